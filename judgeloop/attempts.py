@@ -1,0 +1,124 @@
+"""From one call to its answer: attempts at the judge, each with its own reservation, each booked however it ends.
+
+Which calls to make, and whether a verdict is already held, is decided before (`loop.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import final
+
+from judgeloop.errors import JudgeError, JudgeRejectedError, TransientJudgeError
+from judgeloop.judges.retrying import RetryPolicy
+from judgeloop.protocols import Judge, Ledger, Ticket
+from judgeloop.records import Abstention, Answer, Call
+
+FAILURES_IN_A_ROW = 5  # calls that fail to the last attempt, none succeeding between: the judge is down
+
+
+class NotAskedError(Exception):
+    """The call was given up before it had an answer: no money for another attempt, or an interruption."""
+
+
+@final
+class Attempts:
+    """Asks one judge, and books every attempt in one ledger."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        ledger: Ledger,
+        *,
+        policy: RetryPolicy,
+        timeout_s: float,
+        interrupted: asyncio.Event,
+    ) -> None:
+        """`timeout_s` bounds a whole attempt, however slowly its bytes drip in."""
+        self._judge = judge
+        self._ledger = ledger
+        self._policy = policy
+        self._timeout_s = timeout_s
+        self._interrupted = interrupted
+        self._failures = 0
+        self.models: dict[str, None] = {}
+        self.spent_p = 0
+
+    async def answer(
+        self, call: Call, ticket: Ticket, again: Callable[[], Awaitable[Ticket | None]]
+    ) -> Answer:
+        """The answer to `call`; `ticket` covers the first attempt and `again` reserves each further one.
+
+        Raises:
+            JudgeRejectedError: no attempt can succeed.
+            NotAskedError: it was given up.
+        """
+        tickets: list[Ticket | None] = [ticket]
+
+        async def attempt() -> Answer:
+            granted = tickets.pop() if tickets else await again()
+            if granted is None:
+                raise NotAskedError
+            return await self._attempt(call, granted)
+
+        retrying = self._policy.retrying().copy(sleep=self._sleep)
+        try:
+            answer = await retrying(attempt)
+        except TransientJudgeError as error:
+            return self._failed(error)
+        self._failures = 0
+        return answer
+
+    async def _attempt(self, call: Call, ticket: Ticket) -> Answer:
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                reply = await self._judge.judge(call)
+        except TimeoutError:
+            await self._abandon(ticket, "timed out")
+            raise TransientJudgeError(f"no reply within {self._timeout_s:g} s", billed=True) from None
+        except JudgeError as error:
+            close = self._abandon if error.billed else self._ledger.release
+            await close(ticket, str(error))
+            raise
+        except BaseException as error:
+            # Cancelled, or a fault in the judge: the request may have left and may be billed.
+            await self._abandon(ticket, f"gave up: {type(error).__name__}")
+            raise
+        verdict = await self._ledger.settle(ticket, reply)
+        self._count(ticket, ticket.cost_p if reply.cost_p is None else reply.cost_p)
+        if reply.model:
+            self.models[reply.model] = None
+        if reply.cost_p is not None and reply.cost_p > ticket.cost_p:
+            raise JudgeRejectedError(
+                "the provider charged more than the worst case of the call, so that the budget cannot be "
+                "kept; check the price",
+                billed=True,
+            )
+        return reply.answer if verdict is None else verdict
+
+    async def _abandon(self, ticket: Ticket, why: str) -> None:
+        self._count(ticket, ticket.cost_p)
+        await self._ledger.abandon(ticket, why)
+
+    def _count(self, ticket: Ticket, cost_p: int) -> None:
+        if not ticket.rehearsed:
+            self.spent_p += cost_p
+
+    async def _sleep(self, seconds: float) -> None:
+        """Wait before another attempt, unless an interruption makes it pointless."""
+        try:
+            await asyncio.wait_for(self._interrupted.wait(), seconds)
+        except TimeoutError:
+            return
+        raise NotAskedError
+
+    def _failed(self, error: TransientJudgeError) -> Answer:
+        self._failures += 1
+        if self._failures >= FAILURES_IN_A_ROW:
+            raise JudgeRejectedError(
+                f"{self._failures} calls in a row failed, each to its last attempt: {error}",
+                billed=error.billed,
+            ) from error
+        return Abstention(f"failed: {error}")
+
+

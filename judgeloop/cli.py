@@ -1,0 +1,216 @@
+"""The command line: flags to a configuration, results to a terminal, outcomes to exit codes.
+
+Nothing heavy is imported at the top, so that `--help` answers at once. Statistics, money and judges are elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from judgeloop.compare import Comparison
+    from judgeloop.loop import Interruption
+    from judgeloop.report.result import Result
+
+EXIT_ERROR, EXIT_USAGE, EXIT_UNDECIDED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_INTERRUPTED = (
+    1, 2, 3, 4, 5, 130,
+)  # fmt: skip
+SETTINGS_FILE = "judgeloop.toml"
+
+app = typer.Typer(
+    name="judgeloop",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # its tracebacks show local variables, and one of them is a key
+    help="Find out which language model is better, how sure that is, and what it cost.",
+)
+
+
+def _flag(flag: str, help_text: str, *more: str) -> Any:
+    variable = "JUDGELOOP_" + flag.removeprefix("--").replace("-", "_").upper()
+    return typer.Option(flag, *more, help=help_text, envvar=variable, show_envvar=False)
+
+
+@app.callback()
+def _settings(context: typer.Context) -> None:
+    """Find out which language model is better, how sure that is, and what it cost.
+
+    Every flag can also be set as JUDGELOOP_<FLAG> in the environment or in .env, or in judgeloop.toml; a flag wins
+    over the environment, and that over the file.
+    """
+    from dotenv import find_dotenv, load_dotenv
+
+    load_dotenv(find_dotenv(usecwd=True), override=False)
+    with _explained():
+        context.default_map = _settings_file(Path(SETTINGS_FILE))
+
+
+@app.command()
+def compare(
+    context: typer.Context,
+    first: Annotated[Path, typer.Argument(metavar="A", help="Outputs of one system: JSONL, CSV or JSON.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Outputs of the other.")],
+    judge: Annotated[str, _flag("--judge", "openai/MODEL, metric:NAME or replay:FILE.")],
+    judge_base_url: Annotated[str | None, _flag("--judge-base-url", "An OpenAI-compatible server.")] = None,
+    judge_price: Annotated[str | None, _flag("--judge-price", "IN,OUT: dollars per million tokens.")] = None,
+    prices: Annotated[Path | None, _flag("--prices", "Your own prices, a TOML file.")] = None,
+    judge_timeout: Annotated[float, _flag("--judge-timeout", "Seconds for one attempt, in all.")] = 120.0,
+    judge_max_tokens: Annotated[int, _flag("--judge-max-tokens", "Tokens that a reply may have.")] = 512,
+    items: Annotated[Path | None, _flag("--items", "Prompts and references, joined by id or prompt.")] = None,
+    allow_partial: Annotated[bool, _flag("--allow-partial", "Judge the items that all files have.")] = False,
+    selector: Annotated[str, _flag("--selector", "random or diffuse.")] = "random",
+    represent: Annotated[str, _flag("--represent", "lexical, minilm or minilm:FOLDER.")] = "lexical",
+    rule: Annotated[str, _flag("--rule", "tie-aware or hypergeometric.")] = "tie-aware",
+    risk: Annotated[float, _flag("--risk", "Stated risk at which to stop.")] = 0.1,
+    min_judgments: Annotated[int, _flag("--min-judgments", "Judge at least so many.")] = 5,
+    max_judgments: Annotated[int, _flag("--max-judgments", "Judge at most so many.")] = 200,
+    max_abstentions: Annotated[float, _flag("--max-abstentions", "Share without a verdict to bear.")] = 0.05,
+    budget: Annotated[str, _flag("--budget", "Dollars this run may ever cost, or none.")] = "5.00",
+    order: Annotated[str, _flag("--order", "both, random or fixed.")] = "both",
+    tie_margin: Annotated[float, _flag("--tie-margin", "Scores closer than this are a tie.")] = 0.0,
+    concurrency: Annotated[int, _flag("--concurrency", "Calls in flight at a time.")] = 8,
+    seed: Annotated[int, _flag("--seed", "Starts all random numbers.")] = 0,
+    ledger: Annotated[Path, _flag("--ledger", "Remembers verdicts and money.")] = Path(".judgeloop/ledger.sqlite"),
+    run_dir: Annotated[Path | None, _flag("--run-dir", "Folder for the verdicts and the result.")] = None,
+    dry_run: Annotated[bool, _flag("--dry-run", "Print what it would take; spend nothing.")] = False,
+    as_json: Annotated[bool, _flag("--json", "Print JSON and nothing else.")] = False,
+    output: Annotated[Path | None, _flag("--output", "Also write the result: .json, .md, .txt.", "-o")] = None,
+    require_winner: Annotated[str | None, _flag("--require-winner", "Exit with 5 if another wins.")] = None,
+) -> None:
+    """Find the better of two systems.
+
+    Exit codes: 0 decided; 1 error; 2 usage; 3 undecided; 4 the judge failed; 5 another system than --require-winner
+    won; 130 interrupted.
+    """
+    from judgeloop.config import compare_config
+
+    own = {"context", "dry_run", "as_json", "output"}
+    with _explained():
+        values = {name: value for name, value in context.params.items() if name not in own}
+        config = compare_config(**values)
+        _compare(config, dry_run=dry_run, as_json=as_json, output=output)
+
+
+def _compare(config: Any, *, dry_run: bool, as_json: bool, output: Path | None) -> None:
+    from judgeloop.compare import prepare
+    from judgeloop.files import check_output, render_json, write_output, write_run
+    from judgeloop.report.text import render
+
+    if output is not None:
+        check_output(output)
+    comparison = prepare(config, os.environ)
+    if dry_run:
+        _foresee(comparison, as_json=as_json)
+        return
+    result = _run(comparison, quiet=as_json)
+    folder = config.run_dir or config.ledger.parent / "runs" / result.setup.run
+    write_run(folder, result)
+    if output is not None:
+        write_output(output, result)
+    print(render_json(result) if as_json else f"{render(result)}\n  {'files':<8}  {folder}", end="" if as_json else "\n")
+    raise typer.Exit(exit_code(result, config.require_winner))
+
+
+def exit_code(result: Result, required: str | None) -> int:
+    """The exit code that says how a comparison ended."""
+    from judgeloop.records import StopKind
+
+    if result.winner is not None:
+        return EXIT_OTHER_WON if required not in {None, result.winner} else 0
+    if result.stop_reason is StopKind.INTERRUPTED:
+        return EXIT_INTERRUPTED
+    failed = {StopKind.JUDGE_FAILED, StopKind.ABSTENTIONS}
+    return EXIT_JUDGE if result.stop_reason in failed else EXIT_UNDECIDED
+
+
+def _run(comparison: Comparison, *, quiet: bool) -> Result:
+    import asyncio
+
+    from judgeloop.compare import compare as run_comparison
+    from judgeloop.loop import Interruption
+    from judgeloop.terminal import watching
+
+    async def run() -> Result:
+        interruption = Interruption()
+        _catch_signals(interruption)
+        if quiet:
+            return await run_comparison(comparison, interruption=interruption)
+        config = comparison.config
+        with watching(config.max_judgments, config.budget_p) as observe:
+            return await run_comparison(comparison, interruption=interruption, observe=observe)
+
+    return asyncio.run(run())
+
+
+def _catch_signals(interruption: Interruption) -> None:
+    """Let the first Ctrl-C (or SIGTERM) drain what is in flight, and the second abandon it."""
+    import asyncio
+    import signal
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, interruption.request)
+        except NotImplementedError:  # Windows
+            signal.signal(
+                number, lambda *_: loop.call_soon_threadsafe(interruption.request)
+            )
+
+
+def _foresee(comparison: Comparison, *, as_json: bool) -> None:
+    import asyncio
+    import json
+
+    from judgeloop.compare import foresee
+    from judgeloop.report.text import plan_json, render_plan
+
+    plan, result = asyncio.run(foresee(comparison))
+    priced = comparison.judge.priced
+    if as_json:
+        print(json.dumps(plan_json(plan, result, priced=priced), indent=2))
+    else:
+        print(render_plan(plan, result, priced=priced))
+
+
+def _settings_file(path: Path) -> dict[str, Any]:
+    """The defaults in judgeloop.toml, a table a command, its keys spelt as the flags."""
+    import tomllib
+
+    from judgeloop.errors import DataError
+
+    if not path.is_file():
+        return {}
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(path, f"this is no TOML: {error}") from None
+    return {
+        command: {flag.replace("-", "_"): value for flag, value in table.items()}
+        for command, table in tables.items()
+    }
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Turn an error that judgeloop raises on purpose into one line and an exit code."""
+    from judgeloop.errors import InputError, JudgeloopError
+
+    try:
+        yield
+    except JudgeloopError as error:
+        from judgeloop.report.escaping import visible
+
+        print(f"judgeloop: {visible(str(error))}", file=sys.stderr)
+        raise typer.Exit(EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR) from None
+
+
+def main() -> None:
+    """The entry point `judgeloop`."""
+    app()

@@ -1,0 +1,66 @@
+"""What a run leaves on disk beside the ledger: a result file, and a folder with the verdicts in the order asked.
+
+Files are written whole or not at all. What they say is worked out in `report/`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+from judgeloop.errors import InputError, JudgeloopError
+from judgeloop.report.markdown import render_markdown
+from judgeloop.report.result import Result
+from judgeloop.report.text import render
+
+FORMS = {
+    ".json": lambda result: render_json(result),
+    ".md": render_markdown,
+    ".txt": lambda result: render(result) + "\n",
+}
+
+
+def render_json(result: Result) -> str:
+    """The result as one JSON object."""
+    return json.dumps(result.to_json(), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def check_output(path: Path) -> None:
+    """Refuse, before anything is spent, a result file that could not be written.
+
+    Raises:
+        InputError: its ending is not known, or its folder does not exist.
+    """
+    if path.suffix not in FORMS:
+        raise InputError(f"-o {path}: expected a file ending in {', '.join(FORMS)}")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"-o {path}: the folder {path.absolute().parent} does not exist")
+
+
+def write_output(path: Path, result: Result) -> None:
+    """Write the result in the form that the file's ending names."""
+    write_whole(path, FORMS[path.suffix](result))
+
+
+def write_run(folder: Path, result: Result) -> None:
+    """Write `result.json` and `labels.jsonl`, one line a judged item in the order asked."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = (json.dumps(asdict(row), ensure_ascii=True) for row in result.labels)
+    write_whole(folder / "labels.jsonl", "".join(f"{row}\n" for row in rows))
+    write_whole(folder / "result.json", render_json(result))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader sees all of it or none.
+
+    Raises:
+        JudgeloopError: it cannot be written.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    except OSError as error:
+        raise JudgeloopError(f"{path} cannot be written: {error}") from error

@@ -1,0 +1,1 @@
+"""Files to records: what strangers wrote, checked line by line."""

@@ -1,0 +1,198 @@
+"""Output files joined to one pool: by id, or by the exact prompt.
+
+Nothing is dropped unseen: a join that leaves anything out is refused with its counts, unless somebody allows it. No
+file is read here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from judgeloop.errors import DataError, InputError
+from judgeloop.formats.outputs import ItemRow, Located, Outputs, name_apart
+from judgeloop.pool import Pool
+from judgeloop.records import Item
+
+EXAMPLES_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The pool, and a sentence on what an allowed partial join left out (empty: nothing)."""
+
+    pool: Pool
+    left_out: str
+
+
+def join(
+    outputs: Sequence[Outputs],
+    items: Sequence[Located[ItemRow]] | None,
+    items_path: Path | None,
+    *,
+    allow_partial: bool,
+) -> Joined:
+    """Join the outputs of two or more systems on their items.
+
+    Raises:
+        DataError: an item stands twice in a file, has no prompt, or two prompts.
+        InputError: the join is partial and that was not allowed, or nothing matches.
+    """
+    names = name_apart(tuple(outputs))
+    catalogue = _Catalogue(closed=items is not None)
+    for located in items or ():
+        catalogue.define(items_path or Path(), located)
+    answers = [catalogue.match(one) for one in outputs]
+    left_out = _left_out(names, catalogue, answers)
+    matched = [key for key in catalogue.entries if all(key in found for found in answers)]
+    if not matched:
+        raise InputError(f"no item is in all files: {left_out}. {_hint(items is not None)}")
+    if left_out and not allow_partial:
+        raise InputError(
+            f"the files cover different items: {left_out}. Mend them, or judge the "
+            f"{len(matched)} matched items alone with --allow-partial"
+        )
+    return Joined(
+        Pool(
+            items=tuple(catalogue.item(key, outputs[0].path) for key in matched),
+            systems=names,
+            outputs=tuple(tuple(found[key] for key in matched) for found in answers),
+        ),
+        left_out,
+    )
+
+
+@dataclass
+class _Entry:
+    """An item as far as it is known."""
+
+    id: str | None
+    prompt: str | None
+    reference: str | None
+    group: str | None
+
+
+@dataclass
+class _Catalogue:
+    """The items by key; `closed` when an items file says which there are."""
+
+    closed: bool
+    entries: dict[int, _Entry] = field(default_factory=dict)
+    by_id: dict[str, int] = field(default_factory=dict)
+    by_prompt: dict[str, list[int]] = field(default_factory=dict)
+    strangers: dict[Path, int] = field(default_factory=dict)
+
+    def define(self, path: Path, located: Located[ItemRow]) -> int:
+        row = located.row
+        if row.id is not None and row.id in self.by_id:
+            raise DataError(path, f"the id {row.id!r} stands twice", line=located.line)
+        key = len(self.entries)
+        self.entries[key] = _Entry(row.id, row.prompt, row.reference, row.group)
+        if row.id is not None:
+            self.by_id[row.id] = key
+        if row.prompt is not None:
+            self.by_prompt.setdefault(row.prompt, []).append(key)
+        return key
+
+    def match(self, outputs: Outputs) -> dict[int, str]:
+        """The outputs by key; rows that the catalogue does not know are new to it, or strangers if it is closed."""
+        found: dict[int, str] = {}
+        lines: dict[int, int] = {}
+        for located in outputs.rows:
+            key = self._key(outputs.path, located)
+            if key is None:
+                self.strangers[outputs.path] = self.strangers.get(outputs.path, 0) + 1
+                continue
+            if key in found:
+                what = located.row.id or located.row.prompt or ""
+                raise DataError(
+                    outputs.path,
+                    f"the item {what[:60]!r} stands twice, first on line {lines[key]}",
+                    line=located.line,
+                )
+            found[key], lines[key] = located.row.output, located.line
+        return found
+
+    def item(self, key: int, path: Path) -> Item:
+        entry = self.entries[key]
+        if entry.prompt is None:
+            raise DataError(
+                path, f"the item {entry.id!r} has no field 'prompt', and no --items file gives it one"
+            )
+        return Item(entry.id or _id_of(entry.prompt), entry.prompt, entry.reference, entry.group)
+
+    def _key(self, path: Path, located: Located[ItemRow]) -> int | None:
+        row = located.row
+        if row.id is None and row.prompt is None:
+            raise DataError(path, "a row needs the field 'id' or 'prompt'", line=located.line)
+        key = self.by_id.get(row.id) if row.id is not None else None
+        if key is None and row.prompt is not None:
+            key = self._by_prompt(path, located)
+        if key is None:
+            return None if self.closed else self.define(path, located)
+        self._merge(path, located, self.entries[key])
+        return key
+
+    def _by_prompt(self, path: Path, located: Located[ItemRow]) -> int | None:
+        row = located.row
+        keys = self.by_prompt.get(row.prompt or "", [])
+        if not self.closed and row.id is not None:
+            # Two rows with ids of their own are two items, even where their prompts are the same.
+            keys = [key for key in keys if self.entries[key].id is None]
+        if len(keys) > 1:
+            raise DataError(path, "several items have this prompt; give ids", line=located.line)
+        return keys[0] if keys else None
+
+    def _merge(self, path: Path, located: Located[ItemRow], entry: _Entry) -> None:
+        for name in ("prompt", "reference", "group"):
+            mine, theirs = getattr(entry, name), getattr(located.row, name)
+            if mine is None:
+                setattr(entry, name, theirs)
+            elif theirs is not None and theirs != mine and name != "group":
+                raise DataError(
+                    path,
+                    f"the field {name!r} of the item {located.row.id!r} differs from what another "
+                    "file says",
+                    line=located.line,
+                )
+
+
+def _left_out(
+    names: Sequence[str], catalogue: _Catalogue, answers: Sequence[dict[int, str]]
+) -> str:
+    """The counts of a partial join, in words; empty when it is whole."""
+    everywhere = set.intersection(*(set(found) for found in answers))
+    anywhere = set.union(*(set(found) for found in answers))
+    counts = [f"{len(everywhere)} matched"]
+    for name, found in zip(names, answers, strict=True):
+        alone = sorted(set(found) - everywhere)
+        counts.append(f"{len(alone)} only in {name}{_examples(catalogue, alone)}")
+    nowhere = sorted(set(catalogue.entries) - anywhere)
+    if nowhere:
+        counts.append(f"{len(nowhere)} only in the items file{_examples(catalogue, nowhere)}")
+    counts.extend(
+        f"{count} rows of {path} that the items file does not know"
+        for path, count in catalogue.strangers.items()
+    )
+    whole = len(everywhere) == len(catalogue.entries) and not catalogue.strangers
+    return "" if whole else ", ".join(counts)
+
+
+def _examples(catalogue: _Catalogue, keys: Sequence[int]) -> str:
+    shown = [
+        repr((catalogue.entries[key].id or catalogue.entries[key].prompt or "")[:40])
+        for key in keys[:EXAMPLES_SHOWN]
+    ]
+    return f" ({', '.join(shown)}{', …' if len(keys) > len(shown) else ''})" if shown else ""
+
+
+def _hint(has_items: bool) -> str:
+    if has_items:
+        return "Outputs join the items file by the same id or the exact same prompt"
+    return "Outputs join each other by the same id or the exact same prompt"
+
+
+def _id_of(prompt: str) -> str:
+    return f"prompt-{hashlib.sha256(prompt.encode()).hexdigest()[:12]}"

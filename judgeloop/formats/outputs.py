@@ -1,0 +1,118 @@
+"""Output files and items files: judgeloop's own rows and AlpacaEval's `model_outputs.json`.
+
+AlpacaEval calls the prompt `instruction`, the system `generator` and the group `dataset`; both sets of names are read.
+Other fields are left alone. Joining files is `formats/join.py`'s business.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Generic, TypeVar
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+
+from judgeloop.errors import DataError
+from judgeloop.formats.tables import parse_row, read_rows
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def _storable(value: object) -> object:
+    """Mend surrogates, which JSON may carry and UTF-8 may not; half of a pair becomes U+FFFD."""
+    if isinstance(value, str) and _SURROGATES.search(value):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
+
+
+def _empty_is_absent(value: object) -> object:
+    return None if value == "" else value
+
+
+Text = Annotated[str, BeforeValidator(_storable)]
+OptionalText = Annotated[str | None, BeforeValidator(_empty_is_absent), BeforeValidator(_storable)]
+
+
+class ItemRow(BaseModel):
+    """One row of an items file."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+
+    id: OptionalText = None
+    prompt: OptionalText = Field(None, validation_alias=AliasChoices("prompt", "instruction"))
+    reference: OptionalText = None
+    group: OptionalText = Field(None, validation_alias=AliasChoices("group", "dataset"))
+
+
+class OutputRow(ItemRow):
+    """One row of an output file: what one system answered to one item."""
+
+    output: Text
+    model: OptionalText = Field(None, validation_alias=AliasChoices("model", "generator"))
+
+
+R = TypeVar("R", bound=ItemRow)
+
+
+@dataclass(frozen=True, slots=True)
+class Located(Generic[R]):
+    """A row with the line it stands on."""
+
+    line: int
+    row: R
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """An output file: its rows and the name of the system that wrote them."""
+
+    path: Path
+    system: str
+    rows: tuple[Located[OutputRow], ...]
+
+
+def read_outputs(path: Path) -> Outputs:
+    """Read an output file; the system is named by its rows, else by the file.
+
+    Raises:
+        DataError: a row is wrong, or the rows name more than one system.
+    """
+    rows = tuple(
+        Located(row.line, parse_row(path, row, OutputRow)) for row in read_rows(path)
+    )
+    names = {located.row.model for located in rows} - {None}
+    if len(names) > 1:
+        raise DataError(
+            path, f"expected the outputs of one system, found {', '.join(sorted(map(str, names)))}"
+        )
+    return Outputs(path, next(iter(names), None) or _stem(path), rows)
+
+
+def read_items(path: Path) -> tuple[Located[ItemRow], ...]:
+    """Read an items file.
+
+    Raises:
+        DataError: a row is wrong or has no prompt.
+    """
+    rows = tuple(Located(row.line, parse_row(path, row, ItemRow)) for row in read_rows(path))
+    for located in rows:
+        if located.row.prompt is None:
+            raise DataError(path, "the field 'prompt' is missing", line=located.line)
+    return rows
+
+
+def name_apart(outputs: tuple[Outputs, ...]) -> tuple[str, ...]:
+    """A name for each system; where two files name the same one, their paths tell them apart."""
+    for names in (
+        tuple(one.system for one in outputs),
+        tuple(_stem(one.path) for one in outputs),
+        tuple(str(one.path) for one in outputs),
+    ):
+        if len(set(names)) == len(names):
+            return names
+    raise DataError(outputs[0].path, "this file is given twice; a system cannot be compared with itself")
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".gz").rsplit(".", 1)[0] or path.name

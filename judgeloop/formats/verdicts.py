@@ -1,0 +1,86 @@
+"""Verdict tables: `item_id, model, score` or `item_id, model_a, model_b, score`, with an optional `cost_usd`.
+
+An empty score is a verdict that the oracle did not give. What the scores mean is the replay judge's business.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+
+from judgeloop.errors import DataError
+from judgeloop.formats.tables import parse_row, read_bytes, read_rows
+from judgeloop.money import to_pico
+from judgeloop.recorded import Recorded, VerdictTable
+
+
+def _finite_or_absent(value: object) -> object:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, bool):
+        raise ValueError("expected a number")
+    number = float(value) if isinstance(value, str | int | float) else math.nan
+    if not math.isfinite(number):
+        raise ValueError("expected a finite number")
+    return number
+
+
+def _amount(value: object) -> int:
+    return to_pico(str(value)) if value not in (None, "") else 0
+
+
+class VerdictRow(BaseModel):
+    """One row of a verdict table."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+
+    item_id: str
+    model: str | None = None
+    model_a: str | None = None
+    model_b: str | None = None
+    score: Annotated[float | None, BeforeValidator(_finite_or_absent)]
+    cost_usd: Annotated[int, BeforeValidator(_amount)] = 0
+
+    @model_validator(mode="after")
+    def _names_one_or_two(self) -> VerdictRow:
+        if (self.model is None) == (self.model_a is None or self.model_b is None):
+            raise ValueError("expected either the field 'model', or both 'model_a' and 'model_b'")
+        if self.model is None and self.score is not None and not 0 <= self.score <= 1:
+            raise ValueError(
+                f"the score of a pair is in [0, 1], 1 where model_a is better; found {self.score}"
+            )
+        return self
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The one or two systems that the row is about."""
+        return tuple(name for name in (self.model, self.model_a, self.model_b) if name is not None)
+
+
+def read_verdicts(path: Path) -> VerdictTable:
+    """Read a verdict table.
+
+    Raises:
+        DataError: a row is wrong, stands twice, or has the other form than the first.
+    """
+    rows: dict[tuple[str, ...], Recorded] = {}
+    form = 0
+    for source in read_rows(path):
+        row = parse_row(path, source, VerdictRow)
+        key = (row.item_id, *row.systems)
+        form = form or len(key)
+        if len(key) != form:
+            raise DataError(path, "rows about one system and about two are mixed", line=source.line)
+        if key in rows or (key[0], *key[:0:-1]) in rows:
+            raise DataError(path, f"a second verdict on {', '.join(key)}", line=source.line)
+        rows[key] = Recorded(row.score, row.cost_usd)
+    return VerdictTable(
+        name=path.name,
+        digest=hashlib.sha256(read_bytes(path)).hexdigest(),
+        paired=form == 3,
+        rows=rows,
+    )

@@ -1,0 +1,123 @@
+"""Reference metrics as judges: the output with the higher score is better.
+
+ROUGE comes from Google's rouge-score; exact match and token F1 follow the SQuAD evaluation. They cost nothing, see no
+prompt, and tell nothing where there is no reference.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import string
+from collections import Counter
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import final
+
+from judgeloop.errors import InputError
+from judgeloop.records import Abstention, Call, JudgeIdentity, Quote, Reply, Verdict
+
+Metric = Callable[[str, str], float]  # (reference, output) -> score in [0, 1]
+
+ROUGE = ("rouge1", "rouge2", "rougeL")
+
+
+@final
+class MetricJudge:
+    """Prefers the output with the higher score against the item's reference; equal within the margin is a tie."""
+
+    order_matters = False
+    blind = True
+    priced = True
+
+    def __init__(self, name: str, *, tie_margin: float = 0.0) -> None:
+        """Raises InputError for a metric that is not known."""
+        self._name = name
+        self._tie_margin = tie_margin
+        self._metric = metric_named(name)
+
+    @property
+    def identity(self) -> JudgeIdentity:
+        """The metric, the version of what computes it, and the margin."""
+        parameters = {"tie_margin": repr(self._tie_margin)}
+        if self._name in ROUGE:
+            parameters["rouge-score"] = version("rouge-score")
+        return JudgeIdentity("metric", self._name, parameters)
+
+    def quote(self, call: Call) -> Quote:
+        """Nothing."""
+        del call
+        return Quote(0, 0)
+
+    async def judge(self, call: Call) -> Reply:
+        """Score both outputs, off the event loop."""
+        if call.item.reference is None:
+            return Reply(Abstention("the item has no reference"), cost_p=0)
+        first, second = await asyncio.to_thread(self._scores, call.item.reference, call.outputs)
+        score = preference(first, second, self._tie_margin)
+        return Reply(Verdict(score, reason=f"{self._name} {first:.4f} against {second:.4f}"), cost_p=0)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+    def _scores(self, reference: str, outputs: tuple[str, ...]) -> tuple[float, float]:
+        return self._metric(reference, outputs[0]), self._metric(reference, outputs[1])
+
+
+def preference(first: float, second: float, margin: float) -> float:
+    """1, 0 or 0.5 by the sign of `first` - `second`; 0.5 where they differ by no more than `margin`.
+
+    The margin is widened by a rounding error, so that scores given in decimals tie where they differ by just it.
+    """
+    if abs(first - second) <= margin + 1e-12:
+        return 0.5
+    return 1.0 if first > second else 0.0
+
+
+def metric_named(name: str) -> Metric:
+    """The metric of that name; libraries are imported on its first use."""
+    if name in ROUGE:
+        return _rouge(name)
+    if name == "exact":
+        return exact
+    if name == "token-f1":
+        return token_f1
+    raise InputError(f"unknown metric {name!r}; known: {', '.join((*ROUGE, 'exact', 'token-f1'))}")
+
+
+def exact(reference: str, output: str) -> float:
+    """1 if both read the same after normalising as SQuAD does, else 0."""
+    return float(normalise(reference) == normalise(output))
+
+
+def token_f1(reference: str, output: str) -> float:
+    """Harmonic mean of precision and recall of words (Rajpurkar et al. 2016), after normalising.
+
+    >>> token_f1("the cat sat", "a cat sat down")
+    0.8
+    """
+    expected, found = normalise(reference).split(), normalise(output).split()
+    if not expected or not found:
+        return float(expected == found)
+    common = (Counter(expected) & Counter(found)).total()
+    return 2 * common / (len(expected) + len(found))
+
+
+def normalise(text: str) -> str:
+    """Lower case, without punctuation, articles and surplus white space."""
+    plain = "".join(letter for letter in text.lower() if letter not in string.punctuation)
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", plain).split())
+
+
+def _rouge(name: str) -> Metric:
+    scorer = None
+
+    def score(reference: str, output: str) -> float:
+        nonlocal scorer
+        if scorer is None:
+            from rouge_score.rouge_scorer import RougeScorer
+
+            scorer = RougeScorer([name], use_stemmer=True)
+        return float(scorer.score(reference, output)[name].fmeasure)
+
+    return score

@@ -1,0 +1,60 @@
+"""A judge's text to a score: the one allowed label, or nothing.
+
+It fails closed. A guess at what a malformed reply meant is a way for the judged text to smuggle in a verdict, so there
+is none: the reply is one JSON object with one allowed label, or the judge has abstained.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from judgeloop.records import Abstention, Answer, Verdict
+
+PARSER_VERSION = 1  # part of a verdict's key: raise it whenever the same text could give another verdict
+LONGEST_REPLY = 64 * 1024  # characters
+LONGEST_REASON = 500  # characters kept
+
+
+def parse_verdict(text: str, labels: Mapping[str, float]) -> Answer:
+    """The verdict in `text`, or an abstention that says what is wrong with it.
+
+    >>> parse_verdict('{"reason": "shorter", "winner": "B"}', {"A": 1.0, "B": 0.0, "tie": 0.5})
+    Verdict(score=0.0, reason='shorter', flipped=False)
+    """
+    if len(text) > LONGEST_REPLY:
+        return Abstention(f"unparsable: a reply of {len(text)} characters")
+    try:
+        reply = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
+    except (ValueError, RecursionError) as error:
+        return Abstention(f"unparsable: not one JSON object ({_brief(error)})")
+    if not isinstance(reply, dict) or not set(reply) <= {"reason", "winner"}:
+        return Abstention("unparsable: not an object of 'reason' and 'winner'")
+    label = reply.get("winner")
+    if not isinstance(label, str) or label not in labels:
+        return Abstention(f"unparsable: 'winner' is none of {', '.join(labels)}")
+    reason = reply.get("reason", "")
+    if not isinstance(reason, str):
+        return Abstention("unparsable: 'reason' is not text")
+    return Verdict(labels[label], reason=_storable(reason))
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a key stands twice")
+    return fields
+
+
+def _no_constants(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _storable(text: str) -> str:
+    # A lone surrogate is legal in JSON and in no encoding that could store it.
+    return text[:LONGEST_REASON].encode("utf-8", "replace").decode("utf-8")
+
+
+def _brief(error: Exception) -> str:
+    return str(error).split("\n", 1)[0][:80] or type(error).__name__

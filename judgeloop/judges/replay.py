@@ -1,0 +1,83 @@
+"""Recorded verdicts as a judge: preferences between two systems, looked up in a table.
+
+Recorded costs count against a budget, so that a budget can be rehearsed; they are never money spent. Reading the file
+is not done here (`formats/verdicts.py`).
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+from judgeloop.recorded import Recorded, VerdictTable
+from judgeloop.errors import InputError
+from judgeloop.judges.metric import preference
+from judgeloop.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Verdict
+
+
+@final
+class ReplayJudge:
+    """Answers from a verdict table; what is not in it is an abstention."""
+
+    order_matters = False
+    blind = False
+    priced = True
+
+    def __init__(self, table: VerdictTable, *, tie_margin: float = 0.0) -> None:
+        """`tie_margin`: scores that differ by no more are a tie."""
+        self._table = table
+        self._tie_margin = tie_margin
+
+    @property
+    def identity(self) -> JudgeIdentity:
+        """The table's content and the margin."""
+        return JudgeIdentity(
+            "replay",
+            self._table.name,
+            {"table": self._table.digest, "tie_margin": repr(self._tie_margin)},
+        )
+
+    def check(self, systems: tuple[str, ...]) -> None:
+        """Refuse systems that the table does not know.
+
+        Raises:
+            InputError: names them, and what the table has.
+        """
+        unknown = [name for name in systems if name not in self._table.systems]
+        if unknown:
+            known = sorted(self._table.systems)
+            shown = ", ".join(known[:8]) + (f" and {len(known) - 8} more" if len(known) > 8 else "")
+            raise InputError(
+                f"replay:{self._table.name} has no verdicts on {', '.join(unknown)}; it has {shown}"
+            )
+
+    def quote(self, call: Call) -> Quote:
+        """What the recorded verdict cost."""
+        cost_p = sum(record.cost_p for record in self._records(call) if record)
+        return Quote(cost_p, cost_p, rehearsed=True)
+
+    async def judge(self, call: Call) -> Reply:
+        """Look the verdict up."""
+        return Reply(self._answer(call), cost_p=self.quote(call).cost_p)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+    def _answer(self, call: Call) -> Answer:
+        records = self._records(call)
+        scores = [record.score for record in records if record and record.score is not None]
+        if len(scores) < len(records):
+            return Abstention("no recorded verdict")
+        if self._table.paired:
+            score = scores[0] if self._straight(call) else 1.0 - scores[0]
+            return Verdict(preference(score, 1.0 - score, self._tie_margin))
+        return Verdict(preference(scores[0], scores[1], self._tie_margin))
+
+    def _records(self, call: Call) -> list[Recorded | None]:
+        rows, item = self._table.rows, call.item.id
+        first, second = call.systems
+        if not self._table.paired:
+            return [rows.get((item, first)), rows.get((item, second))]
+        return [rows.get((item, first, second)) or rows.get((item, second, first))]
+
+    def _straight(self, call: Call) -> bool:
+        return (call.item.id, *call.systems) in self._table.rows

@@ -1,0 +1,80 @@
+"""The one retry policy. SDKs' own retries are switched off, so that one HTTP request is one reservation.
+
+What is worth another attempt is said by the judge, which knows its provider's codes (`TransientJudgeError`).
+"""
+
+from __future__ import annotations
+
+import email.utils
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception_type,
+    stop_after_attempt,
+    wait_random_exponential,
+)
+
+from judgeloop.errors import TransientJudgeError
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often and how patiently; times in seconds.
+
+    A server's Retry-After is honoured up to `longest_wait_s`; one that asks for more ends the attempts, because a
+    header must not be able to hang a nightly job.
+    """
+
+    attempts: int = 4
+    first_wait_s: float = 0.5
+    longest_wait_s: float = 60.0
+
+    def retrying(self) -> AsyncRetrying:
+        """A fresh tenacity controller for one call."""
+        backoff = wait_random_exponential(multiplier=self.first_wait_s, max=self.longest_wait_s)
+
+        def wait(state: RetryCallState) -> float:
+            asked_for = _retry_after(state)
+            return float(backoff(state)) if asked_for is None else asked_for
+
+        def stop(state: RetryCallState) -> bool:
+            too_long = (_retry_after(state) or 0.0) > self.longest_wait_s
+            return too_long or stop_after_attempt(self.attempts)(state)
+
+        return AsyncRetrying(
+            retry=retry_if_exception_type(TransientJudgeError), wait=wait, stop=stop, reraise=True
+        )
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """The seconds that `headers` ask to wait; None where they ask nothing or nonsense."""
+    for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        text = headers.get(name)
+        seconds = _seconds(text, unit_s) if text else None
+        if seconds is not None:
+            return seconds
+    return None
+
+
+def _seconds(text: str, unit_s: float) -> float | None:
+    try:
+        seconds = float(text) * unit_s
+    except ValueError:
+        try:
+            when = email.utils.parsedate_to_datetime(text)
+        except ValueError:
+            return None
+        if when.tzinfo is None:
+            when = when.replace(tzinfo=UTC)
+        seconds = (when - datetime.now(UTC)).total_seconds()
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _retry_after(state: RetryCallState) -> float | None:
+    error = state.outcome.exception() if state.outcome else None
+    return error.retry_after_s if isinstance(error, TransientJudgeError) else None

@@ -1,0 +1,72 @@
+"""The tables of the ledger, and how a file is recognised as one.
+
+Nothing is read or written here but the schema.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from judgeloop.errors import LedgerError
+
+APPLICATION_ID = 0x4A4C4F50  # "JLOP"
+VERSION = 1
+
+# Money is in picodollars. charged_p of a run is kept in step with its attempts inside each transaction, so that the
+# check against the budget is one conditional update, atomic among threads and processes.
+DDL = """
+CREATE TABLE runs (
+    id          TEXT PRIMARY KEY,
+    created_at  TEXT NOT NULL,
+    charged_p   INTEGER NOT NULL DEFAULT 0 CHECK (charged_p >= 0)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE attempts (
+    id          INTEGER PRIMARY KEY,
+    run         TEXT NOT NULL REFERENCES runs (id),
+    opener      TEXT NOT NULL,
+    key         TEXT NOT NULL,
+    item_id     TEXT NOT NULL,
+    judge       TEXT NOT NULL,
+    note        TEXT NOT NULL,
+    state       TEXT NOT NULL CHECK (state IN ('reserved', 'settled', 'released', 'abandoned')),
+    reserved_p  INTEGER NOT NULL CHECK (reserved_p >= 0),
+    charged_p   INTEGER NOT NULL CHECK (charged_p >= 0),
+    rehearsed   INTEGER NOT NULL DEFAULT 0 CHECK (rehearsed IN (0, 1)),
+    outcome     TEXT,
+    usage       TEXT,
+    model       TEXT,
+    request_id  TEXT,
+    began_at    TEXT NOT NULL,
+    ended_at    TEXT
+) STRICT;
+CREATE INDEX attempts_by_run ON attempts (run);
+CREATE INDEX attempts_by_key ON attempts (key);
+
+CREATE TABLE verdicts (
+    key         TEXT PRIMARY KEY,
+    attempt     INTEGER NOT NULL REFERENCES attempts (id),
+    score       REAL NOT NULL CHECK (score BETWEEN 0 AND 1),
+    reason      TEXT NOT NULL,
+    created_at  TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+
+
+def ensure_schema(connection: sqlite3.Connection, path: object) -> None:
+    """Create the tables in an empty file; accept a ledger of this version; refuse anything else."""
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if application == APPLICATION_ID:
+        if version != VERSION:
+            raise LedgerError(
+                f"{path} is a ledger of version {version}, and this judgeloop reads version {VERSION}; "
+                "use the judgeloop that wrote it, or another file (--ledger)"
+            )
+        return
+    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        raise LedgerError(f"{path} is a SQLite file but no judgeloop ledger; name another (--ledger)")
+    connection.executescript(
+        f"BEGIN IMMEDIATE; {DDL} PRAGMA application_id = {APPLICATION_ID}; "
+        f"PRAGMA user_version = {VERSION}; COMMIT;"
+    )

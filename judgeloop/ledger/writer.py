@@ -1,0 +1,115 @@
+"""One thread that owns the SQLite connection and commits what queues up in groups.
+
+A group commit is what keeps hundreds of calls a second durable: every job that waits is part of the next
+transaction, and no job's result is handed out before that transaction is on disk. What the jobs do is not known here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from judgeloop.errors import LedgerError
+
+T = TypeVar("T")
+LARGEST_GROUP = 512
+
+
+@dataclass(frozen=True, slots=True)
+class _Job(Generic[T]):
+    action: Callable[[sqlite3.Connection], T]
+    future: Future[T]
+
+
+class Writer:
+    """Runs jobs on the connection that `connect` opens, in the order submitted."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        """Start the thread and open the connection; errors in opening are raised here."""
+        self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
+        self._opened: Future[None] = Future()
+        self._closed = False
+        # Not a daemon: at exit the interpreter waits until what was paid for is written.
+        self._thread = threading.Thread(target=self._work, args=(connect,), name="ledger")
+        self._thread.start()
+        self._opened.result()
+
+    def submit(self, action: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        """Queue `action`; once this returns, it will be carried out even if nobody waits for the result."""
+        if self._closed:
+            raise LedgerError("the ledger is closed")
+        future: Future[T] = Future()
+        self._jobs.put(_Job(action, future))
+        return future
+
+    def close(self) -> None:
+        """Finish what is queued, close the connection and end the thread."""
+        if not self._closed:
+            self._closed = True
+            self._jobs.put(None)
+        self._thread.join()
+
+    def _work(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        try:
+            connection = connect()
+        except BaseException as error:  # noqa: BLE001 - handed to the opener, whatever it is
+            self._opened.set_exception(error)
+            return
+        self._opened.set_result(None)
+        with contextlib.closing(connection):
+            more = True
+            while more:
+                group, more = self._next_group()
+                if group:
+                    _commit(connection, group)
+
+    def _next_group(self) -> tuple[list[_Job[Any]], bool]:
+        job = self._jobs.get()
+        group: list[_Job[Any]] = []
+        while job is not None:
+            group.append(job)
+            if len(group) == LARGEST_GROUP:
+                return group, True
+            try:
+                job = self._jobs.get_nowait()
+            except queue.Empty:
+                return group, True
+        return group, False
+
+
+def _commit(connection: sqlite3.Connection, group: Sequence[_Job[Any]]) -> None:
+    results: list[Callable[[], None]] = []
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        results.extend(_run(connection, job) for job in group)
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        failure = LedgerError(f"the ledger could not be written: {error}")
+        failure.__cause__ = error
+        results = [lambda future=job.future: future.set_exception(failure) for job in group]  # type: ignore[misc]
+    for hand_out in results:
+        hand_out()
+
+
+def _run(connection: sqlite3.Connection, job: _Job[T]) -> Callable[[], None]:
+    """Carry out one job in a savepoint, so that its failure leaves the others of its group alone."""
+    connection.execute("SAVEPOINT job")
+    try:
+        result = job.action(connection)
+    except sqlite3.OperationalError:
+        raise  # disk full, file gone: the whole group failed
+    except Exception as error:  # noqa: BLE001 - handed to whoever waits for the job
+        connection.execute("ROLLBACK TO job")
+        connection.execute("RELEASE job")
+        failure = error
+        return lambda: job.future.set_exception(failure)
+    connection.execute("RELEASE job")
+    return lambda: job.future.set_result(result)

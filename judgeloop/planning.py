@@ -1,0 +1,98 @@
+"""What a run may take, before it is paid for, and what it may still take, after it stopped.
+
+Arithmetic on counts and quotes; it asks nobody and promises nothing but its upper bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from judgeloop.protocols import StoppingRule
+from judgeloop.records import Quote, Tally
+from judgeloop.session import Limits
+from judgeloop.stopping import can_be_met, first_met
+
+# Shares that the expected case assumes while nothing is known: 45 % to 25 %, the rest ties.
+ASSUMED_WINS = (45, 25)
+ASSUMED_TIES = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Low, expected and worst."""
+
+    low: int
+    expected: int
+    worst: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Further judgments, calls and picodollars; `assumed` when the expected case rests on assumed shares."""
+
+    judgments: Range
+    calls: Range
+    cost_p: Range
+    assumed: bool
+
+
+def plan(
+    rule: StoppingRule,
+    tally: Tally,
+    asked: int,
+    limits: Limits,
+    quotes: Sequence[Sequence[Quote]],
+    left_p: int | None,
+) -> Plan:
+    """What a run would still take that stands at `tally` with `asked` items asked.
+
+    `quotes` holds the calls of every item of the pool. Low: the fewest judgments that can meet the rule, at likely
+    costs. Worst: all that the limit allows, each the dearest and at its worst case, yet never more than `left_p`, what
+    is left of the budget. Retries are not foreseen; the budget bounds them too.
+    """
+    most = min(limits.max_judgments, tally.items) - asked
+    assumed = tally.judged < limits.min_judgments or tally.leader is None
+    judgments = Range(
+        low=_fewest(rule, tally, limits, most),
+        expected=_expected(rule, tally, limits, most, assumed=assumed),
+        worst=most,
+    )
+    calls_each = max((len(calls) for calls in quotes), default=0)
+    worst_p = sum(
+        sorted((sum(call.cost_p for call in calls) for calls in quotes), reverse=True)[:most]
+    )
+    likely_p = sum(call.likely_cost_p for calls in quotes for call in calls) / max(1, len(quotes))
+    costs = [round(judgments.low * likely_p), round(judgments.expected * likely_p), worst_p]
+    if left_p is not None:
+        costs = [min(cost_p, left_p) for cost_p in costs]
+    return Plan(
+        judgments=judgments,
+        calls=Range(
+            judgments.low * calls_each, judgments.expected * calls_each, judgments.worst * calls_each
+        ),
+        cost_p=Range(*costs),
+        assumed=assumed,
+    )
+
+
+def more_to_decide(rule: StoppingRule, tally: Tally) -> int | None:
+    """How many further judgments would probably decide, were the shares so far to go on; None: not even all."""
+    if tally.leader is None:
+        return None
+    enough = first_met(rule, tally, tally.judged + 1, tally.items - tally.abstentions)
+    return None if enough is None else enough - tally.judged
+
+
+def _fewest(rule: StoppingRule, tally: Tally, limits: Limits, most: int) -> int:
+    start = max(1, limits.min_judgments - tally.judged)
+    return next((n for n in range(start, most) if can_be_met(rule, tally, n)), max(0, most))
+
+
+def _expected(
+    rule: StoppingRule, tally: Tally, limits: Limits, most: int, *, assumed: bool
+) -> int:
+    shares = replace(tally, wins=ASSUMED_WINS, ties=ASSUMED_TIES) if assumed else tally
+    least = max(tally.judged + 1, limits.min_judgments)
+    enough = first_met(rule, shares, least, tally.judged + most)
+    return most if enough is None else enough - tally.judged

@@ -1,0 +1,58 @@
+"""In which order a judge sees two outputs, and what its answers in both orders say together.
+
+Judges answer about what they were shown first; only this module turns such answers round. Nothing is asked here.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+from collections.abc import Sequence
+
+from judgeloop.records import Abstention, Answer, Call, Query, Verdict
+
+
+class Order(enum.StrEnum):
+    """How a comparison is shown to a judge."""
+
+    BOTH = "both"  # twice, once each way round: agreement is the verdict
+    RANDOM = "random"  # once, the way round drawn from the seed and the item's id
+    FIXED = "fixed"  # once, as given
+
+
+def calls_for(query: Query, order: Order, seed: int, *, order_matters: bool) -> tuple[Call, ...]:
+    """The calls that answer `query`: two for both orders, else one."""
+    straight = Call(query.item, query.systems, query.outputs)
+    swapped = Call(query.item, query.systems[::-1], query.outputs[::-1])
+    if not order_matters or order is Order.FIXED:
+        return (straight,)
+    if order is Order.BOTH:
+        return (straight, swapped)
+    return (swapped,) if _coin(seed, query.item.id) else (straight,)
+
+
+def combine(query: Query, calls: Sequence[Call], answers: Sequence[Answer]) -> Answer:
+    """The answer to `query` from the answers to its calls, each about the order it was shown in.
+
+    Two orders that prefer the same system give the mean of their scores. Two that do not give a tie, marked as
+    flipped. If any order brought no verdict, there is none: one order alone carries the judge's bias of position.
+    """
+    verdicts = []
+    for call, answer in zip(calls, answers, strict=True):
+        if isinstance(answer, Abstention):
+            return answer
+        swapped = call.systems != query.systems
+        verdicts.append(1.0 - answer.score if swapped else answer.score)
+    reason = next(answer.reason for answer in answers if isinstance(answer, Verdict))
+    if len({_preference(score) for score in verdicts}) > 1:
+        return Verdict(0.5, reason="the two orders disagree", flipped=True)
+    return Verdict(sum(verdicts) / len(verdicts), reason=reason)
+
+
+def _preference(score: float) -> int:
+    return (score > 0.5) - (score < 0.5)
+
+
+def _coin(seed: int, item_id: str) -> bool:
+    # A hash, not a generator: the order of an item does not depend on which others are judged.
+    return hashlib.sha256(f"{seed}:{item_id}".encode("utf-8", "surrogatepass")).digest()[0] % 2 == 1

@@ -1,0 +1,189 @@
+"""The seams: what a selector, an estimator, a stopping rule, a judge and a ledger promise.
+
+Nothing is implemented here. The contract tests in `tests/contracts/` check every implementation against the
+words below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from judgeloop.records import (
+    Call,
+    JudgeIdentity,
+    Label,
+    Quote,
+    Reply,
+    Spend,
+    Step,
+    Tally,
+    Verdict,
+)
+
+S = TypeVar("S")
+
+
+class Selector(Protocol[S]):
+    """Which items to judge next. Pure: the same state, `n` and generator state give the same steps."""
+
+    @property
+    def name(self) -> str:
+        """The selector as typed on the command line."""
+        ...
+
+    @property
+    def draws(self) -> bool:
+        """True when every choice is drawn with a known propensity; False when it is picked."""
+        ...
+
+    def init(self, items: int, rng: np.random.Generator) -> S:
+        """The state before the first step, for positions 0 to `items` - 1."""
+        ...
+
+    def ask(self, state: S, n: int, rng: np.random.Generator) -> tuple[Sequence[Step], S]:
+        """At most `n` further steps and the state after them; no steps once the pool is exhausted.
+
+        A position may enter again after it has left; its label is then used again and not asked for again.
+        """
+        ...
+
+    def tell(self, state: S, labels: Sequence[Label]) -> S:
+        """The state after `labels` arrived, in the order asked."""
+        ...
+
+
+class Estimator(Protocol):
+    """What the labels say."""
+
+    def tally(self, labels: Sequence[Label], items: int) -> Tally:
+        """Count `labels`, those that take part in the decision, over a pool of `items`."""
+        ...
+
+
+class StoppingRule(Protocol):
+    """Whether the labels are enough to name a winner."""
+
+    @property
+    def name(self) -> str:
+        """The rule as typed on the command line."""
+        ...
+
+    @property
+    def guarantee(self) -> str | None:
+        """What the stated risk promises, in a sentence; None for a heuristic."""
+        ...
+
+    @property
+    def needs_draws(self) -> bool:
+        """True when the rule holds only for choices drawn with known propensities."""
+        ...
+
+    @property
+    def threshold(self) -> float:
+        """The stated risk at or under which the leader is named the winner."""
+        ...
+
+    def risk(self, tally: Tally) -> float:
+        """The stated risk, in [0, 1], of naming the leader of `tally` the winner; 1 without a leader."""
+        ...
+
+
+class Judge(Protocol):
+    """The oracle: one attempt at a verdict, with what it can cost at most known before it is made."""
+
+    @property
+    def identity(self) -> JudgeIdentity:
+        """Who judges; part of every verdict's key."""
+        ...
+
+    @property
+    def order_matters(self) -> bool:
+        """False when the verdict cannot depend on the order of presentation: such a judge is asked once."""
+        ...
+
+    @property
+    def blind(self) -> bool:
+        """True when the judge sees texts only; False when it looks the systems up by their names."""
+        ...
+
+    @property
+    def priced(self) -> bool:
+        """False when a call costs money that nobody told judgeloop the price of."""
+        ...
+
+    def quote(self, call: Call) -> Quote:
+        """A true upper bound of what one attempt at `call` can use and cost; computed offline."""
+        ...
+
+    async def judge(self, call: Call) -> Reply:
+        """Make one attempt; the answer is about the systems in the order that `call` shows them.
+
+        Raises:
+            TransientJudgeError: another attempt may succeed.
+            JudgeRejectedError: none can, until somebody mends something.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Give back connections."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A call about to be made: its verdict's key, its worst case in picodollars, and what to note about it."""
+
+    key: str
+    cost_p: int
+    item_id: str
+    judge: str
+    note: Mapping[str, Any]
+    rehearsed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """A granted reservation."""
+
+    attempt: int
+    key: str
+    cost_p: int
+    rehearsed: bool = False
+
+
+class Ledger(Protocol):
+    """The durable record of attempts, money and verdicts. Every method returns after its write is durable."""
+
+    async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
+        """The verdicts already held under `keys`."""
+        ...
+
+    async def reserve(
+        self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None
+    ) -> list[list[Ticket]]:
+        """Reserve the longest prefix of whole `groups` that `budget_p` still covers for `run`."""
+        ...
+
+    async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | None:
+        """Book the actual cost, keep the verdict if there is one, and return the verdict now held."""
+        ...
+
+    async def release(self, ticket: Ticket, why: str) -> None:
+        """Book nothing: the provider surely charges nothing for this attempt."""
+        ...
+
+    async def abandon(self, ticket: Ticket, why: str) -> None:
+        """Leave the attempt charged at its worst case: whether it was billed is unknown."""
+        ...
+
+    async def spend(self, run: str, budget_p: int | None) -> Spend:
+        """What `run` has cost so far."""
+        ...
+
+    async def aclose(self) -> None:
+        """Finish pending writes and close."""
+        ...

@@ -1,0 +1,262 @@
+"""The nouns: frozen records that cross from one room to another.
+
+They hold and validate; they compute nothing beyond a property, and read or write nothing. Units stand in the
+names or the docstrings; money is in integer picodollars (`money.py`).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One input of the test set."""
+
+    id: str
+    prompt: str
+    reference: str | None = None
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What the oracle is asked: an item and the systems to judge on it, two for a comparison."""
+
+    item: Item
+    systems: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request to a judge: a query in one order of presentation.
+
+    `systems[0]` and `outputs[0]` are what the judge sees first. `replicate` tells repeated samples of the same
+    question apart.
+    """
+
+    item: Item
+    systems: tuple[str, ...]
+    outputs: tuple[str, ...]
+    replicate: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one call. `input_tokens` includes the cached ones; `output_tokens` includes reasoning."""
+
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The oracle's answer: 1 the first is better, 0 the second, 0.5 a tie.
+
+    `flipped` says that the two orders of presentation disagreed, which made it a tie.
+    """
+
+    score: float
+    reason: str = ""
+    flipped: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.score <= 1.0:
+            raise ValueError(f"a verdict's score lies in [0, 1], not {self.score!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Abstention:
+    """No verdict: refused, unparsable, truncated, missing. Never a score and never a tie."""
+
+    reason: str
+
+
+Answer = Verdict | Abstention
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """The most that one call can use and cost, known before it is made; `cost_p` in picodollars.
+
+    `likely_cost_p` is a plain guess for the estimate before a run; nothing is enforced with it. `rehearsed` marks a
+    recorded cost, which counts against a budget and is paid by nobody.
+    """
+
+    cost_p: int
+    likely_cost_p: int
+    rehearsed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What one attempt brought: an answer and what it cost, in picodollars.
+
+    `cost_p` is None when the reply does not say what it used: the worst case is charged then.
+    """
+
+    answer: Answer
+    cost_p: int | None
+    usage: Usage | None = None
+    model: str = ""
+    request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeIdentity:
+    """Who judges, as far as it can change a verdict; part of every verdict's key.
+
+    `parameters` hold whatever else matters: prompt hash, parser version, endpoint, sampling parameters.
+    """
+
+    provider: str
+    model: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The judge in one word, as typed: `openai/gpt-4.1`, `metric:rouge2`."""
+        separator = ":" if self.provider in {"metric", "replay"} else "/"
+        return f"{self.provider}{separator}{self.model}"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A position to judge, and the probability with which it was drawn (None: picked, not drawn)."""
+
+    position: int
+    propensity: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The least a selector adds at a time; the stopping rule looks between steps.
+
+    `choices` enter the decision, judged or not so far; the labels of the positions in `leave` drop out of it.
+    """
+
+    choices: tuple[Choice, ...]
+    leave: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A choice with its answer, as the statistics see it."""
+
+    choice: Choice
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Counts of preferences among `items` items.
+
+    `picked` says that a deterministic selector picked them, so that sampled shares lean to the winner.
+    """
+
+    items: int
+    wins: tuple[int, int] = (0, 0)
+    ties: int = 0
+    abstentions: int = 0
+    flips: int = 0
+    picked: bool = False
+
+    @property
+    def judged(self) -> int:
+        """Items with a verdict."""
+        return self.wins[0] + self.wins[1] + self.ties
+
+    @property
+    def leader(self) -> int | None:
+        """0 or 1, whichever has more wins; None when they are level."""
+        if self.wins[0] == self.wins[1]:
+            return None
+        return 0 if self.wins[0] > self.wins[1] else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What the labels say: the counts and the stated risk of naming their leader the winner.
+
+    `win_distance` is the difference of the two systems' shares of wins among the judged items (first minus
+    second); None while nothing is judged. It is biased towards the winner when `tally.picked`.
+    """
+
+    tally: Tally
+    risk: float
+
+    @property
+    def win_distance(self) -> float | None:
+        """Share of wins of the first minus that of the second, in [-1, 1]."""
+        judged = self.tally.judged
+        return (self.tally.wins[0] - self.tally.wins[1]) / judged if judged else None
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """Money and calls, in picodollars.
+
+    `now_p` was really spent by this command; `run_p` by this run since it began, resumed commands included;
+    `rehearsed_p` is recorded cost that only counts against the budget. `known` is False when calls were made
+    to a model without a price.
+    """
+
+    now_p: int = 0
+    run_p: int = 0
+    rehearsed_p: int = 0
+    budget_p: int | None = None
+    calls: int = 0
+    remembered: int = 0
+    known: bool = True
+
+    @property
+    def charged_p(self) -> int:
+        """What counts against the budget."""
+        return self.run_p + self.rehearsed_p
+
+
+class StopKind(enum.StrEnum):
+    """Why a run halted."""
+
+    RISK_MET = "risk_met"
+    ALL_JUDGED = "all_judged"
+    POOL_EXHAUSTED = "pool_exhausted"
+    JUDGMENT_LIMIT = "judgment_limit"
+    BUDGET = "budget"
+    ABSTENTIONS = "too_many_abstentions"
+    JUDGE_FAILED = "judge_failed"
+    INTERRUPTED = "interrupted"
+    DRY_RUN = "dry_run"
+
+
+@dataclass(frozen=True, slots=True)
+class StopReason:
+    """Why a run halted, and the sentence to show."""
+
+    kind: StopKind
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended: the decision first.
+
+    `winner` is 0 or 1, or None when undecided. `labels` are all that were asked for, in the order
+    asked, those that left the decision again included; `deciding` are the positions whose labels make the estimate.
+    """
+
+    winner: int | None
+    estimate: Estimate
+    stop: StopReason
+    labels: tuple[Label, ...]
+    deciding: frozenset[int]
+
+    @property
+    def asked(self) -> int:
+        """Distinct items put to the judge."""
+        return len(self.labels)

@@ -1,0 +1,1 @@
+"""The synchronous driver: recorded verdicts as oracle, no money, no network."""

@@ -1,0 +1,1 @@
+"""An outcome in words and figures: for a terminal, for a program, for a page."""

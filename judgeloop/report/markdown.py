@@ -1,0 +1,24 @@
+"""A result as Markdown, for a pull request's comment or a job's summary.
+
+Nothing is worked out here; strangers' text is escaped twice, for the reader's eye and for Markdown.
+"""
+
+from __future__ import annotations
+
+import re
+
+from judgeloop.report.result import Result
+from judgeloop.report.text import details, headline
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!&~])")
+
+
+def render_markdown(result: Result) -> str:
+    """The decision as a heading, and what it rests on as a table."""
+    rows = "\n".join(f"| {name} | {escape(text)} |" for name, text in details(result))
+    return f"### {escape(headline(result))}\n\n| | |\n|---|---|\n{rows}\n"
+
+
+def escape(text: str) -> str:
+    """`text` with everything that Markdown or HTML would read as markup escaped."""
+    return _SPECIAL.sub(r"\\\1", text)

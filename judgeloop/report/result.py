@@ -1,0 +1,170 @@
+"""The result of a comparison: every figure that any report shows, worked out once.
+
+The same record becomes JSON (`to_json`), text and Markdown. It formats nothing for people and writes no file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from judgeloop.money import to_usd
+from judgeloop.records import Abstention, Label, Outcome, Spend, StopKind
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRow:
+    """One judged item; `score` is 1 for the first system, 0 for the second, None for an abstention."""
+
+    item_id: str
+    score: float | None
+    winner: str | None
+    flipped: bool
+    reason: str
+    propensity: float | None
+    in_decision: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What was compared, and how: all that was settled before the first question.
+
+    `represent` is None for a selector that looks at no vectors, `order` for a judge that order cannot sway.
+    """
+
+    systems: tuple[str, ...]
+    judge: str
+    rule: str
+    risk_threshold: float
+    guarantee: str | None
+    selector: str
+    represent: str | None
+    order: str | None
+    seed: int
+    left_out: str
+    run: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A comparison's result.
+
+    `winner` is None when undecided. `risk` is the stated risk of naming the leader. `win_distance` is the leader's share of wins minus the other's among the judged items, and
+    `win_distance_biased` says that the selector leans to the winner. `spent_usd` is what this command spent (None: no
+    price is known), `run_spent_usd` what the run has cost with the commands before, `rehearsed_usd` recorded cost that
+    only counts against the budget. `more_judgments` is a projection.
+    """
+
+    setup: Setup
+    winner: str | None
+    leader: str | None
+    risk: float
+    judged: int
+    asked: int
+    items: int
+    wins: dict[str, int]
+    ties: int
+    abstentions: int
+    flips: int
+    flip_rate: float | None
+    win_distance: float | None
+    win_distance_biased: bool
+    stop_reason: StopKind
+    stop_sentence: str
+    more_judgments: int | None
+    spend: Spend
+    judge_models: tuple[str, ...]
+    labels: tuple[LabelRow, ...]
+
+    @property
+    def more_p(self) -> int | None:
+        """What `more_judgments` would probably cost, at this run's mean, in picodollars."""
+        paid = self.spend.charged_p
+        if self.more_judgments is None or not self.asked or not self.spend.known:
+            return None
+        return round(self.more_judgments * paid / self.asked)
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as JSON values, without the labels; amounts in dollars."""
+        figures = asdict(self)
+        setup = figures.pop("setup")
+        spend = self.spend
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "job": "compare",
+            **{name: value for name, value in figures.items() if name not in {"labels", "spend"}},
+            **setup,
+            "guarantee": self.setup.guarantee or "heuristic",
+            "spent_usd": _usd(spend.now_p) if spend.known else None,
+            "run_spent_usd": _usd(spend.run_p) if spend.known else None,
+            "rehearsed_usd": _usd(spend.rehearsed_p),
+            "budget_usd": _usd(spend.budget_p),
+            "more_usd": _usd(self.more_p),
+            "calls": spend.calls,
+            "remembered": spend.remembered,
+        }
+
+
+def result_of(
+    outcome: Outcome,
+    spend: Spend,
+    setup: Setup,
+    *,
+    item_ids: Sequence[str],
+    judge_models: tuple[str, ...],
+    more_judgments: int | None,
+) -> Result:
+    """Work out a result from how a run ended; `item_ids` by position."""
+    tally, systems = outcome.estimate.tally, setup.systems
+    distance = outcome.estimate.win_distance
+    return Result(
+        setup=setup,
+        winner=None if outcome.winner is None else systems[outcome.winner],
+        leader=None if tally.leader is None else systems[tally.leader],
+        risk=outcome.estimate.risk,
+        judged=tally.judged,
+        asked=outcome.asked,
+        items=tally.items,
+        wins=dict(zip(systems, tally.wins, strict=True)),
+        ties=tally.ties,
+        abstentions=tally.abstentions,
+        flips=tally.flips,
+        flip_rate=tally.flips / tally.judged if tally.judged and setup.order == "both" else None,
+        win_distance=None if distance is None else abs(distance),
+        win_distance_biased=tally.picked and tally.judged < tally.items,
+        stop_reason=outcome.stop.kind,
+        stop_sentence=outcome.stop.sentence,
+        more_judgments=more_judgments,
+        spend=spend,
+        judge_models=judge_models,
+        labels=tuple(
+            _row(label, systems, item_ids, in_decision=label.choice.position in outcome.deciding)
+            for label in outcome.labels
+        ),
+    )
+
+
+def _row(
+    label: Label, systems: tuple[str, ...], item_ids: Sequence[str], *, in_decision: bool
+) -> LabelRow:
+    answer = label.answer
+    verdict = None if isinstance(answer, Abstention) else answer
+    decisive = verdict is not None and verdict.score != 0.5
+    return LabelRow(
+        item_id=item_ids[label.choice.position],
+        score=verdict.score if verdict else None,
+        winner=systems[0 if verdict.score > 0.5 else 1] if verdict and decisive else None,
+        flipped=verdict.flipped if verdict else False,
+        reason=answer.reason,
+        propensity=label.choice.propensity,
+        in_decision=in_decision,
+    )
+
+
+def _usd(pico: int | None) -> float | None:
+    """Dollars for JSON: exact to the picodollar up to some thousand dollars."""
+    return None if pico is None else float(to_usd(pico))

@@ -1,0 +1,167 @@
+"""A result and a plan as text: the decision first, then what it rests on.
+
+Nothing is printed here, and no figure is worked out here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from judgeloop.money import show_usd, to_usd
+from judgeloop.planning import Plan
+from judgeloop.records import StopKind
+from judgeloop.report.escaping import visible
+from judgeloop.report.result import SCHEMA_VERSION, Result
+
+
+def headline(result: Result) -> str:
+    """The decision in one line."""
+    if result.winner is not None:
+        loser = next(name for name in result.setup.systems if name != result.winner)
+        return (
+            f"{visible(result.winner)} is better than {visible(loser)}: {_risk(result)}, "
+            f"{result.judged} of {result.items} items judged, {_money(result)}"
+        )
+    return f"undecided: {visible(result.stop_sentence)}; {_what_would_decide(result)}"
+
+
+def details(result: Result) -> list[tuple[str, str]]:
+    """What the decision rests on, as pairs of a name and a sentence."""
+    rows = [("votes", _votes(result)), ("gap", _gap(result)), ("stop", _stop(result))]
+    rows += [("judge", _judge(result)), ("selector", _selector(result)), ("cost", _cost(result))]
+    if result.setup.left_out:
+        rows.append(("left out", visible(result.setup.left_out)))
+    return rows
+
+
+def render(result: Result) -> str:
+    """The whole result for a terminal or a log."""
+    rows = details(result)
+    width = max(len(name) for name, _ in rows)
+    return "\n".join([headline(result), *(f"  {name:<{width}}  {text}" for name, text in rows)])
+
+
+def render_plan(plan: Plan, result: Result, *, priced: bool) -> str:
+    """A dry run's forecast, as text; `priced` says whether its dollars mean anything."""
+    if plan.calls.worst == 0 or result.stop_reason is not StopKind.DRY_RUN:
+        return f"nothing to ask: the ledger already decides.\n{render(result)}"
+    known = f"; {result.asked} items are answered from the ledger" if result.asked else ""
+    money = [show_usd(cost_p) for cost_p in (plan.cost_p.low, plan.cost_p.expected, plan.cost_p.worst)]
+    rows = [
+        ("", "low", "expected", "worst"),
+        ("judgments", *_three(plan.judgments.low, plan.judgments.expected, plan.judgments.worst)),
+        ("calls", *_three(plan.calls.low, plan.calls.expected, plan.calls.worst)),
+        ("cost", *money),
+    ]
+    table = "\n".join(f"  {a:<10}{b:>10}{c:>10}{d:>10}" for a, b, c, d in rows)
+    basis = (
+        "the expected case assumes 45 % to 25 % wins and 30 % ties"
+        if plan.assumed
+        else "the expected case assumes that the votes in the ledger go on as they are"
+    )
+    budget = result.spend.budget_p
+    cap = "without a budget" if budget is None else f"within the budget of {show_usd(budget)}"
+    unpriced = "" if priced else "; the model has no known price"
+    return (
+        f"a dry run asks nobody and spends nothing{known}\n{table}\n"
+        f"  {basis}; the worst is every allowed judgment at its dearest, {cap}{unpriced}"
+    )
+
+
+def plan_json(plan: Plan, result: Result, *, priced: bool) -> dict[str, Any]:
+    """A dry run's forecast as JSON values; amounts in dollars, null without a price."""
+    dollars = {name: float(to_usd(cost_p)) for name, cost_p in asdict(plan.cost_p).items()}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "job": "compare",
+        "dry_run": True,
+        "decided_by_ledger": result.winner,
+        "answered_from_ledger": result.asked,
+        "judgments": asdict(plan.judgments),
+        "calls": asdict(plan.calls),
+        "usd": dollars if priced else None,
+        "expected_is_assumed": plan.assumed,
+        "run": result.setup.run,
+    }
+
+
+def _three(low: int, expected: int, worst: int) -> tuple[str, str, str]:
+    return f"{low:,}", f"{expected:,}", f"{worst:,}"
+
+
+def _risk(result: Result) -> str:
+    if result.stop_reason is StopKind.ALL_JUDGED:
+        return "certain, as every item is judged"
+    kind = "guaranteed" if result.setup.guarantee else "heuristic"
+    return f"stated risk {result.risk:.3f} ({kind})"
+
+
+def _money(result: Result) -> str:
+    spend = result.spend
+    spent = show_usd(spend.run_p) if spend.known else "an unknown amount"
+    if spend.budget_p is None:
+        return f"{spent} spent"
+    return f"{spent} of {show_usd(spend.budget_p)} spent"
+
+
+def _what_would_decide(result: Result) -> str:
+    if result.leader is None:
+        return "the systems are level, so no number of judgments is in sight that would decide"
+    if result.more_judgments is None:
+        return f"at these shares not even all {result.items} items would decide"
+    cost = f" (about {show_usd(result.more_p)})" if result.more_p else ""
+    plural = "" if result.more_judgments == 1 else "s"
+    return f"about {result.more_judgments} more judgment{plural}{cost} would probably decide"
+
+
+def _votes(result: Result) -> str:
+    wins = ", ".join(f"{count} for {visible(name)}" for name, count in result.wins.items())
+    text = f"{wins}, {result.ties} ties, {result.abstentions} abstentions"
+    aside = result.asked - result.judged - result.abstentions
+    return text + (f"; {aside} more were judged and left the decision" if aside else "")
+
+
+def _gap(result: Result) -> str:
+    if result.win_distance is None:
+        return "nothing is judged"
+    towards = f" for {visible(result.leader)}" if result.leader else ""
+    if result.win_distance_biased:
+        return (
+            f"{result.win_distance:.2f}{towards} among the judged items, which were picked and lean to the "
+            "winner: not an estimate for all items"
+        )
+    return f"{result.win_distance:.2f}{towards} among the judged items"
+
+
+def _stop(result: Result) -> str:
+    kind = result.setup.guarantee or "heuristic: it looks many times, and no bound is proved"
+    return f"{visible(result.stop_sentence)}; rule {result.setup.rule} at {result.setup.risk_threshold:g} ({kind})"
+
+
+def _judge(result: Result) -> str:
+    text = visible(result.setup.judge)
+    others = [model for model in result.judge_models if not result.setup.judge.endswith(f"/{model}")]
+    if others:
+        text += f", which calls itself {', '.join(map(visible, others))}"
+    if result.setup.order:
+        text += f"; order {result.setup.order}"
+    if result.flip_rate is not None:
+        text += f", {result.flips} of {result.judged} verdicts flipped with it ({result.flip_rate:.0%})"
+    return text
+
+
+def _selector(result: Result) -> str:
+    represent = f" on {visible(result.setup.represent)} vectors" if result.setup.represent else ""
+    return f"{result.setup.selector}{represent}, seed {result.setup.seed}"
+
+
+def _cost(result: Result) -> str:
+    spend = result.spend
+    now = f"{show_usd(spend.now_p)} now" if spend.known else "unknown: the model has no known price"
+    text = f"{now}, {spend.calls} calls made, {spend.remembered} answered from the ledger"
+    if spend.run_p != spend.now_p:
+        text += f"; {show_usd(spend.run_p)} with the commands before"
+    if spend.rehearsed_p:
+        text += f"; {show_usd(spend.rehearsed_p)} rehearsed with recorded costs"
+    return text

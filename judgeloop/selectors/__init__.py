@@ -1,0 +1,1 @@
+"""Which items to judge next: one strategy a file, one paper a file."""

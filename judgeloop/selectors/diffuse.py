@@ -1,0 +1,91 @@
+"""DiffUse: one representative of each cluster of the differences between two systems' outputs.
+
+Ashury-Tahan et al. (2024), "Label-Efficient Model Selection for Text Generation", section 4 and algorithm 1.
+Embedding the outputs is not done here (`represent/`); a picked sample leans towards the winner (section 6.1), and
+saying so is the report's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.records import Choice, Label, Step
+from judgeloop.stats.dendrogram import Dendrogram, closest_to_centre, ward
+
+
+@dataclass(frozen=True, slots=True)
+class DiffUseState:
+    """The dendrogram and the number of clusters that the steps given so far cut it into."""
+
+    tree: Dendrogram
+    clusters: int = 0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DiffUse:
+    """Ward clusters of difference vectors; the representative is closest in cosine to its cluster's centre.
+
+    `differences` has the shape (items, dimensions): embedding of the first system's output minus that of the
+    second. The first step cuts the dendrogram into `start` clusters (a fixed budget is a cut and nothing after);
+    each further step splits the next cluster in the dendrogram, lets the representatives of both parts enter and
+    that of the whole leave (algorithm 1).
+    """
+
+    differences: NDArray[np.floating]
+    start: int
+    name: str = "diffuse"
+    draws: bool = False
+
+    def init(self, items: int, rng: np.random.Generator) -> DiffUseState:
+        """Cluster; nothing is random."""
+        del rng
+        if len(self.differences) != items:
+            raise ValueError(f"{len(self.differences)} difference vectors for {items} items")
+        if not np.isfinite(self.differences).all():
+            raise ValueError("the difference vectors hold values that are not finite")
+        return DiffUseState(ward(self.differences))
+
+    def ask(
+        self, state: DiffUseState, n: int, rng: np.random.Generator
+    ) -> tuple[Sequence[Step], DiffUseState]:
+        """The first cut, or the next `n` splits."""
+        del rng
+        steps: list[Step] = []
+        while len(steps) < n and state.clusters < len(state.tree.leaves):
+            step, state = self._cut(state) if state.clusters == 0 else self._split(state)
+            steps.append(step)
+        return steps, state
+
+    def tell(self, state: DiffUseState, labels: Sequence[Label]) -> DiffUseState:
+        """The dendrogram does not depend on answers."""
+        del labels
+        return state
+
+    def _cut(self, state: DiffUseState) -> tuple[Step, DiffUseState]:
+        clusters = min(self.start, len(state.tree.leaves))
+        chosen = sorted(self._representative(state, node) for node in state.tree.cut(clusters))
+        step = Step(tuple(Choice(position, None) for position in chosen))
+        return step, replace(state, clusters=clusters)
+
+    def _split(self, state: DiffUseState) -> tuple[Step, DiffUseState]:
+        tree = state.tree
+        parent = tree.next_split(state.clusters)
+        leaving = self._representative(state, parent)
+        entering = [
+            self._representative(state, int(child))
+            for child in tree.children[parent - len(tree.leaves)]
+        ]
+        step = Step(
+            choices=tuple(Choice(position, None) for position in entering if position != leaving),
+            leave=() if leaving in entering else (leaving,),
+        )
+        return step, replace(state, clusters=state.clusters + 1)
+
+    def _representative(self, state: DiffUseState, node: int) -> int:
+        return closest_to_centre(self.differences, state.tree.members(node))

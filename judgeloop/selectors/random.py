@@ -1,0 +1,50 @@
+"""Uniform draws without replacement: the baseline that every other selector has to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.records import Choice, Label, Step
+
+
+@dataclass(frozen=True, slots=True)
+class RandomState:
+    """A shuffled pool and how far into it the draws have come."""
+
+    order: NDArray[np.int64]  # shape (items,)
+    drawn: int = 0
+
+
+@final
+@dataclass(frozen=True)
+class Random:
+    """Every item not yet drawn is equally likely to be next."""
+
+    name: str = "random"
+    draws: bool = True
+
+    def init(self, items: int, rng: np.random.Generator) -> RandomState:
+        """Shuffle the pool once: draws are then independent of how many are asked for at a time."""
+        return RandomState(rng.permutation(items))
+
+    def ask(
+        self, state: RandomState, n: int, rng: np.random.Generator
+    ) -> tuple[Sequence[Step], RandomState]:
+        """The next `n` of the shuffled pool, each with propensity 1 / (items not drawn before it)."""
+        del rng  # all randomness is in the shuffle
+        end = min(state.drawn + n, len(state.order))
+        steps = [
+            Step((Choice(int(state.order[i]), 1.0 / (len(state.order) - i)),))
+            for i in range(state.drawn, end)
+        ]
+        return steps, RandomState(state.order, end)
+
+    def tell(self, state: RandomState, labels: Sequence[Label]) -> RandomState:
+        """Draws do not depend on answers."""
+        del labels
+        return state

@@ -1,0 +1,253 @@
+"""The rules of a run, without I/O: what may be asked next, what answers change, and when it is over.
+
+Rules:
+
+1. A driver calls `ask`, gets answers from somewhere, and calls `tell`; then again, until `ask` returns nothing.
+2. `tell` takes answers to the choices last asked, in the order asked, whatever order they arrived in.
+3. A driver that cannot get all of them (no money, no judge, an interruption) tells those of the prefix that it has
+   and the reason to halt; answers behind the first missing one are not told.
+4. Answers are folded step by step. After each whole step the stopping rule looks, never in between.
+5. No more is asked at a time than the rule needs whatever the answers turn out to be: while no answers could meet
+   it, another step is added (`can_be_met`). So queries run side by side, at any concurrency, and none is wasted.
+6. What has been asked is never asked again; a label that left the decision stays reported.
+7. A halt is final.
+
+No clock, no network, no disk, no asyncio: the async driver (`loop.py`) and the synchronous one (`replay/`) run
+the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from judgeloop.errors import InputError, SessionError
+from judgeloop.protocols import Estimator, Selector, StoppingRule
+from judgeloop.records import (
+    Abstention,
+    Answer,
+    Choice,
+    Estimate,
+    Label,
+    Outcome,
+    Step,
+    StopKind,
+    StopReason,
+    Tally,
+)
+from judgeloop.stopping import can_be_met, is_met
+
+ABSTENTION_GRACE = 20  # up to so many items asked, abstentions count as a share of this many
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How few and how many items to judge, and which share of abstentions to bear."""
+
+    min_judgments: int = 5
+    max_judgments: int = 200
+    max_abstentions: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.min_judgments <= self.max_judgments:
+            raise InputError(
+                "expected 1 ≤ --min-judgments ≤ --max-judgments, found "
+                f"{self.min_judgments} and {self.max_judgments}"
+            )
+        if not 0 <= self.max_abstentions <= 1:
+            raise InputError(
+                f"--max-abstentions is a share between 0 and 1, found {self.max_abstentions}"
+            )
+
+
+@final
+class Session:
+    """One comparison from the first question to the outcome."""
+
+    def __init__(
+        self,
+        *,
+        items: int,
+        selector: Selector[Any],
+        estimator: Estimator,
+        rule: StoppingRule,
+        limits: Limits,
+        rng: np.random.Generator,
+    ) -> None:
+        """Refuse a rule whose statement would be untrue for what the selector picks."""
+        if rule.needs_draws and not selector.draws:
+            raise InputError(
+                f"the rule {rule.name!r} holds only for random draws, and the selector "
+                f"{selector.name!r} picks items; use --selector random, or a heuristic rule"
+            )
+        self._items = items
+        self._selector = selector
+        self._estimator = estimator
+        self._rule = rule
+        self._limits = limits
+        self._rng = rng
+        self._state = selector.init(items, rng)
+        self._labels: dict[int, Label] = {}  # by position, in the order asked
+        self._active: dict[int, None] = {}  # positions in the decision, in the order entered
+        self._pending: list[Step] = []
+        self._asked: list[Choice] = []
+        self._stop: StopReason | None = None
+
+    def ask(self) -> tuple[Choice, ...]:
+        """The choices to judge next, in order; none once the run is over."""
+        if self._pending:
+            raise SessionError("ask was called before the answers to the last choices were told")
+        while self._stop is None and not self._asked:
+            self._plan()
+            if not self._asked and self._pending:
+                self._fold()  # every choice in these steps is labelled already
+        return tuple(self._asked)
+
+    def tell(self, answers: Sequence[Answer], *, halt: StopReason | None = None) -> None:
+        """Take the answers to the choices last asked; fewer than asked only together with a reason to halt."""
+        if len(answers) > len(self._asked) or (halt is None and len(answers) < len(self._asked)):
+            raise SessionError(f"{len(answers)} answers to {len(self._asked)} choices")
+        labels = [
+            Label(choice, answer) for choice, answer in zip(self._asked, answers, strict=False)
+        ]
+        self._labels.update((label.choice.position, label) for label in labels)
+        self._state = self._selector.tell(self._state, labels)
+        self._fold()
+        self._asked = []
+        if self._stop is None:
+            self._stop = halt or self._too_many_abstentions()
+
+    @property
+    def estimate(self) -> Estimate:
+        """What the labels in the decision say so far."""
+        tally = self._tally()
+        return Estimate(tally, self._rule.risk(tally))
+
+    @property
+    def asked(self) -> int:
+        """Items with an answer so far, those that left the decision included."""
+        return len(self._labels)
+
+    def outcome(self) -> Outcome:
+        """How the run ended.
+
+        Raises:
+            SessionError: it has not.
+        """
+        if self._stop is None:
+            raise SessionError("the run is not over")
+        estimate = self.estimate
+        decided = self._stop.kind in {StopKind.RISK_MET, StopKind.ALL_JUDGED}
+        if self._stop.kind is StopKind.ALL_JUDGED:
+            estimate = Estimate(estimate.tally, 0.0)
+        return Outcome(
+            winner=estimate.tally.leader if decided else None,
+            estimate=estimate,
+            stop=self._stop,
+            labels=tuple(self._labels.values()),
+            deciding=frozenset(self._active),
+        )
+
+    def _plan(self) -> None:
+        """Queue steps, at least one, until their answers could meet the rule."""
+        while not self._could_stop():
+            steps, state = self._selector.ask(self._state, 1, self._rng)
+            if not steps:
+                if not self._pending:
+                    self._stop = self._exhausted()
+                return
+            new = [choice for choice in steps[0].choices if choice.position not in self._labels]
+            if len(self._labels) + len(self._asked) + len(new) > self._limits.max_judgments:
+                if not self._pending:
+                    self._stop = self._limit_reached()
+                return
+            self._state = state
+            self._pending.append(steps[0])
+            self._asked.extend(new)
+
+    def _could_stop(self) -> bool:
+        if not self._pending:
+            return False
+        active = self._after(self._pending)
+        known = [self._labels[position] for position in active if position in self._labels]
+        if len(active) < self._limits.min_judgments:
+            return False
+        tally = self._estimator.tally(known, self._items)
+        return can_be_met(self._rule, tally, len(active) - len(known))
+
+    def _after(self, steps: Sequence[Step]) -> dict[int, None]:
+        active = dict(self._active)
+        for step in steps:
+            for position in step.leave:
+                active.pop(position, None)
+            active.update((choice.position, None) for choice in step.choices)
+        return active
+
+    def _fold(self) -> None:
+        """Let whole steps change the decision, looking after each, up to the first that is not whole."""
+        for step in self._pending:
+            if any(choice.position not in self._labels for choice in step.choices):
+                break
+            self._active = self._after([step])
+            tally = self._tally()
+            if tally.judged >= self._limits.min_judgments and is_met(self._rule, tally):
+                self._stop = self._risk_met(tally)
+                break
+        self._pending = []
+
+    def _tally(self) -> Tally:
+        return self._estimator.tally(
+            [self._labels[position] for position in self._active], self._items
+        )
+
+    def _risk_met(self, tally: Tally) -> StopReason:
+        risk = self._rule.risk(tally)
+        return StopReason(
+            StopKind.RISK_MET,
+            f"the stated risk, {risk:.3f}, is at or under {self._rule.threshold:g}",
+        )
+
+    def _exhausted(self) -> StopReason:
+        tally = self._tally()
+        margin = abs(tally.wins[0] - tally.wins[1])
+        if tally.judged + tally.abstentions < self._items:
+            return StopReason(
+                StopKind.POOL_EXHAUSTED, "the selector has no further items to propose"
+            )
+        if margin > tally.abstentions:
+            return StopReason(
+                StopKind.ALL_JUDGED,
+                f"every one of the {self._items} items is judged, so nothing is left to chance",
+            )
+        if margin == 0 and tally.abstentions == 0:
+            return StopReason(
+                StopKind.POOL_EXHAUSTED,
+                f"every one of the {self._items} items is judged, and the systems are level",
+            )
+        return StopReason(
+            StopKind.POOL_EXHAUSTED,
+            f"every item is asked, but {tally.abstentions} abstentions outweigh a lead of {margin}",
+        )
+
+    def _limit_reached(self) -> StopReason:
+        return StopReason(
+            StopKind.JUDGMENT_LIMIT, f"the limit of {self._limits.max_judgments} judgments is reached"
+        )
+
+    def _too_many_abstentions(self) -> StopReason | None:
+        reasons = [
+            label.answer.reason
+            for label in self._labels.values()
+            if isinstance(label.answer, Abstention)
+        ]
+        allowed = self._limits.max_abstentions * max(len(self._labels), ABSTENTION_GRACE)
+        if len(reasons) <= allowed:
+            return None
+        return StopReason(
+            StopKind.ABSTENTIONS,
+            f"the judge gave no verdict on {len(reasons)} of {len(self._labels)} items, more than "
+            f"{self._limits.max_abstentions:.0%}; the last time: {reasons[-1]}",
+        )
