@@ -61,9 +61,8 @@ class Attempts:
                 raise NotAskedError
             return await self._attempt(call, granted)
 
-        retrying = self._policy.retrying().copy(sleep=self._sleep)
         try:
-            answer = await retrying(attempt)
+            answer: Answer = await self._policy.retrying(self._sleep)(attempt)
         except TransientJudgeError as error:
             return self._failed(error)
         self._failures = 0
@@ -120,5 +119,3 @@ class Attempts:
                 billed=error.billed,
             ) from error
         return Abstention(f"failed: {error}")
-
-

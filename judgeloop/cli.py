@@ -77,11 +77,15 @@ def compare(
     tie_margin: Annotated[float, _flag("--tie-margin", "Scores closer than this are a tie.")] = 0.0,
     concurrency: Annotated[int, _flag("--concurrency", "Calls in flight at a time.")] = 8,
     seed: Annotated[int, _flag("--seed", "Starts all random numbers.")] = 0,
-    ledger: Annotated[Path, _flag("--ledger", "Remembers verdicts and money.")] = Path(".judgeloop/ledger.sqlite"),
+    ledger: Annotated[Path, _flag("--ledger", "Remembers verdicts and money.")] = Path(
+        ".judgeloop/ledger.sqlite"
+    ),
     run_dir: Annotated[Path | None, _flag("--run-dir", "Folder for the verdicts and the result.")] = None,
     dry_run: Annotated[bool, _flag("--dry-run", "Print what it would take; spend nothing.")] = False,
     as_json: Annotated[bool, _flag("--json", "Print JSON and nothing else.")] = False,
-    output: Annotated[Path | None, _flag("--output", "Also write the result: .json, .md, .txt.", "-o")] = None,
+    output: Annotated[
+        Path | None, _flag("--output", "Also write the result: .json, .md, .txt.", "-o")
+    ] = None,
     require_winner: Annotated[str | None, _flag("--require-winner", "Exit with 5 if another wins.")] = None,
 ) -> None:
     """Find the better of two systems.
@@ -105,7 +109,7 @@ def _compare(config: Any, *, dry_run: bool, as_json: bool, output: Path | None) 
 
     if output is not None:
         check_output(output)
-    comparison = prepare(config, os.environ)
+    comparison = prepare(config, os.environ, offline=dry_run)
     if dry_run:
         _foresee(comparison, as_json=as_json)
         return
@@ -114,7 +118,10 @@ def _compare(config: Any, *, dry_run: bool, as_json: bool, output: Path | None) 
     write_run(folder, result)
     if output is not None:
         write_output(output, result)
-    print(render_json(result) if as_json else f"{render(result)}\n  {'files':<8}  {folder}", end="" if as_json else "\n")
+    print(
+        render_json(result) if as_json else f"{render(result)}\n  {'files':<8}  {folder}",
+        end="" if as_json else "\n",
+    )
     raise typer.Exit(exit_code(result, config.require_winner))
 
 
@@ -159,9 +166,7 @@ def _catch_signals(interruption: Interruption) -> None:
         try:
             loop.add_signal_handler(number, interruption.request)
         except NotImplementedError:  # Windows
-            signal.signal(
-                number, lambda *_: loop.call_soon_threadsafe(interruption.request)
-            )
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(interruption.request))
 
 
 def _foresee(comparison: Comparison, *, as_json: bool) -> None:

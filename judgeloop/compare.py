@@ -5,7 +5,7 @@ It puts the parts together and hands them to the driver. Printing, signals and e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -18,11 +18,11 @@ from judgeloop.errors import InputError, UnpricedError
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.formats.join import Joined, join
 from judgeloop.formats.outputs import read_items, read_outputs
-from judgeloop.judges.registry import JudgeOptions, judge_from_spec
+from judgeloop.judge_specs import JudgeOptions, judge_from_spec
 from judgeloop.judges.replay import ReplayJudge
 from judgeloop.keys import digest
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.loop import Finished, Interruption, Progress, Terms, drive
+from judgeloop.loop import Finished, Interruption, Observe, Terms, drive, unobserved
 from judgeloop.planning import Plan, more_to_decide, plan
 from judgeloop.pool import Pool
 from judgeloop.presentation import calls_for
@@ -52,8 +52,10 @@ class Comparison:
         return self.joined.pool
 
 
-def prepare(config: CompareConfig, environment: Mapping[str, str]) -> Comparison:
+def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: bool = False) -> Comparison:
     """Read and check everything that a comparison needs; `environment` holds the judge's key.
+
+    `offline`: only a forecast is wanted, which needs no key.
 
     Raises:
         InputError: something given is wrong; nothing was spent.
@@ -62,7 +64,7 @@ def prepare(config: CompareConfig, environment: Mapping[str, str]) -> Comparison
     outputs = [read_outputs(config.first), read_outputs(config.second)]
     items = read_items(config.items) if config.items else None
     joined = join(outputs, items, config.items, allow_partial=config.allow_partial)
-    judge = judge_from_spec(config.judge, _judge_options(config, environment))
+    judge = judge_from_spec(config.judge, _judge_options(config, environment, offline=offline))
     _check_systems(config, joined.pool, judge)
     _check_price(config, judge)
     return Comparison(
@@ -79,7 +81,7 @@ async def compare(
     comparison: Comparison,
     *,
     interruption: Interruption | None = None,
-    observe: Callable[[Progress], None] = lambda progress: None,
+    observe: Observe = unobserved,
 ) -> Result:
     """Judge until it is decided, or until money, judgments or items run out."""
     finished = await _drive(comparison, interruption=interruption, observe=observe)
@@ -104,10 +106,10 @@ async def foresee(comparison: Comparison) -> tuple[Plan, Result]:
     foreseen = plan(
         comparison.rule,
         outcome.estimate.tally,
-        min(len(pool), config.max_judgments) if over else outcome.asked,
         comparison.limits,
-        quotes,
-        None if budget_p is None else max(0, budget_p - finished.spend.charged_p),
+        asked=min(len(pool), config.max_judgments) if over else outcome.asked,
+        quotes=quotes,
+        left_p=None if budget_p is None else max(0, budget_p - finished.spend.charged_p),
     )
     return foreseen, _result(comparison, finished)
 
@@ -117,7 +119,7 @@ async def _drive(
     *,
     offline: bool = False,
     interruption: Interruption | None = None,
-    observe: Callable[[Progress], None] = lambda progress: None,
+    observe: Observe = unobserved,
 ) -> Finished:
     config = comparison.config
     session = Session(
@@ -153,7 +155,7 @@ async def _drive(
         await ledger.aclose()
 
 
-def _judge_options(config: CompareConfig, environment: Mapping[str, str]) -> JudgeOptions:
+def _judge_options(config: CompareConfig, environment: Mapping[str, str], *, offline: bool) -> JudgeOptions:
     return JudgeOptions(
         template=shipped_template("pairwise.v1"),
         environment=environment,
@@ -163,14 +165,14 @@ def _judge_options(config: CompareConfig, environment: Mapping[str, str]) -> Jud
         tie_margin=config.tie_margin,
         timeout_s=config.judge_timeout,
         max_output_tokens=config.judge_max_tokens,
+        offline=offline,
     )
 
 
 def _check_systems(config: CompareConfig, pool: Pool, judge: Judge) -> None:
     if config.require_winner is not None and config.require_winner not in pool.systems:
         raise InputError(
-            f"--require-winner: expected one of {', '.join(pool.systems)}, found "
-            f"{config.require_winner!r}"
+            f"--require-winner: expected one of {', '.join(pool.systems)}, found {config.require_winner!r}"
         )
     if isinstance(judge, ReplayJudge):
         judge.check(pool.systems)

@@ -15,16 +15,18 @@ from judgeloop.report.markdown import render_markdown
 from judgeloop.report.result import Result
 from judgeloop.report.text import render
 
-FORMS = {
-    ".json": lambda result: render_json(result),
-    ".md": render_markdown,
-    ".txt": lambda result: render(result) + "\n",
-}
-
 
 def render_json(result: Result) -> str:
     """The result as one JSON object."""
     return json.dumps(result.to_json(), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def render_text(result: Result) -> str:
+    """The result as a terminal shows it."""
+    return render(result) + "\n"
+
+
+FORMS = {".json": render_json, ".md": render_markdown, ".txt": render_text}
 
 
 def check_output(path: Path) -> None:

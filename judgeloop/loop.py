@@ -58,6 +58,14 @@ class Progress:
     estimate: Estimate
 
 
+Observe = Callable[[Progress], None]
+
+
+def unobserved(progress: Progress) -> None:
+    """Look away."""
+    del progress
+
+
 @dataclass(frozen=True, slots=True)
 class Finished:
     """A run's outcome, what it cost, and the names by which the judge's servers called the model."""
@@ -88,7 +96,7 @@ async def drive(
     terms: Terms,
     *,
     interruption: Interruption | None = None,
-    observe: Callable[[Progress], None] = lambda progress: None,
+    observe: Observe = unobserved,
 ) -> Finished:
     """Run `session` to its end.
 
@@ -126,9 +134,7 @@ _Known = dict[str, "asyncio.Task[Answer] | Verdict"]  # by key: held in the ledg
 class _Asking:
     """Answers batches of queries; after a halt, nothing more is admitted."""
 
-    def __init__(
-        self, judge: Judge, ledger: Ledger, terms: Terms, interruption: Interruption
-    ) -> None:
+    def __init__(self, judge: Judge, ledger: Ledger, terms: Terms, interruption: Interruption) -> None:
         self._judge = judge
         self._ledger = ledger
         self._terms = terms
@@ -147,11 +153,14 @@ class _Asking:
         self.remembered = 0
         self._broken = False
 
-    async def answers(
-        self, queries: Sequence[Query], answered: Callable[[int], None]
-    ) -> list[Answer]:
+    async def answers(self, queries: Sequence[Query], answered: Callable[[int], None]) -> list[Answer]:
         """The answers to the longest prefix of `queries` that could be had."""
         tasks: list[asyncio.Task[Answer | None]] = []
+
+        def landed(task: asyncio.Task[Answer | None]) -> None:
+            self._running.discard(task)
+            answered(sum(one.done() for one in tasks))
+
         try:
             while len(tasks) < len(queries) and not self._halted():
                 free = await self._free_slots()
@@ -161,9 +170,7 @@ class _Asking:
                 others = bool(self._running)  # before reserving: what they give back may come during it
                 admitted = await self._admit(wanted)
                 for task in admitted:
-                    task.add_done_callback(
-                        lambda _: answered(sum(one.done() for one in tasks)),
-                    )
+                    task.add_done_callback(landed)
                 tasks += admitted
                 if admitted:
                     continue
@@ -184,8 +191,7 @@ class _Asking:
             return self._start_known(wanted, known, groups)
         granted = await self._ledger.reserve(self._terms.run, groups, self._terms.budget_p)
         return [
-            self._start(planned, known, tickets)
-            for planned, tickets in zip(wanted, granted, strict=False)
+            self._start(planned, known, tickets) for planned, tickets in zip(wanted, granted, strict=False)
         ]
 
     def _start_known(
@@ -202,9 +208,7 @@ class _Asking:
             tasks.append(self._start(planned, known, []))
         return tasks
 
-    def _to_reserve(
-        self, wanted: Sequence[_Planned], known: _Known
-    ) -> list[list[Reservation]]:
+    def _to_reserve(self, wanted: Sequence[_Planned], known: _Known) -> list[list[Reservation]]:
         """For each query the calls that nobody has made, is making, or will make for a query before it."""
         taken = set(known)
         groups = []
@@ -225,9 +229,7 @@ class _Asking:
         return Reservation(key, quote.cost_p, call.item.id, name, note, quote.rehearsed)
 
     def _plan(self, query: Query) -> _Planned:
-        calls = calls_for(
-            query, self._terms.order, self._terms.seed, order_matters=self._judge.order_matters
-        )
+        calls = calls_for(query, self._terms.order, self._terms.seed, order_matters=self._judge.order_matters)
         if self._judge.blind and len(set(query.outputs)) == 1:
             calls = ()  # the same text twice is a tie, and nobody need be asked
         identity, blind = self._judge.identity, self._judge.blind
@@ -239,14 +241,11 @@ class _Asking:
         by_key = {ticket.key: ticket for ticket in tickets}
         for call, key in zip(planned.calls, planned.keys, strict=True):
             if key in by_key:
-                known[key] = self._flying[key] = asyncio.create_task(
-                    self._send(call, by_key[key])
-                )
+                known[key] = self._flying[key] = asyncio.create_task(self._send(call, by_key[key]))
         calls = [known[key] for key in planned.keys]
         self.remembered += sum(isinstance(call, Verdict) for call in calls)
         task = asyncio.create_task(self._answer(planned, calls))
         self._running.add(task)
-        task.add_done_callback(self._running.discard)
         return task
 
     async def _answer(

@@ -69,9 +69,7 @@ def cost(usage: Usage, price: Price) -> int:
 
 def worst_cost(usage: Usage, price: Price) -> int:
     """The most that a call within `usage` can cost: every token at the highest rate it can meet."""
-    dearest_input = max(
-        rate.highest() for rate in (price.input, price.cache_read, price.cache_write)
-    )
+    dearest_input = max(rate.highest() for rate in (price.input, price.cache_read, price.cache_write))
     return usage.input_tokens * dearest_input + usage.output_tokens * price.output.highest()
 
 

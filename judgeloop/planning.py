@@ -40,8 +40,9 @@ class Plan:
 def plan(
     rule: StoppingRule,
     tally: Tally,
-    asked: int,
     limits: Limits,
+    *,
+    asked: int,
     quotes: Sequence[Sequence[Quote]],
     left_p: int | None,
 ) -> Plan:
@@ -59,9 +60,7 @@ def plan(
         worst=most,
     )
     calls_each = max((len(calls) for calls in quotes), default=0)
-    worst_p = sum(
-        sorted((sum(call.cost_p for call in calls) for calls in quotes), reverse=True)[:most]
-    )
+    worst_p = sum(sorted((sum(call.cost_p for call in calls) for calls in quotes), reverse=True)[:most])
     likely_p = sum(call.likely_cost_p for calls in quotes for call in calls) / max(1, len(quotes))
     costs = [round(judgments.low * likely_p), round(judgments.expected * likely_p), worst_p]
     if left_p is not None:
@@ -89,9 +88,7 @@ def _fewest(rule: StoppingRule, tally: Tally, limits: Limits, most: int) -> int:
     return next((n for n in range(start, most) if can_be_met(rule, tally, n)), max(0, most))
 
 
-def _expected(
-    rule: StoppingRule, tally: Tally, limits: Limits, most: int, *, assumed: bool
-) -> int:
+def _expected(rule: StoppingRule, tally: Tally, limits: Limits, most: int, *, assumed: bool) -> int:
     shares = replace(tally, wins=ASSUMED_WINS, ties=ASSUMED_TIES) if assumed else tally
     least = max(tally.judged + 1, limits.min_judgments)
     enough = first_met(rule, shares, least, tally.judged + most)

@@ -9,7 +9,7 @@ import enum
 import hashlib
 from collections.abc import Sequence
 
-from judgeloop.records import Abstention, Answer, Call, Query, Verdict
+from judgeloop.records import TIE, Abstention, Answer, Call, Query, Verdict
 
 
 class Order(enum.StrEnum):
@@ -37,20 +37,19 @@ def combine(query: Query, calls: Sequence[Call], answers: Sequence[Answer]) -> A
     Two orders that prefer the same system give the mean of their scores. Two that do not give a tie, marked as
     flipped. If any order brought no verdict, there is none: one order alone carries the judge's bias of position.
     """
-    verdicts = []
+    verdicts: list[Verdict] = []
     for call, answer in zip(calls, answers, strict=True):
         if isinstance(answer, Abstention):
             return answer
-        swapped = call.systems != query.systems
-        verdicts.append(1.0 - answer.score if swapped else answer.score)
-    reason = next(answer.reason for answer in answers if isinstance(answer, Verdict))
-    if len({_preference(score) for score in verdicts}) > 1:
-        return Verdict(0.5, reason="the two orders disagree", flipped=True)
-    return Verdict(sum(verdicts) / len(verdicts), reason=reason)
+        verdicts.append(answer if call.systems == query.systems else _turned(answer))
+    if len({verdict.preference for verdict in verdicts}) > 1:
+        return Verdict(TIE, reason="the two orders disagree", flipped=True)
+    mean = sum(verdict.score for verdict in verdicts) / len(verdicts)
+    return Verdict(mean, reason=verdicts[0].reason)
 
 
-def _preference(score: float) -> int:
-    return (score > 0.5) - (score < 0.5)
+def _turned(verdict: Verdict) -> Verdict:
+    return Verdict(1.0 - verdict.score, reason=verdict.reason)
 
 
 def _coin(seed: int, item_id: str) -> bool:

@@ -10,6 +10,8 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+TIE = 0.5  # the score of a verdict that prefers neither
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -68,6 +70,11 @@ class Verdict:
     def __post_init__(self) -> None:
         if not 0.0 <= self.score <= 1.0:
             raise ValueError(f"a verdict's score lies in [0, 1], not {self.score!r}")
+
+    @property
+    def preference(self) -> int:
+        """1 for the first, -1 for the second, 0 for a tie."""
+        return (self.score > TIE) - (self.score < TIE)
 
 
 @dataclass(frozen=True, slots=True)

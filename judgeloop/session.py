@@ -58,9 +58,7 @@ class Limits:
                 f"{self.min_judgments} and {self.max_judgments}"
             )
         if not 0 <= self.max_abstentions <= 1:
-            raise InputError(
-                f"--max-abstentions is a share between 0 and 1, found {self.max_abstentions}"
-            )
+            raise InputError(f"--max-abstentions is a share between 0 and 1, found {self.max_abstentions}")
 
 
 @final
@@ -110,9 +108,7 @@ class Session:
         """Take the answers to the choices last asked; fewer than asked only together with a reason to halt."""
         if len(answers) > len(self._asked) or (halt is None and len(answers) < len(self._asked)):
             raise SessionError(f"{len(answers)} answers to {len(self._asked)} choices")
-        labels = [
-            Label(choice, answer) for choice, answer in zip(self._asked, answers, strict=False)
-        ]
+        labels = [Label(choice, answer) for choice, answer in zip(self._asked, answers, strict=False)]
         self._labels.update((label.choice.position, label) for label in labels)
         self._state = self._selector.tell(self._state, labels)
         self._fold()
@@ -199,9 +195,7 @@ class Session:
         self._pending = []
 
     def _tally(self) -> Tally:
-        return self._estimator.tally(
-            [self._labels[position] for position in self._active], self._items
-        )
+        return self._estimator.tally([self._labels[position] for position in self._active], self._items)
 
     def _risk_met(self, tally: Tally) -> StopReason:
         risk = self._rule.risk(tally)
@@ -214,9 +208,7 @@ class Session:
         tally = self._tally()
         margin = abs(tally.wins[0] - tally.wins[1])
         if tally.judged + tally.abstentions < self._items:
-            return StopReason(
-                StopKind.POOL_EXHAUSTED, "the selector has no further items to propose"
-            )
+            return StopReason(StopKind.POOL_EXHAUSTED, "the selector has no further items to propose")
         if margin > tally.abstentions:
             return StopReason(
                 StopKind.ALL_JUDGED,
@@ -239,9 +231,7 @@ class Session:
 
     def _too_many_abstentions(self) -> StopReason | None:
         reasons = [
-            label.answer.reason
-            for label in self._labels.values()
-            if isinstance(label.answer, Abstention)
+            label.answer.reason for label in self._labels.values() if isinstance(label.answer, Abstention)
         ]
         allowed = self._limits.max_abstentions * max(len(self._labels), ABSTENTION_GRACE)
         if len(reasons) <= allowed:

@@ -78,9 +78,7 @@ def can_be_met(rule: StoppingRule, tally: Tally, unknown: int) -> bool:
     one more item wastes nothing, whatever the answers: this is how queries run in parallel without overspending.
     """
     return any(
-        is_met(rule, _with_wins(tally, side, wins, unknown))
-        for side in (0, 1)
-        for wins in range(unknown + 1)
+        is_met(rule, _with_wins(tally, side, wins, unknown)) for side in (0, 1) for wins in range(unknown + 1)
     )
 
 

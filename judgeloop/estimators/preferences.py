@@ -19,8 +19,8 @@ class Preferences:
     def tally(self, labels: Sequence[Label], items: int) -> Tally:
         """Count `labels` over a pool of `items`."""
         verdicts = [label.answer for label in labels if not isinstance(label.answer, Abstention)]
-        first = sum(verdict.score > 0.5 for verdict in verdicts)
-        second = sum(verdict.score < 0.5 for verdict in verdicts)
+        first = sum(verdict.preference > 0 for verdict in verdicts)
+        second = sum(verdict.preference < 0 for verdict in verdicts)
         return Tally(
             items=items,
             wins=(first, second),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from judgeloop.errors import DataError, InputError
-from judgeloop.formats.outputs import ItemRow, Located, Outputs, name_apart
+from judgeloop.formats.outputs import ItemRow, Located, Outputs, R, name_apart
 from judgeloop.pool import Pool
 from judgeloop.records import Item
 
@@ -48,7 +48,7 @@ def join(
     left_out = _left_out(names, catalogue, answers)
     matched = [key for key in catalogue.entries if all(key in found for found in answers)]
     if not matched:
-        raise InputError(f"no item is in all files: {left_out}. {_hint(items is not None)}")
+        raise InputError(f"no item is in all files: {left_out}. {_hint(closed=items is not None)}")
     if left_out and not allow_partial:
         raise InputError(
             f"the files cover different items: {left_out}. Mend them, or judge the "
@@ -84,7 +84,7 @@ class _Catalogue:
     by_prompt: dict[str, list[int]] = field(default_factory=dict)
     strangers: dict[Path, int] = field(default_factory=dict)
 
-    def define(self, path: Path, located: Located[ItemRow]) -> int:
+    def define(self, path: Path, located: Located[R]) -> int:
         row = located.row
         if row.id is not None and row.id in self.by_id:
             raise DataError(path, f"the id {row.id!r} stands twice", line=located.line)
@@ -123,7 +123,7 @@ class _Catalogue:
             )
         return Item(entry.id or _id_of(entry.prompt), entry.prompt, entry.reference, entry.group)
 
-    def _key(self, path: Path, located: Located[ItemRow]) -> int | None:
+    def _key(self, path: Path, located: Located[R]) -> int | None:
         row = located.row
         if row.id is None and row.prompt is None:
             raise DataError(path, "a row needs the field 'id' or 'prompt'", line=located.line)
@@ -135,7 +135,7 @@ class _Catalogue:
         self._merge(path, located, self.entries[key])
         return key
 
-    def _by_prompt(self, path: Path, located: Located[ItemRow]) -> int | None:
+    def _by_prompt(self, path: Path, located: Located[R]) -> int | None:
         row = located.row
         keys = self.by_prompt.get(row.prompt or "", [])
         if not self.closed and row.id is not None:
@@ -145,7 +145,7 @@ class _Catalogue:
             raise DataError(path, "several items have this prompt; give ids", line=located.line)
         return keys[0] if keys else None
 
-    def _merge(self, path: Path, located: Located[ItemRow], entry: _Entry) -> None:
+    def _merge(self, path: Path, located: Located[R], entry: _Entry) -> None:
         for name in ("prompt", "reference", "group"):
             mine, theirs = getattr(entry, name), getattr(located.row, name)
             if mine is None:
@@ -153,15 +153,12 @@ class _Catalogue:
             elif theirs is not None and theirs != mine and name != "group":
                 raise DataError(
                     path,
-                    f"the field {name!r} of the item {located.row.id!r} differs from what another "
-                    "file says",
+                    f"the field {name!r} of the item {located.row.id!r} differs from what another file says",
                     line=located.line,
                 )
 
 
-def _left_out(
-    names: Sequence[str], catalogue: _Catalogue, answers: Sequence[dict[int, str]]
-) -> str:
+def _left_out(names: Sequence[str], catalogue: _Catalogue, answers: Sequence[dict[int, str]]) -> str:
     """The counts of a partial join, in words; empty when it is whole."""
     everywhere = set.intersection(*(set(found) for found in answers))
     anywhere = set.union(*(set(found) for found in answers))
@@ -188,8 +185,8 @@ def _examples(catalogue: _Catalogue, keys: Sequence[int]) -> str:
     return f" ({', '.join(shown)}{', …' if len(keys) > len(shown) else ''})" if shown else ""
 
 
-def _hint(has_items: bool) -> str:
-    if has_items:
+def _hint(*, closed: bool) -> str:
+    if closed:
         return "Outputs join the items file by the same id or the exact same prompt"
     return "Outputs join each other by the same id or the exact same prompt"
 

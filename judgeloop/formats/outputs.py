@@ -78,9 +78,7 @@ def read_outputs(path: Path) -> Outputs:
     Raises:
         DataError: a row is wrong, or the rows name more than one system.
     """
-    rows = tuple(
-        Located(row.line, parse_row(path, row, OutputRow)) for row in read_rows(path)
-    )
+    rows = tuple(Located(row.line, parse_row(path, row, OutputRow)) for row in read_rows(path))
     names = {located.row.model for located in rows} - {None}
     if len(names) > 1:
         raise DataError(

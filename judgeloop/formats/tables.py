@@ -19,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from judgeloop.errors import DataError, InputError
 
+LONGEST_SHOWN = 60
 GZIP_MAGIC = b"\x1f\x8b"
 
 M = TypeVar("M", bound=BaseModel)
@@ -166,4 +167,4 @@ def _names(fields: dict[str, Any]) -> str:
 
 def _shown(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"

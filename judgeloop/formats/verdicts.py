@@ -21,8 +21,6 @@ from judgeloop.recorded import Recorded, VerdictTable
 def _finite_or_absent(value: object) -> object:
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
-    if isinstance(value, bool):
-        raise ValueError("expected a number")
     number = float(value) if isinstance(value, str | int | float) else math.nan
     if not math.isfinite(number):
         raise ValueError("expected a finite number")
@@ -81,6 +79,6 @@ def read_verdicts(path: Path) -> VerdictTable:
     return VerdictTable(
         name=path.name,
         digest=hashlib.sha256(read_bytes(path)).hexdigest(),
-        paired=form == 3,
+        paired=form == len(("item_id", "model_a", "model_b")),
         rows=rows,
     )

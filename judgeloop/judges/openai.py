@@ -119,10 +119,7 @@ class OpenAIJudge:
         messages = self._template.render(call)
         size = sum(len(message.encode()) for message in messages)
         most = Usage(
-            input_tokens=size
-            + len(messages) * TOKENS_AROUND_A_MESSAGE
-            + self._schema_bytes
-            + TOKENS_HIDDEN,
+            input_tokens=size + len(messages) * TOKENS_AROUND_A_MESSAGE + self._schema_bytes + TOKENS_HIDDEN,
             output_tokens=self._max_output_tokens,
         )
         likely = Usage(size // LIKELY_BYTES_PER_TOKEN, LIKELY_OUTPUT_TOKENS)
@@ -190,7 +187,7 @@ class OpenAIJudge:
             cost_p=self._actual_cost(usage),
             usage=usage,
             model=completion.model or "",
-            request_id=completion._request_id or "",
+            request_id=completion._request_id or "",  # noqa: SLF001 - public by its documentation
         )
 
     def _answer(self, choice: Choice) -> Answer:
@@ -257,9 +254,7 @@ def _status_error(status: int, code: str, error: Any) -> JudgeError:
     if status >= 500 or status in {408, 409}:
         return TransientJudgeError(what, billed=True, retry_after_s=retry_after_s(headers))
     if 300 <= status < 400:
-        return JudgeRejectedError(
-            f"{what}: the server redirects; give the URL it names", billed=False
-        )
+        return JudgeRejectedError(f"{what}: the server redirects; give the URL it names", billed=False)
     return JudgeRejectedError(f"{what}: {_body_message(error)}", billed=False)
 
 

@@ -73,5 +73,5 @@ def parse_template(text: str, path: object) -> Template:
         raise DataError(path, f"the front matter needs id, version, labels and schema: {error}") from error
     unknown = set(_FIELD.findall(template.user)) - _KNOWN
     if unknown:
-        raise DataError(path, f"unknown field {sorted(unknown)[0]!r}; known: {', '.join(sorted(_KNOWN))}")
+        raise DataError(path, f"unknown field {min(unknown)!r}; known: {', '.join(sorted(_KNOWN))}")
     return template

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import final
 
-from judgeloop.recorded import Recorded, VerdictTable
 from judgeloop.errors import InputError
 from judgeloop.judges.metric import preference
+from judgeloop.recorded import Recorded, VerdictTable
 from judgeloop.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Verdict
+
+SHOWN = 8  # systems named in a message
 
 
 @final
@@ -45,7 +47,8 @@ class ReplayJudge:
         unknown = [name for name in systems if name not in self._table.systems]
         if unknown:
             known = sorted(self._table.systems)
-            shown = ", ".join(known[:8]) + (f" and {len(known) - 8} more" if len(known) > 8 else "")
+            more = len(known) - SHOWN
+            shown = ", ".join(known[:SHOWN]) + (f" and {more} more" if more > 0 else "")
             raise InputError(
                 f"replay:{self._table.name} has no verdicts on {', '.join(unknown)}; it has {shown}"
             )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import email.utils
 import math
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -34,8 +34,8 @@ class RetryPolicy:
     first_wait_s: float = 0.5
     longest_wait_s: float = 60.0
 
-    def retrying(self) -> AsyncRetrying:
-        """A fresh tenacity controller for one call."""
+    def retrying(self, sleep: Callable[[float], Awaitable[None]]) -> AsyncRetrying:
+        """A fresh tenacity controller for one call, which waits with `sleep`."""
         backoff = wait_random_exponential(multiplier=self.first_wait_s, max=self.longest_wait_s)
 
         def wait(state: RetryCallState) -> float:
@@ -47,7 +47,11 @@ class RetryPolicy:
             return too_long or stop_after_attempt(self.attempts)(state)
 
         return AsyncRetrying(
-            retry=retry_if_exception_type(TransientJudgeError), wait=wait, stop=stop, reraise=True
+            retry=retry_if_exception_type(TransientJudgeError),
+            wait=wait,
+            stop=stop,
+            sleep=sleep,
+            reraise=True,
         )
 
 

@@ -100,9 +100,7 @@ class SqliteLedger:
 
     async def abandon(self, ticket: Ticket, why: str) -> None:
         """Leave the attempt charged at its worst case: whether it was billed is unknown."""
-        await self._do(
-            lambda connection: _close(connection, ticket, "abandoned", ticket.cost_p, why)
-        )
+        await self._do(lambda connection: _close(connection, ticket, "abandoned", ticket.cost_p, why))
 
     async def spend(self, run: str, budget_p: int | None) -> Spend:
         """What `run` has cost so far, and what of it since this object opened the file."""
@@ -180,9 +178,7 @@ def _close(
     if row is None:
         raise LedgerError(f"attempt {ticket.attempt} is not open; it was closed before")
     run, reserved_p = row
-    connection.execute(
-        "UPDATE runs SET charged_p = charged_p + ? WHERE id = ?", (cost_p - reserved_p, run)
-    )
+    connection.execute("UPDATE runs SET charged_p = charged_p + ? WHERE id = ?", (cost_p - reserved_p, run))
     connection.execute(
         "UPDATE attempts SET state = ?, charged_p = ?, outcome = ?, usage = ?, "
         "model = ?, request_id = ?, ended_at = ? WHERE id = ?",
@@ -212,9 +208,7 @@ def _verdicts(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, 
     return held
 
 
-def _spend(
-    connection: sqlite3.Connection, run: str, opener: str, budget_p: int | None
-) -> Spend:
+def _spend(connection: sqlite3.Connection, run: str, opener: str, budget_p: int | None) -> Spend:
     now_p, run_p, rehearsed_p, calls = connection.execute(
         "SELECT coalesce(sum(charged_p) FILTER (WHERE opener = :opener AND NOT rehearsed), 0), "
         "coalesce(sum(charged_p) FILTER (WHERE NOT rehearsed), 0), "

@@ -12,14 +12,12 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 def visible(text: str) -> str:
-    """`text` on one line, with every character that a terminal or a reader would not see as its escape.
+    r"""`text` on one line, with every character that a terminal or a reader would not see as its escape.
 
-    >>> visible("a\\x1b[31mb")
-    'a\\\\x1b[31mb'
+    >>> visible("a\x1b[31mb")
+    'a\\x1b[31mb'
     """
     return "".join(
-        letter.encode("unicode_escape").decode("ascii")
-        if unicodedata.category(letter) in _UNSEEN
-        else letter
+        letter.encode("unicode_escape").decode("ascii") if unicodedata.category(letter) in _UNSEEN else letter
         for letter in text
     )

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from judgeloop.money import to_usd
-from judgeloop.records import Abstention, Label, Outcome, Spend, StopKind
+from judgeloop.records import Abstention, Label, Outcome, Spend, StopKind, Verdict
 
 SCHEMA_VERSION = 1
 
@@ -148,21 +148,22 @@ def result_of(
     )
 
 
-def _row(
-    label: Label, systems: tuple[str, ...], item_ids: Sequence[str], *, in_decision: bool
-) -> LabelRow:
+def _row(label: Label, systems: tuple[str, ...], item_ids: Sequence[str], *, in_decision: bool) -> LabelRow:
     answer = label.answer
     verdict = None if isinstance(answer, Abstention) else answer
-    decisive = verdict is not None and verdict.score != 0.5
     return LabelRow(
         item_id=item_ids[label.choice.position],
         score=verdict.score if verdict else None,
-        winner=systems[0 if verdict.score > 0.5 else 1] if verdict and decisive else None,
+        winner=_preferred(verdict, systems) if verdict else None,
         flipped=verdict.flipped if verdict else False,
         reason=answer.reason,
         propensity=label.choice.propensity,
         in_decision=in_decision,
     )
+
+
+def _preferred(verdict: Verdict, systems: tuple[str, ...]) -> str | None:
+    return {1: systems[0], 0: None, -1: systems[1]}[verdict.preference]
 
 
 def _usd(pico: int | None) -> float | None:

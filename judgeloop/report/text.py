@@ -106,6 +106,8 @@ def _money(result: Result) -> str:
 
 
 def _what_would_decide(result: Result) -> str:
+    if result.asked == result.items:
+        return "nothing is left to judge"
     if result.leader is None:
         return "the systems are level, so no number of judgments is in sight that would decide"
     if result.more_judgments is None:

@@ -23,9 +23,8 @@ def embed_lexical(texts: Sequence[str], seed: int) -> NDArray[np.float64]:
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.preprocessing import normalize
 
-    words = TfidfVectorizer(
-        sublinear_tf=True, max_features=VOCABULARY, token_pattern=r"(?u)\b\w+\b", dtype=np.float32
-    )
+    word = r"(?u)\b\w+\b"
+    words = TfidfVectorizer(sublinear_tf=True, max_features=VOCABULARY, token_pattern=word, dtype=np.float32)
     if not any(words.build_analyzer()(text) for text in texts):
         return np.zeros((len(texts), 1))
     weights = words.fit_transform(texts)

@@ -40,9 +40,7 @@ def embed_sentences(texts: Sequence[str], model: str) -> NDArray[np.floating]:
             "folder with --represent minilm:FOLDER, or use --represent lexical"
         ) from error
     return np.asarray(
-        transformer.encode(
-            list(texts), batch_size=64, normalize_embeddings=True, show_progress_bar=False
-        )
+        transformer.encode(list(texts), batch_size=64, normalize_embeddings=True, show_progress_bar=False)
     )
 
 

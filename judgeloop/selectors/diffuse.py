@@ -78,8 +78,7 @@ class DiffUse:
         parent = tree.next_split(state.clusters)
         leaving = self._representative(state, parent)
         entering = [
-            self._representative(state, int(child))
-            for child in tree.children[parent - len(tree.leaves)]
+            self._representative(state, int(child)) for child in tree.children[parent - len(tree.leaves)]
         ]
         step = Step(
             choices=tuple(Choice(position, None) for position in entering if position != leaving),

@@ -32,9 +32,7 @@ class Random:
         """Shuffle the pool once: draws are then independent of how many are asked for at a time."""
         return RandomState(rng.permutation(items))
 
-    def ask(
-        self, state: RandomState, n: int, rng: np.random.Generator
-    ) -> tuple[Sequence[Step], RandomState]:
+    def ask(self, state: RandomState, n: int, rng: np.random.Generator) -> tuple[Sequence[Step], RandomState]:
         """The next `n` of the shuffled pool, each with propensity 1 / (items not drawn before it)."""
         del rng  # all randomness is in the shuffle
         end = min(state.drawn + n, len(state.order))

@@ -35,6 +35,7 @@ class JudgeOptions:
     tie_margin: float = 0.0
     timeout_s: float = 120.0
     max_output_tokens: int = 512
+    offline: bool = False  # nobody will be asked, so that no key is needed
 
     def __repr__(self) -> str:
         return f"JudgeOptions(base_url={self.base_url!r})"
@@ -65,7 +66,8 @@ def _openai(model: str, options: JudgeOptions) -> Judge:
     from judgeloop.judges.openai import OFFICIAL_URL, Endpoint, OpenAIJudge
 
     url = options.base_url or options.environment.get("OPENAI_BASE_URL") or OFFICIAL_URL
-    endpoint = Endpoint(_checked_url(url), _openai_key(url, options.environment), options.timeout_s)
+    key = "none" if options.offline else _openai_key(_checked_url(url), options.environment)
+    endpoint = Endpoint(_checked_url(url), key, options.timeout_s)
     return OpenAIJudge(
         model,
         endpoint=endpoint,
@@ -98,7 +100,7 @@ def _own_price(name: str, path: Path) -> Price | None:
     known = {"input_per_mtok", "output_per_mtok", "cache_read_per_mtok", "cache_write_per_mtok"}
     try:
         if unknown := set(table) - known:
-            raise ValueError(f"unknown field {sorted(unknown)[0]!r}")  # noqa: TRY301 - one message below
+            raise ValueError(f"unknown field {min(unknown)!r}")  # noqa: TRY301 - one message below
         rates = {field: Rate(rate_per_mtok(str(value))) for field, value in table.items()}
         plain = rates["input_per_mtok"]
         return Price(

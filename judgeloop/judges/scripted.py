@@ -1,0 +1,54 @@
+"""A judge that answers from a function: for tests of one's own pipeline, and of judgeloop.
+
+It makes no request and sleeps only where told to; what an answer costs is set, not worked out from tokens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import final
+
+from judgeloop.records import Answer, Call, JudgeIdentity, Quote, Reply
+
+
+@final
+@dataclass
+class ScriptedJudge:
+    """Answers a call with `script(call)`, which may also raise a JudgeError.
+
+    `cost_p` is what a call costs and `worst_p` its worst case, in picodollars (the same unless given); `delay_s` gives
+    the seconds to wait before answering. `calls` records what was asked, in the order of arrival.
+    """
+
+    script: Callable[[Call], Answer]
+    cost_p: int = 0
+    worst_p: int | None = None
+    delay_s: Callable[[Call], float] | None = None
+    order_matters: bool = True
+    blind: bool = True
+    priced: bool = True
+    model: str = "scripted"
+    calls: list[Call] = field(default_factory=list)
+
+    @property
+    def identity(self) -> JudgeIdentity:
+        """The model alone."""
+        return JudgeIdentity("scripted", self.model)
+
+    def quote(self, call: Call) -> Quote:
+        """The costs given."""
+        del call
+        worst_p = self.cost_p if self.worst_p is None else self.worst_p
+        return Quote(cost_p=worst_p, likely_cost_p=self.cost_p)
+
+    async def judge(self, call: Call) -> Reply:
+        """Wait if told to, then follow the script."""
+        self.calls.append(call)
+        if self.delay_s is not None:
+            await asyncio.sleep(self.delay_s(call))
+        return Reply(self.script(call), cost_p=self.cost_p, model=self.model)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
