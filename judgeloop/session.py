@@ -155,7 +155,8 @@ class Session:
                 if not self._pending:
                     self._stop = self._exhausted()
                 return
-            new = [choice for choice in steps[0].choices if choice.position not in self._labels]
+            known = self._labels.keys() | {choice.position for choice in self._asked}
+            new = [choice for choice in steps[0].choices if choice.position not in known]
             if len(self._labels) + len(self._asked) + len(new) > self._limits.max_judgments:
                 if not self._pending:
                     self._stop = self._limit_reached()

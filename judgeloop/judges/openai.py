@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 from urllib.parse import urlsplit
 
+from pydantic import ValidationError
+
 from judgeloop.errors import JudgeError, JudgeRejectedError, TransientJudgeError
+from judgeloop.judges.chat_completions import ChatCompletion, Choice
 from judgeloop.judges.parsing import PARSER_VERSION, parse_verdict
 from judgeloop.judges.prompting import Template
 from judgeloop.judges.retrying import retry_after_s
@@ -22,8 +25,6 @@ from judgeloop.records import Abstention, Answer, Call, JudgeIdentity, Quote, Re
 
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI
-    from openai.types.chat import ChatCompletion
-    from openai.types.chat.chat_completion import Choice
 
 OFFICIAL_URL = "https://api.openai.com/v1"
 # A byte-level tokenizer makes at most one token of a byte; the rest covers what a provider adds around the messages.
@@ -129,13 +130,17 @@ class OpenAIJudge:
         """Send one request and read the verdict out of the reply."""
         import openai
 
+        request = self._request(call)
         try:
-            completion: Any = await self._connected().chat.completions.create(**self._request(call))
+            # Raw, because the SDK passes on whatever comes with a status of 200.
+            raw = await self._connected().chat.completions.with_raw_response.create(**request)
         except openai.APIError as error:
             return _answer_or_raise(error)
-        if not isinstance(completion, openai.types.chat.ChatCompletion) or not completion.choices:
-            raise TransientJudgeError("the reply is no chat completion", billed=True)
-        return self._read(completion)
+        try:
+            completion = ChatCompletion.model_validate_json(raw.content)
+        except ValidationError:
+            raise TransientJudgeError("the reply is no chat completion", billed=True) from None
+        return self._read(completion, raw.headers.get("x-request-id", ""))
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -180,14 +185,14 @@ class OpenAIJudge:
             }
         return request | {"max_tokens": self._max_output_tokens}
 
-    def _read(self, completion: ChatCompletion) -> Reply:
-        usage = _usage(completion)
+    def _read(self, completion: ChatCompletion, request_id: str) -> Reply:
+        usage = completion.tokens()
         return Reply(
             answer=self._answer(completion.choices[0]),
             cost_p=self._actual_cost(usage),
             usage=usage,
-            model=completion.model or "",
-            request_id=completion._request_id or "",  # noqa: SLF001 - public by its documentation
+            model=completion.model,
+            request_id=request_id,
         )
 
     def _answer(self, choice: Choice) -> Answer:
@@ -203,22 +208,6 @@ class OpenAIJudge:
         if self._price is None:
             return 0
         return None if usage is None else cost(usage, self._price)
-
-
-def _usage(completion: ChatCompletion) -> Usage | None:
-    """Prompt tokens include the cached ones, completion tokens the reasoning; None if absent or contradictory."""
-    found = completion.usage
-    if found is None:
-        return None
-    details = found.prompt_tokens_details
-    read = (details and details.cached_tokens) or 0
-    written = getattr(details, "cache_write_tokens", None) or 0
-    counts = (found.prompt_tokens, found.completion_tokens, read, written)
-    if not all(isinstance(count, int) and count >= 0 for count in counts):
-        return None
-    if read + written > found.prompt_tokens:
-        return None
-    return Usage(*counts)
 
 
 def _answer_or_raise(error: APIError) -> Reply:

@@ -44,8 +44,7 @@ class Template:
             "first": call.outputs[0],
             "second": call.outputs[1],
         }
-        # ensure_ascii keeps lone surrogates and control characters from reaching the wire raw.
-        user = _FIELD.sub(lambda match: json.dumps(values[match[1]], ensure_ascii=True), self.user)
+        user = _FIELD.sub(lambda match: _literal(values[match[1]]), self.user)
         return self.system, user
 
 
@@ -75,3 +74,13 @@ def parse_template(text: str, path: object) -> Template:
     if unknown:
         raise DataError(path, f"unknown field {min(unknown)!r}; known: {', '.join(sorted(_KNOWN))}")
     return template
+
+
+def _literal(text: str | None) -> str:
+    """`text` as a JSON string: readable in any script, escaped whole where it could not be encoded."""
+    literal = json.dumps(text, ensure_ascii=False)
+    try:
+        literal.encode()
+    except UnicodeEncodeError:  # a lone surrogate
+        return json.dumps(text, ensure_ascii=True)
+    return literal

@@ -45,6 +45,7 @@ class Writer:
         if self._closed:
             raise LedgerError("the ledger is closed")
         future: Future[T] = Future()
+        future.set_running_or_notify_cancel()  # running: a caller that is cancelled cannot take it back
         self._jobs.put(_Job(action, future))
         return future
 
@@ -89,7 +90,7 @@ def _commit(connection: sqlite3.Connection, group: Sequence[_Job[Any]]) -> None:
         connection.execute("BEGIN IMMEDIATE")
         results.extend(_run(connection, job) for job in group)
         connection.execute("COMMIT")
-    except sqlite3.Error as error:
+    except BaseException as error:  # noqa: BLE001 - whatever it is, nobody may wait for ever
         with contextlib.suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         failure = LedgerError(f"the ledger could not be written: {error}")

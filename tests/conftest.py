@@ -1,0 +1,53 @@
+"""Fixtures that many tests share: small pools, a chat server, a clean environment, and the recorded data if at hand."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from support.chat_server import ChatServer
+
+# No deadline: machines are shared. Derandomised: a test that passes here passes there.
+settings.register_profile("project", deadline=None, derandomize=True)
+settings.load_profile("project")
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch, tmp_path):
+    """No key, flag or settings file of whoever runs the tests reaches them."""
+    for name in list(os.environ):
+        if name.startswith(("JUDGELOOP_", "OPENAI_", "ANTHROPIC_")) and name != "JUDGELOOP_TEST_DATA":
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20240718)
+
+
+@pytest.fixture
+def chat_server():
+    server = ChatServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def recorded_data():
+    """The folder of recorded verdicts, which is not part of the project."""
+    folder = Path(os.environ.get("JUDGELOOP_TEST_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip("the recorded data is not here (JUDGELOOP_TEST_DATA)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def incidents():
+    """The example's folder."""
+    return ROOT / "examples" / "incidents"

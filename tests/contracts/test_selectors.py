@@ -1,0 +1,99 @@
+"""What every selector promises (`protocols.Selector`)."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from support.pools import differences
+
+from judgeloop.selectors.diffuse import DiffUse
+from judgeloop.selectors.random import Random
+
+SELECTORS = {
+    "random": lambda items: Random(),
+    "diffuse": lambda items: DiffUse(differences(items), start=4),
+}
+SIZES = [1, 2, 3, 4, 5, 37]
+
+
+@pytest.fixture(params=SELECTORS)
+def make(request):
+    return SELECTORS[request.param]
+
+
+def all_steps(selector, items, *, at_a_time=1, seed=1):
+    rng = np.random.default_rng(seed)
+    state = selector.init(items, rng)
+    steps = []
+    while True:
+        more, state = selector.ask(state, at_a_time, rng)
+        if not more:
+            return steps
+        assert len(more) <= at_a_time
+        steps += more
+
+
+@pytest.mark.parametrize("items", SIZES)
+def test_it_exhausts_the_pool_and_leaves_every_item_in_the_decision(make, items):
+    active = set()
+    for step in all_steps(make(items), items):
+        assert set(step.leave) <= active, "only what entered may leave"
+        active -= set(step.leave)
+        active |= {choice.position for choice in step.choices}
+    assert active == set(range(items))
+
+
+@pytest.mark.parametrize("items", SIZES)
+def test_no_step_is_empty_and_none_names_a_position_twice(make, items):
+    for step in all_steps(make(items), items):
+        positions = [choice.position for choice in step.choices]
+        assert positions
+        assert len(set(positions)) == len(positions)
+        assert not set(positions) & set(step.leave)
+
+
+def test_the_same_generator_gives_the_same_steps(make):
+    assert all_steps(make(37), 37, seed=3) == all_steps(make(37), 37, seed=3)
+
+
+@pytest.mark.parametrize("at_a_time", [2, 7, 1000])
+def test_the_steps_do_not_depend_on_how_many_are_asked_for_at_a_time(make, at_a_time):
+    assert all_steps(make(37), 37, at_a_time=at_a_time) == all_steps(make(37), 37)
+
+
+def test_propensities_are_probabilities_of_a_draw_or_none_for_a_pick(make):
+    selector = make(37)
+    for step in all_steps(selector, 37):
+        for choice in step.choices:
+            if selector.draws:
+                assert choice.propensity is not None
+                assert 0 < choice.propensity <= 1
+            else:
+                assert choice.propensity is None
+
+
+def test_asking_leaves_the_state_it_was_given_alone(make):
+    rng = np.random.default_rng(0)
+    selector = make(37)
+    state = selector.init(37, rng)
+    before = pickle.dumps(state)
+    selector.ask(state, 5, rng)
+    assert pickle.dumps(state) == before
+
+
+def test_its_state_survives_pickling(make):
+    rng = np.random.default_rng(0)
+    selector = make(37)
+    _, state = selector.ask(selector.init(37, rng), 6, rng)
+    again = pickle.loads(pickle.dumps(state))
+    assert selector.ask(again, 3, copy.deepcopy(rng))[0] == selector.ask(state, 3, rng)[0]
+
+
+def test_positions_are_plain_integers(make):
+    # NumPy's own would break JSON and compare as arrays.
+    for step in all_steps(make(5), 5):
+        assert all(type(choice.position) is int for choice in step.choices)
+        assert all(type(position) is int for position in step.leave)

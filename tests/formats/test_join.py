@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgeloop.errors import DataError, InputError
+from judgeloop.formats.join import join
+from judgeloop.formats.outputs import ItemRow, Located, OutputRow, Outputs
+from judgeloop.records import Item
+
+ITEMS = Path("items.jsonl")
+
+
+def outputs(system, *rows):
+    located = (Located(line, OutputRow(**({"output": f"{system} says"} | row))) for line, row in enumerate(rows, start=1))
+    return Outputs(Path(f"{system}.jsonl"), system, tuple(located))
+
+
+def joined(first, second, items=None, *, allow_partial=False):
+    catalogue = items and tuple(Located(line, ItemRow(**row)) for line, row in enumerate(items, start=1))
+    files = (outputs("a", *first), outputs("b", *second))
+    return join(files, catalogue, ITEMS if items else None, allow_partial=allow_partial)
+
+
+def q(number, **fields):
+    return {"id": f"q{number}", "prompt": f"prompt {number}"} | fields
+
+
+def test_outputs_join_by_id_whatever_their_order():
+    pool = joined([q(1, output="a1"), q(2, output="a2")], [q(2, output="b2"), q(1, output="b1")]).pool
+    assert pool.systems == ("a", "b")
+    assert pool.items == (Item("q1", "prompt 1"), Item("q2", "prompt 2"))
+    assert pool.outputs == (("a1", "a2"), ("b1", "b2"))
+
+
+def test_outputs_without_ids_join_by_the_exact_prompt():
+    pool = joined([{"prompt": "p", "output": "x"}, {"prompt": "p "}], [{"prompt": "p "}, {"prompt": "p", "output": "y"}]).pool
+    assert [item.prompt for item in pool.items] == ["p", "p "]
+    assert (pool.outputs[0][0], pool.outputs[1][0]) == ("x", "y")
+
+
+def test_items_without_ids_get_distinct_ids_that_rest_on_the_prompt_alone():
+    once = joined([{"prompt": "p"}, {"prompt": "q"}], [{"prompt": "q"}, {"prompt": "p"}]).pool.items
+    again = joined([{"prompt": "q"}], [{"prompt": "q"}]).pool.items
+    assert len({item.id for item in once}) == 2
+    assert once[1] == again[0]
+
+
+def test_what_one_file_leaves_out_another_may_give():
+    pool = joined([{"id": "q1"}], [q(1, reference="r", group="g")]).pool
+    assert pool.items == (Item("q1", "prompt 1", "r", "g"),)
+
+
+def test_an_items_file_gives_prompts_references_and_the_order():
+    items = [q(2, reference="r"), q(1)]
+    pool = joined([{"id": "q1"}, {"id": "q2"}], [{"id": "q1"}, {"prompt": "prompt 2"}], items).pool
+    assert pool.items == (Item("q2", "prompt 2", "r"), Item("q1", "prompt 1"))
+
+
+def test_two_items_may_have_the_same_prompt_where_both_files_give_ids():
+    rows = [q(1, prompt="same"), q(2, prompt="same")]
+    assert [item.id for item in joined(rows, rows[::-1]).pool.items] == ["q1", "q2"]
+
+
+def test_a_whole_join_leaves_nothing_out():
+    assert not joined([q(1)], [q(1)]).left_out
+
+
+@pytest.mark.parametrize("row", [q(1), {"prompt": "only text"}])
+def test_an_item_that_stands_twice_is_refused_naming_both_lines(row):
+    name = row.get("id") or row["prompt"]
+    message = f"b.jsonl, line 3: the item {name!r} stands twice, first on line 1"
+    with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
+        joined([row, q(2)], [row, q(2), row])
+
+
+def test_an_id_that_stands_twice_in_the_items_file_is_refused():
+    with pytest.raises(DataError, match=r"^items\.jsonl, line 2: the id 'q1' stands twice"):
+        joined([q(1)], [q(1)], [q(1), q(1, prompt="another")])
+
+
+def test_a_prompt_that_several_items_have_cannot_name_one():
+    rows = [q(1, prompt="same"), q(2, prompt="same")]
+    with pytest.raises(DataError, match=r"^b\.jsonl, line 1: several items have this prompt; give ids"):
+        joined(rows, [{"prompt": "same"}], rows)
+
+
+def test_a_row_without_id_and_prompt_is_refused():
+    with pytest.raises(DataError, match=r"^b\.jsonl, line 2: a row needs the field 'id' or 'prompt'"):
+        joined([q(1)], [q(1), {}])
+
+
+@pytest.mark.parametrize("field", ["prompt", "reference"])
+def test_one_id_with_two_texts_is_refused_with_file_line_and_field(field):
+    message = f"b.jsonl, line 2: the field {field!r} of the item 'q2' differs"
+    with pytest.raises(DataError, match="^" + re.escape(message)):
+        joined([q(1), q(2, **{field: "one"})], [q(1), q(2, **{field: "another"})])
+
+
+def test_an_items_file_that_contradicts_the_outputs_is_refused():
+    with pytest.raises(DataError, match=r"^a\.jsonl, line 1: the field 'prompt' of the item 'q1' differs"):
+        joined([q(1)], [q(1)], [q(1, prompt="another")])
+
+
+def test_a_prompt_that_no_file_gives_is_asked_for():
+    with pytest.raises(DataError, match=r"^a\.jsonl: the item 'q1' has no field 'prompt', and no --items"):
+        joined([{"id": "q1"}], [{"id": "q1"}])
+
+
+def test_no_common_item_is_refused_even_where_a_partial_join_is_allowed():
+    message = "no item is in all files: 0 matched, 1 only in a ('q1'), 1 only in b ('q2'). Outputs join each other by"
+    with pytest.raises(InputError, match="^" + re.escape(message)):
+        joined([q(1)], [q(2)], allow_partial=True)
+
+
+def test_a_partial_join_is_refused_with_its_three_counts():
+    message = (
+        "the files cover different items: 1 matched, 2 only in a ('q2', 'q3'), 1 only in b ('q4'). "
+        "Mend them, or judge the 1 matched items alone with --allow-partial"
+    )
+    with pytest.raises(InputError, match="^" + re.escape(message) + "$"):
+        joined([q(1), q(2), q(3)], [q(4), q(1)])
+
+
+def test_an_allowed_partial_join_says_what_it_left_out():
+    partial = joined([q(1), q(2), q(3)], [q(4), q(1)], allow_partial=True)
+    assert [item.id for item in partial.pool.items] == ["q1"]
+    assert partial.left_out == "1 matched, 2 only in a ('q2', 'q3'), 1 only in b ('q4')"
+
+
+def test_no_more_than_three_examples_of_what_is_left_out_are_named():
+    partial = joined([q(n) for n in range(1, 7)], [q(1)], allow_partial=True)
+    assert partial.left_out == "1 matched, 5 only in a ('q2', 'q3', 'q4', …), 0 only in b"
+
+
+def test_items_that_nobody_answers_make_the_join_partial():
+    items = [q(1), q(2)]
+    with pytest.raises(InputError, match=re.escape("1 only in the items file ('q2')")):
+        joined([q(1)], [q(1)], items)
+    assert len(joined([q(1)], [q(1)], items, allow_partial=True).pool) == 1
+
+
+def test_rows_that_the_items_file_does_not_know_make_the_join_partial():
+    with pytest.raises(InputError, match=r"2 rows of b\.jsonl that the items file does not know"):
+        joined([q(1)], [q(1), q(8), q(9)], [q(1)])
+    assert len(joined([q(1)], [q(1), q(8), q(9)], [q(1)], allow_partial=True).pool) == 1
+
+
+def test_outputs_that_the_items_file_does_not_know_at_all_are_refused_with_how_they_join():
+    with pytest.raises(InputError, match="Outputs join the items file by the same id or the exact same prompt"):
+        joined([q(8)], [q(8)], [q(1)], allow_partial=True)
+
+
+ids = st.lists(st.integers(0, 9).map(str), unique=True, max_size=10)
+
+
+@given(first=ids, second=ids)
+def test_the_pool_holds_just_the_common_items_with_their_own_outputs(first, second):
+    sides = [[q(n, output=f"{side}{n}") for n in names] for side, names in (("a", first), ("b", second))]
+    common = [n for n in first if n in second]
+    if not common:
+        with pytest.raises(InputError, match="no item is in all files"):
+            joined(*(side or [q("other" + str(i))] for i, side in enumerate(sides)), allow_partial=True)
+        return
+    found = joined(*sides, allow_partial=True)
+    assert [item.id for item in found.pool.items] == [f"q{n}" for n in common]
+    assert found.pool.outputs == tuple(tuple(f"{side}{n}" for n in common) for side in "ab")
+    assert bool(found.left_out) == (set(first) != set(second))
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations([0, 1, 2])))
+def test_more_than_two_systems_join_in_any_order(order):
+    files = [outputs("a", q(1), q(2)), outputs("b", q(2), q(1)), outputs("c", q(1), q(2))]
+    pool = join([files[i] for i in order], None, None, allow_partial=False).pool
+    assert pool.systems == tuple("abc"[i] for i in order)
+    assert {item.id for item in pool.items} == {"q1", "q2"}

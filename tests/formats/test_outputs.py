@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgeloop.errors import DataError
+from judgeloop.formats.outputs import ItemRow, Outputs, OutputRow, name_apart, read_items, read_outputs
+
+
+def written(folder, *rows, name="system.jsonl"):
+    path = folder / name
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return path
+
+
+def rows_of(path):
+    return [located.row for located in read_outputs(path).rows]
+
+
+def test_all_three_forms_give_the_same_outputs(tmp_path):
+    fields = {"id": "q1", "prompt": "2+2?", "output": "4", "model": "small", "reference": "4", "group": "sums"}
+    lines, array, table = (tmp_path / name for name in ("a.jsonl", "a.json", "a.csv"))
+    lines.write_text(json.dumps(fields), encoding="utf-8")
+    array.write_text(json.dumps([fields], indent=2), encoding="utf-8")
+    table.write_text(",".join(fields) + "\n" + ",".join(fields.values()), encoding="utf-8")
+    assert rows_of(lines) == rows_of(array) == rows_of(table) == [OutputRow(**fields)]
+
+
+def test_an_alpacaeval_array_is_read_by_its_own_names(tmp_path):
+    path = tmp_path / "model_outputs.json"
+    path.write_text(
+        json.dumps([{"dataset": "koala", "instruction": "Hi?", "output": "Hello", "generator": "m-7b", "datasplit": "eval"}]),
+        encoding="utf-8",
+    )
+    assert rows_of(path) == [OutputRow(prompt="Hi?", output="Hello", model="m-7b", group="koala")]
+    assert read_outputs(path).system == "m-7b"
+
+
+def test_an_integer_id_is_the_same_as_its_digits(tmp_path):
+    assert rows_of(written(tmp_path, {"id": 7, "output": "x"})) == rows_of(written(tmp_path, {"id": "7", "output": "x"}))
+
+
+def test_empty_optional_text_is_absent_but_an_empty_output_is_an_answer(tmp_path):
+    row = rows_of(written(tmp_path, {"id": "", "prompt": "p", "reference": "", "group": "", "model": "", "output": ""}))
+    assert row == [OutputRow(id=None, prompt="p", reference=None, group=None, model=None, output="")]
+
+
+@pytest.mark.parametrize(
+    ("source", "read"),
+    [
+        pytest.param('"a\\ud800b"', "a\ufffdb", id="the first half of a pair"),
+        pytest.param('"a\\udc00b"', "a\ufffdb", id="the second half of a pair"),
+        pytest.param('"\\ud83d\\ude00"', "\U0001f600", id="a whole pair"),
+    ],
+)
+@pytest.mark.parametrize("field", ["output", "prompt", "id", "reference", "model"])
+def test_lone_surrogates_are_mended_so_that_the_text_can_be_stored(tmp_path, field, source, read):
+    path = tmp_path / "a.jsonl"
+    others = "" if field == "output" else '"output": "x", '
+    path.write_text(f'{{{others}"{field}": {source}}}', encoding="utf-8")
+    assert getattr(rows_of(path)[0], field) == read
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"id": 1}, "the field 'output' is missing; found 'id'"),
+        ({"id": 1, "output": None}, "the field 'output' is wrong: "),
+        ({"id": 1, "output": ["x"]}, "the field 'output' is wrong: "),
+        ({"id": True, "output": "x"}, "the field 'id' is wrong: "),
+        ({"prompt": {"text": "p"}, "output": "x"}, "the field 'prompt' is wrong: "),
+        ({"instruction": "p", "generator": [], "output": "x"}, "the field 'generator' is wrong: "),
+    ],
+)
+def test_a_wrong_row_is_refused_with_file_line_and_field(tmp_path, row, problem):
+    path = written(tmp_path, {"id": 0, "output": "fine"}, row)
+    with pytest.raises(DataError, match="^" + re.escape(f"{path}, line 2: {problem}")):
+        read_outputs(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "system"),
+    [("gpt.jsonl", "gpt"), ("gpt-4.1.json.gz", "gpt-4.1"), ("plain", "plain"), (".hidden", ".hidden")],
+)
+def test_a_system_that_its_rows_do_not_name_is_named_by_its_file(tmp_path, name, system):
+    assert read_outputs(written(tmp_path, {"id": 1, "output": "x"}, name=name)).system == system
+
+
+def test_two_systems_in_one_file_are_refused_naming_both(tmp_path):
+    path = written(tmp_path, {"id": 1, "output": "x", "model": "b"}, {"id": 2, "output": "x", "generator": "a"})
+    with pytest.raises(DataError, match=re.escape(f"{path}: expected the outputs of one system, found a, b")):
+        read_outputs(path)
+
+
+def test_an_items_file_keeps_its_lines(tmp_path):
+    path = written(tmp_path, {"id": 1, "prompt": "p"}, {"instruction": "q", "reference": "r", "output": "not mine"})
+    assert [(located.line, located.row) for located in read_items(path)] == [
+        (1, ItemRow(id="1", prompt="p")),
+        (2, ItemRow(prompt="q", reference="r")),
+    ]
+
+
+@pytest.mark.parametrize("row", [{"id": 2}, {"id": 2, "prompt": ""}, {"id": 2, "prompt": None}])
+def test_an_item_without_a_prompt_is_refused(tmp_path, row):
+    path = written(tmp_path, {"id": 1, "prompt": "p"}, row)
+    with pytest.raises(DataError, match=re.escape(f"{path}, line 2: the field 'prompt' is missing")):
+        read_items(path)
+
+
+@pytest.mark.parametrize(
+    ("given_files", "names"),
+    [
+        ((("runs/a.jsonl", "small"), ("runs/b.jsonl", "large")), ("small", "large")),
+        ((("runs/a.jsonl", "same"), ("runs/b.jsonl", "same")), ("a", "b")),
+        ((("old/out.jsonl", "same"), ("new/out.jsonl", "same")), ("old/out.jsonl", "new/out.jsonl")),
+    ],
+)
+def test_systems_are_told_apart_by_name_then_file_then_path(given_files, names):
+    assert name_apart(tuple(Outputs(Path(path), system, ()) for path, system in given_files)) == names
+
+
+def test_a_file_given_twice_is_refused():
+    one = Outputs(Path("a.jsonl"), "small", ())
+    with pytest.raises(DataError, match=r"^a\.jsonl: this file is given twice"):
+        name_apart((one, one))
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
+rows = st.builds(
+    dict, id=texts, prompt=texts, reference=texts, group=texts, model=st.just("m"), output=texts
+)
+
+
+@given(fields=st.lists(rows, min_size=1, max_size=4))
+def test_any_outputs_read_the_same_from_all_three_forms(tmp_path_factory, fields):
+    path = tmp_path_factory.getbasetemp() / "any"
+    expected = [OutputRow(**{name: text or None for name, text in row.items()} | {"output": row["output"]}) for row in fields]
+    path.write_text("\n".join(map(json.dumps, fields)), encoding="utf-8")
+    assert rows_of(path) == expected
+    path.write_text(json.dumps(fields), encoding="utf-8")
+    assert rows_of(path) == expected
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(fields[0]))
+        writer.writeheader()
+        writer.writerows(fields)
+    assert rows_of(path) == expected

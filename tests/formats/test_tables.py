@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from judgeloop.errors import DataError, InputError
+from judgeloop.formats.tables import LONGEST_SHOWN, Row, parse_row, read_rows
+
+TWO_ROWS = [{"id": "1", "output": "x"}, {"id": "2", "output": "y"}]
+
+
+def written(folder, content, name="rows"):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def lines_of(path):
+    return [row.line for row in read_rows(path)]
+
+
+def fields_of(path):
+    return [row.fields for row in read_rows(path)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"id": "1", "output": "x"}\n{"id": "2", "output": "y"}\n',
+        '{"id": "1", "output": "x"}\n\n  \n{"id": "2", "output": "y"}',
+        json.dumps(TWO_ROWS),
+        json.dumps(TWO_ROWS, indent=2),
+        "id,output\n1,x\n2,y\n",
+        '"id","output"\n"1","x"\n"2","y"',
+    ],
+)
+@pytest.mark.parametrize(
+    "encoded",
+    [
+        pytest.param(str.encode, id="plain"),
+        pytest.param(lambda text: b"\xef\xbb\xbf" + text.encode(), id="with a byte order mark"),
+        pytest.param(lambda text: text.replace("\n", "\r\n").encode(), id="with CRLF"),
+        pytest.param(lambda text: gzip.compress(text.encode()), id="gzipped"),
+    ],
+)
+def test_all_three_forms_give_the_same_rows_however_they_are_encoded(tmp_path, content, encoded):
+    assert fields_of(written(tmp_path, encoded(content))) == TWO_ROWS
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match="^" + re.escape(f"{tmp_path / 'no.jsonl'}: there is no such file")):
+        read_rows(tmp_path / "no.jsonl")
+
+
+def test_a_folder_cannot_be_read_as_a_file(tmp_path):
+    with pytest.raises(InputError, match=re.escape(f"{tmp_path}: cannot be read")):
+        read_rows(tmp_path)
+
+
+def test_half_a_gzipped_file_cannot_be_read(tmp_path):
+    path = written(tmp_path, gzip.compress(b'{"id": 1}' * 100)[:30])
+    with pytest.raises(InputError, match=re.escape(f"{path}: cannot be read")):
+        read_rows(path)
+
+
+@pytest.mark.parametrize("content", [b"", b" \n\t \r\n", b"\xef\xbb\xbf", gzip.compress(b"")])
+def test_a_file_without_text_is_said_to_be_empty(tmp_path, content):
+    path = written(tmp_path, content)
+    with pytest.raises(DataError, match=re.escape(f"{path}: the file is empty; expected JSON lines")):
+        read_rows(path)
+
+
+@pytest.mark.parametrize("content", ["[]", "[\n]\n", "id,output\n", "just a sentence"])
+def test_a_file_without_rows_is_refused(tmp_path, content):
+    path = written(tmp_path, content)
+    with pytest.raises(DataError, match=re.escape(f"{path}: the file holds no rows")):
+        read_rows(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "byte"),
+    [
+        (b'{"id": 1}\n{"id": 2}\n{"id": "\xff"}\n', 3, "0xff"),
+        (b"id,output\r\n1,caf\xe9\r\n", 2, "0xe9"),
+        (b"\xff\xfe{\x00}\x00", 1, "0xff"),
+    ],
+)
+def test_a_byte_that_is_not_utf8_is_named_with_its_line(tmp_path, content, line, byte):
+    path = written(tmp_path, content)
+    with pytest.raises(DataError, match=re.escape(f"{path}, line {line}: expected UTF-8, found the byte {byte}")):
+        read_rows(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        pytest.param('{"id": 1}\n\n{"id": 2, "output":\n', 3, id="half a line"),
+        pytest.param('{"id": 1}\n{"id": 2} {"id": 3}\n', 2, id="two objects on a line"),
+        pytest.param('{"id": 1}\nid,output\n', 2, id="CSV below JSON"),
+        pytest.param("{\n", 1, id="one brace"),
+        pytest.param('[\n  {"id": 1},\n  {"id": 2, "output"\n', 3, id="half an array"),
+        pytest.param('[\n  {"id": 1},\n', 3, id="an array without its end"),
+        pytest.param('[\n  {"id": 1},\n  {"id": 2}\n', 4, id="an array without its bracket"),
+        pytest.param('{"a": ' + "[" * 100_000 + "\n", 1, id="too deep to read"),
+        pytest.param('{"a": 1}\n{"a": ' + "9" * 5000 + "}\n", 2, id="too many digits"),
+    ],
+)
+def test_what_is_no_json_is_refused_with_its_line(tmp_path, content, line):
+    path = written(tmp_path, content)
+    with pytest.raises(DataError, match=re.escape(f"{path}, line {line}: this is no JSON")):
+        read_rows(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "found"),
+    [
+        ('[{"id": 1},\n\n 7]', 3, "7"),
+        ('[{"id": 1}, null]', 1, "None"),
+        ('{"id": 1}\n["id", 2]\n', 2, "['id', 2]"),
+        ('{"id": 1}\n"text"\n', 2, "'text'"),
+    ],
+)
+def test_a_row_that_is_no_object_is_refused_with_its_line(tmp_path, content, line, found):
+    path = written(tmp_path, content)
+    message = f"{path}, line {line}: expected an object with fields, found {found}"
+    with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
+        read_rows(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        pytest.param("id,output\n1,x\n2\n", 3, id="short"),
+        pytest.param("id,output\n1,x\n2,y,z\n", 3, id="long"),
+        pytest.param('id,output\n1,"two\nlines"\n2\n', 4, id="short, below a quoted newline"),
+    ],
+)
+def test_a_csv_row_of_another_length_is_refused_with_its_line(tmp_path, content, line):
+    path = written(tmp_path, content)
+    with pytest.raises(DataError, match=re.escape(f"{path}, line {line}: expected 2 columns as in the header")):
+        read_rows(path)
+
+
+@pytest.mark.parametrize("content", ['id,output\n1,x\n2,"never closed\n', 'id,output\n1,x\n2,"a"b\n'])
+def test_broken_csv_is_refused_with_the_line_its_row_begins_on(tmp_path, content):
+    path = written(tmp_path, content)
+    with pytest.raises(DataError, match=re.escape(f"{path}, line 3: this is no CSV")):
+        read_rows(path)
+
+
+def test_a_json_line_is_numbered_as_an_editor_numbers_it(tmp_path):
+    assert lines_of(written(tmp_path, '\n{"id": 1}\r\n\n\n{"id": 2}')) == [2, 5]
+
+
+def test_separators_that_json_allows_inside_strings_do_not_end_a_line(tmp_path):
+    odd = "a\u2028b\u2029c\x85d"
+    path = written(tmp_path, json.dumps({"id": odd}, ensure_ascii=False) + '\n{"id": 2}\n')
+    assert [(row.line, row.fields["id"]) for row in read_rows(path)] == [(1, odd), (2, 2)]
+
+
+def test_a_row_of_a_pretty_printed_array_has_the_line_its_brace_opens_on(tmp_path):
+    path = written(tmp_path, json.dumps([{"id": 1, "output": "x"}, {"id": 2}, {"id": 3}], indent=2))
+    assert lines_of(path) == [2, 6, 9]
+
+
+def test_rows_of_an_array_on_one_line_all_have_that_line(tmp_path):
+    assert lines_of(written(tmp_path, '\n\n[{"id": 1}, {"id": 2}]\n')) == [3, 3]
+
+
+def test_csv_lines_are_right_after_quoted_newlines(tmp_path):
+    path = written(tmp_path, 'id,output\n1,"one\ntwo\nthree"\n2,x\n3,"a\r\nb"\n4,y\n')
+    assert [(row.line, row.fields["id"]) for row in read_rows(path)] == [(2, "1"), (5, "2"), (6, "3"), (8, "4")]
+
+
+class Reading(BaseModel):
+    name: str
+    size: int = 0
+
+
+def test_a_good_row_becomes_the_model(tmp_path):
+    assert parse_row(tmp_path, Row(3, {"name": "n", "size": 4}), Reading) == Reading(name="n", size=4)
+
+
+def test_a_missing_field_is_named_with_the_fields_that_are_there(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    message = f"{path}, line 9: the field 'name' is missing; found 'Name', 'size'"
+    with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
+        parse_row(path, Row(9, {"Name": "n", "size": 4}), Reading)
+
+
+def test_a_row_without_any_field_is_said_to_have_none(tmp_path):
+    with pytest.raises(DataError, match="the field 'name' is missing; found none$"):
+        parse_row(tmp_path, Row(1, {}), Reading)
+
+
+def test_a_wrong_field_is_named_with_the_value_found(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    with pytest.raises(DataError, match=re.escape(f"{path}, line 2: the field 'size' is wrong: ") + ".*found 'big'$"):
+        parse_row(path, Row(2, {"name": "n", "size": "big"}), Reading)
+
+
+def test_a_long_wrong_value_is_shown_shortened(tmp_path):
+    with pytest.raises(DataError) as caught:
+        parse_row(tmp_path, Row(2, {"name": ["x" * 10_000]}), Reading)
+    assert str(caught.value).endswith("…")
+    assert len(str(caught.value)) < len(str(tmp_path)) + 100 + LONGEST_SHOWN
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
+tables = st.lists(st.fixed_dictionaries({"id": texts, "prompt": texts, "output": texts}), min_size=1, max_size=6)
+
+
+@given(rows=tables, ascii_only=st.booleans(), zipped=st.booleans())
+def test_any_rows_of_text_read_back_equal_from_json(tmp_path_factory, rows, ascii_only, zipped):
+    def packed(text):
+        return gzip.compress(text.encode()) if zipped else text
+
+    def dumped(value, **how):
+        return json.dumps(value, ensure_ascii=ascii_only, **how)
+
+    folder = tmp_path_factory.getbasetemp()
+    json_lines = written(folder, packed("\n".join(dumped(row) for row in rows)))
+    assert read_rows(json_lines) == [Row(line, row) for line, row in enumerate(rows, start=1)]
+    assert fields_of(written(folder, packed(dumped(rows)))) == rows
+    pretty = written(folder, packed(dumped(rows, indent=1)))
+    assert read_rows(pretty) == [Row(2 + 5 * index, row) for index, row in enumerate(rows)]
+
+
+@given(rows=tables, quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]), end=st.sampled_from(["\n", "\r\n"]))
+def test_any_rows_of_text_read_back_equal_from_csv(tmp_path_factory, rows, quoting, end):
+    path = tmp_path_factory.getbasetemp() / "rows.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, ["id", "prompt", "output"], quoting=quoting, lineterminator=end)
+        writer.writeheader()
+        writer.writerows(rows)
+    assert fields_of(path) == rows

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgeloop.errors import InputError
+from judgeloop.judges.metric import MetricJudge, metric_named, preference
+from judgeloop.records import Abstention, Call, Item, Quote, Verdict
+
+CAT = "the cat sat on the mat"
+
+
+def reply(judge, first, second, reference=CAT):
+    return asyncio.run(judge.judge(Call(Item("q1", "p", reference), ("x", "y"), (first, second))))
+
+
+@pytest.mark.parametrize(
+    ("name", "reference", "output", "score"),
+    [
+        # Of 3 words 2 are among the reference's 6: F = 2 * 2 / (3 + 6).
+        ("rouge1", CAT, "the cat lay", 4 / 9),
+        # "the cat" of 2 pairs of words is among the reference's 5: F = 2 * 1 / (2 + 5).
+        ("rouge2", CAT, "the cat lay", 2 / 7),
+        # All 3 words are there, but only "the cat" in that order: F = 2 * 3 / 9 for words, 2 * 2 / 9 in order.
+        ("rouge1", CAT, "mat the cat", 6 / 9),
+        ("rougeL", CAT, "mat the cat", 4 / 9),
+        # Stemmed, "dogs running" and "dog runs" are the same.
+        ("rouge1", "dogs running", "Dog, runs!", 1.0),
+        ("rouge2", "one", "one", 0.0),
+        ("rougeL", CAT, "", 0.0),
+        ("exact", "The cat!", "a  Cat", 1.0),
+        ("exact", "the cat", "the cats", 0.0),
+        ("exact", "an", "", 1.0),
+        # quick brown fox (3) and quick red fox jumps (4) share 2: F = 2 * 2 / (3 + 4).
+        ("token-f1", "the quick brown fox", "A quick red fox jumps.", 4 / 7),
+        # A word counts as often as both have it: 1 of 3 and 1: F = 2 * 1 / (3 + 1).
+        ("token-f1", "no no yes", "no", 0.5),
+        ("token-f1", "yes", "no", 0.0),
+        ("token-f1", "the", "...", 1.0),
+        ("token-f1", "yes", "", 0.0),
+    ],
+)
+def test_scores_are_those_worked_out_by_hand(name, reference, output, score):
+    assert metric_named(name)(reference, output) == pytest.approx(score, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["rouge1", "rouge2", "rougeL", "exact", "token-f1"])
+def test_the_output_with_the_higher_score_wins_whichever_stands_first(name):
+    judge = MetricJudge(name)
+    assert reply(judge, CAT, "nothing alike").answer.score == 1.0
+    assert reply(judge, "nothing alike", CAT).answer.score == 0.0
+    assert reply(judge, CAT, CAT).answer.score == 0.5
+
+
+def test_a_verdict_says_both_scores():
+    assert reply(MetricJudge("rouge1"), "the cat lay", "dog").answer == Verdict(1.0, reason="rouge1 0.4444 against 0.0000")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "margin", "score"),
+    [
+        (0.5, 0.5, 0.0, 0.5),
+        (0.5, 0.4, 0.0, 1.0),
+        (0.4, 0.5, 0.0, 0.0),
+        (0.3, 0.1, 0.2, 0.5),  # 0.3 - 0.1 is a little less than 0.2 in floats …
+        (0.8, 0.6, 0.2, 0.5),  # … and 0.8 - 0.6 a little more
+        (0.3, 0.1, 0.19, 1.0),
+        (0.1, 0.3, 0.19, 0.0),
+        (7.0, 9.0, 2.0, 0.5),
+    ],
+)
+def test_scores_that_differ_by_no_more_than_the_margin_tie(first, second, margin, score):
+    assert preference(first, second, margin) == score
+
+
+@given(*[st.floats(-1e6, 1e6)] * 2, st.floats(0, 10))
+def test_turning_two_scores_round_turns_the_preference_round(first, second, margin):
+    assert preference(first, second, margin) == 1.0 - preference(second, first, margin)
+
+
+def test_the_margin_reaches_the_verdict_and_the_identity():
+    # 4/9 against 2/9: one word of 3 fewer.
+    assert reply(MetricJudge("rouge1"), "the cat lay", "the dog lay").answer.score == 1.0
+    assert reply(MetricJudge("rouge1", tie_margin=0.25), "the cat lay", "the dog lay").answer.score == 0.5
+    assert MetricJudge("exact").identity != MetricJudge("exact", tie_margin=0.25).identity
+
+
+def test_without_a_reference_there_is_no_verdict():
+    assert isinstance(reply(MetricJudge("exact"), "x", "y", None).answer, Abstention)
+
+
+def test_an_empty_reference_is_a_reference():
+    assert reply(MetricJudge("exact"), "", "y", "").answer.score == 1.0
+
+
+def test_a_metric_costs_nothing():
+    judge = MetricJudge("exact")
+    assert judge.quote(Call(Item("q1", "p", CAT), ("x", "y"), ("f", "s"))) == Quote(0, 0)
+    assert reply(judge, "f", "s").cost_p == 0
+
+
+@pytest.mark.parametrize("name", ["", "rouge3", "ROUGE1", "bleu"])
+def test_an_unknown_metric_is_refused_with_those_known(name):
+    with pytest.raises(InputError, match=f"^unknown metric '{name}'; known: rouge1, rouge2, rougeL, exact, token-f1$"):
+        MetricJudge(name)

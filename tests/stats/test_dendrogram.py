@@ -1,0 +1,60 @@
+"""Golden: SciPy's own linkage, cuts and distances; and cases small enough to work by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import fcluster, linkage
+from support.pools import differences
+
+from judgeloop.stats.dendrogram import closest_to_centre, ward
+
+# On a line: {0, 1} are closest, then {4, 5}, then {9}: the tree can be drawn by hand.
+LINE = np.array([[0.0], [1.0], [9.0], [4.0], [5.0]])
+
+
+def as_sets(tree, clusters):
+    return {frozenset(tree.members(node).tolist()) for node in tree.cut(clusters)}
+
+
+def test_cuts_of_points_on_a_line_are_those_worked_by_hand():
+    tree = ward(LINE)
+    assert as_sets(tree, 5) == {frozenset({i}) for i in range(5)}
+    assert as_sets(tree, 3) == {frozenset({0, 1}), frozenset({3, 4}), frozenset({2})}
+    assert as_sets(tree, 1) == {frozenset(range(5))}
+
+
+@pytest.mark.parametrize("clusters", [1, 2, 3, 7, 20, 59, 60])
+def test_every_cut_is_the_one_that_scipy_makes(clusters):
+    vectors = np.random.default_rng(11).normal(size=(60, 5))
+    labels = fcluster(linkage(vectors, "ward"), clusters, criterion="maxclust")
+    expected = {frozenset(np.flatnonzero(labels == label).tolist()) for label in set(labels)}
+    assert as_sets(ward(vectors), clusters) == expected
+
+
+def test_each_split_makes_two_of_one_cluster_and_leaves_the_others():
+    tree = ward(differences(30))
+    for clusters in range(1, 30):
+        before, after = as_sets(tree, clusters), as_sets(tree, clusters + 1)
+        parent = frozenset(tree.members(tree.next_split(clusters)).tolist())
+        assert before - after == {parent}
+        assert frozenset.union(*(after - before)) == parent
+
+
+def test_a_single_item_is_one_cluster():
+    assert as_sets(ward(np.ones((1, 3))), 1) == {frozenset({0})}
+
+
+def test_the_representative_is_closest_in_direction_and_not_in_place():
+    # Centre (2, 1.1). The second points its way best though the first lies nearer to it.
+    vectors = np.array([[2.0, 0.5], [4.0, 2.2], [0.0, 0.6]])
+    assert closest_to_centre(vectors, np.arange(3)) == 1
+
+
+def test_of_equally_close_ones_the_first_represents():
+    assert closest_to_centre(np.array([[1.0, 0], [2.0, 0], [3.0, 0]]), np.array([1, 2])) == 1
+
+
+def test_zero_vectors_have_no_direction():
+    assert closest_to_centre(np.array([[0.0, 0], [1.0, 1]]), np.arange(2)) == 1
+    assert closest_to_centre(np.zeros((3, 2)), np.array([1, 2])) == 1

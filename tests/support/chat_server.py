@@ -1,0 +1,140 @@
+"""A real HTTP server on loopback that speaks the Chat Completions wire and keeps the true bill.
+
+`respond` decides each answer from the request; the default judges honestly by a rule that tests can know: the answer
+that mentions more of the word "good" is better.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class Response:
+    status: int = 200
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    delay_s: float = 0.0
+    close_early: bool = False
+
+
+def candidates(request: dict[str, Any]) -> dict[str, Any]:
+    """The material in the user message of a judge's request."""
+    return json.loads(request["messages"][1]["content"])
+
+
+def goodness(request: dict[str, Any]) -> str:
+    """The honest verdict."""
+    material = candidates(request)
+    first, second = (material[name].count("good") for name in ("answer_A", "answer_B"))
+    return "tie" if first == second else ("A" if first > second else "B")
+
+
+def completion(content: str | None, *, finish: str = "stop", usage: Any = ..., **message: Any) -> Response:
+    """A chat completion with this content."""
+    if usage is ...:
+        usage = {"prompt_tokens": 400, "completion_tokens": 20, "total_tokens": 420}
+    body = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1_700_000_000,
+        "model": "judge-2026-01-01",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": finish,
+                "message": {"role": "assistant", "content": content, **message},
+            }
+        ],
+        "usage": usage,
+    }
+    return Response(body=json.dumps(body).encode())
+
+
+def verdict(winner: str, reason: str = "because") -> Response:
+    """A well-formed verdict."""
+    return completion(json.dumps({"reason": reason, "winner": winner}))
+
+
+def error(status: int, code: str | None = None, **headers: str) -> Response:
+    """An error in OpenAI's form."""
+    body = {"error": {"message": f"no: {code}", "type": code, "code": code, "param": None}}
+    return Response(status, json.dumps(body).encode(), {k.replace("_", "-"): v for k, v in headers.items()})
+
+
+class ChatServer:
+    """Serves until closed; `requests` are the JSON bodies in the order of arrival."""
+
+    def __init__(self, respond: Callable[[dict[str, Any], int], Response] | None = None) -> None:
+        self.respond = respond or (lambda request, n: verdict(goodness(request)))
+        self.requests: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.most_in_flight = 0
+        self._in_flight = 0
+        self._lock = threading.Lock()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def answer(self, request: dict[str, Any], headers: dict[str, str]) -> Response:
+        with self._lock:
+            self.requests.append(request)
+            self.headers.append(headers)
+            number = len(self.requests) - 1
+            self._in_flight += 1
+            self.most_in_flight = max(self.most_in_flight, self._in_flight)
+        try:
+            response = self.respond(request, number)
+            time.sleep(response.delay_s)
+            return response
+        finally:
+            with self._lock:
+                self._in_flight -= 1
+
+
+def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            response = server.answer(json.loads(body), {name.lower(): value for name, value in self.headers.items()})
+            try:
+                self._send(response)
+            except (BrokenPipeError, ConnectionResetError):
+                self.close_connection = True
+
+        def _send(self, response: Response) -> None:
+            self.send_response(response.status)
+            headers = {"Content-Type": "application/json"} | response.headers
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(response.body)))
+            self.end_headers()
+            if response.close_early:
+                self.wfile.write(response.body[: len(response.body) // 2])
+                self.wfile.flush()
+                self.close_connection = True
+                return
+            self.wfile.write(response.body)
+
+        def log_message(self, *_: object) -> None:
+            """Keep the tests' output clean."""
+
+    return Handler
