@@ -1,0 +1,65 @@
+"""Find out which language model is better: judge only what settles it, under a hard budget, with a stated risk.
+
+The names below are the public ones. Each is imported when it is first used, so that `import judgeloop` costs next to
+nothing; nothing is read, written or configured on import.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from judgeloop.config import CompareConfig as CompareConfig
+    from judgeloop.config import compare_config as compare_config
+    from judgeloop.errors import InputError as InputError
+    from judgeloop.errors import JudgeError as JudgeError
+    from judgeloop.errors import JudgeloopError as JudgeloopError
+    from judgeloop.errors import LedgerError as LedgerError
+    from judgeloop.jobs.compare import compare as compare
+    from judgeloop.jobs.compare import foresee as foresee
+    from judgeloop.jobs.compare import judge as judge
+    from judgeloop.jobs.compare import prepare as prepare
+    from judgeloop.judges.scripted import ScriptedJudge as ScriptedJudge
+    from judgeloop.loop import Interruption as Interruption
+    from judgeloop.loop import Terms as Terms
+    from judgeloop.loop import drive as drive
+    from judgeloop.report.result import Result as Result
+    from judgeloop.session import Limits as Limits
+    from judgeloop.session import Session as Session
+
+_ROOMS = {
+    "CompareConfig": "config",
+    "InputError": "errors",
+    "Interruption": "loop",
+    "JudgeError": "errors",
+    "JudgeloopError": "errors",
+    "LedgerError": "errors",
+    "Limits": "session",
+    "Result": "report.result",
+    "ScriptedJudge": "judges.scripted",
+    "Session": "session",
+    "Terms": "loop",
+    "compare": "jobs.compare",
+    "compare_config": "config",
+    "drive": "loop",
+    "foresee": "jobs.compare",
+    "judge": "jobs.compare",
+    "prepare": "jobs.compare",
+}
+
+__all__ = sorted(_ROOMS)  # noqa: PLE0605 - the list is the dictionary's, so that they cannot differ
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use."""
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'judgeloop' has no attribute {name!r}")
+    value = getattr(import_module(f"judgeloop.{_ROOMS[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return list(__all__)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from judgeloop.compare import Comparison
+    from judgeloop.jobs.compare import Comparison
     from judgeloop.loop import Interruption
     from judgeloop.report.result import Result
 
@@ -33,9 +33,11 @@ app = typer.Typer(
 )
 
 
-def _flag(flag: str, help_text: str, *more: str) -> Any:
+def _flag(panel: str, flag: str, help_text: str, *more: str) -> Any:
     variable = "JUDGELOOP_" + flag.removeprefix("--").replace("-", "_").upper()
-    return typer.Option(flag, *more, help=help_text, envvar=variable, show_envvar=False)
+    return typer.Option(
+        flag, *more, help=help_text, envvar=variable, show_envvar=False, rich_help_panel=panel
+    )
 
 
 @app.callback()
@@ -49,7 +51,7 @@ def _settings(context: typer.Context) -> None:
 
     load_dotenv(find_dotenv(usecwd=True), override=False)
     with _explained():
-        context.default_map = _settings_file(Path(SETTINGS_FILE))
+        context.default_map = _settings_file(Path(SETTINGS_FILE), _flags(context))
 
 
 @app.command()
@@ -57,41 +59,65 @@ def compare(
     context: typer.Context,
     first: Annotated[Path, typer.Argument(metavar="A", help="Outputs of one system: JSONL, CSV or JSON.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Outputs of the other.")],
-    judge: Annotated[str, _flag("--judge", "openai/MODEL, metric:NAME or replay:FILE.")],
-    judge_base_url: Annotated[str | None, _flag("--judge-base-url", "An OpenAI-compatible server.")] = None,
-    judge_price: Annotated[str | None, _flag("--judge-price", "IN,OUT: dollars per million tokens.")] = None,
-    prices: Annotated[Path | None, _flag("--prices", "Your own prices, a TOML file.")] = None,
-    judge_timeout: Annotated[float, _flag("--judge-timeout", "Seconds for one attempt, in all.")] = 120.0,
-    judge_max_tokens: Annotated[int, _flag("--judge-max-tokens", "Tokens that a reply may have.")] = 512,
-    items: Annotated[Path | None, _flag("--items", "Prompts and references, joined by id or prompt.")] = None,
-    allow_partial: Annotated[bool, _flag("--allow-partial", "Judge the items that all files have.")] = False,
-    selector: Annotated[str, _flag("--selector", "random or diffuse.")] = "random",
-    represent: Annotated[str, _flag("--represent", "lexical, minilm or minilm:FOLDER.")] = "lexical",
-    rule: Annotated[str, _flag("--rule", "tie-aware or hypergeometric.")] = "tie-aware",
-    risk: Annotated[float, _flag("--risk", "Stated risk at which to stop.")] = 0.1,
-    min_judgments: Annotated[int, _flag("--min-judgments", "Judge at least so many.")] = 5,
-    max_judgments: Annotated[int, _flag("--max-judgments", "Judge at most so many.")] = 200,
-    max_abstentions: Annotated[float, _flag("--max-abstentions", "Share without a verdict to bear.")] = 0.05,
-    budget: Annotated[str, _flag("--budget", "Dollars this run may ever cost, or none.")] = "5.00",
-    order: Annotated[str, _flag("--order", "both, random or fixed.")] = "both",
-    tie_margin: Annotated[float, _flag("--tie-margin", "Scores closer than this are a tie.")] = 0.0,
-    concurrency: Annotated[int, _flag("--concurrency", "Calls in flight at a time.")] = 8,
-    seed: Annotated[int, _flag("--seed", "Starts all random numbers.")] = 0,
-    ledger: Annotated[Path, _flag("--ledger", "Remembers verdicts and money.")] = Path(
+    judge: Annotated[str, _flag("Judge", "--judge", "openai/MODEL, metric:NAME or replay:FILE.")],
+    judge_base_url: Annotated[
+        str | None, _flag("Judge", "--judge-base-url", "An OpenAI-compatible server.")
+    ] = None,
+    judge_price: Annotated[
+        str | None, _flag("Judge", "--judge-price", "IN,OUT: dollars per million tokens.")
+    ] = None,
+    prices: Annotated[Path | None, _flag("Judge", "--prices", "Your own prices, a TOML file.")] = None,
+    judge_timeout: Annotated[
+        float, _flag("Judge", "--judge-timeout", "Seconds for one attempt, in all.")
+    ] = 120.0,
+    judge_max_tokens: Annotated[
+        int, _flag("Judge", "--judge-max-tokens", "Tokens that a reply may have.")
+    ] = 512,
+    items: Annotated[
+        Path | None, _flag("Items", "--items", "Prompts and references, joined by id or prompt.")
+    ] = None,
+    allow_partial: Annotated[
+        bool, _flag("Items", "--allow-partial", "Judge the items that all files have.")
+    ] = False,
+    selector: Annotated[str, _flag("Selection", "--selector", "random or diffuse.")] = "random",
+    represent: Annotated[
+        str, _flag("Selection", "--represent", "lexical, minilm or minilm:FOLDER.")
+    ] = "lexical",
+    rule: Annotated[str, _flag("Stopping", "--rule", "tie-aware or hypergeometric.")] = "tie-aware",
+    risk: Annotated[float, _flag("Stopping", "--risk", "Stated risk at which to stop.")] = 0.1,
+    min_judgments: Annotated[int, _flag("Stopping", "--min-judgments", "Judge at least so many.")] = 5,
+    max_judgments: Annotated[int, _flag("Stopping", "--max-judgments", "Judge at most so many.")] = 200,
+    max_abstentions: Annotated[
+        float, _flag("Stopping", "--max-abstentions", "Share without a verdict to bear.")
+    ] = 0.05,
+    budget: Annotated[
+        str, _flag("Money and pace", "--budget", "Dollars this run may ever cost, or none.")
+    ] = "5.00",
+    order: Annotated[str, _flag("Judge", "--order", "both, random or fixed.")] = "both",
+    tie_margin: Annotated[float, _flag("Judge", "--tie-margin", "Scores closer than this are a tie.")] = 0.0,
+    concurrency: Annotated[int, _flag("Money and pace", "--concurrency", "Calls in flight at a time.")] = 8,
+    seed: Annotated[int, _flag("Selection", "--seed", "Starts all random numbers.")] = 0,
+    ledger: Annotated[Path, _flag("Files and output", "--ledger", "Remembers verdicts and money.")] = Path(
         ".judgeloop/ledger.sqlite"
     ),
-    run_dir: Annotated[Path | None, _flag("--run-dir", "Folder for the verdicts and the result.")] = None,
-    dry_run: Annotated[bool, _flag("--dry-run", "Print what it would take; spend nothing.")] = False,
-    as_json: Annotated[bool, _flag("--json", "Print JSON and nothing else.")] = False,
-    output: Annotated[
-        Path | None, _flag("--output", "Also write the result: .json, .md, .txt.", "-o")
+    run_dir: Annotated[
+        Path | None, _flag("Files and output", "--run-dir", "Folder for the verdicts and the result.")
     ] = None,
-    require_winner: Annotated[str | None, _flag("--require-winner", "Exit with 5 if another wins.")] = None,
+    dry_run: Annotated[
+        bool, _flag("Money and pace", "--dry-run", "Print what it would take; spend nothing.")
+    ] = False,
+    as_json: Annotated[bool, _flag("Files and output", "--json", "Print JSON and nothing else.")] = False,
+    output: Annotated[
+        Path | None, _flag("Files and output", "--output", "Also write the result: .json, .md, .txt.", "-o")
+    ] = None,
+    require_winner: Annotated[
+        str | None, _flag("Stopping", "--require-winner", "Exit with 5 if another wins.")
+    ] = None,
 ) -> None:
     """Find the better of two systems.
 
-    Exit codes: 0 decided; 1 error; 2 usage; 3 undecided; 4 the judge failed; 5 another system than --require-winner
-    won; 130 interrupted.
+    Exit codes: 0 decided, 1 error, 2 usage, 3 undecided, 4 the judge failed, 5 another system than --require-winner
+    won, 130 interrupted. Repeating a command resumes it, and costs nothing for what is already known.
     """
     from judgeloop.config import compare_config
 
@@ -103,8 +129,8 @@ def compare(
 
 
 def _compare(config: Any, *, dry_run: bool, as_json: bool, output: Path | None) -> None:
-    from judgeloop.compare import prepare
     from judgeloop.files import check_output, render_json, write_output, write_run
+    from judgeloop.jobs.compare import prepare
     from judgeloop.report.text import render
 
     if output is not None:
@@ -140,7 +166,7 @@ def exit_code(result: Result, required: str | None) -> int:
 def _run(comparison: Comparison, *, quiet: bool) -> Result:
     import asyncio
 
-    from judgeloop.compare import compare as run_comparison
+    from judgeloop.jobs.compare import judge
     from judgeloop.loop import Interruption
     from judgeloop.terminal import watching
 
@@ -148,10 +174,10 @@ def _run(comparison: Comparison, *, quiet: bool) -> Result:
         interruption = Interruption()
         _catch_signals(interruption)
         if quiet:
-            return await run_comparison(comparison, interruption=interruption)
+            return await judge(comparison, interruption=interruption)
         config = comparison.config
         with watching(config.max_judgments, config.budget_p) as observe:
-            return await run_comparison(comparison, interruption=interruption, observe=observe)
+            return await judge(comparison, interruption=interruption, observe=observe)
 
     return asyncio.run(run())
 
@@ -173,7 +199,7 @@ def _foresee(comparison: Comparison, *, as_json: bool) -> None:
     import asyncio
     import json
 
-    from judgeloop.compare import foresee
+    from judgeloop.jobs.compare import foresee
     from judgeloop.report.text import plan_json, render_plan
 
     plan, result = asyncio.run(foresee(comparison))
@@ -184,8 +210,14 @@ def _foresee(comparison: Comparison, *, as_json: bool) -> None:
         print(render_plan(plan, result, priced=priced))
 
 
-def _settings_file(path: Path) -> dict[str, Any]:
-    """The defaults in judgeloop.toml, a table a command, its keys spelt as the flags."""
+def _flags(context: typer.Context) -> dict[str, set[str]]:
+    """The flags of each command, by the names of their parameters."""
+    commands = getattr(context.command, "commands", {})
+    return {name: {str(parameter.name) for parameter in command.params} for name, command in commands.items()}
+
+
+def _settings_file(path: Path, flags: dict[str, set[str]]) -> dict[str, Any]:
+    """The defaults in judgeloop.toml: a table a command, its keys spelt as the flags."""
     import tomllib
 
     from judgeloop.errors import DataError
@@ -196,10 +228,15 @@ def _settings_file(path: Path) -> dict[str, Any]:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DataError(path, f"this is no TOML: {error}") from None
-    return {
-        command: {flag.replace("-", "_"): value for flag, value in table.items()}
-        for command, table in tables.items()
-    }
+    settings: dict[str, Any] = {}
+    for command, table in tables.items():
+        if command not in flags or not isinstance(table, dict):
+            known = ", ".join(f"[{name}]" for name in flags)
+            raise DataError(path, f"expected the tables {known}, found {command!r}")
+        settings[command] = {flag.replace("-", "_"): value for flag, value in table.items()}
+        if unknown := settings[command].keys() - flags[command]:
+            raise DataError(path, f"[{command}] has no flag {min(unknown).replace('_', '-')!r}")
+    return settings
 
 
 @contextmanager

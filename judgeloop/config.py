@@ -24,6 +24,9 @@ def _budget(value: object) -> object:
     return None if str(value).lower() in {"none", "inf"} else value
 
 
+Dollars = Annotated[Decimal, Field(ge=0)]
+
+
 class CompareConfig(BaseModel):
     """Everything that a comparison of two systems depends on. Money in dollars, times in seconds."""
 
@@ -41,13 +44,13 @@ class CompareConfig(BaseModel):
     items: Path | None = None
     allow_partial: bool = False
     selector: Literal["random", "diffuse"] = "random"
-    represent: str = "lexical"
+    represent: str = Field("lexical", pattern=r"^(lexical|minilm|minilm:.+)$")
     rule: Literal["tie-aware", "hypergeometric"] = "tie-aware"
     risk: float = Field(0.1, gt=0, le=1)
     min_judgments: int = Field(5, ge=1)
     max_judgments: int = Field(200, ge=1)
     max_abstentions: float = Field(0.05, ge=0, le=1)
-    budget: Annotated[Decimal | None, BeforeValidator(_budget), Field(ge=0)] = Decimal("5.00")
+    budget: Annotated[Dollars | None, BeforeValidator(_budget)] = Decimal("5.00")
     order: Order = Order.BOTH
     concurrency: int = Field(8, ge=1)
     seed: int = Field(0, ge=0)

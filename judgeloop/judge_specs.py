@@ -9,7 +9,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from judgeloop.errors import DataError, InputError
@@ -21,6 +20,8 @@ from judgeloop.money import Price, Rate, rate_per_mtok
 from judgeloop.protocols import Judge
 
 FORMS = "openai/MODEL, metric:rouge1|rouge2|rougeL|exact|token-f1, replay:FILE"
+
+NO_KEY = "none"  # for a server of one's own: the SDK insists on some key
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
     Raises:
         InputError: nothing is called so, or something it needs is missing.
     """
+    price = price_from_text(options.price) if options.price is not None else None
     if spec.startswith("replay:"):
         from judgeloop.judges.replay import ReplayJudge
 
@@ -58,34 +60,29 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
         return MetricJudge(spec.removeprefix("metric:"), tie_margin=options.tie_margin)
     provider, _, model = spec.partition("/")
     if provider == "openai" and model:
-        return _openai(model, options)
+        return _openai(model, price, options)
     raise InputError(f"--judge {spec}: there is no such judge; known: {FORMS}")
 
 
-def _openai(model: str, options: JudgeOptions) -> Judge:
+def _openai(model: str, price: Price | None, options: JudgeOptions) -> Judge:
     from judgeloop.judges.openai import OFFICIAL_URL, Endpoint, OpenAIJudge
 
     url = options.base_url or options.environment.get("OPENAI_BASE_URL") or OFFICIAL_URL
-    key = "none" if options.offline else _openai_key(_checked_url(url), options.environment)
-    endpoint = Endpoint(_checked_url(url), key, options.timeout_s)
+    _check_url(url)
+    if price is None and options.prices is not None:
+        price = _own_price(f"openai/{model}", options.prices)
+    key = NO_KEY if options.offline else _openai_key(url, options.environment)
+    endpoint = Endpoint(url, key, options.timeout_s)
+    if price is None:
+        known_by = {"provider": "openai"} if endpoint.official else {"base_url": url}
+        price = published_price(model, **known_by)
     return OpenAIJudge(
         model,
         endpoint=endpoint,
         template=options.template,
-        price=_price(f"openai/{model}", model, endpoint, options),
+        price=price,
         max_output_tokens=options.max_output_tokens,
     )
-
-
-def _price(name: str, model: str, endpoint: Any, options: JudgeOptions) -> Price | None:
-    if options.price is not None:
-        return price_from_text(options.price)
-    own = _own_price(name, options.prices) if options.prices else None
-    if own is not None:
-        return own
-    if endpoint.official:
-        return published_price(model, provider="openai")
-    return published_price(model, base_url=endpoint.base_url)
 
 
 def _own_price(name: str, path: Path) -> Price | None:
@@ -117,13 +114,12 @@ def _own_price(name: str, path: Path) -> Price | None:
         ) from None
 
 
-def _checked_url(url: str) -> str:
+def _check_url(url: str) -> None:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise InputError(f"--judge-base-url: expected http(s)://HOST/…, found {url!r}")
     if parts.username or parts.password:
         raise InputError("--judge-base-url: a key does not belong in a URL; set OPENAI_API_KEY")
-    return url
 
 
 def _openai_key(url: str, environment: Mapping[str, str]) -> str:
@@ -142,4 +138,4 @@ def _openai_key(url: str, environment: Mapping[str, str]) -> str:
             "the judge needs a key: set OPENAI_API_KEY in the environment or in .env (see .env.example); "
             "or try the example with --judge metric:rouge2, which needs none"
         )
-    return "none"  # a server of one's own: the SDK insists on some key
+    return NO_KEY

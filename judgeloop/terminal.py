@@ -19,9 +19,10 @@ SECONDS_BETWEEN_LINES = 5.0
 
 @contextmanager
 def watching(
-    max_judgments: int, budget_p: int | None, stream: TextIO = sys.stderr
+    max_judgments: int, budget_p: int | None, stream: TextIO | None = None
 ) -> Iterator[Callable[[Progress], None]]:
     """A function to call with every step forward."""
+    stream = stream or sys.stderr
     show = _LiveLine(stream) if stream.isatty() else _PlainLines(stream)
     try:
         yield lambda progress: show(describe(progress, max_judgments, budget_p))

@@ -41,7 +41,9 @@ def jitter(call):
     return (hash((call.item.id, call.systems)) % 7) / 2000
 
 
-def run(judge, *, items=40, pool=None, terms=None, ledger=":memory:", interruption=None, observe=None, **session):
+def run(
+    judge, *, items=40, pool=None, terms=None, ledger=":memory:", interruption=None, observe=None, **session
+):
     async def story():
         book = SqliteLedger(ledger)
         try:
@@ -79,7 +81,9 @@ def test_live_and_replay_end_the_same_at_concurrency_1_and_64(selector, seed):
 
 @settings(max_examples=25)
 @given(seed=st.integers(0, 1000), budget=st.integers(0, 400), concurrency=st.sampled_from([1, 2, 3, 8, 64]))
-def test_the_budget_is_never_exceeded_and_cuts_at_the_same_place_at_every_concurrency(seed, budget, concurrency):
+def test_the_budget_is_never_exceeded_and_cuts_at_the_same_place_at_every_concurrency(
+    seed, budget, concurrency
+):
     table = scores(40, seed)
 
     def spend(concurrency):
@@ -134,7 +138,9 @@ def test_both_orders_are_asked_and_a_judge_that_favours_a_place_gives_ties_that_
     assert (outcome.estimate.tally.ties, outcome.estimate.tally.flips) == (10, 10)
 
 
-@pytest.mark.parametrize(("order", "matters"), [(Order.RANDOM, True), (Order.FIXED, True), (Order.BOTH, False)])
+@pytest.mark.parametrize(
+    ("order", "matters"), [(Order.RANDOM, True), (Order.FIXED, True), (Order.BOTH, False)]
+)
 def test_one_order_costs_one_call(order, matters):
     judge = ScriptedJudge(script_from([1.0] * 40), order_matters=matters)
     outcome = run(judge, terms=Terms("run", order=order)).outcome
@@ -270,13 +276,17 @@ def test_a_fault_in_a_judge_surfaces_after_what_was_in_flight_has_landed(tmp_pat
         return Verdict(1.0)
 
     ledger = tmp_path / "l.sqlite"
-    judge = ScriptedJudge(script, cost_p=1, worst_p=4, delay_s=lambda c: 0.0 if c.item.id == "item-2" else 0.02)
+    judge = ScriptedJudge(
+        script, cost_p=1, worst_p=4, delay_s=lambda c: 0.0 if c.item.id == "item-2" else 0.02
+    )
     with pytest.raises(ZeroDivisionError):
         run(judge, items=5, ledger=ledger, terms=Terms("run", order=Order.FIXED))
     again = ScriptedJudge(script_from([1.0] * 5), cost_p=1)
     finished = run(again, items=5, ledger=ledger, terms=Terms("run", order=Order.FIXED))
     assert [call.item.id for call in again.calls] == ["item-2"]
-    assert finished.spend.run_p == 4 + 4 + 1, "four verdicts, the fault at its worst case, and the one asked again"
+    assert finished.spend.run_p == 4 + 4 + 1, (
+        "four verdicts, the fault at its worst case, and the one asked again"
+    )
 
 
 def test_an_interruption_drains_what_is_in_flight_and_keeps_it(tmp_path):
@@ -305,7 +315,12 @@ def test_a_second_interruption_abandons_what_is_in_flight_and_leaves_it_charged(
         loop.call_later(0.05, interruption.request)
         loop.call_later(0.1, interruption.request)
         finished = await drive(
-            make_session(40), make_pool(40), judge, book, Terms("run", concurrency=4), interruption=interruption
+            make_session(40),
+            make_pool(40),
+            judge,
+            book,
+            Terms("run", concurrency=4),
+            interruption=interruption,
         )
         await book.aclose()
         return finished, judge
@@ -354,7 +369,9 @@ def test_offline_answers_from_the_ledger_and_halts_where_it_has_nothing(tmp_path
     run(ScriptedJudge(script_from(table)), ledger=ledger, limits=Limits(max_judgments=7), rule=TieAware(-1))
     judge = ScriptedJudge(script_from(table))
     terms = Terms("run", offline=True)
-    outcome = run(judge, ledger=ledger, limits=Limits(max_judgments=20), rule=TieAware(-1), terms=terms).outcome
+    outcome = run(
+        judge, ledger=ledger, limits=Limits(max_judgments=20), rule=TieAware(-1), terms=terms
+    ).outcome
     assert outcome.stop.kind is StopKind.DRY_RUN
     assert outcome.asked == 7
     assert not judge.calls

@@ -82,9 +82,7 @@ def _one_at_a_time(session, table):
 
 
 def test_diffuse_drops_a_parents_verdict_from_the_decision_and_still_reports_it():
-    outcome = replay(
-        make_session(40, "diffuse", rule=NEVER), lambda p: Verdict(scores(40, 3)[p])
-    )
+    outcome = replay(make_session(40, "diffuse", rule=NEVER), lambda p: Verdict(scores(40, 3)[p]))
     session = make_session(40, "diffuse", rule=NEVER, limits=Limits(max_judgments=12))
     limited = replay(session, lambda p: Verdict(scores(40, 3)[p]))
     assert outcome.asked == outcome.estimate.tally.judged == 40

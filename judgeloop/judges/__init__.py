@@ -1,0 +1,1 @@
+"""Whatever gives verdicts: one provider a file, and what they share."""

@@ -15,7 +15,7 @@ VOCABULARY = 50_000
 
 
 def embed_lexical(texts: Sequence[str], seed: int) -> NDArray[np.float64]:
-    """Unit vectors of `texts`, shape (texts, at most 64); a text without words is the zero vector.
+    """Unit vectors of `texts`, shape (texts, 64, or as many as there are words); a text without words is the zero vector.
 
     Latent semantic analysis (Deerwester et al. 1990). `seed` starts the randomised SVD.
     """
@@ -28,8 +28,7 @@ def embed_lexical(texts: Sequence[str], seed: int) -> NDArray[np.float64]:
     if not any(words.build_analyzer()(text) for text in texts):
         return np.zeros((len(texts), 1))
     weights = words.fit_transform(texts)
-    dimensions = min(DIMENSIONS, weights.shape[1] - 1, weights.shape[0] - 1)
-    if dimensions < 1:
+    if min(weights.shape) <= DIMENSIONS:  # nothing to reduce, or too few texts to learn from
         return np.asarray(weights.toarray(), dtype=np.float64)
-    svd = TruncatedSVD(dimensions, random_state=seed)
+    svd = TruncatedSVD(DIMENSIONS, random_state=seed)
     return np.asarray(normalize(svd.fit_transform(weights)), dtype=np.float64)

@@ -84,11 +84,9 @@ def test_an_attempt_closes_once(ledger, way):
     async def story():
         ticket = await one(ledger)
         await ledger.release(ticket, "done")
+        how = Reply(Verdict(1.0), cost_p=1) if way == "settle" else "again"
         with pytest.raises(LedgerError, match="not open"):
-            if way == "settle":
-                await ledger.settle(ticket, Reply(Verdict(1.0), cost_p=1))
-            else:
-                await getattr(ledger, way)(ticket, "again")
+            await getattr(ledger, way)(ticket, how)
 
     asyncio.run(story())
     assert charged(ledger) == 0

@@ -17,7 +17,10 @@ ITEMS = Path("items.jsonl")
 
 
 def outputs(system, *rows):
-    located = (Located(line, OutputRow(**({"output": f"{system} says"} | row))) for line, row in enumerate(rows, start=1))
+    located = (
+        Located(line, OutputRow(**({"output": f"{system} says"} | row)))
+        for line, row in enumerate(rows, start=1)
+    )
     return Outputs(Path(f"{system}.jsonl"), system, tuple(located))
 
 
@@ -39,7 +42,9 @@ def test_outputs_join_by_id_whatever_their_order():
 
 
 def test_outputs_without_ids_join_by_the_exact_prompt():
-    pool = joined([{"prompt": "p", "output": "x"}, {"prompt": "p "}], [{"prompt": "p "}, {"prompt": "p", "output": "y"}]).pool
+    pool = joined(
+        [{"prompt": "p", "output": "x"}, {"prompt": "p "}], [{"prompt": "p "}, {"prompt": "p", "output": "y"}]
+    ).pool
     assert [item.prompt for item in pool.items] == ["p", "p "]
     assert (pool.outputs[0][0], pool.outputs[1][0]) == ("x", "y")
 
@@ -152,7 +157,9 @@ def test_rows_that_the_items_file_does_not_know_make_the_join_partial():
 
 
 def test_outputs_that_the_items_file_does_not_know_at_all_are_refused_with_how_they_join():
-    with pytest.raises(InputError, match="Outputs join the items file by the same id or the exact same prompt"):
+    with pytest.raises(
+        InputError, match="Outputs join the items file by the same id or the exact same prompt"
+    ):
         joined([q(8)], [q(8)], [q(1)], allow_partial=True)
 
 

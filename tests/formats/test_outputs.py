@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeloop.errors import DataError
-from judgeloop.formats.outputs import ItemRow, Outputs, OutputRow, name_apart, read_items, read_outputs
+from judgeloop.formats.outputs import ItemRow, OutputRow, Outputs, name_apart, read_items, read_outputs
 
 
 def written(folder, *rows, name="system.jsonl"):
@@ -24,7 +24,14 @@ def rows_of(path):
 
 
 def test_all_three_forms_give_the_same_outputs(tmp_path):
-    fields = {"id": "q1", "prompt": "2+2?", "output": "4", "model": "small", "reference": "4", "group": "sums"}
+    fields = {
+        "id": "q1",
+        "prompt": "2+2?",
+        "output": "4",
+        "model": "small",
+        "reference": "4",
+        "group": "sums",
+    }
     lines, array, table = (tmp_path / name for name in ("a.jsonl", "a.json", "a.csv"))
     lines.write_text(json.dumps(fields), encoding="utf-8")
     array.write_text(json.dumps([fields], indent=2), encoding="utf-8")
@@ -35,7 +42,17 @@ def test_all_three_forms_give_the_same_outputs(tmp_path):
 def test_an_alpacaeval_array_is_read_by_its_own_names(tmp_path):
     path = tmp_path / "model_outputs.json"
     path.write_text(
-        json.dumps([{"dataset": "koala", "instruction": "Hi?", "output": "Hello", "generator": "m-7b", "datasplit": "eval"}]),
+        json.dumps(
+            [
+                {
+                    "dataset": "koala",
+                    "instruction": "Hi?",
+                    "output": "Hello",
+                    "generator": "m-7b",
+                    "datasplit": "eval",
+                }
+            ]
+        ),
         encoding="utf-8",
     )
     assert rows_of(path) == [OutputRow(prompt="Hi?", output="Hello", model="m-7b", group="koala")]
@@ -43,11 +60,15 @@ def test_an_alpacaeval_array_is_read_by_its_own_names(tmp_path):
 
 
 def test_an_integer_id_is_the_same_as_its_digits(tmp_path):
-    assert rows_of(written(tmp_path, {"id": 7, "output": "x"})) == rows_of(written(tmp_path, {"id": "7", "output": "x"}))
+    assert rows_of(written(tmp_path, {"id": 7, "output": "x"})) == rows_of(
+        written(tmp_path, {"id": "7", "output": "x"})
+    )
 
 
 def test_empty_optional_text_is_absent_but_an_empty_output_is_an_answer(tmp_path):
-    row = rows_of(written(tmp_path, {"id": "", "prompt": "p", "reference": "", "group": "", "model": "", "output": ""}))
+    row = rows_of(
+        written(tmp_path, {"id": "", "prompt": "p", "reference": "", "group": "", "model": "", "output": ""})
+    )
     assert row == [OutputRow(id=None, prompt="p", reference=None, group=None, model=None, output="")]
 
 
@@ -93,13 +114,17 @@ def test_a_system_that_its_rows_do_not_name_is_named_by_its_file(tmp_path, name,
 
 
 def test_two_systems_in_one_file_are_refused_naming_both(tmp_path):
-    path = written(tmp_path, {"id": 1, "output": "x", "model": "b"}, {"id": 2, "output": "x", "generator": "a"})
+    path = written(
+        tmp_path, {"id": 1, "output": "x", "model": "b"}, {"id": 2, "output": "x", "generator": "a"}
+    )
     with pytest.raises(DataError, match=re.escape(f"{path}: expected the outputs of one system, found a, b")):
         read_outputs(path)
 
 
 def test_an_items_file_keeps_its_lines(tmp_path):
-    path = written(tmp_path, {"id": 1, "prompt": "p"}, {"instruction": "q", "reference": "r", "output": "not mine"})
+    path = written(
+        tmp_path, {"id": 1, "prompt": "p"}, {"instruction": "q", "reference": "r", "output": "not mine"}
+    )
     assert [(located.line, located.row) for located in read_items(path)] == [
         (1, ItemRow(id="1", prompt="p")),
         (2, ItemRow(prompt="q", reference="r")),
@@ -132,15 +157,16 @@ def test_a_file_given_twice_is_refused():
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
-rows = st.builds(
-    dict, id=texts, prompt=texts, reference=texts, group=texts, model=st.just("m"), output=texts
-)
+rows = st.builds(dict, id=texts, prompt=texts, reference=texts, group=texts, model=st.just("m"), output=texts)
 
 
 @given(fields=st.lists(rows, min_size=1, max_size=4))
 def test_any_outputs_read_the_same_from_all_three_forms(tmp_path_factory, fields):
     path = tmp_path_factory.getbasetemp() / "any"
-    expected = [OutputRow(**{name: text or None for name, text in row.items()} | {"output": row["output"]}) for row in fields]
+    expected = [
+        OutputRow(**{name: text or None for name, text in row.items()} | {"output": row["output"]})
+        for row in fields
+    ]
     path.write_text("\n".join(map(json.dumps, fields)), encoding="utf-8")
     assert rows_of(path) == expected
     path.write_text(json.dumps(fields), encoding="utf-8")

@@ -94,7 +94,9 @@ def test_a_file_without_rows_is_refused(tmp_path, content):
 )
 def test_a_byte_that_is_not_utf8_is_named_with_its_line(tmp_path, content, line, byte):
     path = written(tmp_path, content)
-    with pytest.raises(DataError, match=re.escape(f"{path}, line {line}: expected UTF-8, found the byte {byte}")):
+    with pytest.raises(
+        DataError, match=re.escape(f"{path}, line {line}: expected UTF-8, found the byte {byte}")
+    ):
         read_rows(path)
 
 
@@ -144,7 +146,9 @@ def test_a_row_that_is_no_object_is_refused_with_its_line(tmp_path, content, lin
 )
 def test_a_csv_row_of_another_length_is_refused_with_its_line(tmp_path, content, line):
     path = written(tmp_path, content)
-    with pytest.raises(DataError, match=re.escape(f"{path}, line {line}: expected 2 columns as in the header")):
+    with pytest.raises(
+        DataError, match=re.escape(f"{path}, line {line}: expected 2 columns as in the header")
+    ):
         read_rows(path)
 
 
@@ -176,7 +180,12 @@ def test_rows_of_an_array_on_one_line_all_have_that_line(tmp_path):
 
 def test_csv_lines_are_right_after_quoted_newlines(tmp_path):
     path = written(tmp_path, 'id,output\n1,"one\ntwo\nthree"\n2,x\n3,"a\r\nb"\n4,y\n')
-    assert [(row.line, row.fields["id"]) for row in read_rows(path)] == [(2, "1"), (5, "2"), (6, "3"), (8, "4")]
+    assert [(row.line, row.fields["id"]) for row in read_rows(path)] == [
+        (2, "1"),
+        (5, "2"),
+        (6, "3"),
+        (8, "4"),
+    ]
 
 
 class Reading(BaseModel):
@@ -196,13 +205,15 @@ def test_a_missing_field_is_named_with_the_fields_that_are_there(tmp_path):
 
 
 def test_a_row_without_any_field_is_said_to_have_none(tmp_path):
-    with pytest.raises(DataError, match="the field 'name' is missing; found none$"):
+    with pytest.raises(DataError, match=r"the field 'name' is missing; found none$"):
         parse_row(tmp_path, Row(1, {}), Reading)
 
 
 def test_a_wrong_field_is_named_with_the_value_found(tmp_path):
     path = tmp_path / "rows.jsonl"
-    with pytest.raises(DataError, match=re.escape(f"{path}, line 2: the field 'size' is wrong: ") + ".*found 'big'$"):
+    with pytest.raises(
+        DataError, match=re.escape(f"{path}, line 2: the field 'size' is wrong: ") + ".*found 'big'$"
+    ):
         parse_row(path, Row(2, {"name": "n", "size": "big"}), Reading)
 
 
@@ -214,7 +225,9 @@ def test_a_long_wrong_value_is_shown_shortened(tmp_path):
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
-tables = st.lists(st.fixed_dictionaries({"id": texts, "prompt": texts, "output": texts}), min_size=1, max_size=6)
+tables = st.lists(
+    st.fixed_dictionaries({"id": texts, "prompt": texts, "output": texts}), min_size=1, max_size=6
+)
 
 
 @given(rows=tables, ascii_only=st.booleans(), zipped=st.booleans())
@@ -233,7 +246,11 @@ def test_any_rows_of_text_read_back_equal_from_json(tmp_path_factory, rows, asci
     assert read_rows(pretty) == [Row(2 + 5 * index, row) for index, row in enumerate(rows)]
 
 
-@given(rows=tables, quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]), end=st.sampled_from(["\n", "\r\n"]))
+@given(
+    rows=tables,
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    end=st.sampled_from(["\n", "\r\n"]),
+)
 def test_any_rows_of_text_read_back_equal_from_csv(tmp_path_factory, rows, quoting, end):
     path = tmp_path_factory.getbasetemp() / "rows.csv"
     with path.open("w", encoding="utf-8", newline="") as file:

@@ -25,7 +25,10 @@ PAIRED = {("q1", "a", "b"): Recorded(1.0), ("q1", "a", "c"): Recorded(0.5)}
     [
         "item_id,model,score,cost_usd\nq1,a,0.25,0.001\nq1,b,,\n",
         '{"item_id": "q1", "model": "a", "score": 0.25, "cost_usd": 0.001}\n{"item_id": "q1", "model": "b", "score": null}\n',
-        [{"item_id": "q1", "model": "a", "score": 0.25, "cost_usd": "1e-3"}, {"item_id": "q1", "model": "b", "score": " "}],
+        [
+            {"item_id": "q1", "model": "a", "score": 0.25, "cost_usd": "1e-3"},
+            {"item_id": "q1", "model": "b", "score": " "},
+        ],
     ],
 )
 def test_scores_of_single_systems_are_read_from_all_three_forms(tmp_path, content):
@@ -37,7 +40,10 @@ def test_scores_of_single_systems_are_read_from_all_three_forms(tmp_path, conten
     "content",
     [
         "item_id,model_a,model_b,score\nq1,a,b,1\nq1,a,c,0.5\n",
-        [{"item_id": "q1", "model_a": "a", "model_b": b, "score": score} for b, score in (("b", 1), ("c", 0.5))],
+        [
+            {"item_id": "q1", "model_a": "a", "model_b": b, "score": score}
+            for b, score in (("b", 1), ("c", 0.5))
+        ],
     ],
 )
 def test_preferences_between_pairs_are_read(tmp_path, content):
@@ -57,7 +63,9 @@ def test_a_single_score_may_be_on_any_scale(tmp_path):
 
 
 def test_an_integer_item_id_is_the_same_as_its_digits(tmp_path):
-    assert set(read_verdicts(written(tmp_path, [{"item_id": 7, "model": "a", "score": 1}])).rows) == {("7", "a")}
+    assert set(read_verdicts(written(tmp_path, [{"item_id": 7, "model": "a", "score": 1}])).rows) == {
+        ("7", "a")
+    }
 
 
 def test_the_digest_follows_the_content_and_not_the_name(tmp_path):
@@ -71,13 +79,17 @@ def test_the_digest_follows_the_content_and_not_the_name(tmp_path):
 @pytest.mark.parametrize("score", ["NaN", "Infinity", "-Infinity", '"nan"', '"inf"', "[1]", "{}"])
 def test_a_score_that_is_no_finite_number_is_refused(tmp_path, score):
     path = written(tmp_path, f'{{"item_id": "q1", "model": "a", "score": {score}}}')
-    with pytest.raises(DataError, match=re.escape(f"{path}, line 1: the field 'score' is wrong: ") + ".*finite"):
+    with pytest.raises(
+        DataError, match=re.escape(f"{path}, line 1: the field 'score' is wrong: ") + ".*finite"
+    ):
         read_verdicts(path)
 
 
 def test_a_score_in_words_is_refused(tmp_path):
     path = written(tmp_path, "item_id,model,score\nq1,a,good\n")
-    with pytest.raises(DataError, match=re.escape(f"{path}, line 2: the field 'score' is wrong: ") + ".*'good'"):
+    with pytest.raises(
+        DataError, match=re.escape(f"{path}, line 2: the field 'score' is wrong: ") + ".*'good'"
+    ):
         read_verdicts(path)
 
 
@@ -120,7 +132,9 @@ def test_a_table_does_not_mix_single_systems_and_pairs(tmp_path):
         tmp_path,
         '{"item_id": "q1", "model": "a", "score": 1}\n{"item_id": "q1", "model_a": "a", "model_b": "b", "score": 1}\n',
     )
-    with pytest.raises(DataError, match=re.escape(f"{path}, line 2: rows about one system and about two are mixed")):
+    with pytest.raises(
+        DataError, match=re.escape(f"{path}, line 2: rows about one system and about two are mixed")
+    ):
         read_verdicts(path)
 
 
@@ -128,11 +142,17 @@ def test_a_table_does_not_mix_single_systems_and_pairs(tmp_path):
     ("content", "about"),
     [
         pytest.param("item_id,model,score\nq1,a,1\nq2,a,1\nq1,a,0\n", "q1, a", id="the same system"),
-        pytest.param("item_id,model_a,model_b,score\nq1,a,b,1\nq2,a,b,1\nq1,a,b,1\n", "q1, a, b", id="the same pair"),
-        pytest.param("item_id,model_a,model_b,score\nq1,a,b,1\nq2,a,b,1\nq1,b,a,0\n", "q1, b, a", id="the pair swapped"),
+        pytest.param(
+            "item_id,model_a,model_b,score\nq1,a,b,1\nq2,a,b,1\nq1,a,b,1\n", "q1, a, b", id="the same pair"
+        ),
+        pytest.param(
+            "item_id,model_a,model_b,score\nq1,a,b,1\nq2,a,b,1\nq1,b,a,0\n", "q1, b, a", id="the pair swapped"
+        ),
     ],
 )
 def test_a_second_verdict_on_the_same_item_is_refused(tmp_path, content, about):
     path = written(tmp_path, content)
-    with pytest.raises(DataError, match="^" + re.escape(f"{path}, line 4: a second verdict on {about}") + "$"):
+    with pytest.raises(
+        DataError, match="^" + re.escape(f"{path}, line 4: a second verdict on {about}") + "$"
+    ):
         read_verdicts(path)

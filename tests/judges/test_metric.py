@@ -56,7 +56,9 @@ def test_the_output_with_the_higher_score_wins_whichever_stands_first(name):
 
 
 def test_a_verdict_says_both_scores():
-    assert reply(MetricJudge("rouge1"), "the cat lay", "dog").answer == Verdict(1.0, reason="rouge1 0.4444 against 0.0000")
+    assert reply(MetricJudge("rouge1"), "the cat lay", "dog").answer == Verdict(
+        1.0, reason="rouge1 0.4444 against 0.0000"
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,5 +106,7 @@ def test_a_metric_costs_nothing():
 
 @pytest.mark.parametrize("name", ["", "rouge3", "ROUGE1", "bleu"])
 def test_an_unknown_metric_is_refused_with_those_known(name):
-    with pytest.raises(InputError, match=f"^unknown metric '{name}'; known: rouge1, rouge2, rougeL, exact, token-f1$"):
+    with pytest.raises(
+        InputError, match=f"^unknown metric '{name}'; known: rouge1, rouge2, rougeL, exact, token-f1$"
+    ):
         MetricJudge(name)

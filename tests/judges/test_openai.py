@@ -25,7 +25,9 @@ PRICE = price_from_text("1.00,10.00")
 def ask(url, call=CALL, *, price=PRICE, timeout_s=5.0, **more):
     async def story():
         endpoint = Endpoint(url, KEY, timeout_s)
-        judge = OpenAIJudge("m", endpoint=endpoint, template=shipped_template("pairwise.v1"), price=price, **more)
+        judge = OpenAIJudge(
+            "m", endpoint=endpoint, template=shipped_template("pairwise.v1"), price=price, **more
+        )
         try:
             return await judge.judge(call), judge.quote(call)
         finally:
@@ -177,7 +179,10 @@ def test_a_server_that_answers_too_late_may_have_billed(chat_server):
 
 
 def test_a_reply_without_usage_leaves_its_cost_open(chat_server):
-    for usage in (None, {"prompt_tokens": 1, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 5}}):
+    for usage in (
+        None,
+        {"prompt_tokens": 1, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 5}},
+    ):
         respond_with(chat_server, completion('{"reason": "r", "winner": "A"}', usage=usage))
         reply, _ = ask(chat_server.url)
         assert (reply.answer, reply.cost_p) == (Verdict(1.0, "r"), None)
@@ -225,7 +230,15 @@ def test_whatever_changes_a_verdict_changes_the_identity():
         ).identity  # fmt: skip
 
     assert identity() == identity()
-    assert len({str(identity(**c)) for c in ({}, {"url": "http://localhost:2/v1"}, {"model": "n"}, {"tokens": 9})}) == 4
+    assert (
+        len(
+            {
+                str(identity(**c))
+                for c in ({}, {"url": "http://localhost:2/v1"}, {"model": "n"}, {"tokens": 9})
+            }
+        )
+        == 4
+    )
 
 
 def test_the_server_judges_what_it_is_shown(chat_server):

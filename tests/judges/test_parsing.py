@@ -95,8 +95,10 @@ def test_the_labels_are_the_only_ones_allowed():
 
 any_json = st.recursive(
     st.none() | st.booleans() | st.floats() | st.text() | st.sampled_from(["A", "B", "tie"]),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(["winner", "reason", "other"]), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["winner", "reason", "other"]), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 

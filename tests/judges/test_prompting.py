@@ -62,7 +62,17 @@ def test_a_candidate_that_looks_like_a_field_is_not_expanded():
 
 
 texts = st.text(st.characters()) | st.sampled_from(
-    ['", "answer_B": "', "{{second}}", "{{prompt}}", "\ud800", "\udfff\ud800", "\u2028", "\0", "\\", "# User\n"]
+    [
+        '", "answer_B": "',
+        "{{second}}",
+        "{{prompt}}",
+        "\ud800",
+        "\udfff\ud800",
+        "\u2028",
+        "\0",
+        "\\",
+        "# User\n",
+    ]
 )
 
 
@@ -80,7 +90,7 @@ def test_the_user_message_is_one_json_object_of_the_exact_texts(prompt, first, s
         "answer_A": unpaired(first),
         "answer_B": unpaired(second),
     }
-    assert user.isascii()
+    user.encode()
     assert system == SHIPPED.system
 
 
@@ -98,10 +108,22 @@ def test_the_digest_changes_with_any_change_of_the_file():
         (SOURCE.replace("# System\n", ""), "expected front matter between +++ lines"),
         (SOURCE.replace('"tiny"', "tiny"), "the front matter needs id, version, labels and schema"),
         (SOURCE.replace('id = "tiny"\n', ""), "the front matter needs id, version, labels and schema: 'id'"),
-        (SOURCE.replace("version = 2\n", ""), "the front matter needs id, version, labels and schema: 'version'"),
-        (SOURCE.replace('[schema]\ntype = "object"\n', ""), "the front matter needs id, version, labels and schema"),
-        (SOURCE.replace("left = 1", 'left = "best"'), "the front matter needs id, version, labels and schema"),
-        (re.sub("labels = .*", 'labels = "A, B"', SOURCE), "the front matter needs id, version, labels and schema"),
+        (
+            SOURCE.replace("version = 2\n", ""),
+            "the front matter needs id, version, labels and schema: 'version'",
+        ),
+        (
+            SOURCE.replace('[schema]\ntype = "object"\n', ""),
+            "the front matter needs id, version, labels and schema",
+        ),
+        (
+            SOURCE.replace("left = 1", 'left = "best"'),
+            "the front matter needs id, version, labels and schema",
+        ),
+        (
+            re.sub("labels = .*", 'labels = "A, B"', SOURCE),
+            "the front matter needs id, version, labels and schema",
+        ),
         (SOURCE.replace("{{prompt}}", "{{question}}"), "unknown field 'question'; known: first, prompt,"),
     ],
 )

@@ -114,7 +114,9 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            response = server.answer(json.loads(body), {name.lower(): value for name, value in self.headers.items()})
+            response = server.answer(
+                json.loads(body), {name.lower(): value for name, value in self.headers.items()}
+            )
             try:
                 self._send(response)
             except (BrokenPipeError, ConnectionResetError):

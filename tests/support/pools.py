@@ -18,7 +18,10 @@ def make_pool(items: int = 40) -> Pool:
     return Pool(
         items=tuple(Item(f"item-{i}", f"prompt {i}") for i in range(items)),
         systems=("a", "b"),
-        outputs=(tuple(f"a's answer {i}" for i in range(items)), tuple(f"b's answer {i}" for i in range(items))),
+        outputs=(
+            tuple(f"a's answer {i}" for i in range(items)),
+            tuple(f"b's answer {i}" for i in range(items)),
+        ),
     )
 
 
@@ -41,7 +44,9 @@ def make_selector(name: str, items: int, start: int = 5):
     return Random() if name == "random" else DiffUse(differences(items), start=start)
 
 
-def make_session(items: int = 40, selector: str = "random", *, rule=None, limits=None, seed: int = 0) -> Session:
+def make_session(
+    items: int = 40, selector: str = "random", *, rule=None, limits=None, seed: int = 0
+) -> Session:
     """A session over so many items."""
     limits = limits or Limits()
     return Session(

@@ -5,6 +5,8 @@ It puts the parts together and hands them to the driver. Printing, signals and e
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -64,20 +66,32 @@ def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: b
     outputs = [read_outputs(config.first), read_outputs(config.second)]
     items = read_items(config.items) if config.items else None
     joined = join(outputs, items, config.items, allow_partial=config.allow_partial)
-    judge = judge_from_spec(config.judge, _judge_options(config, environment, offline=offline))
-    _check_systems(config, joined.pool, judge)
-    _check_price(config, judge)
+    oracle = judge_from_spec(config.judge, _judge_options(config, environment, offline=offline))
+    _check_systems(config, joined.pool, oracle)
+    _check_price(config, oracle)
     return Comparison(
         config=config,
         joined=joined,
-        judge=judge,
+        judge=oracle,
         rule=RULES[config.rule](config.risk),
         limits=limits,
-        run=_run_id(config, joined.pool, judge),
+        run=_run_id(config, joined.pool, oracle),
     )
 
 
-async def compare(
+def compare(config: CompareConfig, environment: Mapping[str, str] | None = None) -> Result:
+    """Compare two systems from a program without an event loop; in one with, `prepare` and await `judge`.
+
+    `environment` holds the judge's key; by default it is the process's own.
+
+    Raises:
+        InputError: something given is wrong; nothing was spent.
+        LedgerError: the ledger cannot be opened or written.
+    """
+    return asyncio.run(judge(prepare(config, os.environ if environment is None else environment)))
+
+
+async def judge(
     comparison: Comparison,
     *,
     interruption: Interruption | None = None,
@@ -91,12 +105,12 @@ async def compare(
 async def foresee(comparison: Comparison) -> tuple[Plan, Result]:
     """What the comparison would take, and how far the ledger alone brings it; asks nobody and spends nothing."""
     finished = await _drive(comparison, offline=True)
-    config, judge, pool = comparison.config, comparison.judge, comparison.pool
+    config, oracle, pool = comparison.config, comparison.judge, comparison.pool
     quotes = [
         [
-            judge.quote(call)
+            oracle.quote(call)
             for call in calls_for(
-                pool.query(position), config.order, config.seed, order_matters=judge.order_matters
+                pool.query(position), config.order, config.seed, order_matters=oracle.order_matters
             )
         ]
         for position in range(len(pool))
@@ -169,23 +183,23 @@ def _judge_options(config: CompareConfig, environment: Mapping[str, str], *, off
     )
 
 
-def _check_systems(config: CompareConfig, pool: Pool, judge: Judge) -> None:
+def _check_systems(config: CompareConfig, pool: Pool, oracle: Judge) -> None:
     if config.require_winner is not None and config.require_winner not in pool.systems:
         raise InputError(
             f"--require-winner: expected one of {', '.join(pool.systems)}, found {config.require_winner!r}"
         )
-    if isinstance(judge, ReplayJudge):
-        judge.check(pool.systems)
+    if isinstance(oracle, ReplayJudge):
+        oracle.check(pool.systems)
     has_reference = any(item.reference is not None for item in pool.items)
-    if judge.identity.provider == "metric" and not has_reference:
+    if oracle.identity.provider == "metric" and not has_reference:
         raise InputError(
             f"--judge {config.judge}: a metric compares with references, and no item has the field "
             "'reference'; give it in the items file or the output files"
         )
 
 
-def _check_price(config: CompareConfig, judge: Judge) -> None:
-    if judge.priced or config.budget is None:
+def _check_price(config: CompareConfig, oracle: Judge) -> None:
+    if oracle.priced or config.budget is None:
         return
     raise UnpricedError(
         f"--judge {config.judge}: no price is known for this model at this address, and without one the "
@@ -205,11 +219,11 @@ def _differences(config: CompareConfig, pool: Pool) -> NDArray[np.floating]:
     """Embeddings of the first system's outputs minus those of the second, shape (items, dimensions)."""
     first, second = pool.outputs
     kind, _, folder = config.represent.partition(":")
-    if kind == "lexical" and not folder:
+    if kind == "lexical":
         from judgeloop.represent.lexical import embed_lexical
 
         vectors: NDArray[np.floating] = embed_lexical([*first, *second], config.seed)
-    elif kind == "minilm":
+    else:
         from judgeloop.represent.cache import cached
         from judgeloop.represent.sentence import embed_sentences, find_model
 
@@ -220,19 +234,15 @@ def _differences(config: CompareConfig, pool: Pool) -> NDArray[np.floating]:
             folder=config.cache_dir / "embeddings",
         )
         vectors = embed([*first, *second])
-    else:
-        raise InputError(
-            f"--represent: expected lexical, minilm or minilm:FOLDER, found {config.represent!r}"
-        )
     return vectors[: len(pool)] - vectors[len(pool) :]
 
 
-def _run_id(config: CompareConfig, pool: Pool, judge: Judge) -> str:
+def _run_id(config: CompareConfig, pool: Pool, oracle: Judge) -> str:
     """The run's name in the ledger: the same question on the same data, whatever its budget or pace.
 
     A budget bounds all that is ever spent under one name, so that repeating a command cannot exceed it.
     """
-    identity = judge.identity
+    identity = oracle.identity
     decisive = config.model_dump(
         mode="json",
         include={

@@ -1,0 +1,75 @@
+"""How long DiffUse takes to its first queries, and how much memory, from texts, by number of items.
+
+    python benchmarks/first_queries.py [ITEMS …]
+
+Texts are random words from a long-tailed vocabulary, 60 to 120 of them an output. Each size runs in a process of its
+own, so that the peak of memory is its own.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+VOCABULARY = 20_000
+SIZES = ["1000", "3000", "10000"]
+
+
+def texts(items: int, seed: int) -> list[str]:
+    """Random outputs with word frequencies as in natural text."""
+    rng = np.random.default_rng(seed)
+    words = np.array([f"w{rank}" for rank in range(VOCABULARY)])
+    share = 1 / np.arange(1, VOCABULARY + 1)
+    lengths = rng.integers(60, 120, items)
+    drawn = rng.choice(words, size=int(lengths.sum()), p=share / share.sum())
+    return [" ".join(part) for part in np.split(drawn, np.cumsum(lengths)[:-1])]
+
+
+def measure(items: int) -> dict[str, float]:
+    """Seconds for each stage, and the peak of memory in MB."""
+    from judgeloop.represent.lexical import embed_lexical
+    from judgeloop.selectors.diffuse import DiffUse
+
+    both = [*texts(items, 1), *texts(items, 2)]
+    rng = np.random.default_rng(0)
+    began = time.perf_counter()
+    vectors = embed_lexical(both, seed=0)
+    embedded = time.perf_counter()
+    selector = DiffUse(vectors[:items] - vectors[items:], start=5)
+    state = selector.init(items, rng)
+    clustered = time.perf_counter()
+    selector.ask(state, 1, rng)
+    asked = time.perf_counter()
+    return {
+        "embed": embedded - began,
+        "cluster": clustered - embedded,
+        "first step": asked - clustered,
+        "total": asked - began,
+        "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def main() -> None:
+    """Print the table; each size in a fresh process."""
+    if sys.argv[1:2] == ["--one"]:
+        print(json.dumps(measure(int(sys.argv[2]))))
+        return
+    header = True
+    for size in sys.argv[1:] or SIZES:
+        done = subprocess.run(
+            [sys.executable, __file__, "--one", size], check=True, capture_output=True, text=True
+        )
+        row = json.loads(done.stdout)
+        if header:
+            print(f"{'items':>8}" + "".join(f"{name:>12}" for name in row))
+            header = False
+        print(f"{size:>8}" + "".join(f"{value:>12.2f}" for value in row.values()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from judgeloop.errors import InputError
+from judgeloop.judges.replay import ReplayJudge
+from judgeloop.recorded import Recorded, VerdictTable
+from judgeloop.records import Abstention, Call, Item, Quote
+
+SINGLE = VerdictTable(
+    "single.csv",
+    "digest",
+    paired=False,
+    rows={
+        ("q1", "a"): Recorded(0.75, 3),
+        ("q1", "b"): Recorded(0.25, 4),
+        ("q2", "a"): Recorded(None, 5),
+        ("q2", "b"): Recorded(0.5, 6),
+        ("q3", "a"): Recorded(0.5, 7),
+    },
+)
+PAIRED = VerdictTable(
+    "paired.csv",
+    "digest",
+    paired=True,
+    rows={
+        ("q1", "a", "b"): Recorded(0.75, 3),
+        ("q2", "b", "a"): Recorded(1.0, 4),
+        ("q3", "a", "b"): Recorded(None, 5),
+        ("q4", "a", "b"): Recorded(0.5, 6),
+    },
+)
+
+
+def call(item, *systems):
+    return Call(Item(item, "p"), systems or ("a", "b"), ("x", "y"))
+
+
+def replied(table, asked, **options):
+    return asyncio.run(ReplayJudge(table, **options).judge(asked))
+
+
+@pytest.mark.parametrize(("table", "item"), [(SINGLE, "q1"), (PAIRED, "q1")])
+def test_the_better_recorded_system_wins_whichever_is_shown_first(table, item):
+    assert replied(table, call(item, "a", "b")).answer.score == 1.0
+    assert replied(table, call(item, "b", "a")).answer.score == 0.0
+
+
+def test_a_pair_recorded_the_other_way_round_is_turned():
+    assert replied(PAIRED, call("q2", "a", "b")).answer.score == 0.0
+    assert replied(PAIRED, call("q2", "b", "a")).answer.score == 1.0
+
+
+def test_a_recorded_tie_is_a_tie():
+    assert replied(PAIRED, call("q4")).answer.score == 0.5
+
+
+@pytest.mark.parametrize("table", [SINGLE, PAIRED])
+@pytest.mark.parametrize(("margin", "score"), [(0.49, 1.0), (0.5, 0.5), (0.6, 0.5)])
+def test_scores_within_the_margin_tie(table, margin, score):
+    # Scores of 0.75 and 0.25, as such or as a preference and its complement.
+    assert replied(table, call("q1"), tie_margin=margin).answer.score == score
+
+
+@pytest.mark.parametrize(
+    ("table", "item"), [(SINGLE, "q2"), (SINGLE, "q3"), (SINGLE, "q9"), (PAIRED, "q3"), (PAIRED, "q9")]
+)
+@pytest.mark.parametrize("systems", [("a", "b"), ("b", "a")])
+def test_a_missing_row_or_an_empty_score_is_an_abstention(table, item, systems):
+    assert replied(table, call(item, *systems)).answer == Abstention("no recorded verdict")
+
+
+@pytest.mark.parametrize(
+    ("table", "item", "cost_p"),
+    [
+        (SINGLE, "q1", 7),
+        (SINGLE, "q2", 11),
+        (SINGLE, "q3", 7),
+        (SINGLE, "q9", 0),
+        (PAIRED, "q2", 4),
+        (PAIRED, "q3", 5),
+    ],
+)
+def test_recorded_costs_are_rehearsed_and_never_real(table, item, cost_p):
+    assert ReplayJudge(table).quote(call(item)) == Quote(cost_p, cost_p, rehearsed=True)
+    assert replied(table, call(item)).cost_p == cost_p
+
+
+@pytest.mark.parametrize("table", [SINGLE, PAIRED])
+def test_systems_that_the_table_does_not_know_are_refused_with_those_it_has(table):
+    ReplayJudge(table).check(("b", "a"))
+    with pytest.raises(InputError, match=f"^replay:{table.name} has no verdicts on c, d; it has a, b$"):
+        ReplayJudge(table).check(("a", "c", "d"))
+
+
+def test_only_some_of_many_known_systems_are_shown():
+    table = VerdictTable("t", "d", paired=False, rows={("q1", f"s{n}"): Recorded(1.0) for n in range(10)})
+    with pytest.raises(InputError, match=r"it has s0, s1, s2, s3, s4, s5, s6, s7 and 2 more$"):
+        ReplayJudge(table).check(("other",))
+
+
+def test_the_identity_follows_the_content_and_the_margin_of_the_table():
+    identity = ReplayJudge(SINGLE).identity
+    changed = VerdictTable("single.csv", "another digest", paired=False, rows=SINGLE.rows)
+    assert identity.name == "replay:single.csv"
+    assert identity != ReplayJudge(changed).identity
+    assert identity != ReplayJudge(SINGLE, tie_margin=0.1).identity

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import asyncio
+import email.utils
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgeloop.errors import JudgeRejectedError, TransientJudgeError
+from judgeloop.judges.retrying import RetryPolicy, retry_after_s
+
+
+def dated(seconds):
+    return email.utils.format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": "0"}, 0.0),
+        ({"retry-after": " 1.5 "}, 1.5),
+        ({"retry-after-ms": "250"}, 0.25),
+        ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
+        ({"retry-after-ms": "soon", "retry-after": "7"}, 7.0),
+        ({"retry-after-ms": "-1", "retry-after": "7"}, 7.0),
+    ],
+)
+def test_the_wait_is_what_the_server_asks_for(headers, seconds):
+    assert retry_after_s(headers) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "soon",
+        "-1",
+        "nan",
+        "inf",
+        "-inf",
+        "1e999",
+        "12 seconds",
+        "Mon, 32 Foo 2024 25:00:00 GMT",
+        "9" * 400,
+    ],
+)
+def test_nonsense_asks_for_nothing(text):
+    assert retry_after_s({"retry-after": text}) is None
+
+
+def test_no_header_asks_for_nothing():
+    assert retry_after_s({}) is None
+
+
+def test_a_date_is_as_far_away_as_it_is():
+    assert 25 < retry_after_s({"retry-after": dated(30)}) <= 30
+
+
+def test_a_date_without_a_zone_is_read_as_utc():
+    assert 25 < retry_after_s({"retry-after": dated(30).replace("GMT", "-0000")}) <= 30
+
+
+def test_a_date_in_the_past_asks_for_nothing():
+    assert retry_after_s({"retry-after": dated(-30)}) is None
+
+
+@given(text=st.text(max_size=30))
+def test_any_text_gives_a_finite_wait_or_none(text):
+    seconds = retry_after_s({"retry-after": text})
+    assert seconds is None or 0 <= seconds < float("inf")
+
+
+def attempts(policy, *errors):
+    """The waits before each further attempt, and how it ended, where the attempts fail with `errors` and then work."""
+    waits, left = [], list(errors)
+
+    async def sleep(seconds):
+        waits.append(seconds)
+
+    async def attempt():
+        if left:
+            raise left.pop(0)
+        return "worked"
+
+    async def run():
+        try:
+            return await policy.retrying(sleep)(attempt)
+        except (TransientJudgeError, JudgeRejectedError) as error:
+            return error
+
+    return waits, asyncio.run(run())
+
+
+def busy(retry_after=None):
+    return TransientJudgeError("busy", billed=False, retry_after_s=retry_after)
+
+
+def test_a_wait_that_the_server_asks_for_is_kept():
+    assert attempts(RetryPolicy(), busy(3.5), busy(0.0)) == ([3.5, 0.0], "worked")
+
+
+def test_without_a_request_the_waits_stay_below_the_longest():
+    waits, ended = attempts(RetryPolicy(attempts=12, longest_wait_s=2.0), *[busy()] * 11)
+    assert ended == "worked"
+    assert len(waits) == 11
+    assert 0 < max(waits) <= 2.0
+
+
+def test_the_last_error_is_raised_when_the_attempts_are_used_up():
+    errors = [busy(0.0) for _ in range(4)]
+    waits, ended = attempts(RetryPolicy(attempts=4), *errors)
+    assert (len(waits), ended) == (3, errors[-1])
+
+
+def test_a_server_that_asks_for_too_long_a_wait_is_not_waited_for():
+    error = busy(60.5)
+    assert attempts(RetryPolicy(longest_wait_s=60.0), error) == ([], error)
+
+
+def test_what_no_attempt_can_mend_is_not_tried_again():
+    error = JudgeRejectedError("bad key", billed=False)
+    assert attempts(RetryPolicy(), error) == ([], error)

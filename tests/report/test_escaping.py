@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgeloop.report.escaping import visible
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("\x1b[31mred\x1b[0m", r"\x1b[31mred\x1b[0m", id="an ANSI colour"),
+        pytest.param("\x1b]8;;http://e\x07x", r"\x1b]8;;http://e\x07x", id="an OSC link"),
+        pytest.param("\x9b2J", r"\x9b2J", id="an 8-bit control sequence"),
+        pytest.param("a\rb\nc\td\0e\x7f", r"a\rb\nc\td\x00e\x7f", id="control characters"),
+        pytest.param("a\u2028b\u2029c\x85d", r"a\u2028b\u2029c\x85d", id="separators of lines"),
+        pytest.param("a\u202eb\u2066c\u200fd", r"a\u202eb\u2066c\u200fd", id="directions of writing"),
+        pytest.param(
+            "a\u200bb\u200dc\u2060d\ufeffe\xadf", r"a\u200bb\u200dc\u2060d\ufeffe\xadf", id="no width"
+        ),
+        pytest.param("\U000e0041", r"\U000e0041", id="a tag character"),
+        pytest.param("\ud800\ue000\uffff", r"\ud800\ue000\uffff", id="no characters at all"),
+    ],
+)
+def test_what_steers_or_cannot_be_seen_is_shown_as_its_escape(text, shown):
+    assert visible(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text", ["", "GPT-4.1 (mini)", "na\xefve caf\xe9", "\u65e5\u672c\u8a9e", "\U0001f600", "a\\nb"]
+)
+def test_what_can_be_seen_stays_as_it_is(text):
+    assert visible(text) == text
+
+
+@given(st.text(st.characters()))
+def test_any_text_becomes_one_line_that_can_be_encoded_and_stays_so(text):
+    shown = visible(text)
+    assert not {unicodedata.category(letter) for letter in shown} & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+    assert len(shown.splitlines()) <= 1
+    shown.encode()
+    assert visible(shown) == shown

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.results import make_result, undecided
+
+from judgeloop.report.markdown import escape, render_markdown
+
+SPECIAL = set("\\`*_{}[]<>#|!&~")
+
+
+def unescaped(text):
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+@pytest.mark.parametrize("letter", sorted(SPECIAL))
+def test_a_letter_that_markdown_or_html_reads_is_escaped(letter):
+    assert escape(f"a{letter}b") == f"a\\{letter}b"
+
+
+@given(text=st.text())
+def test_escaping_changes_what_markup_is_read_and_nothing_that_is_seen(text):
+    escaped = escape(text)
+    assert unescaped(escaped) == text
+    assert not SPECIAL & set(re.sub(r"\\.", "", escaped))
+
+
+@pytest.mark.parametrize(
+    ("result", "heading"),
+    [
+        (make_result(), "### large is better than small: "),
+        (undecided(), "### undecided: the budget is used up; "),
+    ],
+)
+def test_the_decision_is_the_heading(result, heading):
+    assert render_markdown(result).startswith(heading)
+
+
+def test_the_details_are_one_table():
+    heading, blank, *table = render_markdown(make_result()).splitlines()
+    assert heading.startswith("### ")
+    assert not blank
+    assert table[:2] == ["| | |", "|---|---|"]
+    assert [re.split(r"(?<!\\)\|", row)[1].strip() for row in table[2:]] == [
+        "votes",
+        "gap",
+        "stop",
+        "judge",
+        "selector",
+        "cost",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a|b",
+        "<script>",
+        "[x](http://e)",
+        "![x](http://e)",
+        "**b**",
+        "`c`",
+        "&lt;",
+        "\\|",
+        "a\n| b | c |",
+        "a\n\n# Big",
+        "\x1b[1m",
+    ],
+)
+def test_strangers_text_adds_no_row_cell_link_or_tag(name):
+    calm, evil = (
+        render_markdown(make_result()),
+        render_markdown(make_result(systems=("small", name), left_out="")),
+    )
+    assert len(evil.splitlines()) == len(calm.splitlines())
+    for row in evil.splitlines()[4:]:
+        assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) == 3
+    assert not re.search(r"(?<!\\)(?:\\\\)*[<\[`*]", evil)
+    assert "\x1b" not in evil

@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support.results import SPEND, make_result, undecided
+
+from judgeloop.planning import Plan, Range
+from judgeloop.records import Spend, StopKind, StopReason, Tally
+from judgeloop.report.text import details, headline, plan_json, render, render_plan
+
+EVIL = "x\x1b[31m\u202e\u200b\x07\n\r\u2028y"
+STEERING = set("\x1b\u202e\u200b\x07\r\u2028")
+ALL_JUDGED = StopReason(StopKind.ALL_JUDGED, "every item is judged")
+PLAN = Plan(Range(5, 30, 1000), Range(10, 60, 2000), Range(10**9, 6 * 10**9, 2 * 10**11), assumed=True)
+
+
+def detail(result, name):
+    return dict(details(result))[name]
+
+
+def foreseen(**changes):
+    """A dry run that asked nobody."""
+    return undecided(StopKind.DRY_RUN, "a dry run", tally=Tally(items=100), more_judgments=None, **changes)
+
+
+def test_a_decision_begins_with_the_winner():
+    assert headline(make_result()) == (
+        "large is better than small: stated risk 0.042 (heuristic), 10 of 100 items judged, $0.042 of $5.00 spent"
+    )
+
+
+def test_a_rule_with_a_proof_calls_its_risk_guaranteed():
+    assert "stated risk 0.042 (guaranteed)" in headline(make_result(guarantee="a proved bound"))
+
+
+def test_a_decision_on_all_items_is_certain():
+    result = make_result(tally=Tally(items=10, wins=(1, 8), ties=1), stop=ALL_JUDGED)
+    assert headline(result) == (
+        "large is better than small: certain, as every item is judged, 10 of 10 items judged, $0.042 of $5.00 spent"
+    )
+
+
+@pytest.mark.parametrize(
+    ("spend", "money"),
+    [
+        (replace(SPEND, budget_p=None), "$0.042 spent"),
+        (replace(SPEND, run_p=0, now_p=0), "$0.00 of $5.00 spent"),
+        (replace(SPEND, budget_p=None, known=False), "an unknown amount spent"),
+    ],
+)
+def test_the_headline_says_what_was_spent(spend, money):
+    assert headline(make_result(spend=spend)).endswith(f", {money}")
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        # 10 items cost $0.042, so 30 more would cost three times that.
+        ({}, "about 30 more judgments (about $0.13) would probably decide"),
+        ({"more_judgments": 1}, "about 1 more judgment (about $0.0042) would probably decide"),
+        ({"spend": Spend()}, "about 30 more judgments would probably decide"),
+        ({"spend": replace(SPEND, known=False)}, "about 30 more judgments would probably decide"),
+        ({"more_judgments": None}, "at these shares not even all 100 items would decide"),
+        (
+            {"tally": Tally(items=100, wins=(5, 5)), "more_judgments": None},
+            "the systems are level, so no number of judgments is in sight that would decide",
+        ),
+        ({"tally": Tally(items=10, wins=(5, 4), ties=1)}, "nothing is left to judge"),
+    ],
+)
+def test_no_decision_begins_with_why_and_says_what_would_decide(changes, line):
+    assert headline(undecided(**changes)) == f"undecided: the budget is used up; {line}"
+
+
+def test_the_decision_is_the_first_line_and_the_details_follow():
+    lines = render(make_result()).split("\n")
+    assert lines[0] == headline(make_result())
+    assert [line.split()[0] for line in lines[1:]] == ["votes", "gap", "stop", "judge", "selector", "cost"]
+
+
+def test_the_votes_are_counted_with_what_is_no_vote():
+    result = make_result(tally=Tally(items=100, wins=(1, 8), ties=1, abstentions=2))
+    assert detail(result, "votes") == "1 for small, 8 for large, 1 ties, 2 abstentions"
+    aside = make_result(tally=Tally(items=100, wins=(1, 8), ties=1), asked=13)
+    assert detail(aside, "votes").endswith("; 3 more were judged and left the decision")
+
+
+def test_a_gap_among_picked_items_is_never_shown_as_plain():
+    tally = Tally(items=100, wins=(1, 8), ties=1, picked=True)
+    assert detail(make_result(tally=tally), "gap") == (
+        "0.70 for large among the judged items, which were picked and lean to the winner: not an estimate for all items"
+    )
+
+
+@pytest.mark.parametrize(
+    ("tally", "gap"),
+    [
+        (Tally(items=100, wins=(1, 8), ties=1), "0.70 for large among the judged items"),
+        (Tally(items=10, wins=(1, 8), ties=1, picked=True), "0.70 for large among the judged items"),
+        (Tally(items=100, wins=(4, 4)), "0.00 among the judged items"),
+        (Tally(items=100), "nothing is judged"),
+    ],
+)
+def test_a_gap_among_drawn_or_all_items_is_plain(tally, gap):
+    assert detail(make_result(winner=None, tally=tally), "gap") == gap
+
+
+def test_a_rule_without_a_proof_says_so():
+    assert detail(make_result(), "stop") == (
+        "the stated risk fell to the threshold; rule tie-aware at 0.1 (heuristic: it looks many times, and no bound is proved)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "judge"),
+    [
+        ({}, "openai/gpt-4.1; order both, 0 of 10 verdicts flipped with it (0%)"),
+        (
+            {"tally": Tally(items=100, wins=(1, 7), ties=2, flips=2)},
+            "openai/gpt-4.1; order both, 2 of 10 verdicts flipped with it (20%)",
+        ),
+        ({"order": "random"}, "openai/gpt-4.1; order random"),
+        ({"order": None, "judge": "metric:rouge2"}, "metric:rouge2"),
+        ({"order": "fixed", "judge_models": ("gpt-4.1",)}, "openai/gpt-4.1; order fixed"),
+        (
+            {"order": "fixed", "judge_models": ("gpt-4.1", "gpt-4.1-2025-04-14")},
+            "openai/gpt-4.1, which calls itself gpt-4.1-2025-04-14; order fixed",
+        ),
+    ],
+)
+def test_the_judge_is_named_with_its_order_its_flips_and_its_own_name(changes, judge):
+    assert detail(make_result(**changes), "judge") == judge
+
+
+def test_the_selector_is_named_with_what_it_looked_at():
+    assert detail(make_result(), "selector") == "random, seed 7"
+    seen = make_result(selector="diffuse", represent="lexical")
+    assert detail(seen, "selector") == "diffuse on lexical vectors, seed 7"
+
+
+@pytest.mark.parametrize(
+    ("spend", "cost"),
+    [
+        (SPEND, "$0.021 now, 12 calls made, 3 answered from the ledger; $0.042 with the commands before"),
+        (Spend(calls=2), "$0.00 now, 2 calls made, 0 answered from the ledger"),
+        (
+            Spend(rehearsed_p=10**12),
+            "$0.00 now, 0 calls made, 0 answered from the ledger; $1.00 rehearsed with recorded costs",
+        ),
+        (
+            Spend(known=False),
+            "unknown: the model has no known price, 0 calls made, 0 answered from the ledger",
+        ),
+    ],
+)
+def test_the_cost_tells_this_command_from_those_before_and_from_a_rehearsal(spend, cost):
+    assert detail(make_result(spend=spend), "cost") == cost
+
+
+def test_what_a_partial_join_left_out_is_shown():
+    assert (
+        detail(make_result(left_out="90 matched, 10 only in small"), "left out")
+        == "90 matched, 10 only in small"
+    )
+
+
+@pytest.mark.parametrize("made", [make_result, undecided])
+def test_strangers_text_cannot_steer_the_terminal_or_break_a_line(made):
+    calm = made(left_out="left", judge_models=("m",))
+    evil = made(
+        systems=(f"a{EVIL}", f"b{EVIL}"),
+        judge=f"openai/{EVIL}",
+        judge_models=(f"m{EVIL}",),
+        represent=EVIL,
+        left_out=EVIL,
+        **({"sentence": EVIL} if made is undecided else {"stop": StopReason(StopKind.RISK_MET, EVIL)}),
+    )
+    text = render(evil)
+    assert not STEERING & set(text)
+    assert len(text.splitlines()) == len(render(calm).splitlines())
+    assert r"x\x1b[31m\u202e\u200b\x07\n\r\u2028y" in text.splitlines()[0]
+
+
+def test_a_dry_run_shows_the_forecast():
+    assert render_plan(PLAN, foreseen(), priced=True) == (
+        "a dry run asks nobody and spends nothing\n"
+        "                   low  expected     worst\n"
+        "  judgments          5        30     1,000\n"
+        "  calls             10        60     2,000\n"
+        "  cost         $0.0010   $0.0060     $0.20\n"
+        "  the expected case assumes 45 % to 25 % wins and 30 % ties; the worst is every allowed judgment at its "
+        "dearest, within the budget of $5.00"
+    )
+
+
+def test_a_dry_run_says_what_its_forecast_rests_on():
+    text = render_plan(replace(PLAN, assumed=False), foreseen(asked=4, spend=Spend()), priced=False)
+    assert "spends nothing; 4 items are answered from the ledger\n" in text
+    assert "the expected case assumes that the votes in the ledger go on as they are" in text
+    assert text.endswith("without a budget; the model has no known price")
+
+
+def test_a_dry_run_that_the_ledger_decides_shows_the_decision():
+    lines = render_plan(PLAN, make_result(), priced=True).split("\n")
+    assert lines[:2] == ["nothing to ask: the ledger already decides.", headline(make_result())]
+
+
+def test_a_forecast_as_json_has_no_dollars_without_a_price():
+    assert plan_json(PLAN, foreseen(), priced=True)["usd"] == {"low": 0.001, "expected": 0.006, "worst": 0.2}
+    unpriced = plan_json(PLAN, foreseen(), priced=False)
+    assert unpriced["usd"] is None
+    assert unpriced["judgments"] == {"low": 5, "expected": 30, "worst": 1000}
+    assert (unpriced["decided_by_ledger"], unpriced["dry_run"]) == (None, True)

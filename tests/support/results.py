@@ -1,0 +1,64 @@
+"""A finished comparison for tests of reports."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from judgeloop.records import Choice, Estimate, Label, Outcome, Spend, StopKind, StopReason, Tally, Verdict
+from judgeloop.report.result import Result, Setup, result_of
+
+SETUP = Setup(
+    systems=("small", "large"),
+    judge="openai/gpt-4.1",
+    rule="tie-aware",
+    risk_threshold=0.1,
+    guarantee=None,
+    selector="random",
+    represent=None,
+    order="both",
+    seed=7,
+    left_out="",
+    run="0123abcd",
+    version="0.1.0",
+)
+SPEND = Spend(now_p=21 * 10**9, run_p=42 * 10**9, budget_p=5 * 10**12, calls=12, remembered=3)
+
+
+def make_result(
+    *,
+    winner: int | None = 1,
+    tally: Tally | None = None,
+    stop: StopReason | None = None,
+    labels: tuple[Label, ...] | None = None,
+    spend: Spend = SPEND,
+    judge_models: tuple[str, ...] = (),
+    more_judgments: int | None = None,
+    asked: int | None = None,
+    **setup,
+) -> Result:
+    """A comparison that "large" won with 8 to 1 of 10 judged items, unless told otherwise."""
+    tally = tally or Tally(items=100, wins=(1, 8), ties=1)
+    asked = tally.judged + tally.abstentions if asked is None else asked
+    if labels is None:
+        labels = tuple(Label(Choice(n, None), Verdict(0.0, "better")) for n in range(asked))
+    outcome = Outcome(
+        winner=winner,
+        estimate=Estimate(tally, risk=0.0423),
+        stop=stop or StopReason(StopKind.RISK_MET, "the stated risk fell to the threshold"),
+        labels=labels,
+        deciding=frozenset(label.choice.position for label in labels),
+    )
+    return result_of(
+        outcome,
+        spend,
+        replace(SETUP, **setup),
+        item_ids=[f"q{n}" for n in range(tally.items)],
+        judge_models=judge_models,
+        more_judgments=more_judgments,
+    )
+
+
+def undecided(kind: StopKind = StopKind.BUDGET, sentence: str = "the budget is used up", **changes) -> Result:
+    """A comparison that halted before it was decided, with 5 to 4."""
+    changes = {"tally": Tally(items=100, wins=(5, 4), ties=1), "more_judgments": 30} | changes
+    return make_result(winner=None, stop=StopReason(kind, sentence), **changes)

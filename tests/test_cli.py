@@ -1,0 +1,414 @@
+"""The command line as people use it: exit codes, one clear line for bad input, JSON and nothing else, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+from support.chat_server import Response, error, goodness, verdict
+from typer.testing import CliRunner
+
+from judgeloop.cli import app
+
+COMMAND = [sys.executable, "-m", "judgeloop"]
+
+
+def judgeloop(*arguments, env=None):
+    """Run the command in this process."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], env=env)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Two output files of 30 items; "good" answers better on two thirds of them."""
+    rows = {"first": [], "second": []}
+    for i in range(30):
+        better = i % 3 > 0
+        rows["first"].append({"id": f"i{i}", "prompt": f"p{i}", "model": "good-model", "reference": f"ref {i}",
+                              "output": f"a good answer {i}" if better else f"an answer {i}"})  # fmt: skip
+        rows["second"].append({"id": f"i{i}", "prompt": f"p{i}", "model": "poor-model",
+                               "output": f"answer {i}" if better else f"one good answer {i}"})  # fmt: skip
+    paths = []
+    for name, lines in rows.items():
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        paths.append(path)
+    table = tmp_path / "verdicts.csv"
+    table.write_text(
+        "item_id,model_a,model_b,score,cost_usd\n"
+        + "".join(f"i{i},good-model,poor-model,{float(i % 3 > 0)},0.01\n" for i in range(30))
+    )
+    return *paths, f"replay:{table}"
+
+
+def live(server, *files):
+    return [*files, "--judge", "openai/judge", "--judge-base-url", server.url, "--judge-price", "1,10"]
+
+
+def test_a_decision_is_the_first_line_and_exit_0(files):
+    first, second, replay = files
+    result = judgeloop("compare", first, second, "--judge", replay)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("good-model is better than poor-model: stated risk 0.")
+    assert "(heuristic)" in result.stdout.splitlines()[0]
+    assert "of 30 items judged" in result.stdout.splitlines()[0]
+    assert not result.stderr
+
+
+def test_json_is_one_object_and_nothing_else(files):
+    first, second, replay = files
+    result = judgeloop("compare", first, second, "--judge", replay, "--json")
+    outcome = json.loads(result.stdout)
+    assert not result.stderr
+    assert outcome["winner"] == "good-model"
+    assert set(outcome["wins"]) == set(outcome["systems"]) == {"good-model", "poor-model"}
+    assert outcome["judged"] == sum(outcome["wins"].values()) + outcome["ties"]
+    assert (outcome["rule"], outcome["guarantee"]) == ("tie-aware", "heuristic")
+    assert outcome["risk"] <= outcome["risk_threshold"] == 0.1
+    assert outcome["stop_reason"] == "risk_met"
+    assert (outcome["spent_usd"], outcome["budget_usd"]) == (0.0, 5.0)
+    assert outcome["rehearsed_usd"] == pytest.approx(0.01 * outcome["asked"])
+
+
+def test_undecided_says_why_and_what_would_decide_and_exits_3(files):
+    first, second, replay = files
+    result = judgeloop("compare", first, second, "--judge", replay, "--max-judgments", 6, "--risk", 0.001)
+    assert result.exit_code == 3
+    assert re.match(
+        r"undecided: the limit of 6 judgments is reached; about \d+ more judgments \(about \$0\.\d+\) would probably",
+        result.stdout,
+    )
+    result = judgeloop(
+        "compare", first, second, "--judge", replay, "--max-judgments", 6, "--risk", 0.001, "--json"
+    )
+    outcome = json.loads(result.stdout)
+    assert (outcome["winner"], outcome["stop_reason"]) == (None, "judgment_limit")
+    assert outcome["more_judgments"] > 0
+    assert outcome["more_usd"] == pytest.approx(0.01 * outcome["more_judgments"])
+
+
+def test_a_budget_is_rehearsed_with_recorded_costs(files):
+    first, second, replay = files
+    result = judgeloop(
+        "compare", first, second, "--judge", replay, "--budget", "0.035", "--risk", 0.01, "--json"
+    )
+    outcome = json.loads(result.stdout)
+    assert result.exit_code == 3
+    assert outcome["stop_reason"] == "budget"
+    assert (outcome["asked"], outcome["rehearsed_usd"], outcome["spent_usd"]) == (3, 0.03, 0.0)
+
+
+@pytest.mark.parametrize(("required", "code"), [("good-model", 0), ("poor-model", 5)])
+def test_require_winner_turns_the_winner_into_an_exit_code(files, required, code):
+    first, second, replay = files
+    result = judgeloop("compare", first, second, "--judge", replay, "--require-winner", required)
+    assert result.exit_code == code
+    result = judgeloop("compare", first, second, "--judge", replay, "--require-winner", required,
+                       "--max-judgments", 5, "--risk", "1e-9")  # fmt: skip
+    assert result.exit_code == 3, "undecided is undecided, whoever is required"
+
+
+def test_a_second_run_asks_the_judge_nothing_and_spends_nothing(files, chat_server):
+    arguments = ["compare", *live(chat_server, *files[:2]), "--json"]
+    first = json.loads(judgeloop(*arguments).stdout)
+    asked = len(chat_server.requests)
+    second = json.loads(judgeloop(*arguments).stdout)
+    assert asked == first["calls"] > 0
+    assert len(chat_server.requests) == asked
+    assert first["spent_usd"] == pytest.approx(asked * 0.0006)
+    assert (second["spent_usd"], second["run_spent_usd"]) == (0.0, first["spent_usd"])
+    assert second["winner"] == first["winner"] == "good-model"
+
+
+def test_the_true_bill_never_exceeds_the_budget(files, chat_server):
+    result = judgeloop("compare", *live(chat_server, *files[:2]), "--budget", "0.04", "--risk", 0.001,
+                       "--concurrency", 64, "--json")  # fmt: skip
+    outcome = json.loads(result.stdout)
+    assert result.exit_code == 3
+    assert outcome["stop_reason"] == "budget"
+    bill = len(chat_server.requests) * 0.0006
+    assert outcome["spent_usd"] == pytest.approx(bill)
+    assert 0.04 - 2 * 0.0085 < bill <= 0.04
+
+
+def test_both_orders_are_asked_and_flips_are_reported(files, chat_server):
+    chat_server.respond = lambda request, number: verdict("A")
+    result = judgeloop("compare", *live(chat_server, *files[:2]), "--max-judgments", 8, "--json")
+    outcome = json.loads(result.stdout)
+    assert (outcome["ties"], outcome["flips"], outcome["flip_rate"]) == (8, 8, 1.0)
+    assert len(chat_server.requests) == 16
+
+
+def test_an_unpriced_model_under_a_budget_is_refused_before_the_first_call(files, chat_server):
+    arguments = ["compare", *files[:2], "--judge", "openai/judge", "--judge-base-url", chat_server.url]
+    result = judgeloop(*arguments)
+    assert result.exit_code == 2
+    assert "no price is known" in result.stderr
+    assert "--judge-price" in result.stderr
+    assert not chat_server.requests
+    result = judgeloop(*arguments, "--budget", "none", "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["spent_usd"] is None, "an unknown price is not zero dollars"
+
+
+def test_the_judge_that_fails_exits_4_and_says_why(files, chat_server):
+    chat_server.respond = lambda request, number: error(401, "invalid_api_key")
+    result = judgeloop("compare", *live(chat_server, *files[:2]))
+    assert result.exit_code == 4
+    assert "the key is not accepted" in result.stdout.splitlines()[0]
+
+
+def test_too_many_abstentions_exit_4(files, chat_server):
+    chat_server.respond = lambda request, number: verdict("neither")
+    result = judgeloop("compare", *live(chat_server, *files[:2]))
+    assert result.exit_code == 4
+    assert "no verdict on" in result.stdout.splitlines()[0]
+
+
+def test_a_dry_run_needs_no_key_asks_nobody_and_spends_nothing(files, chat_server):
+    arguments = ["compare", *live(chat_server, *files[:2]), "--dry-run"]
+    result = judgeloop(*arguments)
+    assert result.exit_code == 0
+    assert not chat_server.requests
+    assert result.stdout.startswith("a dry run asks nobody and spends nothing")
+    forecast = json.loads(judgeloop(*arguments, "--json").stdout)
+    for what in ("judgments", "calls", "usd"):
+        assert 0 < forecast[what]["low"] <= forecast[what]["expected"] <= forecast[what]["worst"]
+    assert forecast["calls"]["worst"] == 60
+    official = judgeloop("compare", *files[:2], "--judge", "openai/gpt-4.1-mini", "--dry-run")
+    assert official.exit_code == 0, official.stderr
+
+
+def test_a_dry_runs_worst_case_covers_what_is_then_spent(files, chat_server):
+    arguments = ["compare", *live(chat_server, *files[:2]), "--risk", "1e-9"]
+    forecast = json.loads(judgeloop(*arguments, "--dry-run", "--json").stdout)
+    outcome = json.loads(judgeloop(*arguments, "--json").stdout)
+    assert outcome["asked"] > 20
+    assert outcome["spent_usd"] <= forecast["usd"]["worst"]
+    again = json.loads(judgeloop(*arguments, "--dry-run", "--json").stdout)
+    assert again["calls"]["worst"] == 0
+    assert again["answered_from_ledger"] == outcome["asked"]
+
+
+BAD_INPUT = {
+    "no such file": (None, "there is no such file"),
+    "an empty file": (b"", "the file is empty"),
+    "no JSON": (b'{"id": "i0", "prompt": "p", "output": "x"}\n{"id"\n', "line 2: this is no JSON"),
+    "not UTF-8": (b'{"id": "i0", "prompt": "p", "output": "x"}\n{"id": "\xff"}\n', "line 2: expected UTF-8"),
+    "a missing field": (b'{"id": "i0", "prompt": "p"}\n', "line 1: the field 'output' is missing"),
+    "a duplicate id": (
+        b'{"id": "i0", "prompt": "p0", "output": "x"}\n{"id": "i0", "prompt": "p0", "output": "y"}\n',
+        "line 2: the item 'i0' stands twice, first on line 1",
+    ),
+    "a partial join": (
+        b'{"id": "i0", "prompt": "p0", "output": "x"}\n{"id": "z", "prompt": "z", "output": "x"}\n',
+        "1 matched, 29 only in good-model ('i1', 'i10', 'i11', …), 1 only in bad ('z')",
+    ),
+    "no item in common": (b'{"id": "z", "prompt": "z", "output": "x"}\n', "no item is in all files"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_INPUT)
+def test_bad_input_is_one_clear_line_exit_2_and_nothing_spent(files, chat_server, tmp_path, kind):
+    content, message = BAD_INPUT[kind]
+    bad = tmp_path / "bad.jsonl"
+    if content is not None:
+        bad.write_bytes(content)
+    result = judgeloop("compare", *live(chat_server, files[0], bad))
+    assert result.exit_code == 2
+    assert not result.stdout
+    assert len(result.stderr.splitlines()) == 1
+    assert message.replace("'i1', 'i10', 'i11'", "'i1', 'i2', 'i3'") in result.stderr
+    assert "bad" in result.stderr
+    assert not chat_server.requests
+    assert not (tmp_path / ".judgeloop").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--judge", "gpt-4"], "there is no such judge"),
+        (["--judge", "metric:bleu"], "unknown metric"),
+        (["--judge", "replay:nowhere.csv"], "nowhere.csv: there is no such file"),
+        (["--judge", "openai/gpt-4.1"], "set OPENAI_API_KEY"),
+        (["--risk", "0"], "--risk"),
+        (["--risk", "1.5"], "--risk"),
+        (["--budget", "-1"], "--budget"),
+        (["--budget", "five"], "--budget"),
+        (["--concurrency", "0"], "--concurrency"),
+        (["--min-judgments", "9", "--max-judgments", "8"], "--min-judgments"),
+        (["--selector", "best"], "--selector"),
+        (["--represent", "bert", "--selector", "diffuse"], "--represent"),
+        (["--rule", "vibes"], "--rule"),
+        (["--order", "backwards"], "--order"),
+        (["--judge-price", "1"], "--judge-price"),
+        (["--judge", "openai/m", "--judge-price", "1"], "--judge-price"),
+        (["--judge", "openai/m", "--judge-base-url", "localhost:8000"], "--judge-base-url"),
+        (["--require-winner", "nobody"], "--require-winner"),
+        (["-o", "result.docx"], "expected a file ending in"),
+        (["-o", "nowhere/result.json"], "does not exist"),
+        (["--items", "nowhere.jsonl"], "nowhere.jsonl: there is no such file"),
+        (["--budgets", "5"], "No such option"),
+    ],
+)
+def test_a_wrong_flag_is_named_exit_2_and_nothing_spent(files, tmp_path, arguments, message):
+    judge = [] if "--judge" in arguments else ["--judge", files[2]]
+    result = judgeloop("compare", *files[:2], *judge, *arguments)
+    assert result.exit_code == 2, result.output
+    assert message in re.sub(r"[│\s]+", " ", result.stderr)
+    assert not (tmp_path / ".judgeloop" / "ledger.sqlite").exists()
+
+
+def test_a_metric_without_references_is_refused(files, tmp_path):
+    path = tmp_path / "bare.jsonl"
+    rows = [json.loads(line) for line in files[0].read_text().splitlines()]
+    path.write_text("".join(json.dumps({k: r[k] for k in ("id", "prompt", "output")}) + "\n" for r in rows))
+    result = judgeloop("compare", path, files[1], "--judge", "metric:exact")
+    assert result.exit_code == 2
+    assert "'reference'" in result.stderr
+
+
+def test_systems_that_a_table_does_not_know_are_refused_by_name(files, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("item_id,model,score\ni0,good-model,1\ni0,third,0\n")
+    result = judgeloop("compare", *files[:2], "--judge", f"replay:{table}")
+    assert result.exit_code == 2
+    assert "no verdicts on poor-model; it has good-model, third" in result.stderr
+
+
+def test_flags_come_from_the_environment_and_from_a_file_and_the_nearer_one_wins(files, tmp_path):
+    first, second, replay = files
+
+    def limit(*arguments, env=None):
+        result = judgeloop("compare", first, second, "--risk", "1e-9", "--json", *arguments, env=env)
+        return json.loads(result.stdout)["asked"]
+
+    (tmp_path / "judgeloop.toml").write_text(f'[compare]\njudge = "{replay}"\nmax-judgments = 7\n')
+    assert limit() == 7
+    (tmp_path / ".env").write_text("JUDGELOOP_MAX_JUDGMENTS=8\n")
+    try:
+        assert limit() == 8
+        assert limit(env={"JUDGELOOP_MAX_JUDGMENTS": "9"}) == 9
+        assert limit("--max-judgments", 10, env={"JUDGELOOP_MAX_JUDGMENTS": "9"}) == 10
+    finally:
+        os.environ.pop("JUDGELOOP_MAX_JUDGMENTS", None)
+
+
+def test_a_broken_settings_file_is_a_clear_error(files, tmp_path):
+    (tmp_path / "judgeloop.toml").write_text("[compare\n")
+    result = judgeloop("compare", *files[:2], "--judge", files[2])
+    assert result.exit_code == 2
+    assert "judgeloop.toml: this is no TOML" in result.stderr
+
+
+def test_a_setting_that_no_flag_has_is_refused(files, tmp_path):
+    (tmp_path / "judgeloop.toml").write_text("[compare]\nbugdet = 1\n")
+    result = judgeloop("compare", *files[:2], "--judge", files[2])
+    assert result.exit_code == 2
+    assert "bugdet" in result.stderr
+
+
+@pytest.mark.parametrize("ending", ["json", "md", "txt"])
+def test_the_result_is_also_written_where_asked(files, tmp_path, ending):
+    path = tmp_path / f"result.{ending}"
+    result = judgeloop("compare", *files[:2], "--judge", files[2], "-o", path, "--run-dir", tmp_path / "run")
+    assert result.exit_code == 0
+    assert "good-model" in path.read_text()
+    labels = [json.loads(line) for line in (tmp_path / "run" / "labels.jsonl").read_text().splitlines()]
+    outcome = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert len(labels) == outcome["asked"]
+    assert {label["item_id"] for label in labels} <= {f"i{i}" for i in range(30)}
+    assert sum(label["winner"] == "good-model" for label in labels) == outcome["wins"]["good-model"]
+
+
+def test_names_that_carry_terminal_codes_are_shown_as_text(files, tmp_path):
+    path = tmp_path / "evil.jsonl"
+    rows = [json.loads(line) | {"model": "evil\x1b[2J\u202e"} for line in files[0].read_text().splitlines()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = judgeloop("compare", path, files[1], "--judge", "metric:token-f1", "--dry-run")
+    result = judgeloop("compare", path, files[1], "--judge", "metric:token-f1", "-o", "out.md")
+    for text in (result.stdout, (tmp_path / "out.md").read_text()):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert "evil" in text
+
+
+def test_a_ledger_that_cannot_be_opened_is_an_error_and_exit_1(files, tmp_path):
+    (tmp_path / "bad.sqlite").write_text("no database " * 100)
+    result = judgeloop("compare", *files[:2], "--judge", files[2], "--ledger", "bad.sqlite")
+    assert result.exit_code == 1
+    assert "bad.sqlite cannot be opened" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_ctrl_c_keeps_what_was_paid_for_exits_130_and_the_same_command_resumes(files, chat_server, tmp_path):
+    chat_server.respond = lambda request, n: Response(200, verdict(goodness(request)).body, delay_s=0.15)
+    arguments = [
+        *COMMAND,
+        "compare",
+        *map(str, live(chat_server, *files[:2])),
+        "--risk",
+        "1e-9",
+        "--concurrency",
+        "4",
+    ]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while len(chat_server.requests) < 8:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    assert out.startswith("undecided: interrupted; what was paid for is kept")
+    paid = len(chat_server.requests)
+    connection = sqlite3.connect(tmp_path / ".judgeloop" / "ledger.sqlite")
+    states = dict(connection.execute("SELECT state, count(*) FROM attempts GROUP BY state").fetchall())
+    connection.close()
+    assert states == {"settled": paid}
+    chat_server.respond = lambda request, n: verdict(goodness(request))
+    done = subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode in {0, 3}
+    assert len(chat_server.requests) <= 60, "nothing was asked twice"
+
+
+def test_a_terminal_sees_one_live_line_and_a_pipe_plain_text(files, chat_server):
+    chat_server.respond = lambda request, n: Response(200, verdict(goodness(request)).body, delay_s=0.1)
+    arguments = [*COMMAND, "compare", *map(str, live(chat_server, *files[:2]))]
+    master, slave = pty.openpty()
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=slave, text=True,
+                               env=os.environ | {"TERM": "xterm", "COLUMNS": "120"})  # fmt: skip
+    os.close(slave)
+    seen = b""
+    while True:
+        try:
+            chunk = os.read(master, 4096)
+        except OSError:
+            break
+        if not chunk:
+            break
+        seen += chunk
+    out, _ = process.communicate(timeout=20)
+    os.close(master)
+    assert process.returncode == 0
+    assert b"asked" in seen
+    assert b"stated risk" in seen
+    assert "\x1b" not in out
+    assert out.startswith("good-model is better than poor-model")
+
+
+def test_help_tells_the_exit_codes_and_every_flag():
+    text = judgeloop("compare", "--help").output
+    for flag in ("--judge", "--budget", "--risk", "--dry-run", "--json", "--require-winner"):
+        assert flag in text
+    assert "130" in text
+
+
+def test_no_command_shows_the_help():
+    assert "compare" in judgeloop().output

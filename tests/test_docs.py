@@ -1,0 +1,82 @@
+"""Every command in the documents runs, and what is shown under one is what it prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
+PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
+
+
+def blocks(pattern):
+    return [
+        pytest.param(block, id=f"{document.name}-{number}")
+        for document in DOCUMENTS
+        for number, block in enumerate(pattern.findall(document.read_text(encoding="utf-8")))
+    ]
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A folder with the examples, as a reader has them."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    return tmp_path
+
+
+def run(command, folder):
+    scripts = str(Path(sys.executable).parent)
+    environment = os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "100"}
+    return subprocess.run(
+        command, shell=True, cwd=folder, env=environment, check=False, capture_output=True, text=True
+    )
+
+
+@pytest.mark.parametrize("block", blocks(CONSOLE))
+def test_a_command_prints_what_is_shown_under_it(block, checkout):
+    commands = re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
+    assert commands, "a console block shows a command after '$ '"
+    for text in commands:
+        command, _, shown = text.partition("\n")
+        done = run(command, checkout)
+        assert done.returncode == 0, done.stderr
+        if shown.strip():
+            assert done.stdout.strip() == shown.strip()
+
+
+@pytest.mark.parametrize("block", blocks(PYTHON))
+def test_a_program_runs_and_prints_something(block, checkout):
+    (checkout / "program.py").write_text(block, encoding="utf-8")
+    done = run(f"{sys.executable} program.py", checkout)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_between_documents_lead_somewhere(document):
+    for target in LINK.findall(document.read_text(encoding="utf-8")):
+        assert (document.parent / target).exists(), target
+
+
+def test_the_set_up_commands_are_there_for_ci_to_run():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    for name in re.findall(r"<!-- setup: (\w+) -->", readme):
+        assert f"setup {name}" in script
+
+
+def test_every_flag_named_in_the_readme_exists():
+    done = run("judgeloop compare --help", ROOT)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    pip = {"--quiet", "--editable"}
+    for flag in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", readme)) - pip:
+        assert flag in done.stdout, flag

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from judgeloop.config import shipped_template
+from judgeloop.errors import DataError, InputError
+from judgeloop.judge_specs import JudgeOptions, judge_from_spec
+from judgeloop.records import Call, Item
+
+TEMPLATE = shipped_template("pairwise.v1")
+SECRET = "sk-very-secret"
+WITH_KEY = {"OPENAI_API_KEY": SECRET}
+LOCAL = "http://localhost:8000/v1"
+CALL = Call(Item("q1", "p"), ("a", "b"), ("x", "y"))
+
+
+def judge(spec="openai/gpt-4.1", environment=WITH_KEY, **options):
+    return judge_from_spec(spec, JudgeOptions(TEMPLATE, environment, **options))
+
+
+def prices_file(folder, text):
+    path = folder / "prices.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "spec", ["", "gpt-4.1", "openai", "openai/", "openai:gpt-4.1", "human", "Metric:exact", "file.csv"]
+)
+def test_an_unknown_judge_is_refused_with_those_known(spec):
+    with pytest.raises(
+        InputError, match="^" + re.escape(f"--judge {spec}: there is no such judge; known: openai/MODEL")
+    ):
+        judge(spec)
+
+
+def test_a_metric_is_named_by_its_spec():
+    assert judge("metric:rouge2", {}, tie_margin=0.25).identity.name == "metric:rouge2"
+
+
+def test_an_unknown_metric_is_refused():
+    with pytest.raises(InputError, match=r"^unknown metric 'rouge9'"):
+        judge("metric:rouge9")
+
+
+def test_a_replay_judge_reads_its_table(tmp_path):
+    path = tmp_path / "verdicts.csv"
+    path.write_text("item_id,model,score\nq1,a,1\n", encoding="utf-8")
+    assert judge(f"replay:{path}", {}).identity.name == "replay:verdicts.csv"
+
+
+def test_a_replay_judge_without_its_table_is_refused():
+    with pytest.raises(InputError, match=r"^no\.csv: there is no such file"):
+        judge("replay:no.csv")
+
+
+def test_a_model_name_may_contain_slashes():
+    assert judge("openai/org/model", base_url=LOCAL).identity.model == "org/model"
+
+
+def test_a_missing_key_is_asked_for_by_its_variable():
+    with pytest.raises(
+        InputError, match=r"^the judge needs a key: set OPENAI_API_KEY in the environment or in \.env"
+    ):
+        judge(environment={})
+
+
+def test_a_forecast_needs_no_key():
+    assert judge(environment={}, offline=True).priced
+
+
+def test_the_address_may_come_from_the_environment_and_the_flag_goes_before_it():
+    environment = WITH_KEY | {"OPENAI_BASE_URL": "https://one.example/v1"}
+    assert judge(environment=environment).identity.parameters["endpoint"] == "https://one.example/v1"
+    flagged = judge(environment=environment, base_url="https://two.example/v1/")
+    assert flagged.identity.parameters["endpoint"] == "https://two.example/v1"
+
+
+@pytest.mark.parametrize("url", ["localhost:8000", "ftp://host/v1", "https://", "host/v1"])
+def test_an_address_that_is_no_web_address_is_refused(url):
+    with pytest.raises(
+        InputError, match="^" + re.escape(f"--judge-base-url: expected http(s)://HOST/…, found {url!r}")
+    ):
+        judge(base_url=url)
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "JUDGELOOP_JUDGE_API_KEY"])
+@pytest.mark.parametrize("host", ["judge.example", "192.168.1.5:8000", "localhost.example"])
+def test_a_key_does_not_travel_unencrypted_to_another_machine(name, host):
+    with pytest.raises(InputError, match="the key would travel unencrypted to " + host.split(":")[0]):
+        judge(environment={name: SECRET}, base_url=f"http://{host}/v1")
+
+
+@pytest.mark.parametrize(
+    ("url", "environment"),
+    [
+        (LOCAL, WITH_KEY),
+        ("http://127.0.0.1:8000/v1", WITH_KEY),
+        ("http://[::1]:8000/v1", WITH_KEY),
+        ("https://judge.example/v1", WITH_KEY),
+        ("http://judge.example/v1", {}),
+    ],
+)
+def test_a_key_may_travel_encrypted_or_stay_on_this_machine(url, environment):
+    assert judge(environment=environment, base_url=url).identity.name == "openai/gpt-4.1"
+
+
+@pytest.mark.parametrize("user", [f"{SECRET}@", f"user:{SECRET}@", f":{SECRET}@"])
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_key_in_an_address_is_refused_without_repeating_it(scheme, user):
+    with pytest.raises(InputError, match="a key does not belong in a URL") as caught:
+        judge(base_url=f"{scheme}://{user}judge.example/v1")
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "options"),
+    [
+        ("nobody", {}),
+        ("openai/m", {"base_url": "http://judge.example"}),
+        ("openai/m", {"base_url": "nowhere"}),
+        ("openai/m", {"price": "dear"}),
+    ],
+)
+def test_no_message_repeats_the_key(spec, options):
+    with pytest.raises(InputError) as caught:
+        judge(spec, **options)
+    assert SECRET not in str(caught.value)
+
+
+def test_no_description_of_a_judge_or_its_options_shows_the_key():
+    made = judge(base_url=LOCAL)
+    assert SECRET not in repr(JudgeOptions(TEMPLATE, WITH_KEY, base_url=LOCAL))
+    assert SECRET not in repr(made)
+    assert SECRET not in repr(made.identity)
+
+
+def test_openai_itself_has_its_published_price():
+    assert judge("openai/gpt-4.1").priced
+
+
+@pytest.mark.parametrize(("spec", "url"), [("openai/gpt-4.1", LOCAL), ("openai/no-such-model", None)])
+def test_what_nobody_priced_is_unpriced(spec, url):
+    unpriced = judge(spec, base_url=url)
+    assert not unpriced.priced
+    assert unpriced.quote(CALL).cost_p == 0
+
+
+def test_a_typed_price_holds_for_any_server():
+    free, dear = judge(base_url=LOCAL, price="0,0"), judge(base_url=LOCAL, price="1,2")
+    assert free.priced
+    assert dear.priced
+    assert free.quote(CALL).cost_p == 0 < dear.quote(CALL).cost_p
+
+
+def test_a_price_that_is_none_is_refused():
+    with pytest.raises(InputError, match=r"^--judge-price: expected IN,OUT"):
+        judge(base_url=LOCAL, price="1")
+
+
+def test_a_price_file_of_ones_own_goes_before_the_published_price(tmp_path):
+    path = prices_file(tmp_path, '["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = "2.50"\n')
+    assert judge(prices=path).quote(CALL) == judge(price="1,2.50").quote(CALL) != judge().quote(CALL)
+
+
+def test_a_typed_price_goes_before_the_file(tmp_path):
+    path = prices_file(tmp_path, '["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = 2\n')
+    assert judge(prices=path, price="0,0").quote(CALL).cost_p == 0
+
+
+def test_the_worst_case_counts_the_dearest_way_to_read_a_token(tmp_path):
+    both = "input_per_mtok = 1\noutput_per_mtok = 2\n"
+    plain = prices_file(tmp_path, f'["openai/m"]\n{both}')
+    cost_p = judge("openai/m", base_url=LOCAL, prices=plain).quote(CALL).cost_p
+    cached = prices_file(
+        tmp_path, f'["openai/m"]\n{both}cache_read_per_mtok = 0.1\ncache_write_per_mtok = 1.25\n'
+    )
+    assert judge("openai/m", base_url=LOCAL, prices=cached).quote(CALL).cost_p > cost_p
+
+
+def test_a_price_file_without_the_model_leaves_the_published_price(tmp_path):
+    path = prices_file(tmp_path, '["openai/other"]\ninput_per_mtok = 1\noutput_per_mtok = 2\n')
+    assert judge(prices=path).quote(CALL) == judge().quote(CALL)
+    assert not judge(prices=path, base_url=LOCAL).priced
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[openai/gpt-4.1]\n", "this is no TOML"),
+        ('["openai/gpt-4.1"]\ninput_per_mtok = 1\n', "'output_per_mtok'"),
+        ('["openai/gpt-4.1"]\n', "'input_per_mtok'"),
+        ('["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = -2\n', "'-2' is not an amount"),
+        ('["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = nan\n', "'nan' is not an amount"),
+        ('["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = true\n', "'True' is not an amount"),
+        ('["openai/gpt-4.1"]\ninput_per_mtok = "1 $"\noutput_per_mtok = 1\n', "'1 $' is not an amount"),
+        (
+            '["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = 2\nper_call = 1\n',
+            "unknown field 'per_call'",
+        ),
+        ('"openai/gpt-4.1" = 5\n', "needs input_per_mtok and output_per_mtok"),
+        ('"openai/gpt-4.1" = "1,2"\n', "needs input_per_mtok and output_per_mtok"),
+    ],
+)
+def test_a_wrong_price_file_is_refused_by_name(tmp_path, text, problem):
+    path = prices_file(tmp_path, text)
+    with pytest.raises(DataError, match="^" + re.escape(f"{path}: ") + ".*" + re.escape(problem)):
+        judge(prices=path)
+
+
+def test_a_missing_price_file_is_refused(tmp_path):
+    with pytest.raises(InputError, match="there is no such file"):
+        judge(prices=tmp_path / "no.toml")

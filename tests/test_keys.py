@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgeloop.keys import digest, verdict_key
+from judgeloop.records import Call, Item, JudgeIdentity
+
+IDENTITY = JudgeIdentity("openai", "gpt-4.1", {"prompt": "hash", "endpoint": "https://api.openai.com/v1"})
+CALL = Call(Item("q1", "2+2?", "4", "sums"), ("small", "large"), ("4", "four"))
+
+
+def key(identity=IDENTITY, call=CALL, *, blind=True):
+    return verdict_key(identity, call, blind=blind)
+
+
+def item(**changes):
+    return replace(CALL, item=replace(CALL.item, **changes))
+
+
+CHANGED = [
+    pytest.param(replace(IDENTITY, provider="vllm"), CALL, id="the provider"),
+    pytest.param(replace(IDENTITY, model="gpt-4.1-mini"), CALL, id="the model"),
+    pytest.param(
+        replace(IDENTITY, parameters=dict(IDENTITY.parameters) | {"prompt": "other"}), CALL, id="a parameter"
+    ),
+    pytest.param(replace(IDENTITY, parameters={"prompt": "hash"}), CALL, id="fewer parameters"),
+    pytest.param(IDENTITY, item(prompt="2+2"), id="the prompt"),
+    pytest.param(IDENTITY, item(reference="four"), id="the reference"),
+    pytest.param(IDENTITY, item(reference=None), id="no reference"),
+    pytest.param(IDENTITY, replace(CALL, outputs=("4", "Four")), id="an output"),
+    pytest.param(IDENTITY, replace(CALL, outputs=("four", "4")), id="the order of the outputs"),
+    pytest.param(IDENTITY, replace(CALL, outputs=("4f", "our")), id="where one output ends"),
+    pytest.param(IDENTITY, replace(CALL, replicate=1), id="the replicate"),
+]
+
+
+@pytest.mark.parametrize(("identity", "call"), CHANGED)
+@pytest.mark.parametrize("blind", [True, False])
+def test_whatever_can_change_a_verdict_changes_its_key(identity, call, blind):
+    assert key(identity, call, blind=blind) != key(blind=blind)
+
+
+NAMES = [
+    pytest.param(replace(CALL, systems=("small", "huge")), id="a system's name"),
+    pytest.param(replace(CALL, systems=("large", "small")), id="which name is first"),
+    pytest.param(item(id="q2"), id="the item's id"),
+]
+
+
+@pytest.mark.parametrize("call", NAMES)
+def test_names_do_not_change_the_key_of_a_judge_that_sees_none(call):
+    assert key(call=call) == key()
+
+
+@pytest.mark.parametrize("call", NAMES)
+def test_names_change_the_key_of_a_judge_that_answers_by_name(call):
+    assert key(call=call, blind=False) != key(blind=False)
+
+
+@pytest.mark.parametrize("blind", [True, False])
+def test_the_group_and_the_order_of_parameters_do_not_change_the_key(blind):
+    turned = replace(IDENTITY, parameters=dict(reversed(IDENTITY.parameters.items())))
+    assert key(turned, item(group="algebra"), blind=blind) == key(blind=blind)
+
+
+def test_a_key_is_the_same_in_every_version():
+    assert key() == "b797a21479af262e847c5a1e2c5496f0b2aee82b559dbafbe7c38b0beb6ee7be"
+    assert key(blind=False) == "f40478c6f1e49fde2d722c4ac5a865eb9a0132415193b355be0101309f9156dc"
+
+
+@given(first=st.text(st.characters()), second=st.text(st.characters()))
+def test_any_two_texts_have_different_keys(first, second):
+    calls = [
+        replace(CALL, outputs=(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), ""))
+        for text in (first, second)
+    ]
+    assert (key(call=calls[0]) == key(call=calls[1])) == (calls[0] == calls[1])
+
+
+def test_a_digest_does_not_depend_on_the_order_of_keys():
+    assert digest({"a": 1, "b": [1, 2]}) == digest({"b": [1, 2], "a": 1}) != digest({"b": [2, 1], "a": 1})
+
+
+def test_a_digest_refuses_what_json_cannot_say():
+    with pytest.raises(ValueError, match="Out of range float"):
+        digest({"a": float("nan")})
