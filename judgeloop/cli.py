@@ -129,12 +129,14 @@ def compare(
 
 
 def _compare(config: Any, *, dry_run: bool, as_json: bool, output: Path | None) -> None:
-    from judgeloop.files import check_output, render_json, write_output, write_run
+    from judgeloop.files import check_output, check_run_folder, render_json, write_output, write_run
     from judgeloop.jobs.compare import prepare
     from judgeloop.report.text import render
 
     if output is not None:
         check_output(output)
+    if config.run_dir is not None:
+        check_run_folder(config.run_dir)
     comparison = prepare(config, os.environ, offline=dry_run)
     if dry_run:
         _foresee(comparison, as_json=as_json)

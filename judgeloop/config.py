@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from judgeloop.errors import InputError
 from judgeloop.judges.prompting import Template, parse_template
-from judgeloop.money import to_pico
+from judgeloop.money import MOST_DOLLARS, to_pico
 from judgeloop.presentation import Order
 
 DEFAULT_HOME = Path(".judgeloop")
@@ -24,7 +24,7 @@ def _budget(value: object) -> object:
     return None if str(value).lower() in {"none", "inf"} else value
 
 
-Dollars = Annotated[Decimal, Field(ge=0)]
+Dollars = Annotated[Decimal, Field(ge=0, le=MOST_DOLLARS)]
 
 
 class CompareConfig(BaseModel):

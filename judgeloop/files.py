@@ -39,6 +39,19 @@ def check_output(path: Path) -> None:
         raise InputError(f"-o {path}: expected a file ending in {', '.join(FORMS)}")
     if not path.absolute().parent.is_dir():
         raise InputError(f"-o {path}: the folder {path.absolute().parent} does not exist")
+    if path.is_dir():
+        raise InputError(f"-o {path}: this is a folder")
+
+
+def check_run_folder(folder: Path) -> None:
+    """Refuse, before anything is spent, a folder that could not be made.
+
+    Raises:
+        InputError: something on its path is no folder.
+    """
+    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise InputError(f"--run-dir {folder}: {existing} is no folder")
 
 
 def write_output(path: Path, result: Result) -> None:
@@ -64,5 +77,6 @@ def write_whole(path: Path, text: str) -> None:
     try:
         draft.write_text(text, encoding="utf-8")
         draft.replace(path)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
+        draft.unlink(missing_ok=True)
         raise JudgeloopError(f"{path} cannot be written: {error}") from error

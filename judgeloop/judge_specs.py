@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from judgeloop.errors import DataError, InputError
 from judgeloop.formats.tables import read_text
 from judgeloop.formats.verdicts import read_verdicts
+from judgeloop.judges.openai import OFFICIAL_URL, Endpoint, OpenAIJudge
 from judgeloop.judges.prices import price_from_text, published_price
 from judgeloop.judges.prompting import Template
 from judgeloop.money import Price, Rate, rate_per_mtok
@@ -29,17 +30,14 @@ class JudgeOptions:
     """Everything about a judge beside its name; `environment` holds keys and is never printed."""
 
     template: Template
-    environment: Mapping[str, str]
-    base_url: str | None = None
+    environment: Mapping[str, str] = field(repr=False)
+    base_url: str | None = field(default=None, repr=False)
     price: str | None = None
     prices: Path | None = None
     tie_margin: float = 0.0
     timeout_s: float = 120.0
     max_output_tokens: int = 512
     offline: bool = False  # nobody will be asked, so that no key is needed
-
-    def __repr__(self) -> str:
-        return f"JudgeOptions(base_url={self.base_url!r})"
 
 
 def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
@@ -49,6 +47,8 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
         InputError: nothing is called so, or something it needs is missing.
     """
     price = price_from_text(options.price) if options.price is not None else None
+    if spec in {"replay:", "metric:", "openai/"}:
+        raise InputError(f"--judge {spec}: something is missing behind it; known: {FORMS}")
     if spec.startswith("replay:"):
         from judgeloop.judges.replay import ReplayJudge
 
@@ -65,13 +65,11 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
 
 
 def _openai(model: str, price: Price | None, options: JudgeOptions) -> Judge:
-    from judgeloop.judges.openai import OFFICIAL_URL, Endpoint, OpenAIJudge
-
     url = options.base_url or options.environment.get("OPENAI_BASE_URL") or OFFICIAL_URL
     _check_url(url)
     if price is None and options.prices is not None:
         price = _own_price(f"openai/{model}", options.prices)
-    key = NO_KEY if options.offline else _openai_key(url, options.environment)
+    key = NO_KEY if options.offline else _openai_key(url, options)
     endpoint = Endpoint(url, key, options.timeout_s)
     if price is None:
         known_by = {"provider": "openai"} if endpoint.official else {"base_url": url}
@@ -115,27 +113,34 @@ def _own_price(name: str, path: Path) -> Price | None:
 
 
 def _check_url(url: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise InputError(f"--judge-base-url: expected http(s)://HOST/…, found {url!r}")
-    if parts.username or parts.password:
-        raise InputError("--judge-base-url: a key does not belong in a URL; set OPENAI_API_KEY")
+    """Refuse what is no address; one that may hold a password is not repeated in the message."""
+    if "@" in url:
+        raise InputError("--judge-base-url: a key does not belong in an address; set JUDGELOOP_JUDGE_API_KEY")
+    try:
+        parts = urlsplit(url)
+        complete = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        complete = False
+    if not complete:
+        raise InputError(f"--judge-base-url: expected http(s)://HOST[:PORT]/…, found {url!r}")
 
 
-def _openai_key(url: str, environment: Mapping[str, str]) -> str:
-    key = environment.get("JUDGELOOP_JUDGE_API_KEY") or environment.get("OPENAI_API_KEY")
+def _openai_key(url: str, options: JudgeOptions) -> str:
+    """The key to send to `url`: OpenAI's goes to OpenAI, or where OPENAI_BASE_URL points, and to no other server."""
     parts = urlsplit(url)
-    local = parts.hostname in {"localhost", "127.0.0.1", "::1"}
-    if key and parts.scheme == "http" and not local:
-        raise InputError(
-            f"--judge-base-url: the key would travel unencrypted to {parts.hostname}; use https, or unset "
-            "JUDGELOOP_JUDGE_API_KEY and OPENAI_API_KEY for a server without a key"
-        )
-    if key:
-        return key
-    if "openai.com" in (parts.hostname or ""):
+    environment = options.environment
+    official = parts.hostname == urlsplit(OFFICIAL_URL).hostname
+    own = official or options.base_url is None
+    names = ["JUDGELOOP_JUDGE_API_KEY", *(["OPENAI_API_KEY"] if own else [])]
+    key = next((key for name in names if (key := environment.get(name, "").strip())), None)
+    if key is None and official:
         raise InputError(
             "the judge needs a key: set OPENAI_API_KEY in the environment or in .env (see .env.example); "
-            "or try the example with --judge metric:rouge2, which needs none"
+            "--judge metric:rouge2 needs none"
         )
-    return NO_KEY
+    if key and parts.scheme == "http" and parts.hostname not in {"localhost", "127.0.0.1", "::1"}:
+        raise InputError(
+            f"--judge-base-url: the key would travel unencrypted to {parts.hostname}; use https, or unset "
+            f"{' and '.join(names)} for a server without a key"
+        )
+    return key or NO_KEY

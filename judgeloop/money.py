@@ -14,6 +14,7 @@ from judgeloop.records import Usage
 
 PICO_PER_DOLLAR = 10**12
 TOKENS_PER_MTOK = 10**6
+MOST_DOLLARS = 1_000_000  # in picodollars well inside the 64 bits of the ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def rate_per_mtok(dollars: Decimal | str) -> int:
     """Picodollars a token for a price in dollars per million tokens, rounded up to a whole one.
 
     Raises:
-        ValueError: not a finite amount of at least zero.
+        ValueError: not an amount from 0 to a million dollars.
     """
     return to_pico(dollars, per=TOKENS_PER_MTOK)
 
@@ -86,14 +87,14 @@ def to_pico(dollars: Decimal | str, *, per: int = 1) -> int:
     """Dollars as whole picodollars, divided by `per` and rounded up.
 
     Raises:
-        ValueError: not a finite amount of at least zero.
+        ValueError: not an amount from 0 to a million dollars.
     """
     try:
         amount = Decimal(dollars)
     except InvalidOperation:
         raise ValueError(f"{dollars!r} is not an amount in dollars") from None
-    if not amount.is_finite() or amount < 0:
-        raise ValueError(f"{dollars!r} is not an amount in dollars of at least 0")
+    if not amount.is_finite() or not 0 <= amount <= MOST_DOLLARS:
+        raise ValueError(f"{dollars!r} is not an amount from 0 to {MOST_DOLLARS:,} dollars")
     return int((amount * PICO_PER_DOLLAR / per).to_integral_value(rounding=ROUND_CEILING))
 
 

@@ -17,6 +17,7 @@ from judgeloop.pool import Pool
 from judgeloop.records import Item
 
 EXAMPLES_SHOWN = 3
+LONGEST_SHOWN = 40  # characters of an id or a prompt in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def join(
         )
     return Joined(
         Pool(
-            items=tuple(catalogue.item(key, outputs[0].path) for key in matched),
+            items=tuple(catalogue.item(key) for key in matched),
             systems=names,
             outputs=tuple(tuple(found[key] for key in matched) for found in answers),
         ),
@@ -66,12 +67,20 @@ def join(
 
 @dataclass
 class _Entry:
-    """An item as far as it is known."""
+    """An item as far as it is known, and where it was first."""
 
-    id: str | None
-    prompt: str | None
-    reference: str | None
-    group: str | None
+    path: Path
+    line: int
+    id: str | None = None
+    prompt: str | None = None
+    reference: str | None = None
+    group: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message."""
+        text = self.id or self.prompt or ""
+        return repr(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…")
 
 
 @dataclass
@@ -85,77 +94,91 @@ class _Catalogue:
     strangers: dict[Path, int] = field(default_factory=dict)
 
     def define(self, path: Path, located: Located[R]) -> int:
-        row = located.row
-        if row.id is not None and row.id in self.by_id:
-            raise DataError(path, f"the id {row.id!r} stands twice", line=located.line)
+        known = self.by_id.get(located.row.id) if located.row.id is not None else None
+        if known is not None:
+            first = self.entries[known]
+            raise DataError(
+                path, f"the id {first.name} stands twice, first on line {first.line}", line=located.line
+            )
         key = len(self.entries)
-        self.entries[key] = _Entry(row.id, row.prompt, row.reference, row.group)
-        if row.id is not None:
-            self.by_id[row.id] = key
-        if row.prompt is not None:
-            self.by_prompt.setdefault(row.prompt, []).append(key)
+        self.entries[key] = _Entry(path, located.line)
+        self._learn(path, located, key)
         return key
 
     def match(self, outputs: Outputs) -> dict[int, str]:
-        """The outputs by key; rows that the catalogue does not know are new to it, or strangers if it is closed."""
+        """The outputs by key; rows that the catalogue does not know are new to it, or strangers if it is closed.
+
+        A file joins by id if any of its ids is known, else by prompt: ids of its own mean nothing to other files.
+        """
+        by_id = any(located.row.id in self.by_id for located in outputs.rows)
         found: dict[int, str] = {}
         lines: dict[int, int] = {}
         for located in outputs.rows:
-            key = self._key(outputs.path, located)
+            key = self._key(outputs.path, located, by_id=by_id or not self.entries)
             if key is None:
                 self.strangers[outputs.path] = self.strangers.get(outputs.path, 0) + 1
                 continue
             if key in found:
-                what = located.row.id or located.row.prompt or ""
                 raise DataError(
                     outputs.path,
-                    f"the item {what[:60]!r} stands twice, first on line {lines[key]}",
+                    f"the item {self.entries[key].name} stands twice, first on line {lines[key]}",
                     line=located.line,
                 )
+            self._learn(outputs.path, located, key)
             found[key], lines[key] = located.row.output, located.line
         return found
 
-    def item(self, key: int, path: Path) -> Item:
+    def item(self, key: int) -> Item:
         entry = self.entries[key]
         if entry.prompt is None:
             raise DataError(
-                path, f"the item {entry.id!r} has no field 'prompt', and no --items file gives it one"
+                entry.path,
+                f"the item {entry.name} has no field 'prompt', and no --items file gives it one",
+                line=entry.line,
             )
         return Item(entry.id or _id_of(entry.prompt), entry.prompt, entry.reference, entry.group)
 
-    def _key(self, path: Path, located: Located[R]) -> int | None:
+    def _key(self, path: Path, located: Located[R], *, by_id: bool) -> int | None:
         row = located.row
         if row.id is None and row.prompt is None:
             raise DataError(path, "a row needs the field 'id' or 'prompt'", line=located.line)
         key = self.by_id.get(row.id) if row.id is not None else None
-        if key is None and row.prompt is not None:
+        if key is None and not (by_id and row.id is not None):
             key = self._by_prompt(path, located)
-        if key is None:
-            return None if self.closed else self.define(path, located)
-        self._merge(path, located, self.entries[key])
+        if key is None and not self.closed:
+            return self.define(path, located)
         return key
 
     def _by_prompt(self, path: Path, located: Located[R]) -> int | None:
-        row = located.row
-        keys = self.by_prompt.get(row.prompt or "", [])
-        if not self.closed and row.id is not None:
-            # Two rows with ids of their own are two items, even where their prompts are the same.
-            keys = [key for key in keys if self.entries[key].id is None]
+        keys = self.by_prompt.get(located.row.prompt or "", [])
         if len(keys) > 1:
-            raise DataError(path, "several items have this prompt; give ids", line=located.line)
+            raise DataError(
+                path,
+                f"{len(keys)} items have this prompt, {self.entries[keys[0]].name} and others; give ids",
+                line=located.line,
+            )
         return keys[0] if keys else None
 
-    def _merge(self, path: Path, located: Located[R], entry: _Entry) -> None:
-        for name in ("prompt", "reference", "group"):
-            mine, theirs = getattr(entry, name), getattr(located.row, name)
-            if mine is None:
-                setattr(entry, name, theirs)
-            elif theirs is not None and theirs != mine and name != "group":
+    def _learn(self, path: Path, located: Located[R], key: int) -> None:
+        """Take from a row what its item lacks; refuse what contradicts it."""
+        entry, row = self.entries[key], located.row
+        for name in ("prompt", "reference"):
+            mine, theirs = getattr(entry, name), getattr(row, name)
+            if None not in {mine, theirs} and mine != theirs:
                 raise DataError(
                     path,
-                    f"the field {name!r} of the item {located.row.id!r} differs from what another file says",
+                    f"the field {name!r} of the item {entry.name} differs from the one on line {entry.line} of "
+                    f"{entry.path}",
                     line=located.line,
                 )
+        if entry.prompt is None and row.prompt is not None:
+            self.by_prompt.setdefault(row.prompt, []).append(key)
+        if entry.id is None and row.id is not None:
+            self.by_id[row.id] = key
+        entry.id = row.id if entry.id is None else entry.id
+        entry.prompt = row.prompt if entry.prompt is None else entry.prompt
+        entry.reference = row.reference if entry.reference is None else entry.reference
+        entry.group = row.group if entry.group is None else entry.group
 
 
 def _left_out(names: Sequence[str], catalogue: _Catalogue, answers: Sequence[dict[int, str]]) -> str:
@@ -178,10 +201,7 @@ def _left_out(names: Sequence[str], catalogue: _Catalogue, answers: Sequence[dic
 
 
 def _examples(catalogue: _Catalogue, keys: Sequence[int]) -> str:
-    shown = [
-        repr((catalogue.entries[key].id or catalogue.entries[key].prompt or "")[:40])
-        for key in keys[:EXAMPLES_SHOWN]
-    ]
+    shown = [catalogue.entries[key].name for key in keys[:EXAMPLES_SHOWN]]
     return f" ({', '.join(shown)}{', …' if len(keys) > len(shown) else ''})" if shown else ""
 
 

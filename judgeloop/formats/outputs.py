@@ -6,12 +6,13 @@ Other fields are left alone. Joining files is `formats/join.py`'s business.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from judgeloop.errors import DataError
 from judgeloop.formats.tables import parse_row, read_rows
@@ -23,6 +24,8 @@ def _storable(value: object) -> object:
     """Mend surrogates, which JSON may carry and UTF-8 may not; half of a pair becomes U+FFFD."""
     if isinstance(value, str) and _SURROGATES.search(value):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("expected text")
     return value
 
 
@@ -33,6 +36,13 @@ def _empty_is_absent(value: object) -> object:
 Text = Annotated[str, BeforeValidator(_storable)]
 OptionalText = Annotated[str | None, BeforeValidator(_empty_is_absent), BeforeValidator(_storable)]
 
+ALPACAEVAL_NAMES = {"prompt": "instruction", "group": "dataset", "model": "generator"}
+
+
+def _named(own: str) -> Any:
+    """A field that may go by AlpacaEval's name."""
+    return Field(None, validation_alias=AliasChoices(own, ALPACAEVAL_NAMES[own]))
+
 
 class ItemRow(BaseModel):
     """One row of an items file."""
@@ -40,16 +50,25 @@ class ItemRow(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
     id: OptionalText = None
-    prompt: OptionalText = Field(None, validation_alias=AliasChoices("prompt", "instruction"))
+    prompt: OptionalText = _named("prompt")
     reference: OptionalText = None
-    group: OptionalText = Field(None, validation_alias=AliasChoices("group", "dataset"))
+    group: OptionalText = _named("group")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _own_names(cls, fields: dict[str, object]) -> dict[str, object]:
+        """AlpacaEval's names stand in where judgeloop's own say nothing."""
+        for own, theirs in ALPACAEVAL_NAMES.items():
+            if theirs in fields and (own not in fields or fields[own] is None or fields[own] == ""):
+                fields = {name: value for name, value in fields.items() if name != own}
+        return fields
 
 
 class OutputRow(ItemRow):
     """One row of an output file: what one system answered to one item."""
 
     output: Text
-    model: OptionalText = Field(None, validation_alias=AliasChoices("model", "generator"))
+    model: OptionalText = _named("model")
 
 
 R = TypeVar("R", bound=ItemRow)
@@ -79,10 +98,11 @@ def read_outputs(path: Path) -> Outputs:
         DataError: a row is wrong, or the rows name more than one system.
     """
     rows = tuple(Located(row.line, parse_row(path, row, OutputRow)) for row in read_rows(path))
-    names = {located.row.model for located in rows} - {None}
+    names = {located.row.model: located.line for located in reversed(rows) if located.row.model}
     if len(names) > 1:
+        first, other = sorted(names, key=lambda name: names[name])[:2]
         raise DataError(
-            path, f"expected the outputs of one system, found {', '.join(sorted(map(str, names)))}"
+            path, f"expected the outputs of one system, found {other!r} after {first!r}", line=names[other]
         )
     return Outputs(path, next(iter(names), None) or _stem(path), rows)
 

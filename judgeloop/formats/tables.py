@@ -6,10 +6,12 @@ is not known here.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
 import json
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +46,7 @@ def read_bytes(path: Path) -> bytes:
         return gzip.decompress(data) if data.startswith(GZIP_MAGIC) else data
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read: {error}") from error
 
 
@@ -54,9 +56,9 @@ def read_text(path: Path) -> str:
     Raises:
         DataError: it is not UTF-8; says the line.
     """
-    data = read_bytes(path)
+    data = read_bytes(path).removeprefix(codecs.BOM_UTF8)
     try:
-        return data.decode("utf-8-sig")
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError(
@@ -106,19 +108,32 @@ def parse_row(path: Path, row: Row, model: type[M]) -> M:
 
 
 def _array(path: Path, text: str) -> Iterator[Row]:
-    decoder = json.JSONDecoder()
-    position = text.index("[") + 1
+    decoder = json.JSONDecoder(object_pairs_hook=_no_duplicates)
+    position = _after_space(text, text.index("[") + 1)
     line, counted = 1, 0
     while True:
-        position = _skip(text, position, " \t\r\n,")
         line, counted = line + text.count("\n", counted, position), position
-        if text[position : position + 1] == "]":
-            return
-        try:
-            value, position = decoder.raw_decode(text, position)
-        except (ValueError, RecursionError) as error:
-            raise DataError(path, f"this is no JSON: {error}", line=line) from None
+        if text.startswith("]", position) and text[:position].rstrip().endswith("["):
+            end = position
+            break
+        value, position = _decoded(path, decoder, text, position, line)
         yield _object(path, value, line)
+        end = _after_space(text, position)
+        if not text.startswith(",", end):
+            break
+        position = _after_space(text, end + 1)
+    line += text.count("\n", counted, end)
+    if not text.startswith("]", end):
+        raise DataError(path, "this is no JSON: expected ',' or ']' behind an entry", line=line)
+    if text[end + 1 :].strip():
+        raise DataError(path, "this is no JSON: something stands behind the array", line=line)
+
+
+def _decoded(path: Path, decoder: json.JSONDecoder, text: str, position: int, line: int) -> tuple[Any, int]:
+    try:
+        return decoder.raw_decode(text, position)
+    except (ValueError, RecursionError) as error:
+        raise DataError(path, _no_json(error), line=line) from None
 
 
 def _lines(path: Path, text: str) -> Iterator[Row]:
@@ -127,23 +142,36 @@ def _lines(path: Path, text: str) -> Iterator[Row]:
         if not source.strip():
             continue
         try:
-            value = json.loads(source)
+            value = json.loads(source, object_pairs_hook=_no_duplicates)
         except (ValueError, RecursionError) as error:
-            raise DataError(path, f"this is no JSON: {error}", line=line) from None
+            raise DataError(path, _no_json(error), line=line) from None
         yield _object(path, value, line)
 
 
 def _csv(path: Path, text: str) -> Iterator[Row]:
     csv.field_size_limit(1 << 30)
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    begins = 2
+    header: list[str] = []
+    for line, cells in _csv_rows(path, text):
+        if not header:
+            header = cells
+            if twice := [name for name in header if header.count(name) > 1]:
+                raise DataError(path, f"the column {twice[0]!r} stands twice", line=line)
+        elif len(cells) != len(header):
+            raise DataError(
+                path, f"expected {len(header)} columns as in the header, found {len(cells)}", line=line
+            )
+        else:
+            yield Row(line, dict(zip(header, cells, strict=True)))
+
+
+def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are not blank, each with the line it begins on."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    begins = 1
     try:
-        for fields in reader:
-            if None in fields or None in fields.values():
-                raise DataError(
-                    path, f"expected {len(reader.fieldnames or [])} columns as in the header", line=begins
-                )
-            yield Row(begins, dict(fields))
+        for cells in reader:
+            if cells:
+                yield begins, cells
             begins = reader.line_num + 1
     except csv.Error as error:
         raise DataError(path, f"this is no CSV: {error}", line=begins) from None
@@ -155,8 +183,22 @@ def _object(path: Path, value: object, line: int) -> Row:
     return Row(line, value)
 
 
-def _skip(text: str, position: int, letters: str) -> int:
-    while position < len(text) and text[position] in letters:
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the field {next(n for n in names if names.count(n) > 1)!r} stands twice")
+    return fields
+
+
+def _no_json(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"this is no JSON: {error.msg}"
+    return f"this is no JSON: {error or type(error).__name__}"
+
+
+def _after_space(text: str, position: int) -> int:
+    while position < len(text) and text[position] in " \t\r\n":
         position += 1
     return position
 

@@ -7,28 +7,44 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from judgeloop.errors import DataError
 from judgeloop.formats.tables import parse_row, read_bytes, read_rows
 from judgeloop.money import to_pico
 from judgeloop.recorded import Recorded, VerdictTable
 
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
-def _finite_or_absent(value: object) -> object:
+
+def _finite_or_absent(value: object) -> float | None:
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
-    number = float(value) if isinstance(value, str | int | float) else math.nan
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number and not (isinstance(value, str) and _NUMBER.fullmatch(value)):
+        raise ValueError("expected a number")
+    try:
+        number = float(value)  # type: ignore[arg-type]  # checked above
+    except OverflowError:
+        number = math.inf
     if not math.isfinite(number):
         raise ValueError("expected a finite number")
     return number
 
 
 def _amount(value: object) -> int:
-    return to_pico(str(value)) if value not in (None, "") else 0
+    return 0 if value is None or value == "" else to_pico(str(value))
+
+
+def _empty_is_absent(value: object) -> object:
+    return None if value == "" else value
+
+
+Name = Annotated[str | None, BeforeValidator(_empty_is_absent)]
 
 
 class VerdictRow(BaseModel):
@@ -36,17 +52,20 @@ class VerdictRow(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
-    item_id: str
-    model: str | None = None
-    model_a: str | None = None
-    model_b: str | None = None
+    item_id: str = Field(min_length=1)
+    model: Name = None
+    model_a: Name = None
+    model_b: Name = None
     score: Annotated[float | None, BeforeValidator(_finite_or_absent)]
     cost_usd: Annotated[int, BeforeValidator(_amount)] = 0
 
     @model_validator(mode="after")
     def _names_one_or_two(self) -> VerdictRow:
-        if (self.model is None) == (self.model_a is None or self.model_b is None):
+        named = tuple(name is not None for name in (self.model, self.model_a, self.model_b))
+        if named not in {(True, False, False), (False, True, True)}:
             raise ValueError("expected either the field 'model', or both 'model_a' and 'model_b'")
+        if self.model is None and self.model_a == self.model_b:
+            raise ValueError(f"'model_a' and 'model_b' are both {self.model_a!r}")
         if self.model is None and self.score is not None and not 0 <= self.score <= 1:
             raise ValueError(
                 f"the score of a pair is in [0, 1], 1 where model_a is better; found {self.score}"

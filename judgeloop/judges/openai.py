@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 from urllib.parse import urlsplit
 
@@ -52,7 +52,7 @@ class Endpoint:
     """Where to send requests, with which key, and for how long to wait (seconds)."""
 
     base_url: str
-    api_key: str
+    api_key: str = field(repr=False)
     timeout_s: float
 
     @property
@@ -64,8 +64,8 @@ class Endpoint:
     def origin(self) -> str:
         """Scheme, host and path: never a user name or a password."""
         parts = urlsplit(self.base_url)
-        port = "" if parts.port is None else f":{parts.port}"
-        return f"{parts.scheme}://{parts.hostname}{port}{parts.path.rstrip('/')}"
+        host = parts.netloc.rpartition("@")[2].lower()
+        return f"{parts.scheme}://{host}{parts.path.rstrip('/')}"
 
 
 @final
@@ -235,7 +235,11 @@ def _status_error(status: int, code: str, error: Any) -> JudgeError:
     what = f"HTTP {status}" + (f", {code}" if code else "")
     if status in {401, 403}:
         # The body is left out: it may repeat part of the key.
-        return JudgeRejectedError(f"{what}: the key is not accepted for this", billed=False)
+        return JudgeRejectedError(
+            f"{what}: the key is not accepted for this (OPENAI_API_KEY; with --judge-base-url it is "
+            "JUDGELOOP_JUDGE_API_KEY)",
+            billed=False,
+        )
     if code in NO_CREDIT or error.type in NO_CREDIT:
         return JudgeRejectedError(f"{what}: the account has no credit left", billed=False)
     if status == 429:

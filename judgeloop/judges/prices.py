@@ -5,6 +5,8 @@ There is no fallback price: a model that nobody priced stays unpriced, and a bud
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from importlib.metadata import version
@@ -13,7 +15,14 @@ from typing import Any
 from judgeloop.errors import InputError
 from judgeloop.money import Price, Rate, rate_per_mtok
 
-FREE = Price(Rate(0), Rate(0), Rate(0), Rate(0), source="free")
+TOKEN_PRICES = {"input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok"}
+# For what a judge's call never uses: other media, tools, searches, and caching for an hour.
+UNUSED_PRICES = {
+    "audio_hours", "cache_audio_read_mtok", "cache_image_read_mtok", "cache_write_1h_mtok", "code_executions_kcount",
+    "input_audio_hours", "input_audio_mtok", "input_document_kpages", "input_annotated_document_kpages",
+    "input_image_mtok", "input_video_mtok", "output_audio_mtok", "output_image_mtok", "output_video_mtok",
+    "social_searches_kcount", "storage_searches_kcount", "web_searches_kcount",
+}  # fmt: skip
 
 
 def price_from_text(text: str) -> Price:
@@ -34,24 +43,47 @@ def price_from_text(text: str) -> Price:
 
 
 def published_price(model: str, *, provider: str | None = None, base_url: str | None = None) -> Price | None:
-    """The price that genai-prices knows for `model` at a provider or behind an API's URL; None if it knows none."""
+    """The price that genai-prices knows for `model` at a provider or behind an API's URL; None if it knows none.
+
+    A price that holds for some hours of the day counts at its dearest. A model that charges for anything that a
+    judge's call uses beside tokens, such as a fee a request, has no price here: a fee left out would break a budget.
+    """
     from genai_prices import data_snapshot
 
     try:
-        _, found = data_snapshot.get_snapshot().find_provider_model(model, None, provider, base_url)
+        where, found = data_snapshot.get_snapshot().find_provider_model(model, None, provider, base_url)
     except LookupError:
         return None
-    prices = found.get_prices(datetime.now(UTC))
-    if prices.input_mtok is None or prices.output_mtok is None:
+    if base_url is not None and not _reaches(where.api_pattern, base_url):
         return None
-    plain = _rate(prices.input_mtok)
+    now = datetime.now(UTC)
+    by_hour = [
+        found.get_prices(now.replace(hour=hour, minute=half)) for hour in range(24) for half in (0, 30)
+    ]
+    charged = {key for prices in by_hour for key, amount in prices.__dict__.items() if amount is not None}
+    if not {"input_mtok", "output_mtok"} <= charged or charged - TOKEN_PRICES - UNUSED_PRICES:
+        return None
+    plain = _dearest(by_hour, "input_mtok")
     return Price(
         input=plain,
-        output=_rate(prices.output_mtok),
-        cache_read=plain if prices.cache_read_mtok is None else _rate(prices.cache_read_mtok),
-        cache_write=plain if prices.cache_write_mtok is None else _rate(prices.cache_write_mtok),
-        source=f"genai-prices {version('genai-prices')} for {found.id}",
+        output=_dearest(by_hour, "output_mtok"),
+        cache_read=_dearest(by_hour, "cache_read_mtok") if "cache_read_mtok" in charged else plain,
+        cache_write=_dearest(by_hour, "cache_write_mtok") if "cache_write_mtok" in charged else plain,
+        source=f"genai-prices {version('genai-prices')} for {where.id}/{found.id}",
     )
+
+
+def _reaches(pattern: str, base_url: str) -> bool:
+    """Whether `pattern` covers the whole host of `base_url`: the published patterns also match longer names."""
+    found = re.match(pattern, base_url)
+    if found is None:
+        return False
+    return found[0].endswith("/") or base_url[found.end() :][:1] in {"", "/", ":", "?"}
+
+
+def _dearest(by_hour: Sequence[Any], key: str) -> Rate:
+    rates = [_rate(amount) for prices in by_hour if (amount := getattr(prices, key)) is not None]
+    return max(rates, key=lambda rate: (rate.highest(), rate.base_p))
 
 
 def _rate(dollars_per_mtok: Any) -> Rate:

@@ -23,6 +23,7 @@ _FORM = re.compile(
 )
 _FIELD = re.compile(r"\{\{(\w+)\}\}")
 _KNOWN = {"prompt", "reference", "first", "second"}
+_NEEDED = {"prompt", "first", "second"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +71,27 @@ def parse_template(text: str, path: object) -> Template:
         )
     except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(path, f"the front matter needs id, version, labels and schema: {error}") from error
-    unknown = set(_FIELD.findall(template.user)) - _KNOWN
-    if unknown:
-        raise DataError(path, f"unknown field {min(unknown)!r}; known: {', '.join(sorted(_KNOWN))}")
+    _check_labels(path, labels)
+    _check_fields(path, template)
     return template
+
+
+def _check_labels(path: object, labels: Mapping[str, float]) -> None:
+    for label, score in labels.items():
+        if not 0 <= score <= 1:
+            raise DataError(path, f"the label {label!r} needs a score from 0 to 1, found {score}")
+    if len(labels) < len(("one", "other")):
+        raise DataError(path, f"expected at least two labels, found {len(labels)}")
+
+
+def _check_fields(path: object, template: Template) -> None:
+    fields = set(_FIELD.findall(template.user))
+    if unknown := fields - _KNOWN:
+        raise DataError(path, f"unknown field {min(unknown)!r}; known: {', '.join(sorted(_KNOWN))}")
+    if missing := _NEEDED - fields:
+        raise DataError(path, f"the user's part does not use the field {min(missing)!r}")
+    if "{{" in _FIELD.sub("", template.user) or "{{" in template.system:
+        raise DataError(path, "a field is written {{name}}, without spaces, and in the user's part only")
 
 
 def _literal(text: str | None) -> str:

@@ -71,7 +71,7 @@ def _seconds(text: str, unit_s: float) -> float | None:
     except ValueError:
         try:
             when = email.utils.parsedate_to_datetime(text)
-        except ValueError:
+        except (ValueError, OverflowError, TypeError):
             return None
         if when.tzinfo is None:
             when = when.replace(tzinfo=UTC)

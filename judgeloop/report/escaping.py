@@ -5,10 +5,15 @@ Only what is shown is changed; what is judged and stored stays as it is.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 # Control, format (bidi, zero width), surrogate, private use, unassigned, line and paragraph separators.
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+# Letters and marks that show nothing: fillers, joiners, variation selectors.
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 
 
 def visible(text: str) -> str:
@@ -17,7 +22,12 @@ def visible(text: str) -> str:
     >>> visible("a\x1b[31mb")
     'a\\x1b[31mb'
     """
-    return "".join(
-        letter.encode("unicode_escape").decode("ascii") if unicodedata.category(letter) in _UNSEEN else letter
-        for letter in text
-    )
+    return "".join(_escaped(letter) if _is_unseen(letter) else letter for letter in text)
+
+
+def _is_unseen(letter: str) -> bool:
+    return unicodedata.category(letter) in _UNSEEN or bool(_BLANK.match(letter))
+
+
+def _escaped(letter: str) -> str:
+    return letter.encode("unicode_escape").decode("ascii")

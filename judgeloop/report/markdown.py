@@ -10,6 +10,7 @@ import re
 from judgeloop.report.result import Result
 from judgeloop.report.text import details, headline
 
+_LINKING = re.compile(r"(@|https?:|www)", re.IGNORECASE)  # an empty comment behind it keeps it from linking
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!&~])")
 
 
@@ -20,5 +21,5 @@ def render_markdown(result: Result) -> str:
 
 
 def escape(text: str) -> str:
-    """`text` with everything that Markdown or HTML would read as markup escaped."""
-    return _SPECIAL.sub(r"\\\1", text)
+    """`text` with everything escaped that Markdown or HTML would read as markup, a mention or a link."""
+    return _LINKING.sub(r"\1<!-- -->", _SPECIAL.sub(r"\\\1", text))

@@ -113,13 +113,16 @@ def _what_would_decide(result: Result) -> str:
     if result.more_judgments is None:
         return f"at these shares not even all {result.items} items would decide"
     cost = f" (about {show_usd(result.more_p)})" if result.more_p else ""
-    plural = "" if result.more_judgments == 1 else "s"
-    return f"about {result.more_judgments} more judgment{plural}{cost} would probably decide"
+    return f"about {_count(result.more_judgments, 'more judgment')}{cost} would probably decide"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def _votes(result: Result) -> str:
     wins = ", ".join(f"{count} for {visible(name)}" for name, count in result.wins.items())
-    text = f"{wins}, {result.ties} ties, {result.abstentions} abstentions"
+    text = f"{wins}, {_count(result.ties, 'tie')}, {_count(result.abstentions, 'abstention')}"
     aside = result.asked - result.judged - result.abstentions
     return text + (f"; {aside} more were judged and left the decision" if aside else "")
 
@@ -161,7 +164,7 @@ def _selector(result: Result) -> str:
 def _cost(result: Result) -> str:
     spend = result.spend
     now = f"{show_usd(spend.now_p)} now" if spend.known else "unknown: the model has no known price"
-    text = f"{now}, {spend.calls} calls made, {spend.remembered} answered from the ledger"
+    text = f"{now}, {_count(spend.calls, 'call')} made, {spend.remembered} answered from the ledger"
     if spend.run_p != spend.now_p:
         text += f"; {show_usd(spend.run_p)} with the commands before"
     if spend.rehearsed_p:
