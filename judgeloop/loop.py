@@ -256,15 +256,15 @@ class _Asking:
             return Verdict(0.5, reason="the outputs are identical")
         pending = [call for call in calls if isinstance(call, asyncio.Task)]
         if pending:
-            # All of them are waited for before any error counts: what is paid for is kept.
-            await asyncio.wait(pending)
+            # All of them are waited for, and looked at, before any error counts: what is paid for is kept.
+            await asyncio.gather(*pending, return_exceptions=True)
         try:
             answers = [call if isinstance(call, Verdict) else call.result() for call in calls]
         except NotAskedError:
             self.halt = self.halt or self._interrupted() or self._out_of_money(planned)
             return None
         except JudgeRejectedError as error:
-            self.halt = StopReason(StopKind.JUDGE_FAILED, f"the judge failed: {error}")
+            self.halt = self.halt or StopReason(StopKind.JUDGE_FAILED, f"the judge failed: {error}")
             return None
         return combine(planned.query, planned.calls, answers)
 
@@ -325,9 +325,7 @@ class _Asking:
     def _interrupted(self) -> StopReason | None:
         if not self._interruption.requested.is_set():
             return None
-        return StopReason(
-            StopKind.INTERRUPTED, "interrupted; what was paid for is kept, and the same command resumes"
-        )
+        return StopReason(StopKind.INTERRUPTED, "interrupted; what was paid for is kept")
 
     def _out_of_money(self, planned: _Planned) -> StopReason:
         need = sum(self._judge.quote(call).cost_p for call in planned.calls)

@@ -366,7 +366,7 @@ def test_ctrl_c_keeps_what_was_paid_for_exits_130_and_the_same_command_resumes(f
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 130, err
-    assert out.startswith("undecided: interrupted; what was paid for is kept")
+    assert out.startswith("undecided: interrupted; what was paid for is kept; the same command goes on")
     paid = len(chat_server.requests)
     connection = sqlite3.connect(tmp_path / ".judgeloop" / "ledger.sqlite")
     states = dict(connection.execute("SELECT state, count(*) FROM attempts GROUP BY state").fetchall())

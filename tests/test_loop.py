@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections import Counter
 from dataclasses import replace
 
@@ -22,6 +23,17 @@ from judgeloop.records import Abstention, Item, StopKind, Verdict
 from judgeloop.replay.driver import replay
 from judgeloop.session import Limits
 from judgeloop.stopping import TieAware
+
+
+@pytest.fixture(autouse=True)
+def _no_task_is_lost(caplog):
+    """asyncio only logs an exception that nobody looked at, or a task that nobody waited for."""
+    yield
+    gc.collect()
+    assert not [
+        record.getMessage() for record in caplog.records if record.name == "asyncio" and record.levelno >= 40
+    ]
+
 
 AT_ONCE = RetryPolicy(first_wait_s=0.0)
 

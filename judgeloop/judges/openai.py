@@ -135,7 +135,7 @@ class OpenAIJudge:
             # Raw, because the SDK passes on whatever comes with a status of 200.
             raw = await self._connected().chat.completions.with_raw_response.create(**request)
         except openai.APIError as error:
-            return _answer_or_raise(error)
+            return _answer_or_raise(error, self._endpoint.origin)
         try:
             completion = ChatCompletion.model_validate_json(raw.content)
         except ValidationError:
@@ -210,21 +210,21 @@ class OpenAIJudge:
         return None if usage is None else cost(usage, self._price)
 
 
-def _answer_or_raise(error: APIError) -> Reply:
+def _answer_or_raise(error: APIError, origin: str) -> Reply:
     """An abstention where the error is about this item only; else what the error means for the run."""
     code = str(error.code or "")
     if code in ABOUT_THIS_ITEM:
         return Reply(Abstention(ABOUT_THIS_ITEM[code]), cost_p=0)
-    raise _judge_error(error) from error
+    raise _judge_error(error, origin) from error
 
 
-def _judge_error(error: APIError) -> JudgeError:
+def _judge_error(error: APIError, origin: str) -> JudgeError:
     import openai
 
     if isinstance(error, openai.APIConnectionError):
         cause = type(error.__cause__).__name__
         never_left = cause in {"ConnectError", "ConnectTimeout", "PoolTimeout"}
-        return TransientJudgeError(f"no reply ({cause})", billed=not never_left)
+        return TransientJudgeError(f"no reply from {origin} ({cause})", billed=not never_left)
     if not isinstance(error, openai.APIStatusError):
         return TransientJudgeError("the reply is no JSON", billed=True)
     return _status_error(error.status_code, str(error.code or error.type or ""), error)

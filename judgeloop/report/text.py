@@ -14,6 +14,8 @@ from judgeloop.records import StopKind
 from judgeloop.report.escaping import visible
 from judgeloop.report.result import SCHEMA_VERSION, Result
 
+CUT_SHORT = {StopKind.INTERRUPTED, StopKind.JUDGE_FAILED, StopKind.ABSTENTIONS}
+
 
 def headline(result: Result) -> str:
     """The decision in one line."""
@@ -28,7 +30,7 @@ def headline(result: Result) -> str:
 
 def details(result: Result) -> list[tuple[str, str]]:
     """What the decision rests on, as pairs of a name and a sentence."""
-    rows = [("votes", _votes(result)), ("gap", _gap(result)), ("stop", _stop(result))]
+    rows = [("votes", _votes(result)), ("gap", _gap(result)), ("rule", _rule(result))]
     rows += [("judge", _judge(result)), ("selector", _selector(result)), ("cost", _cost(result))]
     if result.setup.left_out:
         rows.append(("left out", visible(result.setup.left_out)))
@@ -106,8 +108,12 @@ def _money(result: Result) -> str:
 
 
 def _what_would_decide(result: Result) -> str:
+    if result.stop_reason in CUT_SHORT:
+        return "the same command goes on from here"
     if result.asked == result.items:
         return "nothing is left to judge"
+    if result.judged == 0:
+        return "nothing is judged"
     if result.leader is None:
         return "the systems are level, so no number of judgments is in sight that would decide"
     if result.more_judgments is None:
@@ -139,9 +145,9 @@ def _gap(result: Result) -> str:
     return f"{result.win_distance:.2f}{towards} among the judged items"
 
 
-def _stop(result: Result) -> str:
-    kind = result.setup.guarantee or "heuristic: it looks many times, and no bound is proved"
-    return f"{visible(result.stop_sentence)}; rule {result.setup.rule} at {result.setup.risk_threshold:g} ({kind})"
+def _rule(result: Result) -> str:
+    promise = result.setup.guarantee or "heuristic: it looks many times, and no bound is proved"
+    return f"{result.setup.rule}, to stop at a stated risk of {result.setup.risk_threshold:g} ({promise})"
 
 
 def _judge(result: Result) -> str:
