@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from judgeloop.asking import Interruption as Interruption
+    from judgeloop.asking import Terms as Terms
     from judgeloop.config import CompareConfig as CompareConfig
     from judgeloop.config import compare_config as compare_config
     from judgeloop.errors import InputError as InputError
@@ -19,10 +21,8 @@ if TYPE_CHECKING:
     from judgeloop.jobs.compare import compare as compare
     from judgeloop.jobs.compare import foresee as foresee
     from judgeloop.jobs.compare import judge as judge
-    from judgeloop.jobs.compare import prepare as prepare
+    from judgeloop.jobs.preparing import prepare as prepare
     from judgeloop.judges.scripted import ScriptedJudge as ScriptedJudge
-    from judgeloop.loop import Interruption as Interruption
-    from judgeloop.loop import Terms as Terms
     from judgeloop.loop import drive as drive
     from judgeloop.report.result import Result as Result
     from judgeloop.session import Limits as Limits
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _ROOMS = {
     "CompareConfig": "config",
     "InputError": "errors",
-    "Interruption": "loop",
+    "Interruption": "asking",
     "JudgeError": "errors",
     "JudgeloopError": "errors",
     "LedgerError": "errors",
@@ -39,13 +39,13 @@ _ROOMS = {
     "Result": "report.result",
     "ScriptedJudge": "judges.scripted",
     "Session": "session",
-    "Terms": "loop",
+    "Terms": "asking",
     "compare": "jobs.compare",
     "compare_config": "config",
     "drive": "loop",
     "foresee": "jobs.compare",
     "judge": "jobs.compare",
-    "prepare": "jobs.compare",
+    "prepare": "jobs.preparing",
 }
 
 __all__ = sorted(_ROOMS)  # noqa: PLE0605 - the list is the dictionary's, so that they cannot differ

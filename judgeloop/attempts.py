@@ -1,6 +1,6 @@
-"""From one call to its answer: attempts at the judge, each with its own reservation, each booked however it ends.
+"""From one call to its answer: attempts at a judge, each with its own reservation, each booked however it ends.
 
-Which calls to make, and whether a verdict is already held, is decided before (`loop.py`).
+Which calls to make, and whether a verdict is already held, is decided before (`asking.py`).
 """
 
 from __future__ import annotations
@@ -11,10 +11,14 @@ from typing import final
 
 from judgeloop.errors import JudgeError, JudgeRejectedError, TransientJudgeError
 from judgeloop.judges.retrying import RetryPolicy
+from judgeloop.money import show_usd
+from judgeloop.pace import Pace
 from judgeloop.protocols import Judge, Ledger, Ticket
 from judgeloop.records import Abstention, Answer, Call
 
 FAILURES_IN_A_ROW = 5  # calls that fail to the last attempt, none succeeding between: the judge is down
+
+Reserve = Callable[[], Awaitable[Ticket | None]]
 
 
 class NotAskedError(Exception):
@@ -30,13 +34,15 @@ class Attempts:
         judge: Judge,
         ledger: Ledger,
         *,
+        pace: Pace,
         policy: RetryPolicy,
-        timeout_s: float,
+        timeout_s: float | None,
         interrupted: asyncio.Event,
     ) -> None:
         """`timeout_s` bounds a whole attempt, however slowly its bytes drip in."""
         self._judge = judge
         self._ledger = ledger
+        self._pace = pace
         self._policy = policy
         self._timeout_s = timeout_s
         self._interrupted = interrupted
@@ -44,16 +50,29 @@ class Attempts:
         self.models: dict[str, None] = {}
         self.spent_p = 0
 
-    async def answer(
-        self, call: Call, ticket: Ticket, again: Callable[[], Awaitable[Ticket | None]]
-    ) -> Answer:
+    async def answer(self, call: Call, ticket: Ticket, again: Reserve) -> Answer:
         """The answer to `call`; `ticket` covers the first attempt and `again` reserves each further one.
+
+        A reply that could not be read is asked for once more, and charged once more.
 
         Raises:
             JudgeRejectedError: no attempt can succeed.
+            JudgeQuitError: the judge has left.
             NotAskedError: it was given up.
         """
-        tickets: list[Ticket | None] = [ticket]
+        try:
+            answer = await self._persist(call, ticket, again)
+            if isinstance(answer, Abstention) and answer.again and not self._interrupted.is_set():
+                another = await again()
+                answer = answer if another is None else await self._persist(call, another, again)
+        except TransientJudgeError as error:
+            return self._failed(error)
+        self._failures = 0
+        return answer
+
+    async def _persist(self, call: Call, ticket: Ticket, again: Reserve) -> Answer:
+        """Attempt until there is an answer, as long as the policy allows."""
+        tickets = [ticket]
 
         async def attempt() -> Answer:
             granted = tickets.pop() if tickets else await again()
@@ -61,14 +80,10 @@ class Attempts:
                 raise NotAskedError
             return await self._attempt(call, granted)
 
-        try:
-            answer: Answer = await self._policy.retrying(self._sleep)(attempt)
-        except TransientJudgeError as error:
-            return self._failed(error)
-        self._failures = 0
-        return answer
+        return await self._policy.retrying(self._sleep)(attempt)
 
     async def _attempt(self, call: Call, ticket: Ticket) -> Answer:
+        await self._take_place(call, ticket)
         try:
             async with asyncio.timeout(self._timeout_s):
                 reply = await self._judge.judge(call)
@@ -76,6 +91,8 @@ class Attempts:
             await self._abandon(ticket, "timed out")
             raise TransientJudgeError(f"no reply within {self._timeout_s:g} s", billed=True) from None
         except JudgeError as error:
+            if isinstance(error, TransientJudgeError) and error.crowded:
+                self._pace.was_crowded()
             close = self._abandon if error.billed else self._ledger.release
             await close(ticket, str(error))
             raise
@@ -83,17 +100,37 @@ class Attempts:
             # Cancelled, or a fault in the judge: the request may have left and may be billed.
             await self._abandon(ticket, f"gave up: {type(error).__name__}")
             raise
+        finally:
+            self._pace.leave()
+        self._pace.went_well()
         verdict = await self._ledger.settle(ticket, reply)
         self._count(ticket, ticket.cost_p if reply.cost_p is None else reply.cost_p)
         if reply.model:
             self.models[reply.model] = None
         if reply.cost_p is not None and reply.cost_p > ticket.cost_p:
             raise JudgeRejectedError(
-                "the provider charged more than the worst case of the call, so that the budget cannot be "
-                "kept; check the price",
+                f"the provider charged {show_usd(reply.cost_p)} for a call whose worst case was "
+                f"{show_usd(ticket.cost_p)}, more than the worst case, so that no budget can be kept; check the price",
                 billed=True,
             )
         return reply.answer if verdict is None else verdict
+
+    async def _take_place(self, call: Call, ticket: Ticket) -> None:
+        """Wait for this call's turn; an interruption before it gives the reservation back."""
+        tokens = self._judge.quote(call).tokens
+        if self._pace.enter_now(tokens):
+            return
+        turn = asyncio.create_task(self._pace.enter(tokens))
+        alarm = asyncio.create_task(self._interrupted.wait())
+        try:
+            await asyncio.wait({turn, alarm}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            alarm.cancel()
+            if not turn.done():
+                turn.cancel()
+                await self._ledger.release(ticket, "never sent")
+        if turn.cancelled() or not turn.done():
+            raise NotAskedError
 
     async def _abandon(self, ticket: Ticket, why: str) -> None:
         self._count(ticket, ticket.cost_p)

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from judgeloop.jobs.compare import Comparison
-    from judgeloop.loop import Interruption
+    from judgeloop.asking import Interruption
+    from judgeloop.jobs.preparing import Comparison
     from judgeloop.report.result import Result
 
-EXIT_ERROR, EXIT_USAGE, EXIT_UNDECIDED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_INTERRUPTED = (
-    1, 2, 3, 4, 5, 130,
-)  # fmt: skip
+EXIT_ERROR, EXIT_USAGE = 1, 2
 SETTINGS_FILE = "judgeloop.toml"
+JUDGES = (
+    "openai/MODEL, anthropic/MODEL, vllm/NAME, metric:NAME, replay:FILE, human or python:MODULE:FUNCTION; give several "
+    "for a panel."
+)
 
 app = typer.Typer(
     name="judgeloop",
@@ -40,8 +42,21 @@ def _flag(panel: str, flag: str, help_text: str, *more: str) -> Any:
     )
 
 
+def _version(asked: bool) -> None:  # noqa: FBT001 - typer calls it so
+    if asked:
+        from importlib.metadata import version
+
+        print(f"judgeloop {version('judgeloop')}")
+        raise typer.Exit
+
+
 @app.callback()
-def _settings(context: typer.Context) -> None:
+def _settings(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Find out which language model is better, how sure that is, and what it cost.
 
     Every flag can also be set as JUDGELOOP_<FLAG> in the environment or in .env, or in judgeloop.toml; a flag wins
@@ -59,7 +74,7 @@ def compare(
     context: typer.Context,
     first: Annotated[Path, typer.Argument(metavar="A", help="Outputs of one system: JSONL, CSV or JSON.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Outputs of the other.")],
-    judge: Annotated[str, _flag("Judge", "--judge", "openai/MODEL, metric:NAME or replay:FILE.")],
+    judge: Annotated[list[str], _flag("Judge", "--judge", JUDGES)],
     judge_base_url: Annotated[
         str | None, _flag("Judge", "--judge-base-url", "An OpenAI-compatible server.")
     ] = None,
@@ -87,6 +102,16 @@ def compare(
     risk: Annotated[float, _flag("Stopping", "--risk", "Stated risk at which to stop.")] = 0.1,
     min_judgments: Annotated[int, _flag("Stopping", "--min-judgments", "Judge at least so many.")] = 5,
     max_judgments: Annotated[int, _flag("Stopping", "--max-judgments", "Judge at most so many.")] = 200,
+    vote: Annotated[str, _flag("Judge", "--vote", "A panel's: majority, mean or unanimous.")] = "majority",
+    verdict: Annotated[str, _flag("Judge", "--verdict", "schema, tool or logprob.")] = "schema",
+    prompt: Annotated[
+        str | None, _flag("Judge", "--prompt", "Your own, a .md file, or one of judgeloop's.")
+    ] = None,
+    rubric: Annotated[str | None, _flag("Judge", "--rubric", "Judge by this text, or file.")] = None,
+    allow_plugins: Annotated[bool, _flag("Judge", "--allow-plugins", "Run python:MODULE:FUNCTION.")] = False,
+    decoys: Annotated[int, _flag("Judge", "--decoys", "Try so many empty or constant answers on it.")] = 0,
+    rpm: Annotated[int | None, _flag("Money and pace", "--rpm", "Calls a minute, at most.")] = None,
+    tpm: Annotated[int | None, _flag("Money and pace", "--tpm", "Tokens a minute, at most.")] = None,
     max_abstentions: Annotated[
         float, _flag("Stopping", "--max-abstentions", "Share without a verdict to bear.")
     ] = 0.05,
@@ -129,47 +154,38 @@ def compare(
 
 
 def _compare(config: Any, *, dry_run: bool, as_json: bool, output: Path | None) -> None:
+    from judgeloop.errors import InputError
     from judgeloop.files import check_output, check_run_folder, render_json, write_output, write_run
-    from judgeloop.jobs.compare import prepare
+    from judgeloop.jobs.preparing import prepare
     from judgeloop.report.text import render
 
+    if output is not None and dry_run:
+        raise InputError("-o is for a result, and a dry run has none; print it with --json")
     if output is not None:
-        check_output(output)
+        check_output(output, config.files_read())
     if config.run_dir is not None:
         check_run_folder(config.run_dir)
     comparison = prepare(config, os.environ, offline=dry_run)
     if dry_run:
         _foresee(comparison, as_json=as_json)
         return
-    result = _run(comparison, quiet=as_json)
+    result = _run(comparison, quiet=as_json or comparison.by_hand)
     folder = config.run_dir or config.ledger.parent / "runs" / result.setup.run
-    write_run(folder, result)
-    if output is not None:
-        write_output(output, result)
     print(
         render_json(result) if as_json else f"{render(result)}\n  {'files':<8}  {folder}",
         end="" if as_json else "\n",
     )
-    raise typer.Exit(exit_code(result, config.require_winner))
-
-
-def exit_code(result: Result, required: str | None) -> int:
-    """The exit code that says how a comparison ended."""
-    from judgeloop.records import StopKind
-
-    if result.winner is not None:
-        return EXIT_OTHER_WON if required not in {None, result.winner} else 0
-    if result.stop_reason is StopKind.INTERRUPTED:
-        return EXIT_INTERRUPTED
-    failed = {StopKind.JUDGE_FAILED, StopKind.ABSTENTIONS}
-    return EXIT_JUDGE if result.stop_reason in failed else EXIT_UNDECIDED
+    write_run(folder, result)
+    if output is not None:
+        write_output(output, result)
+    raise typer.Exit(result.exit_code)
 
 
 def _run(comparison: Comparison, *, quiet: bool) -> Result:
     import asyncio
 
+    from judgeloop.asking import Interruption
     from judgeloop.jobs.compare import judge
-    from judgeloop.loop import Interruption
     from judgeloop.terminal import watching
 
     async def run() -> Result:
@@ -190,11 +206,22 @@ def _catch_signals(interruption: Interruption) -> None:
     import signal
 
     loop = asyncio.get_running_loop()
+
+    def request() -> None:
+        again = interruption.requested.is_set()
+        text = (
+            "giving up what is in flight; it stays charged"
+            if again
+            else ("stopping: waiting for what is in flight; again gives it up, and leaves it charged")
+        )
+        print(f"judgeloop: {text}", file=sys.stderr, flush=True)
+        interruption.request()
+
     for number in (signal.SIGINT, signal.SIGTERM):
         try:
-            loop.add_signal_handler(number, interruption.request)
+            loop.add_signal_handler(number, request)
         except NotImplementedError:  # Windows
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(interruption.request))
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(request))
 
 
 def _foresee(comparison: Comparison, *, as_json: bool) -> None:
@@ -205,20 +232,27 @@ def _foresee(comparison: Comparison, *, as_json: bool) -> None:
     from judgeloop.report.text import plan_json, render_plan
 
     plan, result = asyncio.run(foresee(comparison))
-    priced = comparison.judge.priced
+    priced = all(judge.priced for judge in comparison.judges)
     if as_json:
         print(json.dumps(plan_json(plan, result, priced=priced), indent=2))
     else:
         print(render_plan(plan, result, priced=priced))
 
 
-def _flags(context: typer.Context) -> dict[str, set[str]]:
-    """The flags of each command, by the names of their parameters."""
+def _flags(context: typer.Context) -> dict[str, dict[str, str]]:
+    """The flags of each command, without their dashes, with the names of their parameters."""
     commands = getattr(context.command, "commands", {})
-    return {name: {str(parameter.name) for parameter in command.params} for name, command in commands.items()}
+    return {
+        name: {
+            parameter.opts[0].removeprefix("--"): str(parameter.name)
+            for parameter in command.params
+            if parameter.opts[0].startswith("--")
+        }
+        for name, command in commands.items()
+    }
 
 
-def _settings_file(path: Path, flags: dict[str, set[str]]) -> dict[str, Any]:
+def _settings_file(path: Path, flags: dict[str, dict[str, str]]) -> dict[str, Any]:
     """The defaults in judgeloop.toml: a table a command, its keys spelt as the flags."""
     import tomllib
 
@@ -235,9 +269,9 @@ def _settings_file(path: Path, flags: dict[str, set[str]]) -> dict[str, Any]:
         if command not in flags or not isinstance(table, dict):
             known = ", ".join(f"[{name}]" for name in flags)
             raise DataError(path, f"expected the tables {known}, found {command!r}")
-        settings[command] = {flag.replace("-", "_"): value for flag, value in table.items()}
-        if unknown := settings[command].keys() - flags[command]:
-            raise DataError(path, f"[{command}] has no flag {min(unknown).replace('_', '-')!r}")
+        if unknown := table.keys() - flags[command].keys():
+            raise DataError(path, f"[{command}] has no flag {min(unknown)!r}")
+        settings[command] = {flags[command][flag]: value for flag, value in table.items()}
     return settings
 
 

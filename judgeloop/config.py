@@ -13,18 +13,23 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from judgeloop.errors import InputError
+from judgeloop.formats.tables import read_text
 from judgeloop.judges.prompting import Template, parse_template
 from judgeloop.money import MOST_DOLLARS, to_pico
+from judgeloop.panel import Vote
 from judgeloop.presentation import Order
 
 DEFAULT_HOME = Path(".judgeloop")
 
 
-def _budget(value: object) -> object:
-    return None if str(value).lower() in {"none", "inf"} else value
-
-
-Dollars = Annotated[Decimal, Field(ge=0, le=MOST_DOLLARS)]
+def _budget(value: object) -> Decimal | None:
+    if value is None or str(value).lower() in {"none", "inf"}:
+        return None
+    try:
+        to_pico(str(value))
+    except ValueError:
+        raise ValueError(f"expected dollars such as 5.00, up to {MOST_DOLLARS:,}, or none") from None
+    return Decimal(str(value))
 
 
 class CompareConfig(BaseModel):
@@ -34,7 +39,13 @@ class CompareConfig(BaseModel):
 
     first: Path
     second: Path
-    judge: str = Field(min_length=1)
+    judge: tuple[str, ...] = Field(min_length=1)
+    vote: Vote = Vote.MAJORITY
+    verdict: Literal["schema", "tool", "logprob"] = "schema"
+    prompt: str | None = None
+    rubric: str | None = None
+    allow_plugins: bool = False
+    decoys: int = Field(0, ge=0)
     judge_base_url: str | None = None
     judge_price: str | None = None
     judge_timeout: float = Field(120.0, gt=0)
@@ -50,9 +61,11 @@ class CompareConfig(BaseModel):
     min_judgments: int = Field(5, ge=1)
     max_judgments: int = Field(200, ge=1)
     max_abstentions: float = Field(0.05, ge=0, le=1)
-    budget: Annotated[Dollars | None, BeforeValidator(_budget)] = Decimal("5.00")
+    budget: Annotated[Decimal | None, BeforeValidator(_budget)] = Decimal("5.00")
     order: Order = Order.BOTH
     concurrency: int = Field(8, ge=1)
+    rpm: int | None = Field(None, ge=1)
+    tpm: int | None = Field(None, ge=1)
     seed: int = Field(0, ge=0)
     ledger: Path = DEFAULT_HOME / "ledger.sqlite"
     run_dir: Path | None = None
@@ -64,24 +77,87 @@ class CompareConfig(BaseModel):
         """The budget in picodollars; None for no limit."""
         return None if self.budget is None else to_pico(self.budget)
 
+    def files_read(self) -> list[Path]:
+        """Every file that the comparison reads, and its ledger."""
+        tables = [Path(spec.removeprefix("replay:")) for spec in self.judge if spec.startswith("replay:")]
+        given = [self.first, self.second, self.items, self.prices, self.ledger, *tables]
+        return [path for path in given if path is not None]
+
 
 def compare_config(**values: object) -> CompareConfig:
-    """A checked configuration.
+    """A checked configuration; `judge` is one name, or several for a panel.
 
     Raises:
         InputError: a value is out of range; names the flag.
     """
+    if isinstance(values.get("judge"), str):
+        values["judge"] = (values["judge"],)
     try:
         return CompareConfig.model_validate(values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         flag = str(first["loc"][0]).replace("_", "-") if first["loc"] else "configuration"
-        raise InputError(f"--{flag}: {first['msg']}, found {first['input']!r}") from None
+        problem = first["msg"].removeprefix("Value error, ")
+        raise InputError(f"--{flag}: {problem}, found {first['input']!r}") from None
+
+
+def template_for(config: CompareConfig) -> Template:
+    """The prompt that a configuration names, or the one that suits it, with its rubric.
+
+    Raises:
+        InputError: it is not there, or does not suit what is asked of it.
+    """
+    template = _named_template(config)
+    if "second" not in template.user:
+        raise InputError(
+            f"--prompt {template.id}: this rates one answer; a comparison needs the fields first and second"
+        )
+    if config.verdict == "logprob" and sorted(template.labels.values()) != [0.0, 1.0]:
+        raise InputError(
+            f"--verdict logprob needs a prompt with two labels, scored 1 and 0; {template.id} has others"
+        )
+    if config.rubric is None:
+        if template.takes_rubric:
+            raise InputError(f"--prompt {template.id} has a place for a rubric; give --rubric TEXT or FILE")
+        return template
+    if not template.takes_rubric:
+        raise InputError(f"--rubric: the prompt {template.id} has no place for a rubric ({{{{rubric}}}})")
+    return template.with_rubric(_text_or_file(config.rubric))
+
+
+def _named_template(config: CompareConfig) -> Template:
+    if config.prompt is None:
+        if config.verdict == "logprob":
+            return shipped_template("pairwise-label.v1")
+        return shipped_template("pairwise.v1" if config.rubric is None else "pairwise-rubric.v1")
+    path = Path(config.prompt)
+    if path.suffix == ".md":
+        return parse_template(read_text(path), path)
+    return shipped_template(config.prompt)
+
+
+def _text_or_file(rubric: str) -> str:
+    path = Path(rubric)
+    try:
+        is_file = path.is_file()
+    except OSError:  # too long for a path
+        is_file = False
+    text = read_text(path) if is_file else rubric
+    if not text.strip():
+        raise InputError("--rubric: the rubric is empty")
+    return text.strip()
 
 
 def shipped_template(name: str) -> Template:
-    """A prompt of judgeloop's own, by its file's name without the ending."""
-    installed = files("judgeloop") / "_prompts" / f"{name}.md"
-    beside = Path(__file__).parent.parent / "prompts" / f"{name}.md"  # a checkout, installed editable
-    source = installed if installed.is_file() else beside
-    return parse_template(source.read_text(encoding="utf-8"), f"{name}.md")
+    """A prompt of judgeloop's own, by its file's name without the ending.
+
+    Raises:
+        InputError: there is none of that name; lists those there are.
+    """
+    installed = files("judgeloop") / "_prompts"
+    beside = Path(__file__).parent.parent / "prompts"  # a checkout, installed editable
+    folder = installed if installed.is_dir() else beside
+    names = sorted(entry.name.removesuffix(".md") for entry in folder.iterdir() if entry.name.endswith(".md"))
+    if name not in names:
+        raise InputError(f"--prompt {name}: expected a file ending in .md, or one of {', '.join(names)}")
+    return parse_template((folder / f"{name}.md").read_text(encoding="utf-8"), f"{name}.md")

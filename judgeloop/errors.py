@@ -9,7 +9,8 @@ JudgeloopError
 ├── SessionError            the rules of a run were broken by a driver or a selector
 └── JudgeError              one attempt at a verdict failed
     ├── TransientJudgeError     worth another attempt: rate limit, overload, time-out
-    └── JudgeRejectedError      no attempt can succeed: bad key, no credit, unknown parameter; stops the run
+    ├── JudgeRejectedError      no attempt can succeed: bad key, no credit, unknown parameter; stops the run
+    └── JudgeQuitError          the judge, a person, has left; what was answered is kept
 ```
 
 Halting is not here: a run that stops says so with a `StopReason`. Nor is a reply without a verdict: that is
@@ -60,12 +61,25 @@ class JudgeError(JudgeloopError):
 
 
 class TransientJudgeError(JudgeError):
-    """Another attempt may succeed; `retry_after_s` is what the server asked for, in seconds."""
+    """Another attempt may succeed.
 
-    def __init__(self, message: str, *, billed: bool, retry_after_s: float | None = None) -> None:
+    `retry_after_s` is what the server asked for, in seconds; `crowded` says that it wants fewer calls at a time.
+    """
+
+    def __init__(
+        self, message: str, *, billed: bool, retry_after_s: float | None = None, crowded: bool = False
+    ) -> None:
         super().__init__(message, billed=billed)
         self.retry_after_s = retry_after_s
+        self.crowded = crowded
 
 
 class JudgeRejectedError(JudgeError):
     """No attempt can succeed until somebody mends something; the run stops at once."""
+
+
+class JudgeQuitError(JudgeError):
+    """The judge, a person, has left; the run halts as if interrupted."""
+
+    def __init__(self) -> None:
+        super().__init__("the judge has left", billed=False)

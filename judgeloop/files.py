@@ -5,8 +5,10 @@ Files are written whole or not at all. What they say is worked out in `report/`.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -29,12 +31,15 @@ def render_text(result: Result) -> str:
 FORMS = {".json": render_json, ".md": render_markdown, ".txt": render_text}
 
 
-def check_output(path: Path) -> None:
-    """Refuse, before anything is spent, a result file that could not be written.
+def check_output(path: Path, inputs: Iterable[Path] = ()) -> None:
+    """Refuse, before anything is spent, a result file that could not be written, or that is one of the `inputs`.
 
     Raises:
-        InputError: its ending is not known, or its folder does not exist.
+        InputError: its ending is not known, its folder does not exist, or it would overwrite what is read.
     """
+    for other in inputs:
+        if path.resolve() == other.resolve():
+            raise InputError(f"-o {path}: this file is read by the comparison, and would be overwritten")
     if path.suffix not in FORMS:
         raise InputError(f"-o {path}: expected a file ending in {', '.join(FORMS)}")
     if not path.absolute().parent.is_dir():
@@ -61,7 +66,10 @@ def write_output(path: Path, result: Result) -> None:
 
 def write_run(folder: Path, result: Result) -> None:
     """Write `result.json` and `labels.jsonl`, one line a judged item in the order asked."""
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise JudgeloopError(f"{folder} cannot be made: {error}") from error
     rows = (json.dumps(asdict(row), ensure_ascii=True) for row in result.labels)
     write_whole(folder / "labels.jsonl", "".join(f"{row}\n" for row in rows))
     write_whole(folder / "result.json", render_json(result))
@@ -78,5 +86,6 @@ def write_whole(path: Path, text: str) -> None:
         draft.write_text(text, encoding="utf-8")
         draft.replace(path)
     except (OSError, UnicodeError) as error:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            draft.unlink()
         raise JudgeloopError(f"{path} cannot be written: {error}") from error

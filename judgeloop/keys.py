@@ -1,7 +1,7 @@
 """The key of a verdict: a hash of everything that can change it, and of nothing else.
 
-The system's name is left out for a blind judge, so that renaming a system costs nothing; the run, the seed, the
-budget and the date are left out for every judge. Storing verdicts is the ledger's business.
+The system's name is left out for a blind judge, so that renaming a system costs nothing; the run, the seed, the budget, the
+date and a prompt's random marker are left out for every judge. Storing verdicts is the ledger's business.
 """
 
 from __future__ import annotations
@@ -14,22 +14,27 @@ from judgeloop.records import Call, JudgeIdentity
 KEY_VERSION = 1
 
 
+def ingredients(identity: JudgeIdentity, call: Call, *, blind: bool) -> dict[str, str]:
+    """All that a verdict's key is made of, by name; texts by their hash, so that it can be kept and compared."""
+    parts = {
+        "key version": str(KEY_VERSION),
+        "provider": identity.provider,
+        "model": identity.model,
+        **{f"judge's {name}": value for name, value in identity.parameters.items()},
+        "prompt text": digest(call.item.prompt),
+        "reference": digest(call.item.reference),
+        "output shown first": digest(call.outputs[0]),
+        "output shown second": digest(call.outputs[-1]),
+        "replicate": str(call.replicate),
+    }
+    if not blind:
+        parts |= {"item": call.item.id, "systems": json.dumps(call.systems)}
+    return parts
+
+
 def verdict_key(identity: JudgeIdentity, call: Call, *, blind: bool) -> str:
     """The key under which the verdict on `call` is remembered, 64 hexadecimal digits."""
-    return digest(
-        {
-            "version": KEY_VERSION,
-            "provider": identity.provider,
-            "model": identity.model,
-            "parameters": dict(identity.parameters),
-            "item": None if blind else call.item.id,
-            "systems": None if blind else call.systems,
-            "prompt": call.item.prompt,
-            "reference": call.item.reference,
-            "outputs": call.outputs,
-            "replicate": call.replicate,
-        }
-    )
+    return digest(ingredients(identity, call, blind=blind))
 
 
 def digest(value: object) -> str:

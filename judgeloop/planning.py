@@ -29,12 +29,17 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Further judgments, calls and picodollars; `assumed` when the expected case rests on assumed shares."""
+    """Further judgments, calls and picodollars.
+
+    `assumed` when the expected case rests on assumed shares; `affordable` is how many judgments what is left of the budget
+    probably pays for (None: without a budget, or for nothing).
+    """
 
     judgments: Range
     calls: Range
     cost_p: Range
     assumed: bool
+    affordable: int | None
 
 
 def plan(
@@ -49,8 +54,8 @@ def plan(
     """What a run would still take that stands at `tally` with `asked` items asked.
 
     `quotes` holds the calls of every item of the pool. Low: the fewest judgments that can meet the rule, at likely
-    costs. Worst: all that the limit allows, each the dearest and at its worst case, yet never more than `left_p`, what
-    is left of the budget. Retries are not foreseen; the budget bounds them too.
+    costs. Worst: all that the limit allows, each the dearest and at its worst case. Retries are not foreseen, and `left_p`,
+    what is left of the budget, cuts no figure: a run stops when it is gone.
     """
     most = min(limits.max_judgments, tally.items) - asked
     assumed = tally.judged < limits.min_judgments or tally.leader is None
@@ -63,8 +68,6 @@ def plan(
     worst_p = sum(sorted((sum(call.cost_p for call in calls) for calls in quotes), reverse=True)[:most])
     likely_p = sum(call.likely_cost_p for calls in quotes for call in calls) / max(1, len(quotes))
     costs = [round(judgments.low * likely_p), round(judgments.expected * likely_p), worst_p]
-    if left_p is not None:
-        costs = [min(cost_p, left_p) for cost_p in costs]
     return Plan(
         judgments=judgments,
         calls=Range(
@@ -72,6 +75,7 @@ def plan(
         ),
         cost_p=Range(*costs),
         assumed=assumed,
+        affordable=None if left_p is None or likely_p == 0 else int(left_p / likely_p),
     )
 
 

@@ -60,12 +60,14 @@ class Usage:
 class Verdict:
     """The oracle's answer: 1 the first is better, 0 the second, 0.5 a tie.
 
-    `flipped` says that the two orders of presentation disagreed, which made it a tie.
+    `flipped` says that the two orders of presentation disagreed, which made it a tie; `votes` are the scores of a panel's
+    judges, None where one abstained.
     """
 
     score: float
     reason: str = ""
     flipped: bool = False
+    votes: tuple[float | None, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.score <= 1.0:
@@ -79,9 +81,13 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Abstention:
-    """No verdict: refused, unparsable, truncated, missing. Never a score and never a tie."""
+    """No verdict: refused, unparsable, truncated, missing. Never a score and never a tie.
+
+    `again` says that asking once more may well bring one.
+    """
 
     reason: str
+    again: bool = False
 
 
 Answer = Verdict | Abstention
@@ -92,12 +98,15 @@ class Quote:
     """The most that one call can use and cost, known before it is made; `cost_p` in picodollars.
 
     `likely_cost_p` is a plain guess for the estimate before a run; nothing is enforced with it. `rehearsed` marks a
-    recorded cost, which counts against a budget and is paid by nobody.
+    recorded cost, which counts against a budget and is paid by nobody. `tokens` is the worst case of tokens, for rate limits;
+    `price` says where the price is from.
     """
 
     cost_p: int
     likely_cost_p: int
     rehearsed: bool = False
+    tokens: int = 0
+    price: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,15 +218,18 @@ class Spend:
     """Money and calls, in picodollars.
 
     `now_p` was really spent by this command; `run_p` by this run since it began, resumed commands included;
-    `rehearsed_p` is recorded cost that only counts against the budget. `known` is False when calls were made
-    to a model without a price.
+    `rehearsed_p` is recorded cost that only counts against the budget. Of `run_p`, `unconfirmed_p` is for attempts without
+    a reply, charged at their worst case, which may turn out unbilled. `attempts` are this command's, `paid_attempts` the
+    run's that were charged. `known` is False when calls were made to a model without a price.
     """
 
     now_p: int = 0
     run_p: int = 0
     rehearsed_p: int = 0
+    unconfirmed_p: int = 0
     budget_p: int | None = None
-    calls: int = 0
+    attempts: int = 0
+    paid_attempts: int = 0
     remembered: int = 0
     known: bool = True
 

@@ -13,6 +13,7 @@ from typing import TextIO
 
 from judgeloop.loop import Progress
 from judgeloop.money import show_usd
+from judgeloop.report.text import show_risk
 
 SECONDS_BETWEEN_LINES = 5.0
 
@@ -36,7 +37,7 @@ def describe(progress: Progress, max_judgments: int, budget_p: int | None) -> st
     first, second = progress.estimate.tally.wins
     return (
         f"asked {progress.asked} of at most {max_judgments}, spent {show_usd(progress.spent_p)}{of}, "
-        f"votes {first}:{second}, stated risk {progress.estimate.risk:.3f}"
+        f"votes {first}:{second}, stated risk {show_risk(progress.estimate.risk)}"
     )
 
 

@@ -31,7 +31,8 @@ def test_two_files_and_a_judge_are_enough():
 
 
 @pytest.mark.parametrize(
-    ("budget", "pico"), [("0", 0), ("0.10", 10**11), (0.1, 10**11), (3, 3 * 10**12), (Decimal("1e-12"), 1)]
+    ("budget", "pico"),
+    [("0", 0), ("0.10", 10**11), (0.1, 10**11), (3, 3 * 10**12), (Decimal("1e-12"), 1), ("1e6", 10**18)],
 )
 def test_a_budget_is_exact_however_it_is_written(budget, pico):
     assert config(budget=budget).budget_p == pico
@@ -74,6 +75,9 @@ def test_values_are_read_as_a_command_line_gives_them():
         ("budget", "-1"),
         ("budget", "nan"),
         ("budget", "five"),
+        ("budget", "1000000.01"),
+        ("budget", "1e5000"),
+        ("budget", "1e999999"),
         ("order", "sorted"),
         ("concurrency", 0),
         ("seed", -1),

@@ -2,12 +2,21 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from support.results import SPEND, make_result, undecided
 
 from judgeloop.errors import InputError, JudgeloopError
-from judgeloop.files import check_output, render_json, render_text, write_output, write_run, write_whole
+from judgeloop.files import (
+    check_output,
+    check_run_folder,
+    render_json,
+    render_text,
+    write_output,
+    write_run,
+    write_whole,
+)
 from judgeloop.records import Abstention, Choice, Label, Spend, Tally, Verdict
 from judgeloop.report.markdown import render_markdown
 
@@ -146,6 +155,17 @@ def test_a_run_leaves_its_result_and_one_line_a_judged_item_in_the_order_asked(t
     ]
 
 
+@pytest.mark.parametrize("text", ["text", "\ud800"])
+def test_a_file_that_cannot_be_written_leaves_no_draft(tmp_path, text):
+    path = tmp_path / "result.json"
+    if text == "text":
+        path.mkdir()  # which a file cannot replace
+    before = list(tmp_path.iterdir())
+    with pytest.raises(JudgeloopError, match="^" + re.escape(f"{path} cannot be written: ")):
+        write_whole(path, text)
+    assert list(tmp_path.iterdir()) == before
+
+
 def test_a_file_in_a_missing_folder_cannot_be_written_and_leaves_nothing(tmp_path):
     path = tmp_path / "missing" / "result.json"
     with pytest.raises(JudgeloopError, match="^" + re.escape(f"{path} cannot be written: ")):
@@ -173,6 +193,29 @@ def test_a_result_file_in_a_missing_folder_is_refused_beforehand(tmp_path):
 @pytest.mark.parametrize("name", ["result.json", "result.md", "result.txt"])
 def test_a_result_file_that_can_be_written_is_accepted_and_not_touched(tmp_path, name):
     check_output(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_refused_beforehand_as_a_result_file(tmp_path):
+    path = tmp_path / "result.json"
+    path.mkdir()
+    with pytest.raises(InputError, match="^" + re.escape(f"-o {path}: this is a folder") + "$"):
+        check_output(path)
+
+
+@pytest.mark.parametrize("below", ["", "one", "one/two"])
+def test_a_run_folder_that_could_not_be_made_is_refused_beforehand(tmp_path, below):
+    taken = tmp_path / "taken"
+    taken.write_text("", encoding="utf-8")
+    message = f"--run-dir {taken / below}: {taken} is no folder"
+    with pytest.raises(InputError, match="^" + re.escape(message) + "$"):
+        check_run_folder(taken / below)
+
+
+@pytest.mark.parametrize("name", [".", "new", "new/deeper"])
+def test_a_run_folder_that_is_there_or_can_be_made_is_accepted_and_not_touched(tmp_path, name):
+    check_run_folder(tmp_path / name)
+    check_run_folder(Path(name))  # from the working folder, which is the same
     assert list(tmp_path.iterdir()) == []
 
 

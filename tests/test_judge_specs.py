@@ -13,11 +13,17 @@ TEMPLATE = shipped_template("pairwise.v1")
 SECRET = "sk-very-secret"
 WITH_KEY = {"OPENAI_API_KEY": SECRET}
 LOCAL = "http://localhost:8000/v1"
+ELSEWHERE = "https://judge.example/v1"
+NO_KEY = "none"
 CALL = Call(Item("q1", "p"), ("a", "b"), ("x", "y"))
 
 
 def judge(spec="openai/gpt-4.1", environment=WITH_KEY, **options):
     return judge_from_spec(spec, JudgeOptions(TEMPLATE, environment, **options))
+
+
+def sent_key(environment, **options):
+    return judge("openai/m", environment, **options)._endpoint.api_key
 
 
 def prices_file(folder, text):
@@ -27,12 +33,19 @@ def prices_file(folder, text):
 
 
 @pytest.mark.parametrize(
-    "spec", ["", "gpt-4.1", "openai", "openai/", "openai:gpt-4.1", "human", "Metric:exact", "file.csv"]
+    "spec", ["", "gpt-4.1", "openai", "openai:gpt-4.1", "human", "Metric:exact", "file.csv"]
 )
 def test_an_unknown_judge_is_refused_with_those_known(spec):
     with pytest.raises(
         InputError, match="^" + re.escape(f"--judge {spec}: there is no such judge; known: openai/MODEL")
     ):
+        judge(spec)
+
+
+@pytest.mark.parametrize("spec", ["openai/", "metric:", "replay:"])
+def test_a_judge_without_what_belongs_behind_its_name_is_refused(spec):
+    message = f"--judge {spec}: something is missing behind it; known: openai/MODEL"
+    with pytest.raises(InputError, match="^" + re.escape(message)):
         judge(spec)
 
 
@@ -60,11 +73,37 @@ def test_a_model_name_may_contain_slashes():
     assert judge("openai/org/model", base_url=LOCAL).identity.model == "org/model"
 
 
-def test_a_missing_key_is_asked_for_by_its_variable():
+@pytest.mark.parametrize(
+    "environment",
+    [{}, {"OPENAI_API_KEY": ""}, {"OPENAI_API_KEY": " \t\n", "JUDGELOOP_JUDGE_API_KEY": " "}],
+)
+def test_a_missing_key_is_asked_for_by_its_variable(environment):
     with pytest.raises(
         InputError, match=r"^the judge needs a key: set OPENAI_API_KEY in the environment or in \.env"
     ):
-        judge(environment={})
+        judge(environment=environment)
+
+
+def test_white_space_around_a_key_is_not_sent():
+    assert sent_key({"OPENAI_API_KEY": f" {SECRET}\n"}) == SECRET
+
+
+def test_openais_key_goes_to_openai():
+    assert sent_key(WITH_KEY) == SECRET
+    assert sent_key(WITH_KEY, base_url="https://api.openai.com/v1") == SECRET
+
+
+def test_openais_key_goes_where_its_own_variable_points():
+    assert sent_key(WITH_KEY | {"OPENAI_BASE_URL": ELSEWHERE}) == SECRET
+
+
+@pytest.mark.parametrize("url", [ELSEWHERE, LOCAL, "https://api.openai.com.example/v1"])
+@pytest.mark.parametrize("variable", [{}, {"OPENAI_BASE_URL": ELSEWHERE}])
+def test_a_server_of_ones_own_gets_its_own_key_and_never_openais(url, variable):
+    environment = WITH_KEY | variable
+    assert sent_key(environment, base_url=url) == NO_KEY
+    assert sent_key(environment | {"JUDGELOOP_JUDGE_API_KEY": "  "}, base_url=url) == NO_KEY
+    assert sent_key(environment | {"JUDGELOOP_JUDGE_API_KEY": "mine"}, base_url=url) == "mine"
 
 
 def test_a_forecast_needs_no_key():
@@ -78,19 +117,42 @@ def test_the_address_may_come_from_the_environment_and_the_flag_goes_before_it()
     assert flagged.identity.parameters["endpoint"] == "https://two.example/v1"
 
 
-@pytest.mark.parametrize("url", ["localhost:8000", "ftp://host/v1", "https://", "host/v1"])
+@pytest.mark.parametrize(
+    ("url", "endpoint"),
+    [
+        ("http://[::1]:8000/v1/", "http://[::1]:8000/v1"),
+        ("https://Judge.Example:8000/V1", "https://judge.example:8000/V1"),
+    ],
+)
+def test_an_address_is_part_of_the_identity_in_one_way_of_writing_it(url, endpoint):
+    assert judge(base_url=url).identity.parameters["endpoint"] == endpoint
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "localhost:8000",
+        "ftp://host/v1",
+        "https://",
+        "host/v1",
+        "http://[::1",
+        "http://localhost:99999/v1",
+        "http://localhost:port/v1",
+    ],
+)
 def test_an_address_that_is_no_web_address_is_refused(url):
-    with pytest.raises(
-        InputError, match="^" + re.escape(f"--judge-base-url: expected http(s)://HOST/…, found {url!r}")
-    ):
+    message = f"--judge-base-url: expected http(s)://HOST[:PORT]/…, found {url!r}"
+    with pytest.raises(InputError, match="^" + re.escape(message) + "$"):
         judge(base_url=url)
 
 
-@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "JUDGELOOP_JUDGE_API_KEY"])
 @pytest.mark.parametrize("host", ["judge.example", "192.168.1.5:8000", "localhost.example"])
-def test_a_key_does_not_travel_unencrypted_to_another_machine(name, host):
-    with pytest.raises(InputError, match="the key would travel unencrypted to " + host.split(":")[0]):
-        judge(environment={name: SECRET}, base_url=f"http://{host}/v1")
+def test_a_key_does_not_travel_unencrypted_to_another_machine(host):
+    url, message = f"http://{host}/v1", "the key would travel unencrypted to " + host.split(":")[0]
+    with pytest.raises(InputError, match=message):
+        judge(environment={"JUDGELOOP_JUDGE_API_KEY": SECRET}, base_url=url)
+    with pytest.raises(InputError, match=message):
+        judge(environment=WITH_KEY | {"OPENAI_BASE_URL": url})
 
 
 @pytest.mark.parametrize(
@@ -101,6 +163,9 @@ def test_a_key_does_not_travel_unencrypted_to_another_machine(name, host):
         ("http://[::1]:8000/v1", WITH_KEY),
         ("https://judge.example/v1", WITH_KEY),
         ("http://judge.example/v1", {}),
+        ("http://judge.example/v1", WITH_KEY),  # OpenAI's key stays at home
+        ("https://judge.example/v1", {"JUDGELOOP_JUDGE_API_KEY": SECRET}),
+        (LOCAL, {"JUDGELOOP_JUDGE_API_KEY": SECRET}),
     ],
 )
 def test_a_key_may_travel_encrypted_or_stay_on_this_machine(url, environment):
@@ -108,11 +173,13 @@ def test_a_key_may_travel_encrypted_or_stay_on_this_machine(url, environment):
 
 
 @pytest.mark.parametrize("user", [f"{SECRET}@", f"user:{SECRET}@", f":{SECRET}@"])
-@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("scheme", ["http://", "https://", "ftp://", ""])
 def test_a_key_in_an_address_is_refused_without_repeating_it(scheme, user):
-    with pytest.raises(InputError, match="a key does not belong in a URL") as caught:
-        judge(base_url=f"{scheme}://{user}judge.example/v1")
-    assert SECRET not in str(caught.value)
+    url = f"{scheme}{user}judge.example/v1"
+    for given in ({"base_url": url}, {"environment": WITH_KEY | {"OPENAI_BASE_URL": url}}):
+        with pytest.raises(InputError, match="a key does not belong in an address") as caught:
+            judge(**given)
+        assert SECRET not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -126,13 +193,15 @@ def test_a_key_in_an_address_is_refused_without_repeating_it(scheme, user):
 )
 def test_no_message_repeats_the_key(spec, options):
     with pytest.raises(InputError) as caught:
-        judge(spec, **options)
+        judge(spec, {"JUDGELOOP_JUDGE_API_KEY": SECRET}, **options)
     assert SECRET not in str(caught.value)
 
 
 def test_no_description_of_a_judge_or_its_options_shows_the_key():
-    made = judge(base_url=LOCAL)
-    assert SECRET not in repr(JudgeOptions(TEMPLATE, WITH_KEY, base_url=LOCAL))
+    made = judge()
+    assert made._endpoint.api_key == SECRET
+    assert SECRET not in repr(made._endpoint)
+    assert SECRET not in repr(JudgeOptions(TEMPLATE, WITH_KEY, base_url=f"https://user:{SECRET}@host/v1"))
     assert SECRET not in repr(made)
     assert SECRET not in repr(made.identity)
 
@@ -195,6 +264,10 @@ def test_a_price_file_without_the_model_leaves_the_published_price(tmp_path):
         ('["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = -2\n', "'-2' is not an amount"),
         ('["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = nan\n', "'nan' is not an amount"),
         ('["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = true\n', "'True' is not an amount"),
+        (
+            '["openai/gpt-4.1"]\ninput_per_mtok = "1e999999"\noutput_per_mtok = 1\n',
+            "'1e999999' is not an amount from 0 to 1,000,000 dollars",
+        ),
         ('["openai/gpt-4.1"]\ninput_per_mtok = "1 $"\noutput_per_mtok = 1\n', "'1 $' is not an amount"),
         (
             '["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = 2\nper_call = 1\n',

@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.pools import make_pool, make_session, scores
 
+from judgeloop.asking import Interruption, Terms
 from judgeloop.errors import JudgeRejectedError, TransientJudgeError
 from judgeloop.judges.retrying import RetryPolicy
 from judgeloop.judges.scripted import ScriptedJudge
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.loop import Interruption, Terms, drive
+from judgeloop.loop import drive
 from judgeloop.pool import Pool
 from judgeloop.presentation import Order
 from judgeloop.records import Abstention, Item, StopKind, Verdict

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeloop.money import (
+    MOST_DOLLARS,
     PICO_PER_DOLLAR,
     Price,
     Rate,
@@ -77,7 +79,7 @@ def test_token_counts_that_contradict_each_other_are_refused(usage):
         cost(usage, Price(Rate(1), Rate(1), Rate(1), Rate(1), source=""))
 
 
-@given(pico=st.integers(0, 10**27))
+@given(pico=st.integers(0, MOST_DOLLARS * PICO_PER_DOLLAR))
 def test_an_amount_survives_the_way_to_dollars_and_back(pico):
     assert to_pico(to_usd(pico)) == pico
     assert to_pico(str(to_usd(pico))) == pico
@@ -91,16 +93,35 @@ def test_amounts_are_rounded_up_to_the_next_picodollar(dollars, per):
 
 @pytest.mark.parametrize(
     ("dollars", "pico"),
-    [("0", 0), ("5", 5 * 10**12), ("0.0000000000001", 1), ("1e-12", 1), (Decimal("0.1"), 10**11)],
+    [
+        ("0", 0),
+        ("5", 5 * 10**12),
+        ("0.0000000000001", 1),
+        ("1e-12", 1),
+        (Decimal("0.1"), 10**11),
+        ("1e6", 10**18),
+    ],
 )
 def test_dollars_in_picodollars(dollars, pico):
     assert to_pico(dollars) == pico
 
 
-@pytest.mark.parametrize("dollars", ["", "five", "$5", "1,5", "-0.01", "nan", "inf", "-inf", "sNaN"])
+@pytest.mark.parametrize("dollars", ["", "five", "$5", "1,5"])
 def test_what_is_no_amount_is_refused(dollars):
-    with pytest.raises(ValueError, match="is not an amount in dollars"):
+    with pytest.raises(ValueError, match=f"^{re.escape(repr(dollars))} is not an amount in dollars$"):
         to_pico(dollars)
+
+
+@pytest.mark.parametrize(
+    "dollars",
+    ["-0.01", "nan", "inf", "-inf", "sNaN", "1000000.000000000001", "1e5000", "1e999999", Decimal("1e7")],
+)
+def test_an_amount_below_nothing_or_beyond_a_million_dollars_is_refused(dollars):
+    message = f"{dollars!r} is not an amount from 0 to 1,000,000 dollars"
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        to_pico(dollars)
+    with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
+        rate_per_mtok(dollars)
 
 
 @pytest.mark.parametrize(

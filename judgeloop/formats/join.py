@@ -110,11 +110,11 @@ class _Catalogue:
 
         A file joins by id if any of its ids is known, else by prompt: ids of its own mean nothing to other files.
         """
-        by_id = any(located.row.id in self.by_id for located in outputs.rows)
+        by_id = not self.entries or any(located.row.id in self.by_id for located in outputs.rows)
         found: dict[int, str] = {}
         lines: dict[int, int] = {}
         for located in outputs.rows:
-            key = self._key(outputs.path, located, by_id=by_id or not self.entries)
+            key = self._key(outputs.path, located, by_id=by_id)
             if key is None:
                 self.strangers[outputs.path] = self.strangers.get(outputs.path, 0) + 1
                 continue

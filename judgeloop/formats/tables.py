@@ -46,6 +46,8 @@ def read_bytes(path: Path) -> bytes:
         return gzip.decompress(data) if data.startswith(GZIP_MAGIC) else data
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: this is a folder; expected a file") from None
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read: {error}") from error
 

@@ -24,11 +24,31 @@ class Message(_Wire):
     refusal: str | None = None
 
 
+class TokenProbability(_Wire):
+    """A token that could have stood here, with its natural log-probability."""
+
+    token: str
+    logprob: float
+
+
+class TokenPlace(_Wire):
+    """A place in the reply, with the likeliest tokens for it."""
+
+    top_logprobs: list[TokenProbability] = []
+
+
+class Logprobs(_Wire):
+    """Log-probabilities, place by place."""
+
+    content: list[TokenPlace] | None = None
+
+
 class Choice(_Wire):
     """One answer, and why it ended."""
 
     message: Message
     finish_reason: str | None = None
+    logprobs: Logprobs | None = None
 
 
 class PromptDetails(_Wire):

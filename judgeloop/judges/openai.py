@@ -1,76 +1,64 @@
-"""Judge through the Chat Completions API of OpenAI, or of any server that speaks it.
+"""Judge through the Chat Completions API: OpenAI itself, or any server that speaks it.
 
-One call of `judge` is one HTTP request: the SDK's retries are off, redirects are not followed. Sampling parameters are
-not sent, because newer models refuse them. Retrying, prices and both orders are not done here.
+One call of `judge` is one HTTP request: the SDK's retries are off, redirects are not followed. OpenAI is sent no sampling
+parameters, because newer models refuse them. Retrying, prices and both orders are not done here.
 """
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Literal, final
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from judgeloop.errors import JudgeError, JudgeRejectedError, TransientJudgeError
+from judgeloop.errors import TransientJudgeError
 from judgeloop.judges.chat_completions import ChatCompletion, Choice
 from judgeloop.judges.parsing import PARSER_VERSION, parse_verdict
 from judgeloop.judges.prompting import Template
-from judgeloop.judges.retrying import retry_after_s
+from judgeloop.judges.quoting import quote
+from judgeloop.judges.wire import ABOUT_THIS_ITEM, Endpoint, answer_or_raise
 from judgeloop.keys import digest
-from judgeloop.money import Price, cost, worst_cost
-from judgeloop.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Usage
+from judgeloop.money import Price, cost
+from judgeloop.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Usage, Verdict
 
 if TYPE_CHECKING:
-    from openai import APIError, AsyncOpenAI
+    from openai import AsyncOpenAI
 
 OFFICIAL_URL = "https://api.openai.com/v1"
-# A byte-level tokenizer makes at most one token of a byte; the rest covers what a provider adds around the messages.
-TOKENS_AROUND_A_MESSAGE = 64
-TOKENS_HIDDEN = 2048
-LIKELY_BYTES_PER_TOKEN = 4
-LIKELY_OUTPUT_TOKENS = 60
+LEAST_MASS = 0.5  # of probability on the labels, for a verdict from log-probabilities
 
-NO_CREDIT = {
-    "insufficient_quota",
-    "credit_balance_exhausted",
-    "organization_spend_limit_exceeded",
-    "project_spend_limit_exceeded",
-    "organization_usage_limit_exceeded",
-}
-ABOUT_THIS_ITEM = {
-    "context_length_exceeded": "too long for the judge",
-    "string_above_max_length": "too long for the judge",
-    "content_filter": "refused by the provider's filter",
-}
+By = Literal["schema", "logprob"]
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where to send requests, with which key, and for how long to wait (seconds)."""
+class Dialect:
+    """How a server wants to be asked: its name for the limit of output, and what is sent with every request."""
 
-    base_url: str
-    api_key: str = field(repr=False)
-    timeout_s: float
+    provider: str
+    limit: str
+    extras: Mapping[str, Any] = field(default_factory=dict)
+    own_structured_outputs: bool = False  # vLLM's field in place of response_format
 
-    @property
-    def official(self) -> bool:
-        """Whether this is OpenAI itself, and not another server that speaks its API."""
-        return urlsplit(self.base_url).hostname == urlsplit(OFFICIAL_URL).hostname
 
-    @property
-    def origin(self) -> str:
-        """Scheme, host and path: never a user name or a password."""
-        parts = urlsplit(self.base_url)
-        host = parts.netloc.rpartition("@")[2].lower()
-        return f"{parts.scheme}://{host}{parts.path.rstrip('/')}"
+# The tier is pinned, because a project's default may be a dearer one.
+OFFICIAL = Dialect("openai", "max_completion_tokens", {"service_tier": "default"})
+COMPATIBLE = Dialect("openai", "max_tokens")
+# A temperature, because the server would else take the model's own generation settings.
+VLLM = Dialect("vllm", "max_tokens", {"temperature": 0.0}, own_structured_outputs=True)
+
+
+def dialect_at(base_url: str) -> Dialect:
+    """OpenAI's own names at its own address, the widely known ones elsewhere."""
+    official = urlsplit(base_url).hostname == urlsplit(OFFICIAL_URL).hostname
+    return OFFICIAL if official else COMPATIBLE
 
 
 @final
 class OpenAIJudge:
-    """A chat model asked for a verdict in a strict JSON schema."""
+    """A chat model asked for a verdict: in a strict JSON schema, or by the probabilities of its first token."""
 
     order_matters = True
     blind = True
@@ -83,21 +71,24 @@ class OpenAIJudge:
         template: Template,
         price: Price | None,
         max_output_tokens: int = 512,
+        by: By = "schema",
+        dialect: Dialect | None = None,
     ) -> None:
         """No request is made, and the SDK is not imported, before the first call of `judge`."""
         self._model = model
         self._endpoint = endpoint
         self._template = template
         self._price = price
-        self._max_output_tokens = max_output_tokens
+        self._by = by
+        self._max_output_tokens = 1 if by == "logprob" else max_output_tokens
+        self._dialect = dialect or dialect_at(endpoint.base_url)
         self._client: AsyncOpenAI | None = None
-        self._schema_bytes = len(json.dumps(template.schema))
 
     @property
     def identity(self) -> JudgeIdentity:
         """The model with everything else that can change a verdict."""
         return JudgeIdentity(
-            provider="openai",
+            provider=self._dialect.provider,
             model=self._model,
             parameters={
                 "endpoint": self._endpoint.origin,
@@ -105,6 +96,7 @@ class OpenAIJudge:
                 "schema": digest(self._template.schema),
                 "parser": str(PARSER_VERSION),
                 "max_output_tokens": str(self._max_output_tokens),
+                "by": self._by,
             },
         )
 
@@ -115,16 +107,7 @@ class OpenAIJudge:
 
     def quote(self, call: Call) -> Quote:
         """Every byte of input a token, and as many tokens out as are allowed."""
-        if self._price is None:
-            return Quote(0, 0)
-        messages = self._template.render(call)
-        size = sum(len(message.encode()) for message in messages)
-        most = Usage(
-            input_tokens=size + len(messages) * TOKENS_AROUND_A_MESSAGE + self._schema_bytes + TOKENS_HIDDEN,
-            output_tokens=self._max_output_tokens,
-        )
-        likely = Usage(size // LIKELY_BYTES_PER_TOKEN, LIKELY_OUTPUT_TOKENS)
-        return Quote(worst_cost(most, self._price), cost(likely, self._price))
+        return quote(self._template, call, self._max_output_tokens, self._price)
 
     async def judge(self, call: Call) -> Reply:
         """Send one request and read the verdict out of the reply."""
@@ -135,7 +118,7 @@ class OpenAIJudge:
             # Raw, because the SDK passes on whatever comes with a status of 200.
             raw = await self._connected().chat.completions.with_raw_response.create(**request)
         except openai.APIError as error:
-            return _answer_or_raise(error, self._endpoint.origin)
+            return answer_or_raise(error, self._endpoint.origin)
         try:
             completion = ChatCompletion.model_validate_json(raw.content)
         except ValidationError:
@@ -162,28 +145,28 @@ class OpenAIJudge:
 
     def _request(self, call: Call) -> dict[str, Any]:
         system, user = self._template.render(call)
-        request: dict[str, Any] = {
+        return {
             "model": self._model,
             "messages": [
                 {"role": "system", "content": system},
                 {"role": "user", "content": user},
             ],
-            "response_format": {
-                "type": "json_schema",
-                "json_schema": {
-                    "name": "verdict",
-                    "strict": True,
-                    "schema": dict(self._template.schema),
-                },
-            },
+            self._dialect.limit: self._max_output_tokens,
+            **self._dialect.extras,
+            **self._form(),
         }
-        if self._endpoint.official:
-            # The tier is pinned, because a project's default may be a dearer one.
-            return request | {
-                "max_completion_tokens": self._max_output_tokens,
-                "service_tier": "default",
-            }
-        return request | {"max_tokens": self._max_output_tokens}
+
+    def _form(self) -> dict[str, Any]:
+        """The fields that hold the model to the form of a verdict."""
+        own = self._dialect.own_structured_outputs
+        if self._by == "logprob":
+            choice = {"structured_outputs": {"choice": list(self._template.labels)}}
+            return {"logprobs": True, "top_logprobs": 20} | ({"extra_body": choice} if own else {})
+        schema = dict(self._template.schema)
+        if own:
+            return {"extra_body": {"structured_outputs": {"json": schema}}}
+        strict = {"name": "verdict", "strict": True, "schema": schema}
+        return {"response_format": {"type": "json_schema", "json_schema": strict}}
 
     def _read(self, completion: ChatCompletion, request_id: str) -> Reply:
         usage = completion.tokens()
@@ -198,11 +181,13 @@ class OpenAIJudge:
     def _answer(self, choice: Choice) -> Answer:
         if choice.message.refusal:
             return Abstention("refused by the judge")
-        if choice.finish_reason == "length":
-            return Abstention(f"truncated at {self._max_output_tokens} tokens (--judge-max-tokens)")
         if choice.finish_reason == "content_filter":
             return Abstention(ABOUT_THIS_ITEM["content_filter"])
-        return parse_verdict(choice.message.content or "", self._template.labels)
+        if self._by == "logprob":
+            return verdict_from_probabilities(choice, self._template.labels)
+        if choice.finish_reason == "length":
+            return Abstention(f"truncated at {self._max_output_tokens} tokens (--judge-max-tokens)")
+        return parse_verdict(choice.message.content or "", self._template.labels, self._template.answer)
 
     def _actual_cost(self, usage: Usage | None) -> int | None:
         if self._price is None:
@@ -210,48 +195,19 @@ class OpenAIJudge:
         return None if usage is None else cost(usage, self._price)
 
 
-def _answer_or_raise(error: APIError, origin: str) -> Reply:
-    """An abstention where the error is about this item only; else what the error means for the run."""
-    code = str(error.code or "")
-    if code in ABOUT_THIS_ITEM:
-        return Reply(Abstention(ABOUT_THIS_ITEM[code]), cost_p=0)
-    raise _judge_error(error, origin) from error
+def verdict_from_probabilities(choice: Choice, labels: Mapping[str, float]) -> Answer:
+    """The mean score of the labels, weighed with their probabilities as the reply's first token.
 
-
-def _judge_error(error: APIError, origin: str) -> JudgeError:
-    import openai
-
-    if isinstance(error, openai.APIConnectionError):
-        cause = type(error.__cause__).__name__
-        never_left = cause in {"ConnectError", "ConnectTimeout", "PoolTimeout"}
-        return TransientJudgeError(f"no reply from {origin} ({cause})", billed=not never_left)
-    if not isinstance(error, openai.APIStatusError):
-        return TransientJudgeError("the reply is no JSON", billed=True)
-    return _status_error(error.status_code, str(error.code or error.type or ""), error)
-
-
-def _status_error(status: int, code: str, error: Any) -> JudgeError:
-    headers: Mapping[str, str] = error.response.headers
-    what = f"HTTP {status}" + (f", {code}" if code else "")
-    if status in {401, 403}:
-        # The body is left out: it may repeat part of the key.
-        return JudgeRejectedError(
-            f"{what}: the key is not accepted for this (OPENAI_API_KEY; with --judge-base-url it is "
-            "JUDGELOOP_JUDGE_API_KEY)",
-            billed=False,
-        )
-    if code in NO_CREDIT or error.type in NO_CREDIT:
-        return JudgeRejectedError(f"{what}: the account has no credit left", billed=False)
-    if status == 429:
-        return TransientJudgeError(what, billed=False, retry_after_s=retry_after_s(headers))
-    if status >= 500 or status in {408, 409}:
-        return TransientJudgeError(what, billed=True, retry_after_s=retry_after_s(headers))
-    if 300 <= status < 400:
-        return JudgeRejectedError(f"{what}: the server redirects; give the URL it names", billed=False)
-    return JudgeRejectedError(f"{what}: {_body_message(error)}", billed=False)
-
-
-def _body_message(error: Any) -> str:
-    body = error.body
-    message = body.get("message") if isinstance(body, dict) else None
-    return str(message or "the request is not accepted")[:300]
+    Li et al. (2023), AlpacaEval: P(A) / (P(A) + P(B)). Tokens that spell a label with space around it count with it.
+    """
+    if not choice.logprobs or not choice.logprobs.content:
+        return Abstention("the server gives no log-probabilities; use --verdict schema")
+    mass = dict.fromkeys(labels, 0.0)
+    for token in choice.logprobs.content[0].top_logprobs:
+        if token.token.strip() in mass:
+            mass[token.token.strip()] += math.exp(min(0.0, token.logprob))
+    total = sum(mass.values())
+    if total < LEAST_MASS:
+        return Abstention(f"the labels are unlikely first tokens ({total:.2f} of the probability)")
+    score = sum(labels[label] * share for label, share in mass.items()) / total
+    return Verdict(min(1.0, max(0.0, score)), reason=f"probabilities of the labels add up to {total:.3f}")

@@ -14,30 +14,35 @@ from judgeloop.records import Abstention, Answer, Verdict
 
 PARSER_VERSION = 1  # part of a verdict's key: raise it whenever the same text could give another verdict
 LONGEST_REPLY = 64 * 1024  # characters
+SHOWN = 60  # characters of a reply in a message
 LONGEST_REASON = 500  # characters kept
 
 
-def parse_verdict(text: str, labels: Mapping[str, float]) -> Answer:
-    """The verdict in `text`, or an abstention that says what is wrong with it.
+def parse_verdict(text: str, labels: Mapping[str, float], field: str = "winner") -> Answer:
+    """The verdict in `text`, whose label stands in `field`, or an abstention that says what is wrong with it.
 
     >>> parse_verdict('{"reason": "shorter", "winner": "B"}', {"A": 1.0, "B": 0.0, "tie": 0.5})
     Verdict(score=0.0, reason='shorter', flipped=False)
     """
     if len(text) > LONGEST_REPLY:
-        return Abstention(f"unparsable: a reply of {len(text)} characters")
+        return _unparsable(f"a reply of {len(text)} characters")
     try:
         reply = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
     except (ValueError, RecursionError) as error:
-        return Abstention(f"unparsable: not one JSON object ({_brief(error)})")
-    if not isinstance(reply, dict) or not set(reply) <= {"reason", "winner"}:
-        return Abstention("unparsable: not an object of 'reason' and 'winner'")
-    label = reply.get("winner")
+        return _unparsable(f"not one JSON object ({_brief(error)}); it begins {text[:SHOWN]!r}")
+    if not isinstance(reply, dict) or not set(reply) <= {"reason", field}:
+        return _unparsable(f"not an object of 'reason' and '{field}'")
+    label = reply.get(field)
     if not isinstance(label, str) or label not in labels:
-        return Abstention(f"unparsable: 'winner' is none of {', '.join(labels)}")
+        return _unparsable(f"'{field}' is none of {', '.join(labels)}")
     reason = reply.get("reason", "")
     if not isinstance(reason, str):
-        return Abstention("unparsable: 'reason' is not text")
+        return _unparsable("'reason' is not text")
     return Verdict(labels[label], reason=_storable(reason))
+
+
+def _unparsable(what: str) -> Abstention:
+    return Abstention(f"unparsable: {what}", again=True)
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 from judgeloop.errors import InputError
 from judgeloop.money import Price, Rate, rate_per_mtok
 
+FREE = Price(Rate(0), Rate(0), Rate(0), Rate(0), source="free: a server of your own")
 TOKEN_PRICES = {"input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok"}
 # For what a judge's call never uses: other media, tools, searches, and caching for an hour.
 UNUSED_PRICES = {

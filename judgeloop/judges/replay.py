@@ -6,6 +6,7 @@ is not done here (`formats/verdicts.py`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import final
 
 from judgeloop.errors import InputError
@@ -38,11 +39,11 @@ class ReplayJudge:
             {"table": self._table.digest, "tie_margin": repr(self._tie_margin)},
         )
 
-    def check(self, systems: tuple[str, ...]) -> None:
-        """Refuse systems that the table does not know.
+    def check(self, systems: tuple[str, ...], item_ids: Sequence[str], max_missing: float) -> None:
+        """Refuse systems that the table does not know, or a table without more than a share of the items.
 
         Raises:
-            InputError: names them, and what the table has.
+            InputError: names what is missing, and what the table has.
         """
         unknown = [name for name in systems if name not in self._table.systems]
         if unknown:
@@ -52,6 +53,19 @@ class ReplayJudge:
             raise InputError(
                 f"replay:{self._table.name} has no verdicts on {', '.join(unknown)}; it has {shown}"
             )
+
+        missing = [item for item in item_ids if not self._has(item, systems)]
+        if len(missing) > max_missing * len(item_ids):
+            raise InputError(
+                f"replay:{self._table.name} has no verdicts on {len(missing)} of {len(item_ids)} items, such as "
+                f"{missing[0]!r}; more than --max-abstentions, {max_missing:.0%}"
+            )
+
+    def _has(self, item: str, systems: tuple[str, ...]) -> bool:
+        rows = self._table.rows
+        if self._table.paired:
+            return (item, *systems) in rows or (item, *systems[::-1]) in rows
+        return all((item, system) in rows for system in systems)
 
     def quote(self, call: Call) -> Quote:
         """What the recorded verdict cost."""

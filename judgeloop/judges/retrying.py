@@ -27,24 +27,31 @@ class RetryPolicy:
     """How often and how patiently; times in seconds.
 
     A server's Retry-After is honoured up to `longest_wait_s`; one that asks for more ends the attempts, because a
-    header must not be able to hang a nightly job.
+    header must not be able to hang a nightly job. A crowded server is asked again for `patience_s`, however often: limits
+    a minute take a minute to pass.
     """
 
     attempts: int = 4
     first_wait_s: float = 0.5
     longest_wait_s: float = 60.0
+    patience_s: float = 150.0
 
     def retrying(self, sleep: Callable[[float], Awaitable[None]]) -> AsyncRetrying:
         """A fresh tenacity controller for one call, which waits with `sleep`."""
         backoff = wait_random_exponential(multiplier=self.first_wait_s, max=self.longest_wait_s)
 
         def wait(state: RetryCallState) -> float:
-            asked_for = _retry_after(state)
+            error = _error(state)
+            asked_for = error.retry_after_s if error else None
             return float(backoff(state)) if asked_for is None else asked_for
 
         def stop(state: RetryCallState) -> bool:
-            too_long = (_retry_after(state) or 0.0) > self.longest_wait_s
-            return too_long or stop_after_attempt(self.attempts)(state)
+            error = _error(state)
+            if error is not None and (error.retry_after_s or 0.0) > self.longest_wait_s:
+                return True
+            if error is not None and error.crowded:
+                return (state.seconds_since_start or 0.0) + state.upcoming_sleep > self.patience_s
+            return stop_after_attempt(self.attempts)(state)
 
         return AsyncRetrying(
             retry=retry_if_exception_type(TransientJudgeError),
@@ -79,6 +86,6 @@ def _seconds(text: str, unit_s: float) -> float | None:
     return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
-def _retry_after(state: RetryCallState) -> float | None:
+def _error(state: RetryCallState) -> TransientJudgeError | None:
     error = state.outcome.exception() if state.outcome else None
-    return error.retry_after_s if isinstance(error, TransientJudgeError) else None
+    return error if isinstance(error, TransientJudgeError) else None

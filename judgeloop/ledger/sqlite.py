@@ -17,7 +17,8 @@ import json
 import os
 import sqlite3
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +29,11 @@ from judgeloop.ledger.schema import ensure_schema
 from judgeloop.ledger.writer import Writer
 from judgeloop.protocols import Reservation, Ticket
 from judgeloop.records import Abstention, Reply, Spend, Verdict
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
 
 T = TypeVar("T")
 
@@ -105,6 +111,28 @@ class SqliteLedger:
     async def spend(self, run: str, budget_p: int | None) -> Spend:
         """What `run` has cost so far, and what of it since this object opened the file."""
         return await self._do(lambda connection: _spend(connection, run, self._opener, budget_p))
+
+    @contextmanager
+    def only_run(self, run: str) -> Iterator[None]:
+        """Keep other processes from running `run` at the same time: both would pay for the same verdicts.
+
+        Raises:
+            LedgerError: another process does.
+        """
+        if str(self.path) == ":memory:" or fcntl is None:
+            yield
+            return
+        folder = Path(self.path).parent / "locks"
+        folder.mkdir(exist_ok=True, mode=0o700)
+        with (folder / run).open("a", encoding="ascii") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise LedgerError(
+                    f"another judgeloop is asking this very question (run {run}); wait for it, and this command will "
+                    "answer from what it paid for"
+                ) from None
+            yield
 
     async def aclose(self) -> None:
         """Finish pending writes and close."""
@@ -209,14 +237,17 @@ def _verdicts(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, 
 
 
 def _spend(connection: sqlite3.Connection, run: str, opener: str, budget_p: int | None) -> Spend:
-    now_p, run_p, rehearsed_p, calls = connection.execute(
+    row = connection.execute(
         "SELECT coalesce(sum(charged_p) FILTER (WHERE opener = :opener AND NOT rehearsed), 0), "
         "coalesce(sum(charged_p) FILTER (WHERE NOT rehearsed), 0), "
         "coalesce(sum(charged_p) FILTER (WHERE rehearsed), 0), "
-        "count(*) FILTER (WHERE opener = :opener) FROM attempts WHERE run = :run",
+        "coalesce(sum(charged_p) FILTER (WHERE state IN ('reserved', 'abandoned')), 0), "
+        "count(*) FILTER (WHERE opener = :opener), count(*) FILTER (WHERE charged_p > 0) "
+        "FROM attempts WHERE run = :run",
         {"run": run, "opener": opener},
     ).fetchone()
-    return Spend(now_p, run_p, rehearsed_p, budget_p, calls)
+    now_p, run_p, rehearsed_p, unconfirmed_p, attempts, paid = row
+    return Spend(now_p, run_p, rehearsed_p, unconfirmed_p, budget_p, attempts, paid)
 
 
 def _now() -> str:

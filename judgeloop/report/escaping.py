@@ -25,6 +25,11 @@ def visible(text: str) -> str:
     return "".join(_escaped(letter) if _is_unseen(letter) else letter for letter in text)
 
 
+def visible_lines(text: str) -> str:
+    """`text` with its line breaks and tabs kept, and every other unseen character made visible."""
+    return "\n".join("\t".join(visible(part) for part in line.split("\t")) for line in text.split("\n"))
+
+
 def _is_unseen(letter: str) -> bool:
     return unicodedata.category(letter) in _UNSEEN or bool(_BLANK.match(letter))
 

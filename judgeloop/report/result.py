@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from judgeloop.decoys import DecoyTally
 from judgeloop.money import to_usd
 from judgeloop.records import Abstention, Label, Outcome, Spend, StopKind, Verdict
+from judgeloop.stats.agreement import kappa
 
 SCHEMA_VERSION = 1
+EXIT_UNDECIDED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_INTERRUPTED = 3, 4, 5, 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +29,20 @@ class LabelRow:
     reason: str
     propensity: float | None
     in_decision: bool
+    votes: tuple[float | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
     """What was compared, and how: all that was settled before the first question.
 
-    `represent` is None for a selector that looks at no vectors, `order` for a judge that order cannot sway.
+    `judge` names one judge, or several with " + " between; `vote` is None for one. `represent` is None for a selector that
+    looks at no vectors, `order` for judges that order cannot sway.
     """
 
     systems: tuple[str, ...]
     judge: str
+    vote: str | None
     rule: str
     risk_threshold: float
     guarantee: str | None
@@ -44,9 +50,20 @@ class Setup:
     represent: str | None
     order: str | None
     seed: int
+    calls_per_item: int
+    required_winner: str | None
     left_out: str
     run: str
     version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far a panel's judges agree beyond chance, on the items on which all of them gave a verdict."""
+
+    name: str
+    value: float
+    items: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +73,8 @@ class Result:
     `winner` is None when undecided. `risk` is the stated risk of naming the leader. `win_distance` is the leader's share of wins minus the other's among the judged items, and
     `win_distance_biased` says that the selector leans to the winner. `spent_usd` is what this command spent (None: no
     price is known), `run_spent_usd` what the run has cost with the commands before, `rehearsed_usd` recorded cost that
-    only counts against the budget. `more_judgments` is a projection.
+    only counts against the budget. `judge_models` are the names by which each judge's server called its model.
+    `more_judgments` is a projection.
     """
 
     setup: Setup
@@ -77,16 +95,28 @@ class Result:
     stop_sentence: str
     more_judgments: int | None
     spend: Spend
-    judge_models: tuple[str, ...]
+    judge_models: tuple[tuple[str, ...], ...]
+    agreement: Agreement | None
+    decoys: DecoyTally | None
     labels: tuple[LabelRow, ...]
 
     @property
     def more_p(self) -> int | None:
         """What `more_judgments` would probably cost, at this run's mean, in picodollars."""
-        paid = self.spend.charged_p
-        if self.more_judgments is None or not self.asked or not self.spend.known:
+        paid = self.spend.paid_attempts
+        if self.more_judgments is None or not paid or not self.spend.known:
             return None
-        return round(self.more_judgments * paid / self.asked)
+        return round(self.more_judgments * self.setup.calls_per_item * self.spend.charged_p / paid)
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code that says how the comparison ended."""
+        if self.winner is not None:
+            return EXIT_OTHER_WON if self.setup.required_winner not in {None, self.winner} else 0
+        if self.stop_reason is StopKind.INTERRUPTED:
+            return EXIT_INTERRUPTED
+        failed = self.stop_reason in {StopKind.JUDGE_FAILED, StopKind.ABSTENTIONS}
+        return EXIT_JUDGE if failed else EXIT_UNDECIDED
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON values, without the labels; amounts in dollars."""
@@ -104,7 +134,9 @@ class Result:
             "rehearsed_usd": _usd(spend.rehearsed_p),
             "budget_usd": _usd(spend.budget_p),
             "more_usd": _usd(self.more_p),
-            "calls": spend.calls,
+            "unconfirmed_usd": _usd(spend.unconfirmed_p),
+            "attempts": spend.attempts,
+            "exit_code": self.exit_code,
             "remembered": spend.remembered,
         }
 
@@ -115,7 +147,8 @@ def result_of(
     setup: Setup,
     *,
     item_ids: Sequence[str],
-    judge_models: tuple[str, ...],
+    judge_models: tuple[tuple[str, ...], ...],
+    decoys: DecoyTally | None,
     more_judgments: int | None,
 ) -> Result:
     """Work out a result from how a run ended; `item_ids` by position."""
@@ -141,6 +174,8 @@ def result_of(
         more_judgments=more_judgments,
         spend=spend,
         judge_models=judge_models,
+        agreement=_agreement(outcome.labels),
+        decoys=decoys,
         labels=tuple(
             _row(label, systems, item_ids, in_decision=label.choice.position in outcome.deciding)
             for label in outcome.labels
@@ -159,7 +194,19 @@ def _row(label: Label, systems: tuple[str, ...], item_ids: Sequence[str], *, in_
         reason=answer.reason,
         propensity=label.choice.propensity,
         in_decision=in_decision,
+        votes=verdict.votes if verdict else (),
     )
+
+
+def _agreement(labels: Sequence[Label]) -> Agreement | None:
+    verdicts = [label.answer for label in labels if isinstance(label.answer, Verdict)]
+    rows = [
+        [Verdict(score).preference for score in verdict.votes if score is not None]
+        for verdict in verdicts
+        if verdict.votes and None not in verdict.votes
+    ]
+    found = kappa(rows) if rows else None
+    return None if found is None else Agreement(*found, items=len(rows))
 
 
 def _preferred(verdict: Verdict, systems: tuple[str, ...]) -> str | None:

@@ -14,24 +14,51 @@ from judgeloop.records import StopKind
 from judgeloop.report.escaping import visible
 from judgeloop.report.result import SCHEMA_VERSION, Result
 
-CUT_SHORT = {StopKind.INTERRUPTED, StopKind.JUDGE_FAILED, StopKind.ABSTENTIONS}
+LEAST_RISK_SHOWN = 0.001
+MANY_FLIPS = 0.5  # share of verdicts that change with the order, above which the judge judges places
+
+
+CUT_SHORT = {
+    StopKind.INTERRUPTED: "the same command goes on from here",
+    StopKind.JUDGE_FAILED: "once that is mended, the same command goes on from here",
+    StopKind.ABSTENTIONS: "once that is mended, the same command goes on from here",
+}
 
 
 def headline(result: Result) -> str:
     """The decision in one line."""
+    line = _decision(result)
+    if result.flip_rate is not None and result.flip_rate > MANY_FLIPS:
+        line += f"; beware: {result.flip_rate:.0%} of the verdicts changed with the order of presentation"
+    required = result.setup.required_winner
+    if required not in {None, result.winner} and result.winner is not None:
+        return f"FAILED: {visible(required or '')} was required, and {line}"
+    return line
+
+
+def _decision(result: Result) -> str:
     if result.winner is not None:
         loser = next(name for name in result.setup.systems if name != result.winner)
-        return (
-            f"{visible(result.winner)} is better than {visible(loser)}: {_risk(result)}, "
-            f"{result.judged} of {result.items} items judged, {_money(result)}"
-        )
-    return f"undecided: {visible(result.stop_sentence)}; {_what_would_decide(result)}"
+        return f"{visible(result.winner)} is better than {visible(loser)}: {_standing(result)}"
+    return f"undecided: {visible(result.stop_sentence)}; {_what_would_decide(result)}; {_standing(result)}"
+
+
+def _standing(result: Result) -> str:
+    judged = f"{result.judged} of {result.items} items judged"
+    if result.winner is not None:
+        return f"{_risk(result)}, {judged}, {_money(result)}"
+    if result.leader is None:
+        return f"{judged}, {_money(result)}"
+    votes = ":".join(str(count) for count in sorted(result.wins.values(), reverse=True))
+    return f"{judged}, {votes} for {visible(result.leader)}, {_risk(result)}, {_money(result)}"
 
 
 def details(result: Result) -> list[tuple[str, str]]:
     """What the decision rests on, as pairs of a name and a sentence."""
     rows = [("votes", _votes(result)), ("gap", _gap(result)), ("rule", _rule(result))]
     rows += [("judge", _judge(result)), ("selector", _selector(result)), ("cost", _cost(result))]
+    if result.decoys is not None:
+        rows.append(("decoys", _decoys(result)))
     if result.setup.left_out:
         rows.append(("left out", visible(result.setup.left_out)))
     return rows
@@ -62,13 +89,23 @@ def render_plan(plan: Plan, result: Result, *, priced: bool) -> str:
         if plan.assumed
         else "the expected case assumes that the votes in the ledger go on as they are"
     )
-    budget = result.spend.budget_p
-    cap = "without a budget" if budget is None else f"within the budget of {show_usd(budget)}"
     unpriced = "" if priced else "; the model has no known price"
     return (
         f"a dry run asks nobody and spends nothing{known}\n{table}\n"
-        f"  {basis}; the worst is every allowed judgment at its dearest, {cap}{unpriced}"
+        f"  {basis}; the worst is every allowed judgment at its dearest{unpriced}\n  {_affordable(plan, result)}"
     )
+
+
+def _affordable(plan: Plan, result: Result) -> str:
+    budget = result.spend.budget_p
+    if budget is None:
+        return "no budget bounds it"
+    if plan.affordable is None or plan.affordable >= plan.judgments.worst:
+        return f"the budget of {show_usd(budget)} will do"
+    ends = (
+        "probably before it is decided" if plan.affordable < plan.judgments.expected else "if it takes longer"
+    )
+    return f"the budget of {show_usd(budget)} pays for about {_count(plan.affordable, 'judgment')}, and ends the run {ends}"
 
 
 def plan_json(plan: Plan, result: Result, *, priced: bool) -> dict[str, Any]:
@@ -84,6 +121,8 @@ def plan_json(plan: Plan, result: Result, *, priced: bool) -> dict[str, Any]:
         "calls": asdict(plan.calls),
         "usd": dollars if priced else None,
         "expected_is_assumed": plan.assumed,
+        "budget_usd": None if result.spend.budget_p is None else float(to_usd(result.spend.budget_p)),
+        "budget_pays_for": plan.affordable,
         "run": result.setup.run,
     }
 
@@ -96,7 +135,16 @@ def _risk(result: Result) -> str:
     if result.stop_reason is StopKind.ALL_JUDGED:
         return "certain, as every item is judged"
     kind = "guaranteed" if result.setup.guarantee else "heuristic"
-    return f"stated risk {result.risk:.3f} ({kind})"
+    return f"stated risk {show_risk(result.risk)} ({kind})"
+
+
+def show_risk(risk: float) -> str:
+    """A risk for people.
+
+    >>> show_risk(0.0861), show_risk(0.00002)
+    ('0.086', 'under 0.001')
+    """
+    return f"{risk:.3f}" if risk >= LEAST_RISK_SHOWN else f"under {LEAST_RISK_SHOWN}"
 
 
 def _money(result: Result) -> str:
@@ -104,12 +152,14 @@ def _money(result: Result) -> str:
     spent = show_usd(spend.run_p) if spend.known else "an unknown amount"
     if spend.budget_p is None:
         return f"{spent} spent"
+    if spend.charged_p > spend.budget_p and spend.run_p:
+        return f"BUDGET EXCEEDED: {spent} of {show_usd(spend.budget_p)} spent"
     return f"{spent} of {show_usd(spend.budget_p)} spent"
 
 
 def _what_would_decide(result: Result) -> str:
     if result.stop_reason in CUT_SHORT:
-        return "the same command goes on from here"
+        return CUT_SHORT[result.stop_reason]
     if result.asked == result.items:
         return "nothing is left to judge"
     if result.judged == 0:
@@ -152,13 +202,38 @@ def _rule(result: Result) -> str:
 
 def _judge(result: Result) -> str:
     text = visible(result.setup.judge)
-    others = [model for model in result.judge_models if not result.setup.judge.endswith(f"/{model}")]
-    if others:
-        text += f", which calls itself {', '.join(map(visible, others))}"
+    text += _models(result)
+    if result.setup.vote:
+        text += f"; by {result.setup.vote}"
+    if result.agreement:
+        agreement = result.agreement
+        text += f", {agreement.name} {agreement.value:.2f} on {_count(agreement.items, 'item')}"
     if result.setup.order:
         text += f"; order {result.setup.order}"
     if result.flip_rate is not None:
         text += f", {result.flips} of {result.judged} verdicts flipped with it ({result.flip_rate:.0%})"
+    return text
+
+
+def _models(result: Result) -> str:
+    """What the servers called their models, where that is not what was asked for."""
+    text = ""
+    for judge, models in zip(result.setup.judge.split(" + "), result.judge_models, strict=True):
+        asked = judge.partition("/")[2] or judge
+        if len(models) > 1:
+            text += f"; the model of {visible(judge)} changed during the run: {', then '.join(map(visible, models))}"
+        elif models and models[0] != asked:
+            text += f"; the server of {visible(judge)} calls it {visible(models[0])}"
+    return text
+
+
+def _decoys(result: Result) -> str:
+    decoys = result.decoys
+    assert decoys is not None
+    judged = decoys.won + decoys.tied + decoys.lost
+    text = f"{decoys.won} of {_count(judged, 'empty or constant answer')} beat a real one, {decoys.tied} tied"
+    if 2 * (2 * decoys.won + decoys.tied) > judged:  # more than a quarter of the points
+        text += ": this judge can be fooled, and its verdicts deserve little trust"
     return text
 
 
@@ -170,7 +245,9 @@ def _selector(result: Result) -> str:
 def _cost(result: Result) -> str:
     spend = result.spend
     now = f"{show_usd(spend.now_p)} now" if spend.known else "unknown: the model has no known price"
-    text = f"{now}, {_count(spend.calls, 'call')} made, {spend.remembered} answered from the ledger"
+    text = f"{now}, {_count(spend.attempts, 'attempt')} made, {spend.remembered} answered from the ledger"
+    if spend.unconfirmed_p:
+        text += f"; {show_usd(spend.unconfirmed_p)} of it charged for attempts without a reply, which may not be billed"
     if spend.run_p != spend.now_p:
         text += f"; {show_usd(spend.run_p)} with the commands before"
     if spend.rehearsed_p:

@@ -61,6 +61,44 @@ def test_what_one_file_leaves_out_another_may_give():
     assert pool.items == (Item("q1", "prompt 1", "r", "g"),)
 
 
+@pytest.mark.parametrize("bare", [{"prompt": "prompt 1"}, {"id": "q1"}])
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_only_one_file_gives_is_kept_whichever_file_is_first(bare, turned):
+    files = ([bare], [q(1, reference="r", group="g")])
+    assert joined(*files[:: -1 if turned else 1]).pool.items == (Item("q1", "prompt 1", "r", "g"),)
+
+
+def test_a_prompt_learnt_from_the_second_file_joins_the_third():
+    files = [outputs("a", {"id": "q1"}), outputs("b", q(1)), outputs("c", {"prompt": "prompt 1"})]
+    assert join(files, None, None, allow_partial=False).pool.items == (Item("q1", "prompt 1"),)
+
+
+def test_an_id_learnt_from_the_second_file_joins_the_third():
+    files = [outputs("a", {"prompt": "prompt 1"}), outputs("b", q(1)), outputs("c", {"id": "q1"})]
+    assert join(files, None, None, allow_partial=False).pool.items == (Item("q1", "prompt 1"),)
+
+
+def test_a_file_whose_ids_nobody_else_knows_joins_by_the_prompt():
+    own = [q(1, id="x1", output="b1"), q(2, id="x2", output="b2")]
+    for items in (None, [q(1), q(2)]):
+        pool = joined([q(1), q(2)], own[::-1], items).pool
+        assert [item.id for item in pool.items] == ["q1", "q2"]
+        assert pool.outputs[1] == ("b1", "b2")
+
+
+def test_in_a_file_that_joins_by_id_an_unknown_id_is_another_item_even_with_a_known_prompt():
+    partial = joined([q(1), q(2)], [q(1), q(2, id="q9")], allow_partial=True)
+    assert partial.left_out == "1 matched, 1 only in a ('q2'), 1 only in b ('q9')"
+    partial = joined([q(1), q(2)], [q(1), q(2, id="q9")], [q(1), q(2)], allow_partial=True)
+    assert [item.id for item in partial.pool.items] == ["q1"]
+    assert "1 rows of b.jsonl that the items file does not know" in partial.left_out
+
+
+def test_in_a_file_that_joins_by_id_a_row_without_one_joins_by_the_prompt():
+    pool = joined([q(1), q(2)], [{"prompt": "prompt 2", "output": "b2"}, q(1, output="b1")]).pool
+    assert pool.outputs[1] == ("b1", "b2")
+
+
 def test_an_items_file_gives_prompts_references_and_the_order():
     items = [q(2, reference="r"), q(1)]
     pool = joined([{"id": "q1"}, {"id": "q2"}], [{"id": "q1"}, {"prompt": "prompt 2"}], items).pool
@@ -91,7 +129,9 @@ def test_an_id_that_stands_twice_in_the_items_file_is_refused():
 
 def test_a_prompt_that_several_items_have_cannot_name_one():
     rows = [q(1, prompt="same"), q(2, prompt="same")]
-    with pytest.raises(DataError, match=r"^b\.jsonl, line 1: several items have this prompt; give ids"):
+    with pytest.raises(
+        DataError, match=r"^b\.jsonl, line 1: 2 items have this prompt, 'q1' and others; give ids$"
+    ):
         joined(rows, [{"prompt": "same"}], rows)
 
 
@@ -102,19 +142,36 @@ def test_a_row_without_id_and_prompt_is_refused():
 
 @pytest.mark.parametrize("field", ["prompt", "reference"])
 def test_one_id_with_two_texts_is_refused_with_file_line_and_field(field):
-    message = f"b.jsonl, line 2: the field {field!r} of the item 'q2' differs"
-    with pytest.raises(DataError, match="^" + re.escape(message)):
-        joined([q(1), q(2, **{field: "one"})], [q(1), q(2, **{field: "another"})])
+    message = (
+        f"b.jsonl, line 2: the field {field!r} of the item 'q2' differs from the one on line 3 of a.jsonl"
+    )
+    with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
+        joined([q(1), q(3), q(2, **{field: "one"})], [q(1), q(2, **{field: "another"})])
 
 
 def test_an_items_file_that_contradicts_the_outputs_is_refused():
-    with pytest.raises(DataError, match=r"^a\.jsonl, line 1: the field 'prompt' of the item 'q1' differs"):
-        joined([q(1)], [q(1)], [q(1, prompt="another")])
+    message = (
+        "a.jsonl, line 1: the field 'prompt' of the item 'q1' differs from the one on line 2 of items.jsonl"
+    )
+    with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
+        joined([q(1)], [q(1)], [q(2), q(1, prompt="another")])
+
+
+def test_an_item_without_an_id_is_named_by_its_prompt_shortened():
+    rows = [{"prompt": "word " * 100, "reference": reference} for reference in ("r", "s")]
+    with pytest.raises(DataError, match=f"of the item '{'word ' * 8}…' differs from the one on line 1 of a"):
+        joined(rows[:1], rows[1:])
+
+
+def test_one_id_with_two_prompts_in_one_file_is_said_to_stand_twice():
+    with pytest.raises(DataError, match=r"^a\.jsonl, line 2: the item 'q1' stands twice, first on line 1$"):
+        joined([q(1), q(1, prompt="another")], [q(1)])
 
 
 def test_a_prompt_that_no_file_gives_is_asked_for():
-    with pytest.raises(DataError, match=r"^a\.jsonl: the item 'q1' has no field 'prompt', and no --items"):
-        joined([{"id": "q1"}], [{"id": "q1"}])
+    message = "a.jsonl, line 2: the item 'q2' has no field 'prompt', and no --items file gives it one"
+    with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
+        joined([q(1), {"id": "q2"}], [q(1), {"id": "q2"}])
 
 
 def test_no_common_item_is_refused_even_where_a_partial_join_is_allowed():

@@ -95,6 +95,8 @@ def test_lone_surrogates_are_mended_so_that_the_text_can_be_stored(tmp_path, fie
         ({"id": 1, "output": None}, "the field 'output' is wrong: "),
         ({"id": 1, "output": ["x"]}, "the field 'output' is wrong: "),
         ({"id": True, "output": "x"}, "the field 'id' is wrong: "),
+        ({"id": float("nan"), "output": "x"}, "the field 'id' is wrong: "),
+        ({"id": float("inf"), "output": "x"}, "the field 'id' is wrong: "),
         ({"prompt": {"text": "p"}, "output": "x"}, "the field 'prompt' is wrong: "),
         ({"instruction": "p", "generator": [], "output": "x"}, "the field 'generator' is wrong: "),
     ],
@@ -113,12 +115,29 @@ def test_a_system_that_its_rows_do_not_name_is_named_by_its_file(tmp_path, name,
     assert read_outputs(written(tmp_path, {"id": 1, "output": "x"}, name=name)).system == system
 
 
-def test_two_systems_in_one_file_are_refused_naming_both(tmp_path):
-    path = written(
-        tmp_path, {"id": 1, "output": "x", "model": "b"}, {"id": 2, "output": "x", "generator": "a"}
-    )
-    with pytest.raises(DataError, match=re.escape(f"{path}: expected the outputs of one system, found a, b")):
+def test_two_systems_in_one_file_are_refused_with_both_names_and_the_line_of_the_second(tmp_path):
+    names = ["b", None, "b", "a", "b", "c"]
+    path = written(tmp_path, *({"id": n, "output": "x", "model": name} for n, name in enumerate(names)))
+    message = f"{path}, line 4: expected the outputs of one system, found 'a' after 'b'"
+    with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
         read_outputs(path)
+
+
+@pytest.mark.parametrize("nothing", [None, ""])
+@pytest.mark.parametrize(
+    ("own", "theirs"), [("prompt", "instruction"), ("group", "dataset"), ("model", "generator")]
+)
+def test_an_own_name_that_says_nothing_does_not_hide_alpacaevals(tmp_path, own, theirs, nothing):
+    (row,) = rows_of(written(tmp_path, {own: nothing, theirs: "said", "id": 1, "output": "x"}))
+    assert getattr(row, own) == "said"
+
+
+@pytest.mark.parametrize(
+    ("own", "theirs"), [("prompt", "instruction"), ("group", "dataset"), ("model", "generator")]
+)
+def test_an_own_name_goes_before_alpacaevals(tmp_path, own, theirs):
+    (row,) = rows_of(written(tmp_path, {theirs: "theirs", own: "own", "id": 1, "output": "x"}))
+    assert getattr(row, own) == "own"
 
 
 def test_an_items_file_keeps_its_lines(tmp_path):

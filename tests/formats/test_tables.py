@@ -64,13 +64,25 @@ def test_a_folder_cannot_be_read_as_a_file(tmp_path):
         read_rows(tmp_path)
 
 
-def test_half_a_gzipped_file_cannot_be_read(tmp_path):
-    path = written(tmp_path, gzip.compress(b'{"id": 1}' * 100)[:30])
+PACKED = gzip.compress(b'{"id": 1}' * 100, mtime=0)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(PACKED[:30], id="cut off"),
+        pytest.param(PACKED[:10] + b"\xff" * 10 + PACKED[20:], id="garbled"),
+        pytest.param(PACKED[:-8] + bytes(8), id="with a wrong sum"),
+        pytest.param(b"\x1f\x8b", id="two bytes long"),
+    ],
+)
+def test_a_broken_gzipped_file_cannot_be_read(tmp_path, content):
+    path = written(tmp_path, content)
     with pytest.raises(InputError, match=re.escape(f"{path}: cannot be read")):
         read_rows(path)
 
 
-@pytest.mark.parametrize("content", [b"", b" \n\t \r\n", b"\xef\xbb\xbf", gzip.compress(b"")])
+@pytest.mark.parametrize("content", [b"", b" \n\t \r\n", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)])
 def test_a_file_without_text_is_said_to_be_empty(tmp_path, content):
     path = written(tmp_path, content)
     with pytest.raises(DataError, match=re.escape(f"{path}: the file is empty; expected JSON lines")):
@@ -90,6 +102,7 @@ def test_a_file_without_rows_is_refused(tmp_path, content):
         (b'{"id": 1}\n{"id": 2}\n{"id": "\xff"}\n', 3, "0xff"),
         (b"id,output\r\n1,caf\xe9\r\n", 2, "0xe9"),
         (b"\xff\xfe{\x00}\x00", 1, "0xff"),
+        (b'\xef\xbb\xbf{"id":\n\xff1}', 2, "0xff"),
     ],
 )
 def test_a_byte_that_is_not_utf8_is_named_with_its_line(tmp_path, content, line, byte):
@@ -112,11 +125,40 @@ def test_a_byte_that_is_not_utf8_is_named_with_its_line(tmp_path, content, line,
         pytest.param('[\n  {"id": 1},\n  {"id": 2}\n', 4, id="an array without its bracket"),
         pytest.param('{"a": ' + "[" * 100_000 + "\n", 1, id="too deep to read"),
         pytest.param('{"a": 1}\n{"a": ' + "9" * 5000 + "}\n", 2, id="too many digits"),
+        pytest.param('[\n  {"id": 1}] and more', 2, id="text behind an array"),
+        pytest.param('[{"id": 1}]\n[{"id": 2}]', 1, id="two arrays"),
+        pytest.param("[]]", 1, id="a bracket too many"),
+        pytest.param('[{"id": 1}\n{"id": 2}]', 2, id="an array without its comma"),
+        pytest.param('[,{"id": 1}]', 1, id="a comma before the first entry"),
+        pytest.param('[{"id": 1},\n,{"id": 2}]', 2, id="two commas in a row"),
+        pytest.param('[{"id": 1},\n]', 2, id="a comma behind the last entry"),
     ],
 )
 def test_what_is_no_json_is_refused_with_its_line(tmp_path, content, line):
     path = written(tmp_path, content)
     with pytest.raises(DataError, match=re.escape(f"{path}, line {line}: this is no JSON")):
+        read_rows(path)
+
+
+@pytest.mark.parametrize(("content", "line"), [('\n{"id": 1}\n{"id":\n', 3), ('[\n{"id": 1},\n{"id": \n', 3)])
+def test_what_is_no_json_is_named_with_one_line_and_not_with_two(tmp_path, content, line):
+    path = written(tmp_path, content)
+    message = f"{path}, line {line}: this is no JSON: Expecting value"
+    with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
+        read_rows(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ('{"a": 1}\n{"id": "1", "id": "1"}', "this is no JSON: the field 'id' stands twice"),
+        ('[{"a": 1},\n{"id": "1", "id": "2"}]', "this is no JSON: the field 'id' stands twice"),
+        ("\nid,output,id\n1,x,2\n", "the column 'id' stands twice"),
+    ],
+)
+def test_a_field_that_stands_twice_is_refused_with_its_line(tmp_path, content, problem):
+    path = written(tmp_path, content)
+    with pytest.raises(DataError, match="^" + re.escape(f"{path}, line 2: {problem}") + "$"):
         read_rows(path)
 
 
@@ -142,6 +184,7 @@ def test_a_row_that_is_no_object_is_refused_with_its_line(tmp_path, content, lin
         pytest.param("id,output\n1,x\n2\n", 3, id="short"),
         pytest.param("id,output\n1,x\n2,y,z\n", 3, id="long"),
         pytest.param('id,output\n1,"two\nlines"\n2\n', 4, id="short, below a quoted newline"),
+        pytest.param("id,output\n\n\n2\n", 4, id="short, below blank lines"),
     ],
 )
 def test_a_csv_row_of_another_length_is_refused_with_its_line(tmp_path, content, line):
@@ -152,7 +195,7 @@ def test_a_csv_row_of_another_length_is_refused_with_its_line(tmp_path, content,
         read_rows(path)
 
 
-@pytest.mark.parametrize("content", ['id,output\n1,x\n2,"never closed\n', 'id,output\n1,x\n2,"a"b\n'])
+@pytest.mark.parametrize("content", ['id,output\n1,x\n2,"never\nclosed\n', 'id,output\n\n2,"a"b\n'])
 def test_broken_csv_is_refused_with_the_line_its_row_begins_on(tmp_path, content):
     path = written(tmp_path, content)
     with pytest.raises(DataError, match=re.escape(f"{path}, line 3: this is no CSV")):
@@ -186,6 +229,20 @@ def test_csv_lines_are_right_after_quoted_newlines(tmp_path):
         (6, "3"),
         (8, "4"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        ("id,output\n\n\n1,x\n\n2,y\n", [4, 6]),
+        ("\n\r\nid,output\r\n1,x\r\n\r\n2,y", [4, 6]),
+        ('id,"out\nput"\n1,x\n2,y\n', [3, 4]),
+        ('id,output\n\n1,"a\n\nb"\n\n2,y\n', [3, 7]),
+    ],
+)
+def test_csv_lines_are_right_after_blank_lines_and_a_header_of_two_lines(tmp_path, content, lines):
+    rows = read_rows(written(tmp_path, content))
+    assert [(row.line, row.fields["id"]) for row in rows] == list(zip(lines, "12", strict=True))
 
 
 class Reading(BaseModel):

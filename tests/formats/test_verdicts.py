@@ -58,8 +58,10 @@ def test_an_empty_score_is_a_verdict_that_was_not_given(tmp_path, score):
 
 
 def test_a_single_score_may_be_on_any_scale(tmp_path):
-    table = read_verdicts(written(tmp_path, "item_id,model,score\nq1,a,-17.5\nq2,a,1e3\n"))
-    assert [row.score for row in table.rows.values()] == [-17.5, 1000.0]
+    table = read_verdicts(
+        written(tmp_path, "item_id,model,score\nq1,a,-17.5\nq2,a,1e3\nq3,a, +.5 \nq4,a,2.\n")
+    )
+    assert [row.score for row in table.rows.values()] == [-17.5, 1000.0, 0.5, 2.0]
 
 
 def test_an_integer_item_id_is_the_same_as_its_digits(tmp_path):
@@ -76,12 +78,21 @@ def test_the_digest_follows_the_content_and_not_the_name(tmp_path):
     assert one.digest == same.digest != other.digest
 
 
-@pytest.mark.parametrize("score", ["NaN", "Infinity", "-Infinity", '"nan"', '"inf"', "[1]", "{}"])
-def test_a_score_that_is_no_finite_number_is_refused(tmp_path, score):
+@pytest.mark.parametrize("score", ["NaN", "Infinity", "-Infinity", "1" + "0" * 400, '"1e999"'])
+def test_a_score_that_is_not_finite_is_refused(tmp_path, score):
     path = written(tmp_path, f'{{"item_id": "q1", "model": "a", "score": {score}}}')
-    with pytest.raises(
-        DataError, match=re.escape(f"{path}, line 1: the field 'score' is wrong: ") + ".*finite"
-    ):
+    message = f"{path}, line 1: the field 'score' is wrong: Value error, expected a finite number, found "
+    with pytest.raises(DataError, match="^" + re.escape(message)):
+        read_verdicts(path)
+
+
+@pytest.mark.parametrize(
+    "score", ['"nan"', '"inf"', '"-Infinity"', "[1]", "{}", "true", "false", '"1_0"', '"0x1"', '"1,5"', '"."']
+)
+def test_a_score_that_is_no_number_is_refused(tmp_path, score):
+    path = written(tmp_path, f'{{"item_id": "q1", "model": "a", "score": {score}}}')
+    message = f"{path}, line 1: the field 'score' is wrong: Value error, expected a number, found "
+    with pytest.raises(DataError, match="^" + re.escape(message)):
         read_verdicts(path)
 
 
@@ -101,7 +112,7 @@ def test_a_preference_outside_0_to_1_is_refused(tmp_path, score):
         read_verdicts(path)
 
 
-@pytest.mark.parametrize("cost", ["-1", '"much"', "NaN", '"inf"', "[]", "true"])
+@pytest.mark.parametrize("cost", ["-1", '"much"', "NaN", '"inf"', "[]", "true", "1000000.01", '"1e999999"'])
 def test_a_cost_that_is_no_amount_is_refused(tmp_path, cost):
     path = written(tmp_path, f'{{"item_id": "q1", "model": "a", "score": 1, "cost_usd": {cost}}}')
     with pytest.raises(DataError, match=re.escape(f"{path}, line 1: the field 'cost_usd' is wrong")):
@@ -118,13 +129,36 @@ def test_a_missing_column_is_named(tmp_path, field):
 
 
 @pytest.mark.parametrize(
-    "systems", [{}, {"model_a": "a"}, {"model_b": "b"}, {"model": "a", "model_a": "a", "model_b": "b"}]
+    "systems",
+    [
+        {},
+        {"model": ""},
+        {"model_a": "a"},
+        {"model_b": "b"},
+        {"model_a": "a", "model_b": ""},
+        {"model_a": "", "model_b": "b"},
+        {"model": "a", "model_a": "b"},
+        {"model": "a", "model_b": "b"},
+        {"model": "a", "model_a": "a", "model_b": "b"},
+    ],
 )
 def test_a_row_names_either_one_system_or_two(tmp_path, systems):
     path = written(tmp_path, [{"item_id": "q1", "score": 1} | systems])
     message = f"{path}, line 1: expected either the field 'model', or both 'model_a' and 'model_b'"
     with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
         read_verdicts(path)
+
+
+def test_a_pair_of_a_system_with_itself_is_refused(tmp_path):
+    path = written(tmp_path, "item_id,model_a,model_b,score\nq1,a,b,1\nq2,a,a,1\n")
+    message = f"{path}, line 3: 'model_a' and 'model_b' are both 'a'"
+    with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
+        read_verdicts(path)
+
+
+def test_columns_that_a_row_leaves_empty_name_no_system(tmp_path):
+    path = written(tmp_path, "item_id,model,model_a,model_b,score\nq1,a,,,1\nq1,b,,,0\n")
+    assert read_verdicts(path).systems == {"a", "b"}
 
 
 def test_a_table_does_not_mix_single_systems_and_pairs(tmp_path):

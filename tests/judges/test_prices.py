@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 
 import genai_prices
 import pytest
+from genai_prices import data_snapshot
 from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeloop.errors import InputError
-from judgeloop.judges.prices import FREE, price_from_text, published_price
-from judgeloop.money import PICO_PER_DOLLAR, cost, worst_cost
+from judgeloop.judges.prices import price_from_text, published_price
+from judgeloop.money import PICO_PER_DOLLAR, Rate, cost, rate_per_mtok, worst_cost
 from judgeloop.records import Usage
 
 TIERED = "gpt-5.4"
@@ -52,7 +54,24 @@ def test_a_typed_price_holds_for_input_output_and_cached_tokens(text, rate_in, r
 
 @pytest.mark.parametrize(
     "text",
-    ["", "1", ",", "1,", ",1", "1,2,3", "1;2", "a,b", "$1,$2", "-1,1", "1,-0.5", "nan,1", "1,inf", "1,sNaN"],
+    [
+        "",
+        "1",
+        ",",
+        "1,",
+        ",1",
+        "1,2,3",
+        "1;2",
+        "a,b",
+        "$1,$2",
+        "-1,1",
+        "1,-0.5",
+        "nan,1",
+        "1,inf",
+        "1,sNaN",
+        "1e999999,1",
+        "1,1000001",
+    ],
 )
 def test_a_typed_price_that_is_none_is_refused_with_an_example(text):
     message = (
@@ -103,7 +122,7 @@ def test_a_dated_model_name_has_the_price_of_its_model():
 
 def test_a_price_says_where_it_comes_from():
     assert re.fullmatch(
-        r"genai-prices [\d.]+ for gpt-4\.1", published_price("gpt-4.1", provider="openai").source
+        r"genai-prices [\d.]+ for openai/gpt-4\.1", published_price("gpt-4.1", provider="openai").source
     )
 
 
@@ -125,5 +144,41 @@ def test_what_nobody_priced_has_no_price(model, where):
     assert published_price(model, **where) is None
 
 
-def test_free_is_free():
-    assert cost(Usage(10**9, 10**9, 10**8, 10**8), FREE) == 0
+def test_a_model_that_charges_for_requests_too_has_no_price():
+    sonar = next(
+        model
+        for provider in data_snapshot.get_snapshot().providers
+        for model in provider.models
+        if (provider.id, model.id) == ("perplexity", "sonar")
+    )
+    assert sonar.get_prices(datetime.now(UTC)).requests_kcount > 0
+    assert published_price("sonar", base_url="https://api.perplexity.ai") is None
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://api.openai.com.example/v1",
+        "https://api.openai.community/v1",
+        "https://api.openai.com-example.net",
+        "https://example.net/https://api.openai.com/v1",
+    ],
+)
+def test_an_address_that_only_looks_like_openais_has_not_openais_price(address):
+    assert published_price("gpt-4.1", base_url=address) is None
+
+
+@pytest.mark.parametrize("address", ["https://api.openai.com", "https://api.openai.com:443/v1/"])
+def test_an_address_is_openais_with_or_without_a_port_and_a_path(address):
+    assert published_price("gpt-4.1", base_url=address) is not None
+
+
+def test_a_price_that_changes_by_the_hour_counts_at_its_dearest():
+    model, midnight = "deepseek-chat", datetime.now(UTC).replace(hour=0, minute=10)
+    _, theirs = data_snapshot.get_snapshot().find_provider_model(model, None, "deepseek", None)
+    by_hour = [theirs.get_prices(midnight + timedelta(hours=hour)) for hour in range(24)]
+    price = published_price(model, base_url="https://api.deepseek.com")
+    for rate, key in ((price.input, "input_mtok"), (price.output, "output_mtok")):
+        cheapest, dearest = (pick(getattr(prices, key) for prices in by_hour) for pick in (min, max))
+        assert cheapest < dearest
+        assert rate == Rate(rate_per_mtok(dearest))

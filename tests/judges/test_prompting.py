@@ -21,7 +21,7 @@ labels = { left = 1, right = 0.0 }
 type = "object"
 +++
 # System
-Judge {{first}}.
+Judge {first}.
 # User
 {"p": {{prompt}}, "r": {{reference}}, "1": {{first}}, "2": {{second}}, "again": {{first}}}
 """
@@ -42,7 +42,7 @@ def test_a_template_is_read_with_its_labels_and_schema():
 
 def test_fields_are_filled_in_the_user_message_as_often_as_they_stand_and_nowhere_else():
     system, user = parse_template(SOURCE, "tiny.md").render(call("P", "F", "S", "R"))
-    assert system == "Judge {{first}}."
+    assert system == "Judge {first}."
     assert json.loads(user) == {"p": "P", "r": "R", "1": "F", "2": "S", "again": "F"}
 
 
@@ -125,6 +125,17 @@ def test_the_digest_changes_with_any_change_of_the_file():
             "the front matter needs id, version, labels and schema",
         ),
         (SOURCE.replace("{{prompt}}", "{{question}}"), "unknown field 'question'; known: first, prompt,"),
+        (SOURCE.replace("left = 1", "left = 2.0"), "the label 'left' needs a score from 0 to 1, found 2.0"),
+        (SOURCE.replace("left = 1", "left = -0.1"), "the label 'left' needs a score from 0 to 1, found -0.1"),
+        (SOURCE.replace("left = 1", "left = nan"), "the label 'left' needs a score from 0 to 1, found nan"),
+        (SOURCE.replace("left = 1, ", ""), "expected at least two labels, found 1"),
+        (SOURCE.replace("left = 1, right = 0.0", ""), "expected at least two labels, found 0"),
+        (SOURCE.replace("{{prompt}}", "null"), "the user's part does not use the field 'prompt'"),
+        (SOURCE.replace("{{first}}", "null"), "the user's part does not use the field 'first'"),
+        (SOURCE.replace("{{second}}", "null"), "the user's part does not use the field 'second'"),
+        (SOURCE.replace("{{reference}}", "{{ reference }}"), "a field is written {{name}}, without spaces"),
+        (SOURCE.replace("{{reference}}", "{{reference}"), "a field is written {{name}}, without spaces"),
+        (SOURCE.replace("{first}.", "{{first}}."), "a field is written {{name}}, without spaces"),
     ],
 )
 def test_a_wrong_template_is_refused_by_its_name(source, problem):

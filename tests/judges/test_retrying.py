@@ -46,6 +46,9 @@ def test_the_wait_is_what_the_server_asks_for(headers, seconds):
         "12 seconds",
         "Mon, 32 Foo 2024 25:00:00 GMT",
         "9" * 400,
+        "Mon, 01 Jan 2024 00:00:00 +99999999999999999",
+        "Mon, 01 Jan 99999 00:00:00 GMT",
+        "Mon, 01 Jan 0001 00:00:00 +2359",
     ],
 )
 def test_nonsense_asks_for_nothing(text):
@@ -68,7 +71,15 @@ def test_a_date_in_the_past_asks_for_nothing():
     assert retry_after_s({"retry-after": dated(-30)}) is None
 
 
-@given(text=st.text(max_size=30))
+DATES = st.tuples(
+    *map(st.sampled_from, (["Mon, ", ""], ["0", "1", "31", "99", "-1"], ["Jan", "Feb", "Foo"])),
+    st.integers(-(10**12), 10**12).map(str) | st.integers(1, 9999).map("{:04}".format),
+    st.sampled_from(["00:00:00", "25:61:61", "1:2"]),
+    st.integers(-(10**20), 10**20).map("{:+}".format) | st.sampled_from(["GMT", "-0000", "+2359", "", "+"]),
+).map(lambda parts: parts[0] + " ".join(parts[1:]))
+
+
+@given(text=st.text(max_size=30) | DATES)
 def test_any_text_gives_a_finite_wait_or_none(text):
     seconds = retry_after_s({"retry-after": text})
     assert seconds is None or 0 <= seconds < float("inf")

@@ -22,6 +22,10 @@ from judgeloop.report.escaping import visible
             "a\u200bb\u200dc\u2060d\ufeffe\xadf", r"a\u200bb\u200dc\u2060d\ufeffe\xadf", id="no width"
         ),
         pytest.param("\U000e0041", r"\U000e0041", id="a tag character"),
+        pytest.param("a\u3164b\u115fc\u1160d\uffa0", r"a\u3164b\u115fc\u1160d\uffa0", id="fillers"),
+        pytest.param("a\u2800b\u034fc", r"a\u2800b\u034fc", id="a blank pattern and a joiner"),
+        pytest.param("a\ufe0fb\ufe00c\u180bd", r"a\ufe0fb\ufe00c\u180bd", id="variation selectors"),
+        pytest.param("a\U000e0100b\U000e01ef", r"a\U000e0100b\U000e01ef", id="more variation selectors"),
         pytest.param("\ud800\ue000\uffff", r"\ud800\ue000\uffff", id="no characters at all"),
     ],
 )

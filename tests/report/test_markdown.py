@@ -12,8 +12,11 @@ from judgeloop.report.markdown import escape, render_markdown
 SPECIAL = set("\\`*_{}[]<>#|!&~")
 
 
+APART = "<!-- -->"  # what keeps a mention or an address from being one, and is not seen
+
+
 def unescaped(text):
-    return re.sub(r"\\(.)", r"\1", text)
+    return re.sub(r"\\(.)", r"\1", text.replace(APART, ""))
 
 
 @pytest.mark.parametrize("letter", sorted(SPECIAL))
@@ -25,7 +28,27 @@ def test_a_letter_that_markdown_or_html_reads_is_escaped(letter):
 def test_escaping_changes_what_markup_is_read_and_nothing_that_is_seen(text):
     escaped = escape(text)
     assert unescaped(escaped) == text
-    assert not SPECIAL & set(re.sub(r"\\.", "", escaped))
+    assert not SPECIAL & set(re.sub(r"\\.", "", escaped.replace(APART, "")))
+
+
+@pytest.mark.parametrize(
+    ("text", "apart"),
+    [
+        ("@somebody", f"@{APART}somebody"),
+        ("a@b.example", f"a@{APART}b.example"),
+        ("http://e.example", f"http:{APART}//e.example"),
+        ("see https://e.example", f"see https:{APART}//e.example"),
+        ("HTTPS://e.example", f"HTTPS:{APART}//e.example"),
+        ("www.e.example", f"www{APART}.e.example"),
+        ("Www.e.example", f"Www{APART}.e.example"),
+    ],
+)
+def test_what_would_mention_or_link_is_taken_apart(text, apart):
+    assert escape(text) == apart
+
+
+def test_a_comment_that_a_stranger_wrote_is_not_one():
+    assert escape("<!-- -->") == r"\<\!-- --\>"
 
 
 @pytest.mark.parametrize(
@@ -47,7 +70,7 @@ def test_the_details_are_one_table():
     assert [re.split(r"(?<!\\)\|", row)[1].strip() for row in table[2:]] == [
         "votes",
         "gap",
-        "stop",
+        "rule",
         "judge",
         "selector",
         "cost",
@@ -68,6 +91,9 @@ def test_the_details_are_one_table():
         "a\n| b | c |",
         "a\n\n# Big",
         "\x1b[1m",
+        "@somebody",
+        "https://e.example",
+        "www.e.example",
     ],
 )
 def test_strangers_text_adds_no_row_cell_link_or_tag(name):
@@ -78,5 +104,6 @@ def test_strangers_text_adds_no_row_cell_link_or_tag(name):
     assert len(evil.splitlines()) == len(calm.splitlines())
     for row in evil.splitlines()[4:]:
         assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) == 3
-    assert not re.search(r"(?<!\\)(?:\\\\)*[<\[`*]", evil)
+    assert not re.search(r"(?<!\\)(?:\\\\)*[<\[`*]", evil.replace(APART, ""))
+    assert not re.search(r"@\w|https?://|www\.", evil)
     assert "\x1b" not in evil

@@ -67,21 +67,31 @@ def test_the_headline_says_what_was_spent(spend, money):
             "the systems are level, so no number of judgments is in sight that would decide",
         ),
         ({"tally": Tally(items=10, wins=(5, 4), ties=1)}, "nothing is left to judge"),
+        ({"tally": Tally(items=100), "more_judgments": None}, "nothing is judged"),
     ],
 )
 def test_no_decision_begins_with_why_and_says_what_would_decide(changes, line):
     assert headline(undecided(**changes)) == f"undecided: the budget is used up; {line}"
 
 
+@pytest.mark.parametrize("kind", [StopKind.INTERRUPTED, StopKind.JUDGE_FAILED])
+def test_a_run_that_was_cut_short_says_how_it_goes_on(kind):
+    assert headline(undecided(kind, "cut short")) == (
+        "undecided: cut short; the same command goes on from here"
+    )
+
+
 def test_the_decision_is_the_first_line_and_the_details_follow():
     lines = render(make_result()).split("\n")
     assert lines[0] == headline(make_result())
-    assert [line.split()[0] for line in lines[1:]] == ["votes", "gap", "stop", "judge", "selector", "cost"]
+    assert [line.split()[0] for line in lines[1:]] == ["votes", "gap", "rule", "judge", "selector", "cost"]
 
 
 def test_the_votes_are_counted_with_what_is_no_vote():
     result = make_result(tally=Tally(items=100, wins=(1, 8), ties=1, abstentions=2))
-    assert detail(result, "votes") == "1 for small, 8 for large, 1 ties, 2 abstentions"
+    assert detail(result, "votes") == "1 for small, 8 for large, 1 tie, 2 abstentions"
+    more = make_result(tally=Tally(items=100, wins=(1, 8), ties=2, abstentions=1))
+    assert detail(more, "votes") == "1 for small, 8 for large, 2 ties, 1 abstention"
     aside = make_result(tally=Tally(items=100, wins=(1, 8), ties=1), asked=13)
     assert detail(aside, "votes").endswith("; 3 more were judged and left the decision")
 
@@ -107,9 +117,14 @@ def test_a_gap_among_drawn_or_all_items_is_plain(tally, gap):
 
 
 def test_a_rule_without_a_proof_says_so():
-    assert detail(make_result(), "stop") == (
-        "the stated risk fell to the threshold; rule tie-aware at 0.1 (heuristic: it looks many times, and no bound is proved)"
+    assert detail(make_result(), "rule") == (
+        "tie-aware, to stop at a stated risk of 0.1 (heuristic: it looks many times, and no bound is proved)"
     )
+
+
+def test_a_rule_with_a_proof_says_what_is_proved():
+    result = make_result(guarantee="a proved bound")
+    assert detail(result, "rule") == "tie-aware, to stop at a stated risk of 0.1 (a proved bound)"
 
 
 @pytest.mark.parametrize(
@@ -144,6 +159,7 @@ def test_the_selector_is_named_with_what_it_looked_at():
     [
         (SPEND, "$0.021 now, 12 calls made, 3 answered from the ledger; $0.042 with the commands before"),
         (Spend(calls=2), "$0.00 now, 2 calls made, 0 answered from the ledger"),
+        (Spend(calls=1), "$0.00 now, 1 call made, 0 answered from the ledger"),
         (
             Spend(rehearsed_p=10**12),
             "$0.00 now, 0 calls made, 0 answered from the ledger; $1.00 rehearsed with recorded costs",

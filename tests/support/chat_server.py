@@ -26,7 +26,10 @@ class Response:
 
 def candidates(request: dict[str, Any]) -> dict[str, Any]:
     """The material in the user message of a judge's request."""
-    return json.loads(request["messages"][1]["content"])
+    marker, _, rest = request["messages"][-1]["content"].partition("\n")
+    material, _, closing = rest.rpartition("\n")
+    assert marker == closing, "the material stands between two markers"
+    return json.loads(material)
 
 
 def goodness(request: dict[str, Any]) -> str:

@@ -1,0 +1,47 @@
+"""The user's own prices: a TOML file with a table for each judge, by its name.
+
+    ["openai/my-model"]
+    input_per_mtok = 0.15
+    output_per_mtok = 0.60
+
+Amounts are dollars per million tokens; `cache_read_per_mtok` and `cache_write_per_mtok` may be given too. Published prices
+are not known here (`judges/prices.py`).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from judgeloop.errors import DataError
+from judgeloop.formats.tables import read_text
+from judgeloop.money import Price, Rate, rate_per_mtok
+
+
+def read_price(name: str, path: Path) -> Price | None:
+    """The price under the judge's name in the user's own TOML file."""
+    try:
+        tables = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(path, f"this is no TOML: {error}") from None
+    table = tables.get(name)
+    if table is None:
+        return None
+    known = {"input_per_mtok", "output_per_mtok", "cache_read_per_mtok", "cache_write_per_mtok"}
+    try:
+        if unknown := set(table) - known:
+            raise ValueError(f"unknown field {min(unknown)!r}")  # noqa: TRY301 - one message below
+        rates = {field: Rate(rate_per_mtok(str(value))) for field, value in table.items()}
+        plain = rates["input_per_mtok"]
+        return Price(
+            input=plain,
+            output=rates["output_per_mtok"],
+            cache_read=rates.get("cache_read_per_mtok", plain),
+            cache_write=rates.get("cache_write_per_mtok", plain),
+            source=str(path),
+        )
+    except (KeyError, ValueError, TypeError) as error:
+        raise DataError(
+            path,
+            f"[{name!r}] needs input_per_mtok and output_per_mtok, in dollars per million tokens: {error}",
+        ) from None

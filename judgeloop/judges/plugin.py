@@ -1,0 +1,116 @@
+"""A judge of the user's own: any callable, sync or async, by `python:MODULE:FUNCTION`.
+
+It runs the user's code, so it is loaded only with `--allow-plugins`. What the callable returns is checked: "A", "B", "tie",
+a score from 0 to 1, or None for no verdict. What it costs is not known and counts as nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib
+import inspect
+import math
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, final
+
+from judgeloop.errors import InputError, JudgeRejectedError
+from judgeloop.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Verdict
+
+LABELS = {"A": 1.0, "B": 0.0, "tie": 0.5}
+
+Plugin = Callable[..., Any | Awaitable[Any]]
+
+
+@final
+class PluginJudge:
+    """Calls `function(prompt=…, first=…, second=…, reference=…)`; a sync one in a thread of its own."""
+
+    order_matters = True
+    blind = True
+    priced = True
+
+    def __init__(self, name: str, function: Plugin) -> None:
+        """`name` as typed."""
+        self._name = name
+        self._function = function
+
+    @property
+    def identity(self) -> JudgeIdentity:
+        """The function, by name and by the source of its module: another source is another judge."""
+        return JudgeIdentity("python", self._name, {"source": _source_digest(self._function)})
+
+    def quote(self, call: Call) -> Quote:
+        """Nothing that is known."""
+        del call
+        return Quote(0, 0)
+
+    async def judge(self, call: Call) -> Reply:
+        """Call the function and check what it returns."""
+        material = {
+            "prompt": call.item.prompt,
+            "first": call.outputs[0],
+            "second": call.outputs[1],
+            "reference": call.item.reference,
+        }
+        try:
+            if inspect.iscoroutinefunction(self._function):
+                returned = await self._function(**material)
+            else:
+                returned = await asyncio.to_thread(self._function, **material)
+        except Exception as error:
+            raise JudgeRejectedError(
+                f"python:{self._name} raised {type(error).__name__}: {error}", billed=False
+            ) from error
+        return Reply(answer_from(returned), cost_p=0)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+def answer_from(returned: object) -> Answer:
+    """What a plugin returned, as an answer; an abstention that says what is wrong with it otherwise."""
+    if returned is None:
+        return Abstention("the function gave no verdict")
+    if isinstance(returned, str) and returned in LABELS:
+        return Verdict(LABELS[returned])
+    if isinstance(returned, int | float) and not isinstance(returned, bool):
+        score = float(returned)
+        if math.isfinite(score) and 0 <= score <= 1:
+            return Verdict(score)
+    return Abstention(
+        f"the function returned {repr(returned)[:60]}; expected A, B, tie, a score from 0 to 1 or None"
+    )
+
+
+def load_plugin(spec: str, *, allowed: bool) -> PluginJudge:
+    """The judge that `MODULE:FUNCTION` names, looked for in the working directory too.
+
+    Raises:
+        InputError: plugins are not allowed, or there is no such function.
+    """
+    module_name, _, function_name = spec.partition(":")
+    if not module_name or not function_name:
+        raise InputError(f"--judge python:{spec}: expected python:MODULE:FUNCTION")
+    if not allowed:
+        raise InputError(f"--judge python:{spec} runs code of yours; allow it with --allow-plugins")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        function = getattr(importlib.import_module(module_name), function_name)
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"--judge python:{spec}: {error}") from error
+    if not callable(function):
+        raise InputError(f"--judge python:{spec}: {function_name} cannot be called")
+    return PluginJudge(spec, function)
+
+
+def _source_digest(function: Plugin) -> str:
+    try:
+        source = inspect.getsource(inspect.getmodule(function) or function)
+    except (OSError, TypeError):
+        source = repr(function)
+    return hashlib.sha256(source.encode()).hexdigest()

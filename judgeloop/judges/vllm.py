@@ -1,0 +1,144 @@
+"""Judge through a vLLM server of one's own, with its structured outputs.
+
+Before the first question it looks whether the server is up, serves the model, and holds it to a form: a server that ignores
+`structured_outputs` would answer in free text, and is refused. A verdict remembered needs no server at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, final
+
+from judgeloop.errors import JudgeRejectedError, TransientJudgeError
+from judgeloop.judges.openai import OpenAIJudge
+from judgeloop.judges.wire import Endpoint
+from judgeloop.records import Call, JudgeIdentity, Quote, Reply
+
+if TYPE_CHECKING:
+    import httpx
+
+PROBE_CHOICES = ("quokka", "wombat")  # words that no model says by itself to the probe's question
+
+
+@final
+class VllmJudge:
+    """A chat model behind vLLM: Chat Completions by the OpenAI SDK, the rest of its interface by HTTP."""
+
+    order_matters = True
+    blind = True
+
+    def __init__(self, judge: OpenAIJudge, *, model: str, endpoint: Endpoint) -> None:
+        """`judge` speaks vLLM's dialect of Chat Completions."""
+        self._judge = judge
+        self._model = model
+        self._endpoint = endpoint
+        self._looking = asyncio.Lock()
+        self._version: str | None = None
+
+    @property
+    def identity(self) -> JudgeIdentity:
+        """The model with everything else that can change a verdict."""
+        return self._judge.identity
+
+    @property
+    def priced(self) -> bool:
+        """A server of one's own costs nothing unless somebody says otherwise."""
+        return self._judge.priced
+
+    def quote(self, call: Call) -> Quote:
+        """As for any chat model."""
+        return self._judge.quote(call)
+
+    async def judge(self, call: Call) -> Reply:
+        """Look at the server once, then ask."""
+        async with self._looking:
+            if self._version is None:
+                self._version = await self.look()
+        return await self._judge.judge(call)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._judge.aclose()
+
+    async def look(self) -> str:
+        """Whether the server is up, serves the model and keeps to structured outputs; its version.
+
+        Raises:
+            TransientJudgeError: there is no answer.
+            JudgeRejectedError: an answer says that this server cannot be the judge.
+        """
+        import httpx
+
+        headers = {"Authorization": f"Bearer {self._endpoint.api_key}"}
+        async with httpx.AsyncClient(headers=headers, timeout=self._endpoint.timeout_s) as client:
+            try:
+                await self._check_health(client)
+                await self._check_model(client)
+                await self._check_form(client)
+                version = await self._get(client, f"{self._root}/version")
+            except httpx.HTTPError as error:
+                raise TransientJudgeError(
+                    f"no reply from {self._endpoint.origin} ({type(error).__name__}); is the vLLM server running?",
+                    billed=False,
+                ) from error
+        return str(version.get("version", "unknown"))
+
+    @property
+    def _root(self) -> str:
+        return self._endpoint.base_url.rstrip("/").removesuffix("/v1")
+
+    async def _check_health(self, client: httpx.AsyncClient) -> None:
+        reply = await client.get(f"{self._root}/health")
+        if reply.status_code != HTTPStatus.OK:
+            raise TransientJudgeError(
+                f"{self._endpoint.origin} says that it is not healthy (HTTP {reply.status_code})",
+                billed=False,
+            )
+
+    async def _check_model(self, client: httpx.AsyncClient) -> None:
+        listing = await self._get(client, f"{self._endpoint.base_url.rstrip('/')}/models")
+        data = listing.get("data")
+        served = (
+            [str(model.get("id")) for model in data if isinstance(model, dict)]
+            if isinstance(data, list)
+            else []
+        )
+        if self._model not in served:
+            raise JudgeRejectedError(
+                f"{self._endpoint.origin} does not serve {self._model!r}; it serves {', '.join(served) or 'nothing'}",
+                billed=False,
+            )
+
+    async def _check_form(self, client: httpx.AsyncClient) -> None:
+        request = {
+            "model": self._model,
+            "messages": [{"role": "user", "content": "Say A."}],
+            "max_tokens": 16,
+            "temperature": 0.0,
+            "structured_outputs": {"choice": list(PROBE_CHOICES)},
+        }
+        reply = await self._get(
+            client, f"{self._endpoint.base_url.rstrip('/')}/chat/completions", json=request
+        )
+        choices = reply.get("choices")
+        said = choices[0].get("message", {}).get("content") if isinstance(choices, list) and choices else None
+        if said not in PROBE_CHOICES:
+            raise JudgeRejectedError(
+                f"{self._endpoint.origin} ignores structured_outputs (asked to choose between "
+                f"{' and '.join(PROBE_CHOICES)} it said {str(said)[:40]!r}); is it vLLM 0.12 or newer? Any other server: "
+                "--judge openai/NAME",
+                billed=False,
+            )
+
+    async def _get(self, client: httpx.AsyncClient, url: str, json: Any = None) -> dict[str, Any]:
+        reply = await (client.get(url) if json is None else client.post(url, json=json))
+        if reply.status_code != HTTPStatus.OK:
+            raise JudgeRejectedError(f"{url} answers HTTP {reply.status_code}", billed=False)
+        try:
+            value = reply.json()
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise JudgeRejectedError(f"{url} answers no JSON object; is this a vLLM server?", billed=False)
+        return value

@@ -1,0 +1,121 @@
+"""What the HTTP judges share: where to send, and what a failure means for the run.
+
+The official SDKs raise errors of the same make, so one reading serves them all. Which codes a provider uses for "no
+credit" and "about this item" stands here too, because the servers that imitate a provider mix them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+from judgeloop.errors import JudgeError, JudgeRejectedError, TransientJudgeError
+from judgeloop.judges.retrying import retry_after_s
+from judgeloop.records import Abstention, Reply
+
+NO_CREDIT = {
+    "insufficient_quota",
+    "credit_balance_exhausted",
+    "organization_spend_limit_exceeded",
+    "project_spend_limit_exceeded",
+    "organization_usage_limit_exceeded",
+    "billing_error",
+    "enforced_spend_limit_reached",
+}
+ABOUT_THIS_ITEM = {
+    "context_length_exceeded": "too long for the judge",
+    "string_above_max_length": "too long for the judge",
+    "request_too_large": "too long for the judge",
+    "content_filter": "refused by the provider's filter",
+}
+NEVER_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
+LONGEST_MESSAGE = 300
+OVERLOADED = 529  # Anthropic's own
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where to send requests, with which key, and for how long to wait (seconds)."""
+
+    base_url: str
+    api_key: str = field(repr=False)
+    timeout_s: float
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and path: never a user name or a password."""
+        parts = urlsplit(self.base_url)
+        host = parts.netloc.rpartition("@")[2].lower()
+        return f"{parts.scheme}://{host}{parts.path.rstrip('/')}"
+
+
+def answer_or_raise(error: Any, origin: str) -> Reply:
+    """An abstention where an SDK's error is about this item only; else raises what it means for the run.
+
+    Raises:
+        JudgeError: always, but for that case.
+    """
+    if hasattr(error, "status_code"):
+        codes = _codes(error)
+        about = next((ABOUT_THIS_ITEM[code] for code in codes if code in ABOUT_THIS_ITEM), None)
+        if about is not None:
+            return Reply(Abstention(about), cost_p=0)
+        raise _status_error(error, codes) from error
+    cause = type(error.__cause__).__name__
+    if error.__cause__ is not None:
+        raise TransientJudgeError(
+            f"no reply from {origin} ({cause})", billed=cause not in NEVER_SENT
+        ) from error
+    raise TransientJudgeError(f"no usable reply from {origin}", billed=True) from error
+
+
+def _codes(error: Any) -> list[str]:
+    """Every code that an error's body names: OpenAI's `code` and `type`, Anthropic's `type` and `details`."""
+    inner = _error_body(error)
+    details = inner.get("details")
+    detail = details.get("error_code") if isinstance(details, Mapping) else None
+    found = [inner.get("code"), inner.get("type"), detail]
+    return [code for code in found if isinstance(code, str)]
+
+
+def _status_error(error: Any, codes: list[str]) -> JudgeError:
+    status: int = error.status_code
+    what = f"HTTP {status}" + (f", {codes[0]}" if codes else "")
+    wait_s = retry_after_s(error.response.headers)
+    if wait_s is not None:
+        what += f", asks to wait {wait_s:g} s"
+    if NO_CREDIT & set(codes) or status == HTTPStatus.PAYMENT_REQUIRED:
+        return JudgeRejectedError(f"{what}: the account has no credit left", billed=False)
+    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+        # The body is left out: it may repeat part of the key.
+        return JudgeRejectedError(
+            f"{what}: the key is not accepted for this (with --judge-base-url it is JUDGELOOP_JUDGE_API_KEY)",
+            billed=False,
+        )
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return TransientJudgeError(what, billed=False, retry_after_s=wait_s, crowded=True)
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in {
+        HTTPStatus.REQUEST_TIMEOUT,
+        HTTPStatus.CONFLICT,
+    }:
+        return TransientJudgeError(what, billed=True, retry_after_s=wait_s, crowded=status == OVERLOADED)
+    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+        return JudgeRejectedError(f"{what}: the server redirects; give the URL it names", billed=False)
+    return JudgeRejectedError(f"{what}: {_message(error)}", billed=False)
+
+
+def _error_body(error: Any) -> Mapping[str, Any]:
+    body = error.body
+    if not isinstance(body, Mapping):
+        return {}
+    inner = body.get("error")
+    return inner if isinstance(inner, Mapping) else body
+
+
+def _message(error: Any) -> str:
+    body = _error_body(error)
+    said = body.get("message") or body.get("detail") or error.response.text or "the request is not accepted"
+    return str(said)[:LONGEST_MESSAGE]

@@ -1,0 +1,112 @@
+"""How fast one judge is asked: calls in flight, and calls and tokens a minute.
+
+The number in flight falls when the server says that it is crowded and climbs again with every reply: what a server bears is
+known to the server alone. Limits a minute are guards on top. Nothing here changes what is asked, or in which order answers count.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+FALL = 0.7  # of the calls in flight stay allowed when the server is crowded
+SECONDS_BETWEEN_FALLS = 1.0  # one crowd answers many calls at once
+MINUTE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most calls in flight, and the most calls and tokens in any minute (None: no limit)."""
+
+    in_flight: int
+    calls_a_minute: int | None = None
+    tokens_a_minute: int | None = None
+
+
+@final
+class Pace:
+    """Lets calls pass, in the order in which they come."""
+
+    def __init__(self, limits: Limits, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` gives seconds."""
+        self._limits = limits
+        self._clock = clock
+        self._allowed = float(limits.in_flight)
+        self._in_flight = 0
+        self._fell_at = float("-inf")
+        self._changed = asyncio.Event()
+        self._door = asyncio.Lock()
+        self._sent: deque[tuple[float, int]] = deque()  # (when, tokens) of the last minute
+
+    @property
+    def allowed(self) -> int:
+        """How many calls may be in flight now."""
+        return max(1, int(self._allowed))
+
+    def enter_now(self, tokens: int) -> bool:
+        """Take a place for a call of at most so many tokens, if there is one and nobody waits for it."""
+        if self._door.locked() or self._in_flight >= self.allowed or self._wait_s(tokens) > 0:
+            return False
+        self._enter(tokens)
+        return True
+
+    async def enter(self, tokens: int) -> None:
+        """Wait for a place and take it."""
+        async with self._door:
+            while self._in_flight >= self.allowed:
+                self._changed.clear()
+                await self._changed.wait()
+            wait_s = self._wait_s(tokens)
+            while wait_s > 0:
+                await asyncio.sleep(wait_s)
+                wait_s = self._wait_s(tokens)
+            self._enter(tokens)
+
+    def leave(self) -> None:
+        """Give a place back."""
+        self._in_flight -= 1
+        self._changed.set()
+
+    def _enter(self, tokens: int) -> None:
+        self._in_flight += 1
+        if self._limits.calls_a_minute or self._limits.tokens_a_minute:
+            self._sent.append((self._clock(), tokens))
+
+    def went_well(self) -> None:
+        """A reply came: allow a little more."""
+        self._allowed = min(self._limits.in_flight, self._allowed + 1 / self._allowed)
+        self._changed.set()
+
+    def was_crowded(self) -> None:
+        """The server wants fewer calls at a time."""
+        if self._clock() - self._fell_at >= SECONDS_BETWEEN_FALLS:
+            self._fell_at = self._clock()
+            self._allowed = max(1.0, self._allowed * FALL)
+
+    def _wait_s(self, tokens: int) -> float:
+        now = self._clock()
+        while self._sent and now - self._sent[0][0] >= MINUTE_S:
+            self._sent.popleft()
+        return max(self._wait_for_calls(now), self._wait_for_tokens(now, tokens))
+
+    def _wait_for_calls(self, now: float) -> float:
+        most = self._limits.calls_a_minute
+        if most is None or len(self._sent) < most:
+            return 0.0
+        return self._sent[-most][0] + MINUTE_S - now
+
+    def _wait_for_tokens(self, now: float, tokens: int) -> float:
+        """Until enough of the last minute's tokens are a minute old; a call above the limit alone passes alone."""
+        most = self._limits.tokens_a_minute
+        total = sum(sent for _, sent in self._sent) + tokens
+        if most is None or total <= most:
+            return 0.0
+        for when, sent in self._sent:
+            total -= sent
+            if total <= most:
+                return when + MINUTE_S - now
+        return self._sent[-1][0] + MINUTE_S - now if self._sent else 0.0
