@@ -25,6 +25,8 @@ from judgeloop.presentation import Order, calls_for, combine
 from judgeloop.protocols import Judge, Ledger, Reservation, Ticket
 from judgeloop.records import Answer, Call, Query, StopKind, StopReason, Verdict
 
+AHEAD = 1.5  # queries admitted, as a share of the calls that may be in flight
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
@@ -90,7 +92,7 @@ def asks_for(query: Query, judges: Sequence[Judge], order: Order, seed: int) -> 
     return tuple(asks)
 
 
-_Known = dict[str, "asyncio.Task[Answer] | Verdict"]  # by key: held in the ledger, or on its way
+_Known = dict[str, "asyncio.Task[Answer] | Verdict"]  # by key: held in the ledger, or asked for in this batch
 
 
 @final
@@ -125,19 +127,26 @@ class Asking:
     async def answers(self, queries: Sequence[Query], answered: Callable[[int], None]) -> list[Answer]:
         """The answers to the longest prefix of `queries` that could be had."""
         tasks: list[asyncio.Task[Answer | None]] = []
+        count = 0
 
         def landed(task: asyncio.Task[Answer | None]) -> None:
+            nonlocal count
             self._running.discard(task)
-            answered(sum(_is_answered(one) for one in tasks))
+            count += _is_answered(task)
+            answered(count)
 
+        plans = [self._plan(query) for query in queries]
+        known: _Known = dict(
+            await self._ledger.verdicts([key for planned in plans for key in _keys(planned)])
+        )
         try:
-            while len(tasks) < len(queries) and not self._halted():
+            while len(tasks) < len(plans) and not self._halted():
                 free = await self._free_slots()
                 if self._halted():
                     break
-                wanted = [self._plan(query) for query in queries[len(tasks) : len(tasks) + free]]
+                wanted = plans[len(tasks) : len(tasks) + free]
                 others = bool(self._running)  # before reserving: what they give back may come during it
-                admitted = await self._admit(wanted)
+                admitted = await self._admit(wanted, known)
                 for task in admitted:
                     task.add_done_callback(landed)
                 tasks += admitted
@@ -151,10 +160,8 @@ class Asking:
             await self._abandon()
         return _prefix([None if task.cancelled() else task.result() for task in tasks])
 
-    async def _admit(self, wanted: Sequence[_Planned]) -> list[asyncio.Task[Answer | None]]:
-        # What flies is noted before the ledger is asked: whatever lands in between is in one of the two.
-        known: _Known = dict(self._flying)
-        known |= await self._ledger.verdicts([key for planned in wanted for key in _keys(planned)])
+    async def _admit(self, wanted: Sequence[_Planned], known: _Known) -> list[asyncio.Task[Answer | None]]:
+        """Start the longest prefix of `wanted` that the budget covers; what it starts is `known` from then on."""
         groups = self._to_reserve(wanted, known)
         if self._terms.offline:
             return self._start_known(wanted, known, groups)
@@ -179,12 +186,12 @@ class Asking:
 
     def _to_reserve(self, wanted: Sequence[_Planned], known: _Known) -> list[list[Reservation]]:
         """For each query the calls that nobody has made, is making, or will make for a query before it."""
-        taken = set(known)
+        claimed: set[str] = set()
         groups = []
         for planned in wanted:
-            group = [self._reservation(ask) for ask in planned.asks if ask.key not in taken]
-            taken |= set(_keys(planned))
-            groups.append(group)
+            asks = [ask for ask in planned.asks if ask.key not in known and ask.key not in claimed]
+            claimed.update(ask.key for ask in asks)
+            groups.append([self._reservation(ask) for ask in asks])
         return groups
 
     def _reservation(self, ask: Ask) -> Reservation:
@@ -266,7 +273,8 @@ class Asking:
         """Wait until a query may be admitted; how many may be."""
         both = self._terms.order is Order.BOTH
         most_calls = max(2 if judge.order_matters and both else 1 for judge in self._judges)
-        slots = max(1, self._terms.concurrency // most_calls)
+        # More than may fly at a time, so that the next are reserved by the time a place is free.
+        slots = max(1, round(AHEAD * self._terms.concurrency) // most_calls)
         while len(self._running) >= slots and not self._halted():
             await self._someone_finished()
         return slots - len(self._running)

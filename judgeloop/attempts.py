@@ -78,11 +78,17 @@ class Attempts:
             granted = tickets.pop() if tickets else await again()
             if granted is None:
                 raise NotAskedError
-            return await self._attempt(call, granted)
+            return await self.attempt(call, granted)
 
         return await self._policy.retrying(self._sleep)(attempt)
 
-    async def _attempt(self, call: Call, ticket: Ticket) -> Answer:
+    async def attempt(self, call: Call, ticket: Ticket) -> Answer:
+        """One attempt, booked however it ends.
+
+        Raises:
+            JudgeError: it failed.
+            NotAskedError: it was given up before it was sent.
+        """
         await self._take_place(call, ticket)
         try:
             async with asyncio.timeout(self._timeout_s):

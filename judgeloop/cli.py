@@ -14,18 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from judgeloop import options
+
 if TYPE_CHECKING:
     from judgeloop.asking import Interruption
     from judgeloop.jobs.preparing import Comparison
     from judgeloop.report.result import Result
 
-EXIT_ERROR, EXIT_USAGE = 1, 2
+EXIT_ERROR, EXIT_USAGE, EXIT_JUDGE = 1, 2, 4
 SETTINGS_FILE = "judgeloop.toml"
-JUDGES = (
-    "openai/MODEL, anthropic/MODEL, vllm/NAME, metric:NAME, replay:FILE, human or python:MODULE:FUNCTION; give several "
-    "for a panel."
-)
-
 app = typer.Typer(
     name="judgeloop",
     no_args_is_help=True,
@@ -33,13 +30,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # its tracebacks show local variables, and one of them is a key
     help="Find out which language model is better, how sure that is, and what it cost.",
 )
-
-
-def _flag(panel: str, flag: str, help_text: str, *more: str) -> Any:
-    variable = "JUDGELOOP_" + flag.removeprefix("--").replace("-", "_").upper()
-    return typer.Option(
-        flag, *more, help=help_text, envvar=variable, show_envvar=False, rich_help_panel=panel
-    )
 
 
 def _version(asked: bool) -> None:  # noqa: FBT001 - typer calls it so
@@ -72,72 +62,42 @@ def _settings(
 @app.command()
 def compare(
     context: typer.Context,
-    first: Annotated[Path, typer.Argument(metavar="A", help="Outputs of one system: JSONL, CSV or JSON.")],
-    second: Annotated[Path, typer.Argument(metavar="B", help="Outputs of the other.")],
-    judge: Annotated[list[str], _flag("Judge", "--judge", JUDGES)],
-    judge_base_url: Annotated[
-        str | None, _flag("Judge", "--judge-base-url", "An OpenAI-compatible server.")
-    ] = None,
-    judge_price: Annotated[
-        str | None, _flag("Judge", "--judge-price", "IN,OUT: dollars per million tokens.")
-    ] = None,
-    prices: Annotated[Path | None, _flag("Judge", "--prices", "Your own prices, a TOML file.")] = None,
-    judge_timeout: Annotated[
-        float, _flag("Judge", "--judge-timeout", "Seconds for one attempt, in all.")
-    ] = 120.0,
-    judge_max_tokens: Annotated[
-        int, _flag("Judge", "--judge-max-tokens", "Tokens that a reply may have.")
-    ] = 512,
-    items: Annotated[
-        Path | None, _flag("Items", "--items", "Prompts and references, joined by id or prompt.")
-    ] = None,
-    allow_partial: Annotated[
-        bool, _flag("Items", "--allow-partial", "Judge the items that all files have.")
-    ] = False,
-    selector: Annotated[str, _flag("Selection", "--selector", "random or diffuse.")] = "random",
-    represent: Annotated[
-        str, _flag("Selection", "--represent", "lexical, minilm or minilm:FOLDER.")
-    ] = "lexical",
-    rule: Annotated[str, _flag("Stopping", "--rule", "tie-aware or hypergeometric.")] = "tie-aware",
-    risk: Annotated[float, _flag("Stopping", "--risk", "Stated risk at which to stop.")] = 0.1,
-    min_judgments: Annotated[int, _flag("Stopping", "--min-judgments", "Judge at least so many.")] = 5,
-    max_judgments: Annotated[int, _flag("Stopping", "--max-judgments", "Judge at most so many.")] = 200,
-    vote: Annotated[str, _flag("Judge", "--vote", "A panel's: majority, mean or unanimous.")] = "majority",
-    verdict: Annotated[str, _flag("Judge", "--verdict", "schema, tool or logprob.")] = "schema",
-    prompt: Annotated[
-        str | None, _flag("Judge", "--prompt", "Your own, a .md file, or one of judgeloop's.")
-    ] = None,
-    rubric: Annotated[str | None, _flag("Judge", "--rubric", "Judge by this text, or file.")] = None,
-    allow_plugins: Annotated[bool, _flag("Judge", "--allow-plugins", "Run python:MODULE:FUNCTION.")] = False,
-    decoys: Annotated[int, _flag("Judge", "--decoys", "Try so many empty or constant answers on it.")] = 0,
-    rpm: Annotated[int | None, _flag("Money and pace", "--rpm", "Calls a minute, at most.")] = None,
-    tpm: Annotated[int | None, _flag("Money and pace", "--tpm", "Tokens a minute, at most.")] = None,
-    max_abstentions: Annotated[
-        float, _flag("Stopping", "--max-abstentions", "Share without a verdict to bear.")
-    ] = 0.05,
-    budget: Annotated[
-        str, _flag("Money and pace", "--budget", "Dollars this run may ever cost, or none.")
-    ] = "5.00",
-    order: Annotated[str, _flag("Judge", "--order", "both, random or fixed.")] = "both",
-    tie_margin: Annotated[float, _flag("Judge", "--tie-margin", "Scores closer than this are a tie.")] = 0.0,
-    concurrency: Annotated[int, _flag("Money and pace", "--concurrency", "Calls in flight at a time.")] = 8,
-    seed: Annotated[int, _flag("Selection", "--seed", "Starts all random numbers.")] = 0,
-    ledger: Annotated[Path, _flag("Files and output", "--ledger", "Remembers verdicts and money.")] = Path(
-        ".judgeloop/ledger.sqlite"
-    ),
-    run_dir: Annotated[
-        Path | None, _flag("Files and output", "--run-dir", "Folder for the verdicts and the result.")
-    ] = None,
-    dry_run: Annotated[
-        bool, _flag("Money and pace", "--dry-run", "Print what it would take; spend nothing.")
-    ] = False,
-    as_json: Annotated[bool, _flag("Files and output", "--json", "Print JSON and nothing else.")] = False,
-    output: Annotated[
-        Path | None, _flag("Files and output", "--output", "Also write the result: .json, .md, .txt.", "-o")
-    ] = None,
-    require_winner: Annotated[
-        str | None, _flag("Stopping", "--require-winner", "Exit with 5 if another wins.")
-    ] = None,
+    first: options.First,
+    second: options.Second,
+    judge: options.Judge,
+    judge_base_url: options.JudgeBaseUrl = None,
+    judge_price: options.JudgePrice = None,
+    prices: options.Prices = None,
+    judge_timeout: options.JudgeTimeout = 120.0,
+    judge_max_tokens: options.JudgeMaxTokens = 512,
+    items: options.Items = None,
+    allow_partial: options.AllowPartial = False,
+    selector: options.Selector = "random",
+    represent: options.Represent = "lexical",
+    rule: options.Rule = "tie-aware",
+    risk: options.Risk = 0.1,
+    min_judgments: options.MinJudgments = 5,
+    max_judgments: options.MaxJudgments = 200,
+    vote: options.Vote = "majority",
+    verdict: options.Verdict = "schema",
+    prompt: options.Prompt = None,
+    rubric: options.Rubric = None,
+    allow_plugins: options.AllowPlugins = False,
+    decoys: options.Decoys = 0,
+    rpm: options.Rpm = None,
+    tpm: options.Tpm = None,
+    max_abstentions: options.MaxAbstentions = 0.05,
+    budget: options.Budget = "5.00",
+    order: options.Order = "both",
+    tie_margin: options.TieMargin = 0.0,
+    concurrency: options.Concurrency = 8,
+    seed: options.Seed = 0,
+    ledger: options.Ledger = Path(".judgeloop/ledger.sqlite"),
+    run_dir: options.RunDir = None,
+    dry_run: options.DryRun = False,
+    as_json: options.AsJson = False,
+    output: options.Output = None,
+    require_winner: options.RequireWinner = None,
 ) -> None:
     """Find the better of two systems.
 
@@ -146,11 +106,110 @@ def compare(
     """
     from judgeloop.config import compare_config
 
-    own = {"context", "dry_run", "as_json", "output"}
     with _explained():
-        values = {name: value for name, value in context.params.items() if name not in own}
-        config = compare_config(**values)
+        config = compare_config(**_settings_of(context))
         _compare(config, dry_run=dry_run, as_json=as_json, output=output)
+
+
+@app.command()
+def doctor(
+    context: typer.Context,
+    judge: options.Judge,
+    judge_base_url: options.JudgeBaseUrl = None,
+    judge_price: options.JudgePrice = None,
+    prices: options.Prices = None,
+    judge_timeout: options.JudgeTimeout = 120.0,
+    judge_max_tokens: options.JudgeMaxTokens = 512,
+    verdict: options.Verdict = "schema",
+    prompt: options.Prompt = None,
+    rubric: options.Rubric = None,
+    allow_plugins: options.AllowPlugins = False,
+    budget: options.Budget = "5.00",
+    tie_margin: options.TieMargin = 0.0,
+    ledger: options.Ledger = Path(".judgeloop/ledger.sqlite"),
+) -> None:
+    """See whether a judge is fit to work: key, server, model, structured output, price. Makes one call at most.
+
+    Exit codes: 0 fit, 2 usage, 4 not fit.
+    """
+    from judgeloop.config import JudgeSettings, checked
+
+    with _explained():
+        config = checked(JudgeSettings, _settings_of(context))
+        _examine(config)
+
+
+ledger_app = typer.Typer(no_args_is_help=True, help="Look into what was paid for.")
+app.add_typer(ledger_app, name="ledger")
+
+
+@ledger_app.command()
+def explain(
+    context: typer.Context,
+    item: Annotated[str, typer.Argument(metavar="ITEM", help="The item's id.")],
+    first: options.First,
+    second: options.Second,
+    judge: options.Judge,
+    judge_base_url: options.JudgeBaseUrl = None,
+    judge_price: options.JudgePrice = None,
+    prices: options.Prices = None,
+    judge_timeout: options.JudgeTimeout = 120.0,
+    judge_max_tokens: options.JudgeMaxTokens = 512,
+    items: options.Items = None,
+    allow_partial: options.AllowPartial = False,
+    verdict: options.Verdict = "schema",
+    prompt: options.Prompt = None,
+    rubric: options.Rubric = None,
+    allow_plugins: options.AllowPlugins = False,
+    order: options.Order = "both",
+    tie_margin: options.TieMargin = 0.0,
+    seed: options.Seed = 0,
+    ledger: options.Ledger = Path(".judgeloop/ledger.sqlite"),
+) -> None:
+    """Say why an item was, or was not, answered from the ledger. Give the flags of the comparison."""
+    from judgeloop.config import compare_config
+
+    with _explained():
+        values = _settings_of(context)
+        del values["item"]
+        _explain(compare_config(**values), item)
+
+
+def _settings_of(context: typer.Context) -> dict[str, Any]:
+    """The flags as given, but for those that are about this command line alone."""
+    own = {"context", "dry_run", "as_json", "output"}
+    return {name: value for name, value in context.params.items() if name not in own}
+
+
+def _examine(config: Any) -> None:
+    import asyncio
+
+    from judgeloop.jobs.doctor import examine
+    from judgeloop.report.findings import render_findings
+
+    fit = True
+    for spec in config.judge:
+        findings = asyncio.run(examine(config, spec, os.environ))
+        print(render_findings([(one.what, one.fine, one.sentence) for one in findings]))
+        fit = fit and all(one.fine is not False for one in findings)
+    raise typer.Exit(0 if fit else EXIT_JUDGE)
+
+
+def _explain(config: Any, item: str) -> None:
+    import asyncio
+
+    from judgeloop.jobs.explaining import explain as explained
+    from judgeloop.jobs.preparing import prepare
+    from judgeloop.report.findings import render_failed, render_held, render_unknown
+
+    for one in asyncio.run(explained(prepare(config, os.environ, offline=True), item)):
+        if one.verdict is not None:
+            print(render_held(one.judge, one.shown_first, one.verdict))
+        elif one.attempts:
+            rows = [(a.began_at, a.state, a.outcome, a.charged_p) for a in one.attempts]
+            print(render_failed(one.judge, one.shown_first, rows))
+        else:
+            print(render_unknown(one.judge, one.shown_first, one.differences))
 
 
 def _compare(config: Any, *, dry_run: bool, as_json: bool, output: Path | None) -> None:

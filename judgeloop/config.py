@@ -8,7 +8,7 @@ from __future__ import annotations
 from decimal import Decimal
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -32,26 +32,36 @@ def _budget(value: object) -> Decimal | None:
     return Decimal(str(value))
 
 
-class CompareConfig(BaseModel):
-    """Everything that a comparison of two systems depends on. Money in dollars, times in seconds."""
+class JudgeSettings(BaseModel):
+    """Who judges, by which prompt, and at what price. Money in dollars, times in seconds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    first: Path
-    second: Path
     judge: tuple[str, ...] = Field(min_length=1)
-    vote: Vote = Vote.MAJORITY
-    verdict: Literal["schema", "tool", "logprob"] = "schema"
-    prompt: str | None = None
-    rubric: str | None = None
-    allow_plugins: bool = False
-    decoys: int = Field(0, ge=0)
     judge_base_url: str | None = None
     judge_price: str | None = None
     judge_timeout: float = Field(120.0, gt=0)
     judge_max_tokens: int = Field(512, ge=16)
     prices: Path | None = None
     tie_margin: float = Field(0.0, ge=0)
+    verdict: Literal["schema", "choice", "tool", "logprob"] = "schema"
+    prompt: str | None = None
+    rubric: str | None = None
+    allow_plugins: bool = False
+    budget: Annotated[Decimal | None, BeforeValidator(_budget)] = Decimal("5.00")
+    ledger: Path = DEFAULT_HOME / "ledger.sqlite"
+
+    @property
+    def budget_p(self) -> int | None:
+        """The budget in picodollars; None for no limit."""
+        return None if self.budget is None else to_pico(self.budget)
+
+
+class CompareConfig(JudgeSettings):
+    """Everything that a comparison of two systems depends on."""
+
+    first: Path
+    second: Path
     items: Path | None = None
     allow_partial: bool = False
     selector: Literal["random", "diffuse"] = "random"
@@ -61,21 +71,16 @@ class CompareConfig(BaseModel):
     min_judgments: int = Field(5, ge=1)
     max_judgments: int = Field(200, ge=1)
     max_abstentions: float = Field(0.05, ge=0, le=1)
-    budget: Annotated[Decimal | None, BeforeValidator(_budget)] = Decimal("5.00")
     order: Order = Order.BOTH
+    vote: Vote = Vote.MAJORITY
+    decoys: int = Field(0, ge=0)
     concurrency: int = Field(8, ge=1)
     rpm: int | None = Field(None, ge=1)
     tpm: int | None = Field(None, ge=1)
     seed: int = Field(0, ge=0)
-    ledger: Path = DEFAULT_HOME / "ledger.sqlite"
     run_dir: Path | None = None
     cache_dir: Path = DEFAULT_HOME / "cache"
     require_winner: str | None = None
-
-    @property
-    def budget_p(self) -> int | None:
-        """The budget in picodollars; None for no limit."""
-        return None if self.budget is None else to_pico(self.budget)
 
     def files_read(self) -> list[Path]:
         """Every file that the comparison reads, and its ledger."""
@@ -84,16 +89,28 @@ class CompareConfig(BaseModel):
         return [path for path in given if path is not None]
 
 
+C = TypeVar("C", bound=JudgeSettings)
+
+
 def compare_config(**values: object) -> CompareConfig:
     """A checked configuration; `judge` is one name, or several for a panel.
 
     Raises:
         InputError: a value is out of range; names the flag.
     """
+    return checked(CompareConfig, values)
+
+
+def checked(model: type[C], values: dict[str, object]) -> C:
+    """`values` as a `model`.
+
+    Raises:
+        InputError: a value is out of range; names the flag.
+    """
     if isinstance(values.get("judge"), str):
-        values["judge"] = (values["judge"],)
+        values = values | {"judge": (values["judge"],)}
     try:
-        return CompareConfig.model_validate(values)
+        return model.model_validate(values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         flag = str(first["loc"][0]).replace("_", "-") if first["loc"] else "configuration"
@@ -101,7 +118,7 @@ def compare_config(**values: object) -> CompareConfig:
         raise InputError(f"--{flag}: {problem}, found {first['input']!r}") from None
 
 
-def template_for(config: CompareConfig) -> Template:
+def template_for(config: JudgeSettings) -> Template:
     """The prompt that a configuration names, or the one that suits it, with its rubric.
 
     Raises:
@@ -125,10 +142,11 @@ def template_for(config: CompareConfig) -> Template:
     return template.with_rubric(_text_or_file(config.rubric))
 
 
-def _named_template(config: CompareConfig) -> Template:
+def _named_template(config: JudgeSettings) -> Template:
     if config.prompt is None:
-        if config.verdict == "logprob":
-            return shipped_template("pairwise-label.v1")
+        if config.verdict in {"logprob", "choice"}:
+            kind = "label" if config.verdict == "logprob" else "choice"
+            return shipped_template(f"pairwise-{kind}.v1")
         return shipped_template("pairwise.v1" if config.rubric is None else "pairwise-rubric.v1")
     path = Path(config.prompt)
     if path.suffix == ".md":

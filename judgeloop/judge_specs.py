@@ -51,7 +51,7 @@ class JudgeOptions:
     tie_margin: float = 0.0
     timeout_s: float = 120.0
     max_output_tokens: int = 512
-    verdict: Literal["schema", "tool", "logprob"] = "schema"
+    verdict: Literal["schema", "choice", "tool", "logprob"] = "schema"
     allow_plugins: bool = False
     offline: bool = False  # nobody will be asked, so that no key is needed
 
@@ -95,9 +95,9 @@ def _model_judge(provider: Provider, model: str, price: Price | None, options: J
     )
     price = price or _price(provider, model, endpoint, options)
     if provider.name == "anthropic":
-        if options.verdict == "logprob":
+        if options.verdict in {"logprob", "choice"}:
             raise InputError(
-                "--verdict logprob: Anthropic's models give no log-probabilities; use schema or tool"
+                f"--verdict {options.verdict}: Anthropic's API has no such thing; use schema or tool"
             )
         return AnthropicJudge(
             model,
@@ -105,10 +105,12 @@ def _model_judge(provider: Provider, model: str, price: Price | None, options: J
             template=options.template,
             price=price,
             max_output_tokens=options.max_output_tokens,
-            by=options.verdict,
+            by="tool" if options.verdict == "tool" else "schema",
         )
     if options.verdict == "tool":
         raise InputError(f"--verdict tool is for anthropic/MODEL; for {provider.name} use schema or logprob")
+    if options.verdict == "choice" and provider.name != "vllm":
+        raise InputError(f"--verdict choice is for vllm/NAME; for {provider.name} use schema or logprob")
     judge = OpenAIJudge(
         model,
         endpoint=endpoint,

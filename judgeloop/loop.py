@@ -70,14 +70,17 @@ async def drive(
     asking = Asking(panel, ledger, terms, interruption or Interruption())
     decoys = await _decoys(asking, pool, terms)
 
+    estimate = session.estimate
+
     def answered(count: int) -> None:
         spent_p = sum(attempts.spent_p for attempts in asking.attempts)
-        observe(Progress(session.asked + count, spent_p, session.estimate))
+        observe(Progress(session.asked + count, spent_p, estimate))
 
     while choices := session.ask():
         queries = [pool.query(choice.position) for choice in choices]
         answers = await asking.answers(queries, answered)
         session.tell(answers, halt=asking.halt)
+        estimate = session.estimate
         answered(0)
     spend = await ledger.spend(terms.run, terms.budget_p)
     known = all(judge.priced for judge in panel) or not spend.attempts

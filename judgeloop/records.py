@@ -136,8 +136,10 @@ class JudgeIdentity:
 
     @property
     def name(self) -> str:
-        """The judge in one word, as typed: `openai/gpt-4.1`, `metric:rouge2`."""
-        separator = ":" if self.provider in {"metric", "replay"} else "/"
+        """The judge in one word, as typed: `openai/gpt-4.1`, `metric:rouge2`, `human`."""
+        if not self.model:
+            return self.provider
+        separator = ":" if self.provider in {"metric", "replay", "python"} else "/"
         return f"{self.provider}{separator}{self.model}"
 
 

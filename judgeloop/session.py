@@ -149,46 +149,40 @@ class Session:
 
     def _plan(self) -> None:
         """Queue steps, at least one, until their answers could meet the rule."""
-        while not self._could_stop():
+        active = dict(self._active)
+        known = set(self._labels)
+        while not self._could_stop(active):
             steps, state = self._selector.ask(self._state, 1, self._rng)
             if not steps:
                 if not self._pending:
                     self._stop = self._exhausted()
                 return
-            known = self._labels.keys() | {choice.position for choice in self._asked}
             new = [choice for choice in steps[0].choices if choice.position not in known]
-            if len(self._labels) + len(self._asked) + len(new) > self._limits.max_judgments:
+            if len(known) + len(new) > self._limits.max_judgments:
                 if not self._pending:
                     self._stop = self._limit_reached()
                 return
             self._state = state
             self._pending.append(steps[0])
             self._asked.extend(new)
+            known.update(choice.position for choice in new)
+            _take(steps[0], active)
 
-    def _could_stop(self) -> bool:
-        if not self._pending:
+    def _could_stop(self, active: dict[int, None]) -> bool:
+        """Whether any answers to the steps queued could meet the rule; `active` is the decision after them."""
+        if not self._pending or len(active) < self._limits.min_judgments:
             return False
-        active = self._after(self._pending)
-        known = [self._labels[position] for position in active if position in self._labels]
-        if len(active) < self._limits.min_judgments:
-            return False
-        tally = self._estimator.tally(known, self._items)
-        return can_be_met(self._rule, tally, len(active) - len(known))
-
-    def _after(self, steps: Sequence[Step]) -> dict[int, None]:
-        active = dict(self._active)
-        for step in steps:
-            for position in step.leave:
-                active.pop(position, None)
-            active.update((choice.position, None) for choice in step.choices)
-        return active
+        labels = [self._labels[position] for position in active if position in self._labels]
+        return can_be_met(self._rule, self._estimator.tally(labels, self._items), len(active) - len(labels))
 
     def _fold(self) -> None:
         """Let whole steps change the decision, looking after each, up to the first that is not whole."""
         for step in self._pending:
             if any(choice.position not in self._labels for choice in step.choices):
                 break
-            self._active = self._after([step])
+            _take(step, self._active)
+            if len(self._active) < self._limits.min_judgments:
+                continue
             tally = self._tally()
             if tally.judged >= self._limits.min_judgments and is_met(self._rule, tally):
                 self._stop = self._risk_met(tally)
@@ -242,3 +236,10 @@ class Session:
             f"the judge gave no verdict on {len(reasons)} of {len(self._labels)} items, more than "
             f"{self._limits.max_abstentions:.0%}; the last time: {reasons[-1]}",
         )
+
+
+def _take(step: Step, active: dict[int, None]) -> None:
+    """Let a step's positions leave and enter."""
+    for position in step.leave:
+        active.pop(position, None)
+    active.update((choice.position, None) for choice in step.choices)

@@ -15,13 +15,14 @@ settings.register_profile("project", deadline=None, derandomize=True)
 settings.load_profile("project")
 
 ROOT = Path(__file__).parent.parent
+KEPT = {"JUDGELOOP_TEST_DATA", "JUDGELOOP_VLLM_URL", "JUDGELOOP_VLLM_MODEL"}
 
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch, tmp_path):
     """No key, flag or settings file of whoever runs the tests reaches them."""
     for name in list(os.environ):
-        if name.startswith(("JUDGELOOP_", "OPENAI_", "ANTHROPIC_")) and name != "JUDGELOOP_TEST_DATA":
+        if name.startswith(("JUDGELOOP_", "OPENAI_", "ANTHROPIC_")) and name not in KEPT:
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
 

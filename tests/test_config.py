@@ -9,6 +9,7 @@ import pytest
 
 from judgeloop.config import compare_config, shipped_template
 from judgeloop.errors import InputError
+from judgeloop.panel import Vote
 from judgeloop.presentation import Order
 
 LEAST = {"first": "a.jsonl", "second": "b.jsonl", "judge": "metric:rouge2"}
@@ -28,6 +29,10 @@ def test_two_files_and_a_judge_are_enough():
     assert defaults.budget_p == 5 * 10**12
     assert defaults.ledger == Path(".judgeloop/ledger.sqlite")
     assert not defaults.allow_partial
+    assert defaults.judge == ("metric:rouge2",)
+    assert (defaults.vote, defaults.verdict, defaults.prompt, defaults.rubric) == (Vote.MAJORITY, "schema", None, None)
+    assert (defaults.decoys, defaults.rpm, defaults.tpm) == (0, None, None)
+    assert not defaults.allow_plugins
 
 
 @pytest.mark.parametrize(
@@ -57,7 +62,12 @@ def test_values_are_read_as_a_command_line_gives_them():
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("judge", ""),
+        ("judge", ()),
+        ("vote", "loudest"),
+        ("verdict", "prose"),
+        ("decoys", -1),
+        ("rpm", 0),
+        ("tpm", 0),
         ("judge_timeout", 0),
         ("judge_max_tokens", 15),
         ("tie_margin", -0.1),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.results import SPEND, make_result, undecided
 
+from judgeloop.decoys import DecoyTally
 from judgeloop.errors import InputError, JudgeloopError
 from judgeloop.files import (
     check_output,
@@ -17,7 +18,7 @@ from judgeloop.files import (
     write_run,
     write_whole,
 )
-from judgeloop.records import Abstention, Choice, Label, Spend, Tally, Verdict
+from judgeloop.records import Abstention, Choice, Label, Spend, StopKind, Tally, Verdict
 from judgeloop.report.markdown import render_markdown
 
 FIELDS = {
@@ -39,9 +40,12 @@ FIELDS = {
     "stop_reason": "risk_met",
     "stop_sentence": "the stated risk fell to the threshold",
     "more_judgments": None,
-    "judge_models": [],
+    "judge_models": [[]],
+    "agreement": None,
+    "decoys": None,
     "systems": ["small", "large"],
     "judge": "openai/gpt-4.1",
+    "vote": None,
     "rule": "tie-aware",
     "risk_threshold": 0.1,
     "guarantee": "heuristic",
@@ -49,6 +53,8 @@ FIELDS = {
     "represent": None,
     "order": "both",
     "seed": 7,
+    "calls_per_item": 2,
+    "required_winner": None,
     "left_out": "",
     "run": "0123abcd",
     "version": "0.1.0",
@@ -57,7 +63,9 @@ FIELDS = {
     "rehearsed_usd": 0.0,
     "budget_usd": 5.0,
     "more_usd": None,
-    "calls": 12,
+    "unconfirmed_usd": 0.0,
+    "attempts": 12,
+    "exit_code": 0,
     "remembered": 3,
 }
 
@@ -71,6 +79,38 @@ def strict_json(text):
 
 def test_the_json_has_these_fields():
     assert strict_json(render_json(make_result())) == FIELDS
+
+
+@pytest.mark.parametrize(
+    ("result", "code"),
+    [
+        (make_result(), 0),
+        (make_result(required_winner="large"), 0),
+        (make_result(required_winner="small"), 5),
+        (undecided(), 3),
+        (undecided(required_winner="small"), 3),
+        (undecided(StopKind.JUDGMENT_LIMIT), 3),
+        (undecided(StopKind.JUDGE_FAILED), 4),
+        (undecided(StopKind.ABSTENTIONS), 4),
+        (undecided(StopKind.INTERRUPTED), 130),
+    ],
+)
+def test_the_json_has_the_exit_code(result, code):
+    assert strict_json(render_json(result))["exit_code"] == result.exit_code == code
+
+
+def test_a_panels_votes_its_agreement_and_decoys_are_in_the_json():
+    votes = [(1.0, 1.0, 1.0), (0.0, 0.0, 0.0), (0.0, None, 0.0)]
+    labels = tuple(Label(Choice(n, None), Verdict(three[0], votes=three)) for n, three in enumerate(votes))
+    result = make_result(
+        judge="a/1 + b/2 + c/3", vote="mean", labels=labels, judge_models=(("1",), (), ("3", "4")),
+        decoys=DecoyTally(1, 2, 3, 4),
+    )  # fmt: skip
+    fields = strict_json(render_json(result))
+    assert fields["agreement"] == {"name": "Fleiss' kappa", "value": 1.0, "items": 2}
+    assert fields["judge_models"] == [["1"], [], ["3", "4"]]
+    assert fields["decoys"] == {"won": 1, "tied": 2, "lost": 3, "abstained": 4}
+    assert [row.votes for row in result.labels] == votes
 
 
 def test_an_undecided_result_has_no_winner_in_json():
@@ -133,6 +173,7 @@ def test_a_run_leaves_its_result_and_one_line_a_judged_item_in_the_order_asked(t
             "reason": "a\x1b[31m\u2028\ud800\nb",
             "propensity": 0.5,
             "in_decision": True,
+            "votes": [],
         },
         {
             "item_id": "q1",
@@ -142,6 +183,7 @@ def test_a_run_leaves_its_result_and_one_line_a_judged_item_in_the_order_asked(t
             "reason": "the two orders disagree",
             "propensity": None,
             "in_decision": True,
+            "votes": [],
         },
         {
             "item_id": "q2",
@@ -151,6 +193,7 @@ def test_a_run_leaves_its_result_and_one_line_a_judged_item_in_the_order_asked(t
             "reason": "refused",
             "propensity": None,
             "in_decision": True,
+            "votes": [],
         },
     ]
 

@@ -33,7 +33,7 @@ def prices_file(folder, text):
 
 
 @pytest.mark.parametrize(
-    "spec", ["", "gpt-4.1", "openai", "openai:gpt-4.1", "human", "Metric:exact", "file.csv"]
+    "spec", ["", "gpt-4.1", "openai", "vllm", "Human", "Metric:exact", "file.csv"]
 )
 def test_an_unknown_judge_is_refused_with_those_known(spec):
     with pytest.raises(
@@ -42,7 +42,7 @@ def test_an_unknown_judge_is_refused_with_those_known(spec):
         judge(spec)
 
 
-@pytest.mark.parametrize("spec", ["openai/", "metric:", "replay:"])
+@pytest.mark.parametrize("spec", ["openai/", "openai:", "anthropic/", "vllm/", "metric:", "replay:", "python:"])
 def test_a_judge_without_what_belongs_behind_its_name_is_refused(spec):
     message = f"--judge {spec}: something is missing behind it; known: openai/MODEL"
     with pytest.raises(InputError, match="^" + re.escape(message)):
@@ -104,6 +104,73 @@ def test_a_server_of_ones_own_gets_its_own_key_and_never_openais(url, variable):
     assert sent_key(environment, base_url=url) == NO_KEY
     assert sent_key(environment | {"JUDGELOOP_JUDGE_API_KEY": "  "}, base_url=url) == NO_KEY
     assert sent_key(environment | {"JUDGELOOP_JUDGE_API_KEY": "mine"}, base_url=url) == "mine"
+
+
+def test_openais_key_goes_to_openai_wherever_the_flag_says_so_and_the_other_key_does_not():
+    environment = WITH_KEY | {"JUDGELOOP_JUDGE_API_KEY": "mine"}
+    assert sent_key(environment, base_url="https://api.openai.com/v1") == SECRET
+    assert sent_key(environment) == SECRET
+    assert sent_key(environment | {"OPENAI_BASE_URL": ELSEWHERE}) == SECRET
+
+
+@pytest.mark.parametrize("spec", ["anthropic/claude-m", "anthropic:claude-m"])
+def test_anthropics_key_goes_to_anthropic_and_openais_does_not(spec):
+    environment = WITH_KEY | {"ANTHROPIC_API_KEY": "an", "JUDGELOOP_JUDGE_API_KEY": "mine"}
+    made = judge(spec, environment)
+    assert (made._endpoint.base_url, made._endpoint.api_key) == ("https://api.anthropic.com", "an")
+    assert made.identity.name == "anthropic/claude-m"
+    pointed = judge(spec, environment | {"ANTHROPIC_BASE_URL": ELSEWHERE, "OPENAI_BASE_URL": LOCAL})
+    assert (pointed._endpoint.base_url, pointed._endpoint.api_key) == (ELSEWHERE, "an")
+    flagged = judge(spec, environment, base_url=ELSEWHERE)
+    assert (flagged._endpoint.base_url, flagged._endpoint.api_key) == (ELSEWHERE, "mine")
+
+
+def test_anthropics_missing_key_is_asked_for_by_its_variable():
+    with pytest.raises(InputError, match=r"^the judge needs a key: set ANTHROPIC_API_KEY"):
+        judge("anthropic/claude-m", WITH_KEY)
+
+
+def test_a_vllm_server_is_free_unless_somebody_says_otherwise_and_gets_no_providers_key():
+    environment = WITH_KEY | {"ANTHROPIC_API_KEY": "an"}
+    made = judge("vllm/org/model", environment, base_url=LOCAL)
+    assert (made.identity.name, made._endpoint.api_key) == ("vllm/org/model", NO_KEY)
+    assert made.priced
+    assert made.quote(CALL).cost_p == 0
+    assert judge("vllm/m", environment, base_url=LOCAL, price="1,2").quote(CALL).cost_p > 0
+    own = {"JUDGELOOP_JUDGE_API_KEY": "mine"}
+    assert judge("vllm/m", own, base_url=LOCAL)._endpoint.api_key == "mine"
+
+
+def test_a_vllm_server_without_an_address_is_asked_for_one():
+    with pytest.raises(InputError, match=r"^--judge vllm/…: where is the server\? Give --judge-base-url"):
+        judge("vllm/m", {})
+
+
+def test_a_judge_may_be_typed_with_a_colon():
+    assert judge("openai:org/model").identity == judge("openai/org/model").identity
+
+
+def test_a_person_needs_no_more_than_the_word():
+    assert judge("human", {}).identity.name == "human/terminal"
+
+
+@pytest.mark.parametrize("spec", ["python:m", "python:m:", "python::f"])
+def test_a_plugin_is_named_by_module_and_function(spec):
+    with pytest.raises(InputError, match="^--judge " + re.escape(spec) + ": expected python:MODULE:FUNCTION$"):
+        judge(spec, {}, allow_plugins=True)
+
+
+@pytest.mark.parametrize(
+    ("spec", "verdict", "problem"),
+    [
+        ("anthropic/claude-m", "logprob", "use schema or tool"),
+        ("openai/m", "tool", "tool is for anthropic/MODEL; for openai"),
+        ("vllm/m", "tool", "tool is for anthropic/MODEL; for vllm"),
+    ],
+)
+def test_a_form_of_verdict_that_a_provider_does_not_know_is_refused(spec, verdict, problem):
+    with pytest.raises(InputError, match="^--verdict .*" + re.escape(problem)):
+        judge(spec, {}, base_url=LOCAL, verdict=verdict)
 
 
 def test_a_forecast_needs_no_key():
@@ -231,7 +298,11 @@ def test_a_price_that_is_none_is_refused():
 
 def test_a_price_file_of_ones_own_goes_before_the_published_price(tmp_path):
     path = prices_file(tmp_path, '["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = "2.50"\n')
-    assert judge(prices=path).quote(CALL) == judge(price="1,2.50").quote(CALL) != judge().quote(CALL)
+    own, typed, published = (judge(**how).quote(CALL) for how in ({"prices": path}, {"price": "1,2.50"}, {}))
+    assert own.cost_p == typed.cost_p != published.cost_p
+    assert own.price == str(path)
+    assert typed.price == "--judge-price 1,2.50"
+    assert published.price
 
 
 def test_a_typed_price_goes_before_the_file(tmp_path):

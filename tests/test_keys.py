@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.keys import digest, verdict_key
+from judgeloop.keys import KEY_VERSION, digest, ingredients, verdict_key
 from judgeloop.records import Call, Item, JudgeIdentity
 
 IDENTITY = JudgeIdentity("openai", "gpt-4.1", {"prompt": "hash", "endpoint": "https://api.openai.com/v1"})
@@ -68,8 +68,27 @@ def test_the_group_and_the_order_of_parameters_do_not_change_the_key(blind):
 
 
 def test_a_key_is_the_same_in_every_version():
-    assert key() == "b797a21479af262e847c5a1e2c5496f0b2aee82b559dbafbe7c38b0beb6ee7be"
-    assert key(blind=False) == "f40478c6f1e49fde2d722c4ac5a865eb9a0132415193b355be0101309f9156dc"
+    assert key() == "482521a15d3153d0d7b4922079d12439556f02fc62cf31eb89f342c04a9e3fd3"
+    assert key(blind=False) == "e59b58a78b41f7db7fbc696fb434d4173075d7042e4e62c0eeaae6f011ccfb7f"
+
+
+def test_a_key_is_made_of_named_ingredients_with_texts_by_their_hash():
+    parts = ingredients(IDENTITY, CALL, blind=True)
+    assert parts == {
+        "key version": str(KEY_VERSION),
+        "provider": "openai",
+        "model": "gpt-4.1",
+        "judge's prompt": "hash",
+        "judge's endpoint": "https://api.openai.com/v1",
+        "prompt text": digest("2+2?"),
+        "reference": digest("4"),
+        "output shown first": digest("4"),
+        "output shown second": digest("four"),
+        "replicate": "0",
+    }
+    named = {"item": "q1", "systems": '["small", "large"]'}
+    assert ingredients(IDENTITY, CALL, blind=False) == parts | named
+    assert key() == digest(parts)
 
 
 @given(first=st.text(st.characters()), second=st.text(st.characters()))

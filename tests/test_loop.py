@@ -410,4 +410,4 @@ def test_progress_is_reported_and_ends_at_the_total():
 
 def test_the_models_that_answered_are_named():
     judge = ScriptedJudge(script_from([1.0] * 40), model="judge-2026-01-01")
-    assert run(judge).models == ("judge-2026-01-01",)
+    assert run(judge).models == (("judge-2026-01-01",),)

@@ -10,7 +10,7 @@ from support.pools import make_session, scores
 from judgeloop.errors import InputError, SessionError
 from judgeloop.records import Abstention, StopKind, StopReason, Verdict
 from judgeloop.replay.driver import replay
-from judgeloop.session import Limits
+from judgeloop.session import Limits, _take
 from judgeloop.stopping import TieAware, is_met
 
 SELECTORS = ["random", "diffuse"]
@@ -52,7 +52,9 @@ def test_no_question_was_asked_that_some_answers_could_have_made_needless(select
     while choices := session.ask():
         steps_but_last = session._pending[:-1]
         if steps_but_last:
-            active = session._after(steps_but_last)
+            active = dict(session._active)
+            for step in steps_but_last:
+                _take(step, active)
             known = [session._labels[p] for p in active if p in session._labels]
             unknown = len(active) - len(known)
             tally = session._estimator.tally(known, 50)
@@ -77,7 +79,7 @@ def test_asking_one_at_a_time_gives_the_same_outcome(selector):
 
 
 def _one_at_a_time(session, table):
-    session._could_stop = lambda: bool(session._pending)
+    session._could_stop = lambda active: bool(session._pending)
     return replay(session, lambda position: Verdict(table[position]))
 
 

@@ -9,6 +9,7 @@ from math import comb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import hypergeom
 
 from judgeloop.records import Tally
 from judgeloop.stats.hypergeometric import survival
@@ -33,6 +34,15 @@ def test_the_survival_function_is_the_sum_of_exact_binomials(population, data):
     assert survival(at_least, population, successes, draws) == pytest.approx(
         ways / comb(population, draws), abs=1e-9
     )
+
+
+@given(st.integers(1, 3000), st.data())
+def test_the_survival_function_is_scipys(population, data):
+    successes = data.draw(st.integers(0, population))
+    draws = data.draw(st.integers(0, population))
+    at_least = data.draw(st.integers(0, draws))
+    expected = hypergeom.sf(at_least - 1, population, successes, draws)
+    assert survival(at_least, population, successes, draws) == pytest.approx(expected, rel=1e-8, abs=1e-290)
 
 
 def test_ties_are_votes_against_the_leader_for_the_papers_rule_only():

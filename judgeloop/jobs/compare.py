@@ -51,13 +51,13 @@ async def judge(
     observe: Observe = unobserved,
 ) -> Result:
     """Judge until it is decided, or until money, judgments or items run out."""
-    finished = await _drive(comparison, _terms(comparison), interruption=interruption, observe=observe)
+    finished = await _drive(comparison, terms_of(comparison), interruption=interruption, observe=observe)
     return _result(comparison, finished)
 
 
 async def foresee(comparison: Comparison) -> tuple[Plan, Result]:
     """What the comparison would take, and how far the ledger alone brings it; asks nobody and spends nothing."""
-    terms, config = _terms(comparison, offline=True), comparison.config
+    terms, config = terms_of(comparison, offline=True), comparison.config
     finished = await _drive(comparison, terms)
     outcome = finished.outcome
     over = outcome.stop.kind is not StopKind.DRY_RUN
@@ -112,7 +112,7 @@ async def _drive(
         await ledger.aclose()
 
 
-def _terms(comparison: Comparison, *, offline: bool = False) -> Terms:
+def terms_of(comparison: Comparison, *, offline: bool = False) -> Terms:
     """On which terms to ask; a person sees a whole round, in an order of its own, and takes the time it takes."""
     config, by_hand = comparison.config, comparison.by_hand
     return Terms(
@@ -160,7 +160,7 @@ def _differences(config: CompareConfig, pool: Pool) -> NDArray[np.floating]:
 
 def _result(comparison: Comparison, finished: Finished) -> Result:
     config, outcome, judges = comparison.config, finished.outcome, comparison.judges
-    order = _terms(comparison).order
+    order = terms_of(comparison).order
     setup = Setup(
         systems=comparison.pool.systems,
         judge=" + ".join(one.identity.name for one in judges),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from judgeloop.config import CompareConfig, template_for
+from judgeloop.config import CompareConfig, JudgeSettings, template_for
 from judgeloop.errors import InputError, UnpricedError
 from judgeloop.formats.join import Joined, join
 from judgeloop.formats.outputs import read_items, read_outputs
@@ -79,7 +79,7 @@ def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: b
 
 
 def judge_options(
-    config: CompareConfig, environment: Mapping[str, str], *, offline: bool = False
+    config: JudgeSettings, environment: Mapping[str, str], *, offline: bool = False
 ) -> JudgeOptions:
     """What the judges need of a configuration."""
     return JudgeOptions(

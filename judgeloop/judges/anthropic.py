@@ -6,6 +6,7 @@ refuse them. Retrying, prices and both orders are not done here.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from pydantic import ValidationError
@@ -55,7 +56,7 @@ class AnthropicJudge:
         self._by = by
         self._client: AsyncAnthropic | None = None
 
-    @property
+    @cached_property
     def identity(self) -> JudgeIdentity:
         """The model with everything else that can change a verdict."""
         return JudgeIdentity(

@@ -57,7 +57,7 @@ class HumanJudge:
     @property
     def identity(self) -> JudgeIdentity:
         """A person; which one is not known."""
-        return JudgeIdentity("human", "terminal")
+        return JudgeIdentity("human", "")
 
     def quote(self, call: Call) -> Quote:
         """Nothing that is known."""

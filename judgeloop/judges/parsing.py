@@ -22,7 +22,7 @@ def parse_verdict(text: str, labels: Mapping[str, float], field: str = "winner")
     """The verdict in `text`, whose label stands in `field`, or an abstention that says what is wrong with it.
 
     >>> parse_verdict('{"reason": "shorter", "winner": "B"}', {"A": 1.0, "B": 0.0, "tie": 0.5})
-    Verdict(score=0.0, reason='shorter', flipped=False)
+    Verdict(score=0.0, reason='shorter', flipped=False, votes=())
     """
     if len(text) > LONGEST_REPLY:
         return _unparsable(f"a reply of {len(text)} characters")
@@ -39,6 +39,14 @@ def parse_verdict(text: str, labels: Mapping[str, float], field: str = "winner")
     if not isinstance(reason, str):
         return _unparsable("'reason' is not text")
     return Verdict(labels[label], reason=_storable(reason))
+
+
+def parse_label(text: str, labels: Mapping[str, float]) -> Answer:
+    """The verdict in `text`, which is one allowed label and nothing else but space around it."""
+    label = text.strip()
+    if label not in labels:
+        return _unparsable(f"{text[:SHOWN]!r} is none of {', '.join(labels)}")
+    return Verdict(labels[label])
 
 
 def _unparsable(what: str) -> Abstention:

@@ -42,6 +42,7 @@ CREATE TABLE attempts (
 ) STRICT;
 CREATE INDEX attempts_by_run ON attempts (run);
 CREATE INDEX attempts_by_key ON attempts (key);
+CREATE INDEX attempts_by_item ON attempts (item_id);
 
 CREATE TABLE verdicts (
     key         TEXT PRIMARY KEY,

@@ -19,7 +19,7 @@ import sqlite3
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar, final
@@ -39,6 +39,19 @@ T = TypeVar("T")
 
 BUSY_TIMEOUT_S = 60.0  # another process may hold the file for as long as it flushes to disk
 KEYS_PER_LOOKUP = 500
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedAttempt:
+    """An attempt as the ledger has it: what it was for, how it ended, and what its key was made of."""
+
+    key: str
+    judge: str
+    state: str
+    outcome: str
+    charged_p: int
+    began_at: str
+    ingredients: dict[str, str]
 
 
 @final
@@ -111,6 +124,10 @@ class SqliteLedger:
     async def spend(self, run: str, budget_p: int | None) -> Spend:
         """What `run` has cost so far, and what of it since this object opened the file."""
         return await self._do(lambda connection: _spend(connection, run, self._opener, budget_p))
+
+    async def attempts(self, item_id: str) -> list[RecordedAttempt]:
+        """Every attempt on an item, the latest first."""
+        return await self._do(lambda connection: _attempts(connection, item_id))
 
     @contextmanager
     def only_run(self, run: str) -> Iterator[None]:
@@ -234,6 +251,20 @@ def _verdicts(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, 
         )
         held.update((key, Verdict(score, reason)) for key, score, reason in rows)
     return held
+
+
+def _attempts(connection: sqlite3.Connection, item_id: str) -> list[RecordedAttempt]:
+    rows = connection.execute(
+        "SELECT key, judge, state, outcome, charged_p, began_at, note FROM attempts WHERE item_id = ? "
+        "ORDER BY id DESC",
+        (item_id,),
+    )
+    return [
+        RecordedAttempt(
+            key, judge, state, outcome or "", charged_p, began_at, json.loads(note).get("ingredients", {})
+        )
+        for key, judge, state, outcome, charged_p, began_at, note in rows
+    ]
 
 
 def _spend(connection: sqlite3.Connection, run: str, opener: str, budget_p: int | None) -> Spend:

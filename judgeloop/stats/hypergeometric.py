@@ -1,12 +1,13 @@
 """The survival function that the heuristic stopping rules rest on.
 
-SciPy computes it; nothing of the rules is known here. SciPy is imported on first use, because it takes longer
-to import than the rest of judgeloop together.
+Written out, because the library that has it takes longer to import than a comparison takes to decide; the tests hold it to
+SciPy's and to exact fractions. Nothing of the rules is known here.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from math import comb
 
 
 @lru_cache(maxsize=1 << 16)
@@ -19,6 +20,16 @@ def survival(at_least: int, population: int, successes: int, draws: int) -> floa
     >>> round(survival(8, 500, 250, 10), 4)
     0.0529
     """
-    from scipy.stats import hypergeom
-
-    return float(hypergeom.sf(at_least - 1, population, successes, draws))
+    failures = population - successes
+    fewest, most = max(0, draws - failures), min(draws, successes)
+    if at_least <= fewest:
+        return 1.0
+    if at_least > most:
+        return 0.0
+    # The first term from exact integers, the others from the ratio of neighbours.
+    ways = comb(successes, at_least) * comb(failures, draws - at_least)
+    term = total = ways / comb(population, draws)
+    for hits in range(at_least, most):
+        term *= (successes - hits) * (draws - hits) / ((hits + 1) * (failures - draws + hits + 1))
+        total += term
+    return min(1.0, total)

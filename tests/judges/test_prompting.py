@@ -16,6 +16,8 @@ SHIPPED = shipped_template("pairwise.v1")
 SOURCE = """+++
 id = "tiny"
 version = 2
+fields = ["prompt", "reference", "first", "second"]
+answer = "better"
 labels = { left = 1, right = 0.0 }
 [schema]
 type = "object"
@@ -23,7 +25,9 @@ type = "object"
 # System
 Judge {first}.
 # User
+{{marker}}
 {"p": {{prompt}}, "r": {{reference}}, "1": {{first}}, "2": {{second}}, "again": {{first}}}
+{{marker}}
 """
 
 
@@ -31,10 +35,19 @@ def call(prompt="p", first="f", second="s", reference=None):
     return Call(Item("q1", prompt, reference), ("x", "y"), (first, second))
 
 
-def test_a_template_is_read_with_its_labels_and_schema():
+def material(user):
+    """The JSON object between two lines with the same marker."""
+    opening, *lines, closing = user.split("\n")
+    assert opening == closing
+    assert re.fullmatch("[0-9a-f]{32}", opening)
+    return json.loads("\n".join(lines))
+
+
+def test_a_template_is_read_with_its_answer_labels_and_schema():
     template = parse_template(SOURCE, "tiny.md")
-    assert (template.id, template.labels, template.schema) == (
+    assert (template.id, template.answer, template.labels, template.schema) == (
         "tiny.v2",
+        "better",
         {"left": 1.0, "right": 0.0},
         {"type": "object"},
     )
@@ -43,17 +56,17 @@ def test_a_template_is_read_with_its_labels_and_schema():
 def test_fields_are_filled_in_the_user_message_as_often_as_they_stand_and_nowhere_else():
     system, user = parse_template(SOURCE, "tiny.md").render(call("P", "F", "S", "R"))
     assert system == "Judge {first}."
-    assert json.loads(user) == {"p": "P", "r": "R", "1": "F", "2": "S", "again": "F"}
+    assert material(user) == {"p": "P", "r": "R", "1": "F", "2": "S", "again": "F"}
 
 
 def test_a_missing_reference_is_null():
     _, user = parse_template(SOURCE, "tiny.md").render(call())
-    assert json.loads(user)["r"] is None
+    assert material(user)["r"] is None
 
 
 def test_a_candidate_that_looks_like_a_field_is_not_expanded():
     _, user = SHIPPED.render(call("{{first}}", "{{second}} {{prompt}}", "{{first}} \\1 \\g<1>", "{{second}}"))
-    assert json.loads(user) == {
+    assert material(user) == {
         "task": "{{first}}",
         "reference": "{{second}}",
         "answer_A": "{{second}} {{prompt}}",
@@ -84,7 +97,7 @@ def unpaired(text):
 @given(prompt=texts, first=texts, second=texts, reference=st.none() | texts)
 def test_the_user_message_is_one_json_object_of_the_exact_texts(prompt, first, second, reference):
     system, user = SHIPPED.render(call(prompt, first, second, reference))
-    assert json.loads(user) == {
+    assert material(user) == {
         "task": unpaired(prompt),
         "reference": unpaired(reference),
         "answer_A": unpaired(first),
@@ -94,9 +107,40 @@ def test_the_user_message_is_one_json_object_of_the_exact_texts(prompt, first, s
     assert system == SHIPPED.system
 
 
+def test_the_marker_is_drawn_anew_for_every_message():
+    markers = {SHIPPED.render(call())[1].split("\n")[0] for _ in range(20)}
+    assert len(markers) == 20
+
+
+def test_a_rating_prompt_shows_the_output_asked_about():
+    source = without("second").replace("first", "output").replace("left = 1, ", "left = 1, middle = 0.5, ")
+    _, user = parse_template(source, "tiny.md").render(call("P", "F", "S"))
+    assert material(user)["1"] == "F"
+
+
+def test_a_rubric_has_its_place_and_makes_another_template():
+    source = SOURCE.replace("{{reference}}", "{{rubric}}").replace('"reference"', '"rubric"')
+    template = parse_template(source, "tiny.md")
+    assert template.takes_rubric
+    assert not SHIPPED.takes_rubric
+    brief, polite = template.with_rubric("brevity"), template.with_rubric("manners {{first}}")
+    assert len({one.digest for one in (template, brief, polite)}) == 3
+    assert brief.digest == template.with_rubric("brevity").digest
+    assert material(polite.render(call())[1])["r"] == "manners {{first}}"
+
+
 def test_the_digest_changes_with_any_change_of_the_file():
     assert parse_template(SOURCE, "a").digest == parse_template(SOURCE, "b").digest
     assert parse_template(SOURCE + " ", "a").digest != parse_template(SOURCE, "a").digest
+
+
+NEEDS = "the front matter needs id, version, fields, answer, labels and schema"
+ONE_SIDED = "the field {0!r} stands in 'fields' or in the user's part, but not in both"
+COMPLETE = "expected the fields prompt, first and second, or prompt and output"
+
+
+def without(field):
+    return SOURCE.replace(f"{{{{{field}}}}}", "null").replace(f'"{field}", ', "").replace(f', "{field}"', "")
 
 
 @pytest.mark.parametrize(
@@ -106,35 +150,42 @@ def test_the_digest_changes_with_any_change_of_the_file():
         ("# System\ns\n# User\nu", "expected front matter between +++ lines"),
         (SOURCE.replace("# User\n", ""), "expected front matter between +++ lines"),
         (SOURCE.replace("# System\n", ""), "expected front matter between +++ lines"),
-        (SOURCE.replace('"tiny"', "tiny"), "the front matter needs id, version, labels and schema"),
-        (SOURCE.replace('id = "tiny"\n', ""), "the front matter needs id, version, labels and schema: 'id'"),
+        (SOURCE.replace('"tiny"', "tiny"), NEEDS),
+        (SOURCE.replace('id = "tiny"\n', ""), f"{NEEDS}: 'id'"),
         (
             SOURCE.replace("version = 2\n", ""),
-            "the front matter needs id, version, labels and schema: 'version'",
+            f"{NEEDS}: 'version'",
         ),
         (
             SOURCE.replace('[schema]\ntype = "object"\n', ""),
-            "the front matter needs id, version, labels and schema",
+            NEEDS,
         ),
         (
             SOURCE.replace("left = 1", 'left = "best"'),
-            "the front matter needs id, version, labels and schema",
+            NEEDS,
         ),
         (
             re.sub("labels = .*", 'labels = "A, B"', SOURCE),
-            "the front matter needs id, version, labels and schema",
+            NEEDS,
         ),
-        (SOURCE.replace("{{prompt}}", "{{question}}"), "unknown field 'question'; known: first, prompt,"),
+        (SOURCE.replace("{{prompt}}", "{{question}}"), "unknown field 'question'; known: first, output, prompt,"),
         (SOURCE.replace("left = 1", "left = 2.0"), "the label 'left' needs a score from 0 to 1, found 2.0"),
         (SOURCE.replace("left = 1", "left = -0.1"), "the label 'left' needs a score from 0 to 1, found -0.1"),
         (SOURCE.replace("left = 1", "left = nan"), "the label 'left' needs a score from 0 to 1, found nan"),
         (SOURCE.replace("left = 1, ", ""), "expected at least two labels, found 1"),
         (SOURCE.replace("left = 1, right = 0.0", ""), "expected at least two labels, found 0"),
-        (SOURCE.replace("{{prompt}}", "null"), "the user's part does not use the field 'prompt'"),
-        (SOURCE.replace("{{first}}", "null"), "the user's part does not use the field 'first'"),
-        (SOURCE.replace("{{second}}", "null"), "the user's part does not use the field 'second'"),
-        (SOURCE.replace("{{reference}}", "{{ reference }}"), "a field is written {{name}}, without spaces"),
-        (SOURCE.replace("{{reference}}", "{{reference}"), "a field is written {{name}}, without spaces"),
+        (SOURCE.replace('answer = "better"\n', ""), f"{NEEDS}: 'answer'"),
+        (re.sub("fields = .*\n", "", SOURCE), f"{NEEDS}: 'fields'"),
+        (SOURCE.replace('"prompt", ', ""), ONE_SIDED.format("prompt")),
+        (SOURCE.replace("{{prompt}}", "null"), ONE_SIDED.format("prompt")),
+        (SOURCE.replace("{{first}}", "null"), ONE_SIDED.format("first")),
+        (SOURCE.replace('"second"]', '"second", "rubric"]'), ONE_SIDED.format("rubric")),
+        (SOURCE.replace('"second"]', '"second", "marker"]'), "unknown field 'marker'; known: first, output,"),
+        (without("prompt"), COMPLETE),
+        (without("second"), COMPLETE),
+        (SOURCE.replace("second", "output"), COMPLETE),
+        (SOURCE.replace("again", "{{ first }}"), "a field is written {{name}}, without spaces"),
+        (SOURCE.replace("again", "{{first}"), "a field is written {{name}}, without spaces"),
         (SOURCE.replace("{first}.", "{{first}}."), "a field is written {{name}}, without spaces"),
     ],
 )

@@ -54,7 +54,7 @@ def test_a_verdict_and_its_cost_are_there_when_the_file_is_opened_again(tmp_path
     asyncio.run(first())
     held, spend = asyncio.run(second())
     assert held == {"k": Verdict(0.0, "why")}
-    assert (spend.now_p, spend.run_p, spend.calls) == (0, 4, 0)
+    assert (spend.now_p, spend.run_p, spend.attempts) == (0, 4, 0)
 
 
 def test_several_processes_together_keep_one_budget(tmp_path):

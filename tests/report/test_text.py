@@ -5,14 +5,17 @@ from dataclasses import replace
 import pytest
 from support.results import SPEND, make_result, undecided
 
+from judgeloop.decoys import DecoyTally
 from judgeloop.planning import Plan, Range
-from judgeloop.records import Spend, StopKind, StopReason, Tally
+from judgeloop.records import Choice, Label, Spend, StopKind, StopReason, Tally, Verdict
 from judgeloop.report.text import details, headline, plan_json, render, render_plan
 
 EVIL = "x\x1b[31m\u202e\u200b\x07\n\r\u2028y"
 STEERING = set("\x1b\u202e\u200b\x07\r\u2028")
 ALL_JUDGED = StopReason(StopKind.ALL_JUDGED, "every item is judged")
-PLAN = Plan(Range(5, 30, 1000), Range(10, 60, 2000), Range(10**9, 6 * 10**9, 2 * 10**11), assumed=True)
+PLAN = Plan(
+    Range(5, 30, 1000), Range(10, 60, 2000), Range(10**9, 6 * 10**9, 2 * 10**11), assumed=True, affordable=None
+)
 
 
 def detail(result, name):
@@ -71,14 +74,57 @@ def test_the_headline_says_what_was_spent(spend, money):
     ],
 )
 def test_no_decision_begins_with_why_and_says_what_would_decide(changes, line):
-    assert headline(undecided(**changes)) == f"undecided: the budget is used up; {line}"
+    shown = headline(undecided(**changes))
+    assert shown.startswith(f"undecided: the budget is used up; {line}; ")
 
 
-@pytest.mark.parametrize("kind", [StopKind.INTERRUPTED, StopKind.JUDGE_FAILED])
-def test_a_run_that_was_cut_short_says_how_it_goes_on(kind):
-    assert headline(undecided(kind, "cut short")) == (
-        "undecided: cut short; the same command goes on from here"
+@pytest.mark.parametrize(
+    ("changes", "standing"),
+    [
+        ({}, "10 of 100 items judged, 5:4 for small, stated risk 0.042 (heuristic), $0.042 of $5.00 spent"),
+        (
+            {"tally": Tally(items=100, wins=(4, 5), ties=1)},
+            "10 of 100 items judged, 5:4 for large, stated risk 0.042 (heuristic), $0.042 of $5.00 spent",
+        ),
+        ({"tally": Tally(items=100, wins=(5, 5))}, "10 of 100 items judged, $0.042 of $5.00 spent"),
+        ({"tally": Tally(items=100)}, "0 of 100 items judged, $0.042 of $5.00 spent"),
+    ],
+)
+def test_no_decision_ends_with_what_was_judged_the_votes_the_risk_and_the_money(changes, standing):
+    assert headline(undecided(**changes)).endswith(f"; {standing}")
+
+
+def test_a_budget_that_was_exceeded_is_shouted_about_and_a_rehearsed_one_is_not():
+    spend = replace(SPEND, run_p=6 * 10**12)
+    assert headline(make_result(spend=spend)).endswith(", BUDGET EXCEEDED: $6.00 of $5.00 spent")
+    rehearsed = replace(SPEND, run_p=0, rehearsed_p=6 * 10**12)
+    assert headline(make_result(spend=rehearsed)).endswith(", $0.00 of $5.00 spent")
+
+
+@pytest.mark.parametrize(("flips", "warned"), [(5, False), (6, True)])
+def test_a_judge_that_judges_places_is_warned_about_in_the_headline(flips, warned):
+    shown = headline(make_result(tally=Tally(items=100, wins=(0, 4), ties=6, flips=flips)))
+    assert ("; beware: 60% of the verdicts changed with the order of presentation" in shown) == warned
+
+
+def test_a_required_winner_that_lost_is_said_before_anything_else():
+    assert headline(make_result(required_winner="small")).startswith(
+        "FAILED: small was required, and large is better than small: "
     )
+    assert headline(make_result(required_winner="large")) == headline(make_result())
+    assert headline(undecided(required_winner="large")) == headline(undecided())
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (StopKind.INTERRUPTED, "the same command goes on from here"),
+        (StopKind.JUDGE_FAILED, "once that is mended, the same command goes on from here"),
+        (StopKind.ABSTENTIONS, "once that is mended, the same command goes on from here"),
+    ],
+)
+def test_a_run_that_was_cut_short_says_how_it_goes_on(kind, words):
+    assert headline(undecided(kind, "cut short")).startswith(f"undecided: cut short; {words}; 10 of 100")
 
 
 def test_the_decision_is_the_first_line_and_the_details_follow():
@@ -137,15 +183,60 @@ def test_a_rule_with_a_proof_says_what_is_proved():
         ),
         ({"order": "random"}, "openai/gpt-4.1; order random"),
         ({"order": None, "judge": "metric:rouge2"}, "metric:rouge2"),
-        ({"order": "fixed", "judge_models": ("gpt-4.1",)}, "openai/gpt-4.1; order fixed"),
+        ({"order": "fixed", "judge_models": (("gpt-4.1",),)}, "openai/gpt-4.1; order fixed"),
         (
-            {"order": "fixed", "judge_models": ("gpt-4.1", "gpt-4.1-2025-04-14")},
-            "openai/gpt-4.1, which calls itself gpt-4.1-2025-04-14; order fixed",
+            {"order": "fixed", "judge_models": (("gpt-4.1-2025-04-14",),)},
+            "openai/gpt-4.1; the server of openai/gpt-4.1 calls it gpt-4.1-2025-04-14; order fixed",
         ),
     ],
 )
 def test_the_judge_is_named_with_its_order_its_flips_and_its_own_name(changes, judge):
     assert detail(make_result(**changes), "judge") == judge
+
+
+PANEL = {"judge": "openai/m + anthropic/n", "vote": "majority", "order": "fixed"}
+
+
+@pytest.mark.parametrize(
+    ("models", "words"),
+    [
+        (((), ()), "openai/m + anthropic/n; by majority; order fixed"),
+        ((("m",), ("n",)), "openai/m + anthropic/n; by majority; order fixed"),
+        (
+            (("m",), ("n-1", "n-2")),
+            "openai/m + anthropic/n; the model of anthropic/n changed during the run: n-1, then n-2; by majority; "
+            "order fixed",
+        ),
+    ],
+)
+def test_a_panel_is_named_with_its_vote_and_each_judges_own_name(models, words):
+    assert detail(make_result(**PANEL, judge_models=models), "judge") == words
+
+
+def test_a_panels_agreement_is_shown_with_the_items_on_which_all_had_a_verdict():
+    votes = [(1.0, 1.0), (0.0, 0.0), (1.0, 0.0), (0.0, 0.0), (None, 1.0)]
+    labels = tuple(Label(Choice(n, None), Verdict(0.5, votes=pair)) for n, pair in enumerate(votes))
+    result = make_result(**PANEL, labels=labels)
+    assert detail(result, "judge") == (
+        "openai/m + anthropic/n; by majority, Cohen's kappa 0.50 on 4 items; order fixed"
+    )
+
+
+@pytest.mark.parametrize(
+    ("decoys", "words"),
+    [
+        (DecoyTally(0, 0, 8, 0), "0 of 8 empty or constant answers beat a real one, 0 tied"),
+        (DecoyTally(1, 2, 5, 3), "1 of 8 empty or constant answers beat a real one, 2 tied"),
+        (
+            DecoyTally(2, 1, 5, 0),
+            "2 of 8 empty or constant answers beat a real one, 1 tied: this judge can be fooled, and its verdicts "
+            "deserve little trust",
+        ),
+        (DecoyTally(0, 0, 1, 0), "0 of 1 empty or constant answer beat a real one, 0 tied"),
+    ],
+)
+def test_decoys_are_shown_with_a_warning_above_a_quarter_of_the_points(decoys, words):
+    assert detail(make_result(decoys=decoys), "decoys") == words
 
 
 def test_the_selector_is_named_with_what_it_looked_at():
@@ -157,16 +248,21 @@ def test_the_selector_is_named_with_what_it_looked_at():
 @pytest.mark.parametrize(
     ("spend", "cost"),
     [
-        (SPEND, "$0.021 now, 12 calls made, 3 answered from the ledger; $0.042 with the commands before"),
-        (Spend(calls=2), "$0.00 now, 2 calls made, 0 answered from the ledger"),
-        (Spend(calls=1), "$0.00 now, 1 call made, 0 answered from the ledger"),
+        (SPEND, "$0.021 now, 12 attempts made, 3 answered from the ledger; $0.042 with the commands before"),
+        (
+            replace(SPEND, unconfirmed_p=10**10),
+            "$0.021 now, 12 attempts made, 3 answered from the ledger; $0.010 of it charged for attempts without a "
+            "reply, which may not be billed; $0.042 with the commands before",
+        ),
+        (Spend(attempts=2), "$0.00 now, 2 attempts made, 0 answered from the ledger"),
+        (Spend(attempts=1), "$0.00 now, 1 attempt made, 0 answered from the ledger"),
         (
             Spend(rehearsed_p=10**12),
-            "$0.00 now, 0 calls made, 0 answered from the ledger; $1.00 rehearsed with recorded costs",
+            "$0.00 now, 0 attempts made, 0 answered from the ledger; $1.00 rehearsed with recorded costs",
         ),
         (
             Spend(known=False),
-            "unknown: the model has no known price, 0 calls made, 0 answered from the ledger",
+            "unknown: the model has no known price, 0 attempts made, 0 answered from the ledger",
         ),
     ],
 )
@@ -183,11 +279,11 @@ def test_what_a_partial_join_left_out_is_shown():
 
 @pytest.mark.parametrize("made", [make_result, undecided])
 def test_strangers_text_cannot_steer_the_terminal_or_break_a_line(made):
-    calm = made(left_out="left", judge_models=("m",))
+    calm = made(left_out="left", judge_models=(("m",),))
     evil = made(
         systems=(f"a{EVIL}", f"b{EVIL}"),
         judge=f"openai/{EVIL}",
-        judge_models=(f"m{EVIL}",),
+        judge_models=((f"m{EVIL}",),),
         represent=EVIL,
         left_out=EVIL,
         **({"sentence": EVIL} if made is undecided else {"stop": StopReason(StopKind.RISK_MET, EVIL)}),
@@ -206,7 +302,7 @@ def test_a_dry_run_shows_the_forecast():
         "  calls             10        60     2,000\n"
         "  cost         $0.0010   $0.0060     $0.20\n"
         "  the expected case assumes 45 % to 25 % wins and 30 % ties; the worst is every allowed judgment at its "
-        "dearest, within the budget of $5.00"
+        "dearest\n  the budget of $5.00 will do"
     )
 
 
@@ -214,7 +310,22 @@ def test_a_dry_run_says_what_its_forecast_rests_on():
     text = render_plan(replace(PLAN, assumed=False), foreseen(asked=4, spend=Spend()), priced=False)
     assert "spends nothing; 4 items are answered from the ledger\n" in text
     assert "the expected case assumes that the votes in the ledger go on as they are" in text
-    assert text.endswith("without a budget; the model has no known price")
+    assert text.endswith("at its dearest; the model has no known price\n  no budget bounds it")
+
+
+@pytest.mark.parametrize(
+    ("affordable", "words"),
+    [
+        (1000, "the budget of $5.00 will do"),
+        (999, "the budget of $5.00 pays for about 999 judgments, and ends the run if it takes longer"),
+        (30, "the budget of $5.00 pays for about 30 judgments, and ends the run if it takes longer"),
+        (29, "the budget of $5.00 pays for about 29 judgments, and ends the run probably before it is decided"),
+        (1, "the budget of $5.00 pays for about 1 judgment, and ends the run probably before it is decided"),
+    ],
+)
+def test_a_dry_run_says_how_far_the_budget_goes(affordable, words):
+    text = render_plan(replace(PLAN, affordable=affordable), foreseen(), priced=True)
+    assert text.endswith(f"\n  {words}")
 
 
 def test_a_dry_run_that_the_ledger_decides_shows_the_decision():

@@ -78,6 +78,9 @@ class ChatServer:
         self.respond = respond or (lambda request, n: verdict(goodness(request)))
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
+        self.pages: dict[str, Response] = {}  # what a GET of a path brings; anything else is 404
+        self.visits: list[str] = []
         self.most_in_flight = 0
         self._in_flight = 0
         self._lock = threading.Lock()
@@ -87,8 +90,12 @@ class ChatServer:
         self._thread.start()
 
     @property
+    def root(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        return f"{self.root}/v1"
 
     def close(self) -> None:
         self._server.shutdown()
@@ -117,6 +124,7 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
+            server.paths.append(self.path)
             response = server.answer(
                 json.loads(body), {name.lower(): value for name, value in self.headers.items()}
             )
@@ -124,6 +132,10 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
                 self._send(response)
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True
+
+        def do_GET(self) -> None:
+            server.visits.append(self.path)
+            self._send(server.pages.get(self.path, Response(404)))
 
         def _send(self, response: Response) -> None:
             self.send_response(response.status)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from judgeloop.decoys import DecoyTally
 from judgeloop.records import Choice, Estimate, Label, Outcome, Spend, StopKind, StopReason, Tally, Verdict
 from judgeloop.report.result import Result, Setup, result_of
 
 SETUP = Setup(
     systems=("small", "large"),
     judge="openai/gpt-4.1",
+    vote=None,
     rule="tie-aware",
     risk_threshold=0.1,
     guarantee=None,
@@ -17,11 +19,15 @@ SETUP = Setup(
     represent=None,
     order="both",
     seed=7,
+    calls_per_item=2,
+    required_winner=None,
     left_out="",
     run="0123abcd",
     version="0.1.0",
 )
-SPEND = Spend(now_p=21 * 10**9, run_p=42 * 10**9, budget_p=5 * 10**12, calls=12, remembered=3)
+SPEND = Spend(
+    now_p=21 * 10**9, run_p=42 * 10**9, budget_p=5 * 10**12, attempts=12, paid_attempts=20, remembered=3
+)
 
 
 def make_result(
@@ -31,12 +37,14 @@ def make_result(
     stop: StopReason | None = None,
     labels: tuple[Label, ...] | None = None,
     spend: Spend = SPEND,
-    judge_models: tuple[str, ...] = (),
+    judge_models: tuple[tuple[str, ...], ...] | None = None,
+    decoys: DecoyTally | None = None,
     more_judgments: int | None = None,
     asked: int | None = None,
-    **setup,
+    **changes,
 ) -> Result:
     """A comparison that "large" won with 8 to 1 of 10 judged items, unless told otherwise."""
+    setup = replace(SETUP, **changes)
     tally = tally or Tally(items=100, wins=(1, 8), ties=1)
     asked = tally.judged + tally.abstentions if asked is None else asked
     if labels is None:
@@ -51,9 +59,10 @@ def make_result(
     return result_of(
         outcome,
         spend,
-        replace(SETUP, **setup),
+        setup,
         item_ids=[f"q{n}" for n in range(tally.items)],
-        judge_models=judge_models,
+        judge_models=((),) * (setup.judge.count(" + ") + 1) if judge_models is None else judge_models,
+        decoys=decoys,
         more_judgments=more_judgments,
     )
 

@@ -1,0 +1,69 @@
+"""How often the heuristic rules name a winner where there is none, or the wrong one where there hardly is one.
+
+    python benchmarks/level_systems.py [--orders 1500] [--items 240]
+
+Random selection, at most 200 judgments, from a population with exactly so many wins for each side. Between two level systems
+any winner is wrong; a rule that kept its stated risk at every look would name one at most that often.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from judgeloop.estimators.preferences import Preferences
+from judgeloop.records import Verdict
+from judgeloop.replay.driver import replay
+from judgeloop.selectors.random import Random
+from judgeloop.session import Limits, Session
+from judgeloop.stopping import RULES
+
+POPULATIONS = {
+    "50:50": (0.5, 0.5),
+    "55:45": (0.55, 0.45),
+    "25:25, half ties": (0.25, 0.25),
+    "60:40": (0.6, 0.4),
+}
+
+
+def winner(scores: list[float], rule: str, risk: float, seed: int) -> int | None:
+    """Who wins one run; 0 is the better one, if there is one."""
+    session = Session(
+        items=len(scores),
+        selector=Random(),
+        estimator=Preferences(),
+        rule=RULES[rule](risk),
+        limits=Limits(),
+        rng=np.random.default_rng(seed),
+    )
+    return replay(session, lambda position: Verdict(scores[position])).winner
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--orders", type=int, default=1500)
+    parser.add_argument("--items", type=int, default=240)
+    arguments = parser.parse_args()
+    print(f"{arguments.orders} random orders of {arguments.items} items; a winner is named wrongly in")
+    print(f"{'wins':<20}{'rule':<16}{'risk 0.1':>10}{'risk 0.05':>11}{'risk 0.01':>11}")
+    for name, shares in POPULATIONS.items():
+        wins = [round(share * arguments.items) for share in shares]
+        scores = [1.0] * wins[0] + [0.0] * wins[1] + [0.5] * (arguments.items - sum(wins))
+        for rule in RULES:
+            wrong = []
+            for risk in (0.1, 0.05, 0.01):
+                winners = [winner(scores, rule, risk, seed) for seed in range(arguments.orders)]
+                is_level = wins[0] == wins[1]
+                wrong.append(np.mean([w == 1 or (is_level and w == 0) for w in winners]))
+            print(
+                f"{name:<20}{rule:<16}"
+                + "".join(f"{share:>{10 + (i > 0)}.1%}" for i, share in enumerate(wrong))
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""Judgments a second against a server that takes 200 ms, beside plain SDK calls in a semaphore, in one run.
+
+    python benchmarks/throughput.py [--judgments 2000] [--repeats 5]
+
+Both send the same requests to the same server, a process of its own on loopback that answers each after 200 ms. The plain
+way keeps nothing; judgeloop's way is the whole of it: reservations, durable verdicts, both checked and counted. One order a
+query, so that a judgment is a call.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import openai
+
+from judgeloop.asking import Terms
+from judgeloop.config import shipped_template
+from judgeloop.estimators.preferences import Preferences
+from judgeloop.judges.openai import OpenAIJudge
+from judgeloop.judges.prices import price_from_text
+from judgeloop.judges.wire import Endpoint
+from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.loop import drive
+from judgeloop.pool import Pool
+from judgeloop.presentation import Order
+from judgeloop.records import Call, Item
+from judgeloop.selectors.random import Random
+from judgeloop.session import Limits, Session
+from judgeloop.stopping import TieAware
+
+DELAY_S = 0.2
+BODY = json.dumps(
+    {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "stop",
+                "message": {"role": "assistant", "content": '{"reason": "r", "winner": "A"}'},
+            }
+        ],
+        "usage": {"prompt_tokens": 400, "completion_tokens": 20, "total_tokens": 420},
+    }
+).encode()
+REPLY = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (
+    len(BODY),
+    BODY,
+)
+
+
+async def serve() -> None:
+    """Answer every request after the delay; print the port."""
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).lower()
+                length = int(head.split(b"content-length:")[1].split(b"\r\n")[0])
+                await reader.readexactly(length)
+                await asyncio.sleep(DELAY_S)
+                writer.write(REPLY)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0, backlog=1024)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+def make_pool(judgments: int) -> Pool:
+    """Distinct short texts."""
+    return Pool(
+        items=tuple(Item(f"i{i}", f"prompt {i}") for i in range(judgments)),
+        systems=("a", "b"),
+        outputs=(
+            tuple(f"an answer {i}" for i in range(judgments)),
+            tuple(f"another {i}" for i in range(judgments)),
+        ),
+    )
+
+
+def make_judge(url: str) -> OpenAIJudge:
+    """The judge that both ways ask."""
+    endpoint = Endpoint(url, "key", 60.0)
+    return OpenAIJudge(
+        "m", endpoint=endpoint, template=shipped_template("pairwise.v1"), price=price_from_text("1,1")
+    )
+
+
+async def plain(url: str, pool: Pool, in_flight: int) -> None:
+    """SDK calls in a semaphore, and nothing else."""
+    judge, semaphore = make_judge(url), asyncio.Semaphore(in_flight)
+    client = openai.AsyncOpenAI(base_url=url, api_key="key", max_retries=0)
+
+    async def one(position: int) -> None:
+        query = pool.query(position)
+        request = judge._request(Call(query.item, query.systems, query.outputs))  # noqa: SLF001 - the very same request
+        async with semaphore:
+            reply = await client.chat.completions.create(**request)
+        json.loads(reply.choices[0].message.content or "")
+
+    await asyncio.gather(*map(one, range(len(pool))))
+    await client.close()
+
+
+async def whole(url: str, pool: Pool, in_flight: int) -> None:
+    """judgeloop, with its ledger on disk."""
+    with tempfile.TemporaryDirectory() as folder:
+        ledger, judge = SqliteLedger(Path(folder) / "ledger.sqlite"), make_judge(url)
+        everything = Limits(len(pool), len(pool))
+        session = Session(
+            items=len(pool),
+            selector=Random(),
+            estimator=Preferences(),
+            rule=TieAware(0.1),
+            limits=everything,
+            rng=np.random.default_rng(0),
+        )
+        terms = Terms("run", order=Order.FIXED, budget_p=10**15, concurrency=in_flight)
+        finished = await drive(session, pool, judge, ledger, terms)
+        assert finished.outcome.asked == len(pool)
+        await judge.aclose()
+        await ledger.aclose()
+
+
+def seconds(way, url: str, pool: Pool, in_flight: int) -> float:  # noqa: ANN001 - one of the two above
+    """The wall time of one run."""
+    began = time.perf_counter()
+    asyncio.run(way(url, pool, in_flight))
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    """Print the table."""
+    if sys.argv[1:] == ["--serve"]:
+        asyncio.run(serve())
+        return
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--judgments", type=int, default=2000)
+    parser.add_argument("--repeats", type=int, default=5)
+    arguments = parser.parse_args()
+    pool = make_pool(arguments.judgments)
+    server = subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
+    try:
+        print(f"{arguments.judgments} judgments, {DELAY_S * 1000:.0f} ms each, median of {arguments.repeats}")
+        print(f"{'in flight':>10}{'ideal s':>10}{'plain s':>10}{'judgeloop s':>13}{'ratio':>8}")
+        for in_flight in (64, 256):
+            pairs = [
+                (seconds(plain, url, pool, in_flight), seconds(whole, url, pool, in_flight))
+                for _ in range(arguments.repeats)
+            ]
+            ideal = arguments.judgments / in_flight * DELAY_S
+            one, other = (statistics.median(times) for times in zip(*pairs, strict=True))
+            ratio = statistics.median(b / a for a, b in pairs)
+            print(f"{in_flight:>10}{ideal:>10.1f}{one:>10.1f}{other:>13.1f}{ratio:>8.2f}")
+    finally:
+        server.kill()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""The flags of the command line, each once, for every command that takes it.
+
+What a flag means for a run is settled in `config.py`; here are its name, its place in the help, and its sentence.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+JUDGES = (
+    "openai/MODEL, anthropic/MODEL, vllm/NAME, metric:NAME, replay:FILE, human or python:MODULE:FUNCTION; give several "
+    "for a panel."
+)
+
+
+def _flag(panel: str, flag: str, help_text: str, *more: str) -> Any:
+    variable = "JUDGELOOP_" + flag.removeprefix("--").replace("-", "_").upper()
+    return typer.Option(
+        flag, *more, help=help_text, envvar=variable, show_envvar=False, rich_help_panel=panel
+    )
+
+
+First = Annotated[Path, typer.Argument(metavar="A", help="Outputs of one system: JSONL, CSV or JSON.")]
+Second = Annotated[Path, typer.Argument(metavar="B", help="Outputs of the other.")]
+Judge = Annotated[list[str], _flag("Judge", "--judge", JUDGES)]
+JudgeBaseUrl = Annotated[str | None, _flag("Judge", "--judge-base-url", "An OpenAI-compatible server.")]
+JudgePrice = Annotated[str | None, _flag("Judge", "--judge-price", "IN,OUT: dollars per million tokens.")]
+Prices = Annotated[Path | None, _flag("Judge", "--prices", "Your own prices, a TOML file.")]
+JudgeTimeout = Annotated[float, _flag("Judge", "--judge-timeout", "Seconds for one attempt, in all.")]
+JudgeMaxTokens = Annotated[int, _flag("Judge", "--judge-max-tokens", "Tokens that a reply may have.")]
+Items = Annotated[Path | None, _flag("Items", "--items", "Prompts and references, joined by id or prompt.")]
+AllowPartial = Annotated[bool, _flag("Items", "--allow-partial", "Judge the items that all files have.")]
+Selector = Annotated[str, _flag("Selection", "--selector", "random or diffuse.")]
+Represent = Annotated[str, _flag("Selection", "--represent", "lexical, minilm or minilm:FOLDER.")]
+Rule = Annotated[str, _flag("Stopping", "--rule", "tie-aware or hypergeometric.")]
+Risk = Annotated[float, _flag("Stopping", "--risk", "Stated risk at which to stop.")]
+MinJudgments = Annotated[int, _flag("Stopping", "--min-judgments", "Judge at least so many.")]
+MaxJudgments = Annotated[int, _flag("Stopping", "--max-judgments", "Judge at most so many.")]
+Vote = Annotated[str, _flag("Judge", "--vote", "A panel's: majority, mean or unanimous.")]
+Verdict = Annotated[str, _flag("Judge", "--verdict", "schema, choice (vllm), tool (anthropic) or logprob.")]
+Prompt = Annotated[str | None, _flag("Judge", "--prompt", "Your own, a .md file, or one of judgeloop's.")]
+Rubric = Annotated[str | None, _flag("Judge", "--rubric", "Judge by this text, or file.")]
+AllowPlugins = Annotated[bool, _flag("Judge", "--allow-plugins", "Run python:MODULE:FUNCTION.")]
+Decoys = Annotated[int, _flag("Judge", "--decoys", "Try so many empty or constant answers on it.")]
+Rpm = Annotated[int | None, _flag("Money and pace", "--rpm", "Calls a minute, at most.")]
+Tpm = Annotated[int | None, _flag("Money and pace", "--tpm", "Tokens a minute, at most.")]
+MaxAbstentions = Annotated[float, _flag("Stopping", "--max-abstentions", "Share without a verdict to bear.")]
+Budget = Annotated[str, _flag("Money and pace", "--budget", "Dollars this run may ever cost, or none.")]
+Order = Annotated[str, _flag("Judge", "--order", "both, random or fixed.")]
+TieMargin = Annotated[float, _flag("Judge", "--tie-margin", "Scores closer than this are a tie.")]
+Concurrency = Annotated[int, _flag("Money and pace", "--concurrency", "Calls in flight at a time.")]
+Seed = Annotated[int, _flag("Selection", "--seed", "Starts all random numbers.")]
+Ledger = Annotated[Path, _flag("Files and output", "--ledger", "Remembers verdicts and money.")]
+RunDir = Annotated[
+    Path | None, _flag("Files and output", "--run-dir", "Folder for the verdicts and the result.")
+]
+DryRun = Annotated[bool, _flag("Money and pace", "--dry-run", "Print what it would take; spend nothing.")]
+AsJson = Annotated[bool, _flag("Files and output", "--json", "Print JSON and nothing else.")]
+Output = Annotated[
+    Path | None, _flag("Files and output", "--output", "Also write the result: .json, .md, .txt.", "-o")
+]
+RequireWinner = Annotated[str | None, _flag("Stopping", "--require-winner", "Exit with 5 if another wins.")]

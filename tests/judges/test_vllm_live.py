@@ -1,0 +1,76 @@
+"""A real vLLM server: run with JUDGELOOP_VLLM_URL=http://HOST:PORT/v1 (and JUDGELOOP_VLLM_MODEL, "tiny" by default).
+
+The words of a small model mean nothing; what is tested is the wire: probe, structured output, probabilities, usage.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+
+import pytest
+from typer.testing import CliRunner
+
+from judgeloop.cli import app
+from judgeloop.config import shipped_template
+from judgeloop.errors import JudgeRejectedError
+from judgeloop.judges.openai import VLLM, OpenAIJudge
+from judgeloop.judges.prices import FREE
+from judgeloop.judges.vllm import VllmJudge
+from judgeloop.judges.wire import Endpoint
+from judgeloop.records import Call, Item, Verdict
+
+URL = os.environ.get("JUDGELOOP_VLLM_URL", "")
+MODEL = os.environ.get("JUDGELOOP_VLLM_MODEL", "tiny")
+CALL = Call(Item("i", "Name a colour."), ("a", "b"), ("Blue.", "Seven."))
+
+pytestmark = [pytest.mark.vllm, pytest.mark.skipif(not URL, reason="JUDGELOOP_VLLM_URL is not set")]
+
+
+def ask(by, *, model=MODEL, url=URL):
+    async def story():
+        endpoint = Endpoint(url, "none", 60.0)
+        template = shipped_template({"choice": "pairwise-choice.v1", "logprob": "pairwise-label.v1"}[by])
+        judge = OpenAIJudge(model, endpoint=endpoint, template=template, price=FREE, by=by, dialect=VLLM)
+        vllm = VllmJudge(judge, model=model, endpoint=endpoint)
+        try:
+            return await vllm.judge(CALL), await vllm.look()
+        finally:
+            await vllm.aclose()
+
+    return asyncio.run(story())
+
+
+@pytest.mark.parametrize("by", ["choice", "logprob"])
+def test_a_real_server_gives_a_verdict_in_form_with_its_usage(by):
+    reply, version = ask(by)
+    assert isinstance(reply.answer, Verdict)
+    assert reply.usage.input_tokens > 100
+    assert 1 <= reply.usage.output_tokens <= 8
+    assert (reply.model, reply.cost_p) == (MODEL, 0)
+    assert version[0].isdigit()
+    if by == "choice":
+        assert reply.answer.score in {0.0, 0.5, 1.0}
+    else:
+        assert 0.0 < reply.answer.score < 1.0, "probabilities, not a label"
+
+
+def test_a_model_that_is_not_served_is_refused_by_name():
+    with pytest.raises(JudgeRejectedError, match=f"serves .*{MODEL}"):
+        ask("choice", model="another")
+
+
+@pytest.mark.parametrize("verdict", ["choice", "logprob"])
+def test_compare_runs_to_its_limit_on_a_real_server(incidents, verdict):
+    arguments = [
+        "compare", incidents / "lead.jsonl", incidents / "central.jsonl", "--items", incidents / "items.jsonl",
+        "--judge", f"vllm/{MODEL}", "--judge-base-url", URL, "--verdict", verdict,
+        "--min-judgments", 12, "--max-judgments", 12, "--json",
+    ]  # fmt: skip
+    outcome = json.loads(CliRunner().invoke(app, list(map(str, arguments))).stdout)
+    assert outcome["judged"] == 12
+    assert outcome["attempts"] == 24
+    assert outcome["spent_usd"] == 0.0
+    again = json.loads(CliRunner().invoke(app, list(map(str, arguments))).stdout)
+    assert (again["attempts"], again["remembered"]) == (0, 24)

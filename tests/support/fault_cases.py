@@ -1,0 +1,449 @@
+"""Everything that can go wrong between a judge and its provider: what is sent, how a run must end, who may have billed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from support.fault_server import (
+    BEFORE_READING,
+    GOOD,
+    RESET,
+    USED,
+    Pause,
+    Piece,
+    Reply,
+    Say,
+    head,
+    whole,
+)
+
+from judgeloop.records import Usage
+
+VERDICT, ABSTAINED, STOPPED = "verdict", "abstention", "judge_failed"
+
+FOR_EVER = Pause(60.0)
+MEGABYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Case:
+    """A reply to every request; `says` begins an abstention's reason or stands in a stop's sentence.
+
+    `tries` says whether the call is sent again: a fault that passes is mended by a second, good reply. `used` is what a
+    provider may have billed for one such reply, None where it surely bills nothing. `wires` are those that the case is for.
+    """
+
+    name: str
+    reply: Reply
+    ends: str
+    says: str = ""
+    tries: bool = False
+    used: Usage | None = None
+    wires: tuple[str, ...] = ("openai", "anthropic")
+
+
+def passing(name: str, reply: Reply, says: str, *, billed: bool = True, **more) -> Case:
+    """Worth another attempt; after the last one, an abstention."""
+    return Case(name, reply, ABSTAINED, f"failed: {says}", tries=True, used=USED if billed else None, **more)
+
+
+def final(name: str, reply: Reply, says: str = "", **more) -> Case:
+    """Worth no further attempt, and never billed: the run stops."""
+    return Case(name, reply, STOPPED, says, **more)
+
+
+def unread(name: str, content: object, says: str = "unparsable", **more) -> Case:
+    """A completion, billed, that is no verdict; asked for once more."""
+    return Case(name, lambda say: ok(say.completion(content)), ABSTAINED, says, tries=True, used=USED, **more)
+
+
+def verdict(name: str, reply: Reply, **more) -> Case:
+    """A good verdict in an odd wrapping."""
+    return Case(name, reply, VERDICT, used=more.pop("used", USED), **more)
+
+
+def ok(body: bytes, *headers: str) -> list[Piece]:
+    return whole(200, body, *headers)
+
+
+def fails(status: int, code: str | None = None, *headers: str, **details) -> Reply:
+    """An error in the provider's form."""
+    return lambda say: whole(status, say.error(code, **details), *headers)
+
+
+def body(raw: bytes, *headers: str) -> Reply:
+    """These bytes with a status of 200."""
+    return lambda say: ok(raw, *headers)
+
+
+def limited(name: str, *headers: str) -> Case:
+    return passing(
+        f"429 {name}", fails(429, "rate_limit_exceeded", *headers), "HTTP 429, rate_limit_exceeded", billed=False
+    )
+
+
+def dripped(data: bytes, every_s: float) -> list[Piece]:
+    """One byte at a time."""
+    return [piece for byte in data for piece in (bytes([byte]), Pause(every_s))]
+
+
+def torn(say: Say, share: float) -> list[Piece]:
+    """A verdict whose connection is reset after this share of the body."""
+    data = say.completion()
+    return [head(200, len(data)) + data[: int(len(data) * share)], Pause(0.02), RESET]
+
+
+def chunked(data: bytes, *, last: bool) -> bytes:
+    """A body in chunks of ten bytes; without the last, empty one it is broken off."""
+    parts = [data[at : at + 10] for at in range(0, len(data), 10)]
+    coded = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts)
+    return head(200, None, ["Transfer-Encoding: chunked"]) + coded + (b"0\r\n\r\n" if last else b"")
+
+
+def flood(megabytes: int) -> Iterator[Piece]:
+    """Spaces without end, as far as anyone reads."""
+    yield head(200, megabytes * MEGABYTE)
+    for _ in range(megabytes):
+        yield b" " * MEGABYTE
+
+
+def bomb(megabytes: int) -> bytes:
+    """Zeros that take a thousandth of their size on the wire."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    zeros = bytes(MEGABYTE)
+    return b"".join([*(packer.compress(zeros) for _ in range(megabytes)), packer.flush()])
+
+
+def shape(name: str, raw: bytes, **more) -> Case:
+    """JSON, or something like it, that is no completion at all."""
+    return passing(f"200 {name}", body(raw), "the reply is no", **more)
+
+
+def filled(say: Say, field: str, value: object) -> list[Piece]:
+    """A verdict with one field of its body replaced."""
+    return ok(json.dumps(json.loads(say.completion()) | {field: value}).encode())
+
+
+def broken_field(name: str, openai: tuple[str, object], anthropic: tuple[str, object]) -> Case:
+    """A completion with a field of another shape."""
+    return passing(
+        f"200 {name}",
+        lambda say: filled(say, *(openai if say.wire == "openai" else anthropic)),
+        "the reply is no",
+    )
+
+
+def counted(name: str, usage: object, **more) -> Case:
+    """A good verdict with an odd usage."""
+    return verdict(f"usage {name}", lambda say: ok(say.completion(usage=usage)), **more)
+
+
+def redirect(status: int, location: str) -> Reply:
+    return lambda say: whole(status, b"", f"Location: {location.format(elsewhere=say.elsewhere)}")
+
+
+def openai_message(**message) -> Reply:
+    return lambda say: ok(say.completion(message={"role": "assistant"} | message))
+
+
+def anthropic_blocks(*blocks: dict) -> Reply:
+    return lambda say: ok(say.completion(message=list(blocks)))
+
+
+def _split_verdict() -> Reply:
+    return anthropic_blocks({"type": "text", "text": GOOD[:9]}, {"type": "text", "text": GOOD[9:]})
+
+
+OPENAI, ANTHROPIC = ("openai",), ("anthropic",)
+QUOTAS = ["insufficient_quota", "credit_balance_exhausted", "organization_spend_limit_exceeded",
+          "project_spend_limit_exceeded", "organization_usage_limit_exceeded"]  # fmt: skip
+
+RATE_LIMITS = [
+    limited("without Retry-After"),
+    limited("Retry-After 0", "Retry-After: 0"),
+    limited("Retry-After small", "Retry-After: 0.05"),
+    limited("Retry-After in ms", "Retry-After-Ms: 40"),
+    limited("Retry-After a past date", "Retry-After: Wed, 21 Oct 2015 07:28:00 GMT"),
+    limited("Retry-After garbage", "Retry-After: soon"),
+    limited("Retry-After empty", "Retry-After: "),
+    limited("Retry-After negative", "Retry-After: -4"),
+    limited("Retry-After nan", "Retry-After: nan"),
+    limited("Retry-After infinite", "Retry-After: inf"),
+    limited("Retry-After of 400 digits", f"Retry-After: {'9' * 400}"),
+    limited("Retry-After in an impossible year", "Retry-After: Wed, 21 Oct 99999 07:28:00 GMT"),
+    limited("Retry-After twice", "Retry-After: 0.01", "Retry-After: 0.02"),
+    limited("ms garbage, seconds good", "Retry-After-Ms: x", "Retry-After: 0.01"),
+]
+LONG_WAITS = [
+    Case(f"429 Retry-After {name}", fails(429, "rate_limit_exceeded", header), ABSTAINED, "failed: HTTP 429")
+    for name, header in {
+        "a date in 2099": "Retry-After: Wed, 21 Oct 2099 07:28:00 GMT",
+        "1e9": "Retry-After: 1e9",
+        "4294967 s": "Retry-After: 4294967",
+        "1e12 ms": "Retry-After-Ms: 1e12",
+    }.items()
+]
+NO_CREDIT = [
+    *(final(f"429 {code}", fails(429, code), "no credit left") for code in QUOTAS),
+    final("429 quota with Retry-After 0", fails(429, "insufficient_quota", "Retry-After: 0"), "no credit left"),
+    final("402 billing_error", fails(402, "billing_error"), "no credit left"),
+    final("402 without a code", lambda say: whole(402, b""), "no credit left"),
+    final("400 billing_error", fails(400, "billing_error"), "no credit left"),
+    final(
+        "429 spend limit in the details",
+        fails(429, "rate_limit_error", details={"error_code": "enforced_spend_limit_reached"}),
+        "no credit left",
+    ),
+]
+TURNED_AWAY = [
+    final("401", fails(401, "invalid_api_key"), "the key is not accepted"),
+    final("401 in HTML", lambda say: whole(401, b"<html>log in</html>"), "the key is not accepted"),
+    final("403", fails(403, "permission_error"), "the key is not accepted"),
+    final("404", fails(404, "model_not_found", message="no such model"), "no such model"),
+    final("404 empty", lambda say: whole(404, b""), "HTTP 404"),
+    final("400", fails(400, "unsupported_parameter", message="temperature?"), "temperature?"),
+    final("400 with a list for a body", lambda say: whole(400, b"[1]"), "HTTP 400"),
+    final("400 with a body of invalid UTF-8", lambda say: whole(400, b"\xff\xfe\x80"), "HTTP 400"),
+    final("400 with numbers for texts", fails(400, message=[1, {"a": 2}]), "HTTP 400"),
+    final("400 with a very long message", fails(400, message="m" * 100_000), "mmm"),
+    final("413", fails(413), "HTTP 413"),
+    final("422", fails(422, message="unprocessable"), "unprocessable"),
+    final("418", fails(418), "HTTP 418"),
+    final("431", lambda say: whole(431, b"too large"), "too large"),
+]
+ABOUT_THE_ITEM = [
+    Case(f"{status} {code}", fails(status, code), ABSTAINED, says)
+    for status, code, says in [
+        (400, "context_length_exceeded", "too long"),
+        (400, "string_above_max_length", "too long"),
+        (413, "request_too_large", "too long"),
+        (400, "content_filter", "refused"),
+    ]
+]
+TROUBLE = [
+    *(passing(f"{status}", fails(status), f"HTTP {status}") for status in (408, 409, 500, 502, 503, 504, 529)),
+    passing("500 in HTML", lambda say: whole(500, b"<h1>oops</h1>"), "HTTP 500"),
+    passing("500 empty", lambda say: whole(500, b""), "HTTP 500"),
+    passing("503 overloaded with Retry-After", fails(503, "overloaded", "Retry-After: 0.01"), "HTTP 503"),
+    Case("503 Retry-After 1e9", fails(503, None, "Retry-After: 1e9"), ABSTAINED, "failed: HTTP 503", used=USED),
+    passing("500 that asks the SDK to retry", fails(500, None, "x-should-retry: true"), "HTTP 500"),
+    passing("599", fails(599), "HTTP 599"),
+]
+REDIRECTS = [
+    *(final(f"{status} to another port", redirect(status, "{elsewhere}/v1/x"), "redirects")
+      for status in (301, 302, 303, 307, 308)),
+    final("307 to nowhere", lambda say: whole(307, b""), "redirects"),
+    final("307 to itself", redirect(307, "/v1/chat/completions"), "redirects"),
+    final("300", lambda say: whole(300, b""), "redirects"),
+    final("304", lambda say: [head(304, None)], "redirects"),
+]  # fmt: skip
+NO_COMPLETION = [
+    passing("200 with an error for a body", lambda say: ok(say.error("overloaded")), "the reply is no"),
+    shape("empty", b""),
+    shape("HTML", b"<!doctype html><title>Log in</title>"),
+    passing("200 half a JSON", lambda say: ok(say.completion()[:80]), "the reply is no"),
+    shape("a list", b"[]"),
+    shape("a string", b'"A"'),
+    shape("a number", b"1"),
+    shape("null", b"null"),
+    shape("true", b"true"),
+    shape("an empty object", b"{}"),
+    shape("deep nesting", b"[" * 100_000),
+    shape("a number of 100,000 digits", b'{"choices": ' + b"9" * 100_000 + b"}"),
+    shape("NaN", b'{"choices": NaN}'),
+    shape("invalid UTF-8", b'{"choices": [{"message": {"content": "\xff\xfe"}}], "content": "\xff"}'),
+    shape("UTF-16", '{"choices": []}'.encode("utf-16")),
+    shape("two objects", b"{}{}"),
+    passing("204", lambda say: [head(204, None)], "the reply is no"),
+    broken_field("choices null", ("choices", None), ("content", None)),
+    broken_field("choices empty", ("choices", []), ("content", {})),
+    broken_field("choices a text", ("choices", GOOD), ("content", GOOD)),
+    broken_field("a choice null", ("choices", [None]), ("content", [None])),
+    broken_field("message null", ("choices", [{"message": None}]), ("content", [{"text": "no type"}])),
+    broken_field(
+        "content a number",
+        ("choices", [{"message": {"content": 7}}]),
+        ("content", [{"type": "text", "text": 7}]),
+    ),
+    broken_field(
+        "content a list", ("choices", [{"message": {"content": [GOOD]}}]), ("content", [{"type": "text", "text": [GOOD]}])
+    ),
+    broken_field("model a number", ("model", 7), ("model", 7)),
+    broken_field(
+        "usage negative",
+        ("usage", {"prompt_tokens": -5, "completion_tokens": 1}),
+        ("usage", {"input_tokens": -5, "output_tokens": 1}),
+    ),
+    broken_field(
+        "usage fractional",
+        ("usage", {"prompt_tokens": 1.5, "completion_tokens": 1}),
+        ("usage", {"input_tokens": 1.5, "output_tokens": 1}),
+    ),
+    broken_field("usage a list", ("usage", [1, 2]), ("usage", [1, 2])),
+]  # fmt: skip
+BROKEN_WIRE = [
+    passing(
+        "Content-Length too short",
+        lambda say: [head(200, 40) + say.completion()],
+        "the reply is no",
+    ),
+    passing("Content-Length too long", lambda say: [head(200, 9999) + say.completion()], "no reply from"),
+    passing("Content-Length negative", lambda say: [head(200, -1) + say.completion()], "no reply from"),
+    passing("Content-Length twice", lambda say: [head(200, 5, ["Content-Length: 6"]) + b"{}"], "no reply from"),
+    passing("reset in the body", lambda say: torn(say, 0.5), "no reply from"),
+    passing("reset before the body", lambda say: torn(say, 0), "no reply from"),
+    passing("reset in the headers", lambda say: [b"HTTP/1.1 200 OK\r\nContent-Le", Pause(0.02), RESET], "no reply"),
+    passing("reset in the status line", lambda say: [b"HTT", Pause(0.02), RESET], "no reply from"),
+    passing("reset after the request", lambda say: [RESET], "no reply from"),
+    passing("reset before reading", lambda say: [BEFORE_READING], "no reply from"),
+    passing("closed without a word", lambda say: [], "no reply from"),
+    passing("no HTTP at all", lambda say: [b"SSH-2.0-OpenSSH_9.6\r\n"], "no reply from"),
+    passing("a status that is no number", lambda say: [head("abc OK", 0)], "no reply from"),
+    passing("a header of 1 MB", lambda say: ok(say.completion(), f"X-Long: {'h' * MEGABYTE}"), "no reply"),
+    passing("chunks broken off", lambda say: [chunked(say.completion(), last=False)], "no reply from"),
+    passing(
+        "chunks of a false size",
+        lambda say: [head(200, None, ["Transfer-Encoding: chunked"]) + b"zz\r\nxx\r\n"],
+        "no reply from",
+    ),
+    passing("gzip that is none", lambda say: ok(say.completion(), "Content-Encoding: gzip"), "no reply"),
+    passing(
+        "gzip cut off",
+        lambda say: ok(gzip.compress(say.completion())[:60], "Content-Encoding: gzip"),
+        "the reply is no",
+    ),
+    passing("an error torn in its body", lambda say: [head(500, 999) + b"{", Pause(0.02), RESET], "no reply"),
+]  # fmt: skip
+SLOW = [
+    passing("accepted and never answered", lambda say: [FOR_EVER], "no reply within"),
+    passing("headers and then nothing", lambda say: [head(200, 100), FOR_EVER], "no reply within"),
+    passing("one byte a second", lambda say: dripped(ok(say.completion())[0], 1.0), "no reply within"),
+    passing("one byte every 50 ms", lambda say: dripped(ok(say.completion())[0], 0.05), "no reply within"),
+    passing("a dripping error", lambda say: dripped(head(429, 9), 0.05), "no reply within"),
+]  # fmt: skip
+LARGE = [
+    passing("a body of 100 MB", lambda say: flood(100), ""),
+    passing("a gzip bomb of 200 MB", body(bomb(200), "Content-Encoding: gzip"), ""),
+]
+ODD_BUT_GOOD = [
+    verdict("plain", lambda say: ok(say.completion())),
+    verdict("gzip", lambda say: ok(gzip.compress(say.completion()), "Content-Encoding: gzip")),
+    verdict("chunked", lambda say: [chunked(say.completion(), last=True)]),
+    verdict("no length, ended by closing", lambda say: [head(200, None) + say.completion()]),
+    verdict("HTTP/1.0", lambda say: [head(200, None, version="HTTP/1.0") + say.completion()]),
+    verdict("100 Continue first", lambda say: [b"HTTP/1.1 100 Continue\r\n\r\n", *ok(say.completion())]),
+    verdict("103 Early Hints first", lambda say: [b"HTTP/1.1 103 x\r\nLink: </a>\r\n\r\n", *ok(say.completion())]),
+    verdict("wrong content type", lambda say: [ok(say.completion())[0].replace(b"application/json", b"text/html")]),
+    verdict("201", lambda say: whole(201, say.completion())),
+    verdict("in two pieces", lambda say: [ok(say.completion())[0][:150], Pause(0.02), ok(say.completion())[0][150:]]),
+    verdict("unknown fields", lambda say: ok(say.completion(surprise={"a": [1, None]}, metadata=GOOD))),
+    verdict("two replies for one", lambda say: ok(say.completion()) * 2),
+    verdict("no model named", lambda say: ok(say.completion(model=""))),
+    verdict("a key that stands twice, the same", lambda say: ok(b'{"id": "x", ' + say.completion()[1:])),
+]  # fmt: skip
+NO_VERDICT = [
+    unread("conflicting verdicts in one object", '{"winner": "A", "winner": "B"}'),
+    unread("two objects that conflict", '{"reason": "r", "winner": "A"}{"reason": "r", "winner": "B"}'),
+    unread("a list of two verdicts", '[{"winner": "A"}, {"winner": "B"}]'),
+    unread("a fenced block", f"```json\n{GOOD}\n```"),
+    unread("thoughts before the verdict", f"<think>it may be B</think>{GOOD}"),
+    unread("prose before the verdict", f"Here it is: {GOOD}"),
+    unread("a bare label", "A"),
+    unread("a label that is none", '{"reason": "r", "winner": "C"}'),
+    unread("a label in another case", '{"reason": "r", "winner": "a"}'),
+    unread("a label with a space", '{"reason": "r", "winner": "A "}'),
+    unread("a label in a list", '{"reason": "r", "winner": ["A"]}'),
+    unread("NaN for a label", '{"reason": "r", "winner": NaN}'),
+    unread("a further field", '{"reason": "r", "winner": "A", "score": 1}'),
+    unread("a reason that is no text", '{"reason": 5, "winner": "A"}'),
+    unread("half a verdict", '{"reason": "r", "win'),
+    unread("an empty reply", ""),
+    unread("a reply of 100,000 brackets", "[" * 60_000),
+    unread("a reply of 1 MB", " " * MEGABYTE + GOOD),
+    unread("a refusal in plain words", "I cannot judge that."),
+    unread("NUL and escape characters", "\x00\x1b[31m" + GOOD),
+]
+CUT = [
+    Case(
+        f"truncated, {what}",
+        lambda say, content=content: ok(say.completion(content, finish="length")),
+        ABSTAINED,
+        "truncated at",
+        used=USED,
+    )
+    for what, content in {"half a verdict": '{"reason": "r", "wi', "whole verdict": GOOD, "nothing": ""}.items()
+]
+REFUSALS = [
+    Case(
+        "refusal in its own field", openai_message(content=None, refusal="No."), ABSTAINED, "refused by the judge",
+        used=USED, wires=OPENAI,
+    ),
+    Case(
+        "refusal beside a verdict", openai_message(content=GOOD, refusal="No."), ABSTAINED, "refused", used=USED,
+        wires=OPENAI,
+    ),
+    Case(
+        "refusal as the reason to stop", lambda say: ok(say.completion(GOOD, finish="content_filter")), ABSTAINED,
+        "refused", used=USED,
+    ),
+    Case(
+        "refusal without content", lambda say: ok(say.completion(message=[], finish="refusal")), ABSTAINED, "refused",
+        used=USED, wires=ANTHROPIC,
+    ),
+    Case(
+        "context window exceeded", lambda say: ok(say.completion(finish="model_context_window_exceeded")), ABSTAINED,
+        "too long", used=USED, wires=ANTHROPIC,
+    ),
+]  # fmt: skip
+BLOCKS = [
+    verdict("a verdict in two blocks", _split_verdict(), wires=ANTHROPIC),
+    verdict(
+        "a verdict after a block of thinking",
+        anthropic_blocks({"type": "thinking", "thinking": "B?"}, {"type": "text", "text": GOOD}),
+        wires=ANTHROPIC,
+    ),
+    Case(
+        "two tools called", anthropic_blocks(*[{"type": "tool_use", "input": json.loads(GOOD)}] * 2), ABSTAINED,
+        "unparsable", tries=True, used=USED, wires=ANTHROPIC,
+    ),
+    Case(
+        "no blocks", anthropic_blocks(), ABSTAINED, "unparsable", tries=True, used=USED, wires=ANTHROPIC,
+    ),
+    Case(
+        "a message without content", openai_message(content=None), ABSTAINED, "unparsable", tries=True, used=USED,
+        wires=OPENAI,
+    ),
+]  # fmt: skip
+USAGES = [
+    counted("missing", None),
+    counted("of zero tokens", (0, 0), used=Usage(0, 0)),
+    counted(
+        "with more cached than sent",
+        {"prompt_tokens": 1, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 5}},
+        wires=OPENAI,
+    ),
+    counted(
+        "at an hour's cache price",
+        {"input_tokens": 1, "output_tokens": 1, "cache_creation": {"ephemeral_1h_input_tokens": 9}},
+        wires=ANTHROPIC,
+    ),
+    Case(
+        "usage above the worst case",
+        lambda say: ok(say.completion(usage=(400, 1_000_000))),
+        STOPPED,
+        "more than the worst case",
+        used=Usage(400, 1_000_000),
+    ),
+]
+
+
+def cases() -> Iterable[Case]:
+    """All of them."""
+    return [
+        *RATE_LIMITS, *LONG_WAITS, *NO_CREDIT, *TURNED_AWAY, *ABOUT_THE_ITEM, *TROUBLE, *REDIRECTS, *NO_COMPLETION,
+        *BROKEN_WIRE, *SLOW, *LARGE, *ODD_BUT_GOOD, *NO_VERDICT, *CUT, *REFUSALS, *BLOCKS, *USAGES,
+    ]  # fmt: skip
