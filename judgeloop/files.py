@@ -13,8 +13,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from judgeloop.errors import InputError, JudgeloopError
+from judgeloop.report.html import render_html
 from judgeloop.report.markdown import render_markdown
 from judgeloop.report.result import Result
+from judgeloop.report.table import render_csv
 from judgeloop.report.text import render
 
 
@@ -28,7 +30,13 @@ def render_text(result: Result) -> str:
     return render(result) + "\n"
 
 
-FORMS = {".json": render_json, ".md": render_markdown, ".txt": render_text}
+FORMS = {
+    ".json": render_json,
+    ".md": render_markdown,
+    ".txt": render_text,
+    ".html": render_html,
+    ".csv": render_csv,
+}
 
 
 def check_output(path: Path, inputs: Iterable[Path] = ()) -> None:

@@ -60,6 +60,7 @@ RunDir = Annotated[
 DryRun = Annotated[bool, _flag("Money and pace", "--dry-run", "Print what it would take; spend nothing.")]
 AsJson = Annotated[bool, _flag("Files and output", "--json", "Print JSON and nothing else.")]
 Output = Annotated[
-    Path | None, _flag("Files and output", "--output", "Also write the result: .json, .md, .txt.", "-o")
+    Path | None,
+    _flag("Files and output", "--output", "Also write the result: .json, .md, .txt, .html, .csv.", "-o"),
 ]
 RequireWinner = Annotated[str | None, _flag("Stopping", "--require-winner", "Exit with 5 if another wins.")]

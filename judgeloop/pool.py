@@ -5,6 +5,7 @@ How texts got here is not its business (`formats/`).
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from judgeloop.records import Item, Query
@@ -26,6 +27,10 @@ class Pool:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def most_repeated(self, system: int) -> int:
+        """On how many items a system gave the very same output, at most."""
+        return max(Counter(self.outputs[system]).values(), default=0)
 
     def query(self, position: int, systems: tuple[int, ...] = (0, 1)) -> Query:
         """The query that compares `systems` on the item at `position`."""

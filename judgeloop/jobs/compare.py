@@ -31,6 +31,8 @@ from judgeloop.selectors.diffuse import DiffUse
 from judgeloop.selectors.random import Random
 from judgeloop.session import Session
 
+FEWEST_REPEATS, REPEATED_SHARE = 3, 0.2
+
 
 def compare(config: CompareConfig, environment: Mapping[str, str] | None = None) -> Result:
     """Compare two systems from a program without an event loop; in one with, `prepare` and await `judge`.
@@ -158,6 +160,13 @@ def _differences(config: CompareConfig, pool: Pool) -> NDArray[np.floating]:
     return vectors[: len(pool)] - vectors[len(pool) :]
 
 
+def _repeated(pool: Pool) -> dict[str, int]:
+    """Systems that gave one output to so many items that it can hardly be an answer to each."""
+    many = max(FEWEST_REPEATS, REPEATED_SHARE * len(pool))
+    counts = {name: pool.most_repeated(number) for number, name in enumerate(pool.systems)}
+    return {name: count for name, count in counts.items() if count >= many}
+
+
 def _result(comparison: Comparison, finished: Finished) -> Result:
     config, outcome, judges = comparison.config, finished.outcome, comparison.judges
     order = terms_of(comparison).order
@@ -175,6 +184,7 @@ def _result(comparison: Comparison, finished: Finished) -> Result:
         calls_per_item=sum(2 if one.order_matters and order is Order.BOTH else 1 for one in judges),
         required_winner=config.require_winner,
         left_out=comparison.joined.left_out,
+        repeated=_repeated(comparison.pool),
         run=comparison.run,
         version=version("judgeloop"),
     )

@@ -70,7 +70,7 @@ def published_price(model: str, *, provider: str | None = None, base_url: str | 
         output=_dearest(by_hour, "output_mtok"),
         cache_read=_dearest(by_hour, "cache_read_mtok") if "cache_read_mtok" in charged else plain,
         cache_write=_dearest(by_hour, "cache_write_mtok") if "cache_write_mtok" in charged else plain,
-        source=f"genai-prices {version('genai-prices')} for {where.id}/{found.id}",
+        source=f"genai-prices {version('genai-prices')} for {where.id}/{found.id}, read on {now:%Y-%m-%d}",
     )
 
 

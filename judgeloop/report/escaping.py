@@ -10,6 +10,8 @@ import unicodedata
 
 # Control, format (bidi, zero width), surrogate, private use, unassigned, line and paragraph separators.
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+# What a CI system reads as a command: GitHub's at the beginning of a line, Azure's anywhere.
+_COMMAND = re.compile(r"\A\s*::|##(?=\[|vso\[)")
 # Letters and marks that show nothing: fillers, joiners, variation selectors.
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
@@ -17,12 +19,13 @@ _BLANK = re.compile(
 
 
 def visible(text: str) -> str:
-    r"""`text` on one line, with every character that a terminal or a reader would not see as its escape.
+    r"""`text` on one line, with every character that a terminal, a reader or a CI log would not show as its escape.
 
     >>> visible("a\x1b[31mb")
     'a\\x1b[31mb'
     """
-    return "".join(_escaped(letter) if _is_unseen(letter) else letter for letter in text)
+    shown = "".join(_escaped(letter) if _is_unseen(letter) else letter for letter in text)
+    return _COMMAND.sub(lambda match: f"\\x{ord(match[0][0]):02x}{match[0][1:]}", shown)
 
 
 def visible_lines(text: str) -> str:
@@ -36,3 +39,9 @@ def _is_unseen(letter: str) -> bool:
 
 def _escaped(letter: str) -> str:
     return letter.encode("unicode_escape").decode("ascii")
+
+
+def csv_cell(text: str) -> str:
+    """`text` as a cell that no spreadsheet takes for a formula: one that begins like one gets a quote before it."""
+    shown = visible(text)
+    return f"'{shown}" if shown[:1] in {"=", "+", "-", "@"} else shown

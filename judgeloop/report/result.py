@@ -37,7 +37,8 @@ class Setup:
     """What was compared, and how: all that was settled before the first question.
 
     `judge` names one judge, or several with " + " between; `vote` is None for one. `represent` is None for a selector that
-    looks at no vectors, `order` for judges that order cannot sway.
+    looks at no vectors, `order` for judges that order cannot sway. `repeated` has the systems that gave many items the very
+    same output, and how many.
     """
 
     systems: tuple[str, ...]
@@ -53,6 +54,7 @@ class Setup:
     calls_per_item: int
     required_winner: str | None
     left_out: str
+    repeated: dict[str, int]
     run: str
     version: str
 

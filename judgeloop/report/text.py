@@ -59,6 +59,10 @@ def details(result: Result) -> list[tuple[str, str]]:
     rows += [("judge", _judge(result)), ("selector", _selector(result)), ("cost", _cost(result))]
     if result.decoys is not None:
         rows.append(("decoys", _decoys(result)))
+    for name, count in result.setup.repeated.items():
+        rows.append(
+            ("beware", f"{visible(name)} gives the very same output to {count} of {result.items} items")
+        )
     if result.setup.left_out:
         rows.append(("left out", visible(result.setup.left_out)))
     return rows

@@ -1,0 +1,66 @@
+"""A result as one HTML page that opens anywhere: no script, nothing fetched, strangers' text escaped.
+
+Nothing is worked out here.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from judgeloop.report.escaping import visible
+from judgeloop.report.result import LabelRow, Result
+from judgeloop.report.text import details, headline
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width">
+<title>judgeloop: {title}</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #1a1a1a; }}
+h1 {{ font-size: 1.35rem; }}
+table {{ border-collapse: collapse; margin: 1rem 0; }}
+th, td {{ text-align: left; vertical-align: top; padding: .3rem .9rem .3rem 0; border-bottom: 1px solid #ddd; }}
+th {{ font-weight: 600; white-space: nowrap; }}
+.aside {{ color: #777; }}
+</style>
+</head>
+<body>
+<h1>{headline}</h1>
+<table>
+{rows}
+</table>
+<h2>Judged items, in the order asked</h2>
+<table>
+<tr><th>item</th><th>winner</th><th>reason</th></tr>
+{labels}
+</table>
+<p class="aside">judgeloop {version}, run {run}. Greyed items were judged and left the decision.</p>
+</body>
+</html>
+"""
+
+
+def render_html(result: Result) -> str:
+    """The decision as the heading, what it rests on, and every judged item."""
+    rows = "\n".join(
+        f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in details(result)
+    )
+    return PAGE.format(
+        title=escape(headline(result)),
+        headline=escape(headline(result)),
+        rows=rows,
+        labels="\n".join(map(_label, result.labels)),
+        version=escape(result.setup.version),
+        run=escape(result.setup.run),
+    )
+
+
+def _label(label: LabelRow) -> str:
+    winner = (
+        "no verdict" if label.score is None else label.winner or ("tie, flipped" if label.flipped else "tie")
+    )
+    cells = "".join(f"<td>{escape(visible(text))}</td>" for text in (label.item_id, winner, label.reason))
+    return f"<tr{'' if label.in_decision else ' class=aside'}>{cells}</tr>"

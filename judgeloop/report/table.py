@@ -1,0 +1,27 @@
+"""The judged items as CSV, one row each in the order asked.
+
+Texts are escaped for a spreadsheet, which would run a cell that begins like a formula.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import asdict, fields
+
+from judgeloop.report.escaping import csv_cell
+from judgeloop.report.result import LabelRow, Result
+
+
+def render_csv(result: Result) -> str:
+    """A header and a row for each judged item."""
+    text = io.StringIO()
+    names = [field.name for field in fields(LabelRow)]
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    for label in result.labels:
+        row = asdict(label) | {"votes": " ".join(map(str, label.votes))}
+        writer.writerow(
+            {name: csv_cell(value) if isinstance(value, str) else value for name, value in row.items()}
+        )
+    return text.getvalue()
