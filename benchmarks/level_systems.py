@@ -33,7 +33,7 @@ def winner(scores: list[float], rule: str, risk: float, seed: int) -> int | None
         items=len(scores),
         selector=Random(),
         estimator=Preferences(),
-        rule=RULES[rule](risk),
+        rule=RULES[rule](risk, len(scores), Limits().max_judgments),
         limits=Limits(),
         rng=np.random.default_rng(seed),
     )

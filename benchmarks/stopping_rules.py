@@ -58,7 +58,7 @@ def outcome(scores: NDArray[np.float64], rule: str, risk: float, seed: int) -> t
         items=len(scores),
         selector=Random(),
         estimator=Preferences(),
-        rule=RULES[rule](risk),
+        rule=RULES[rule](risk, len(scores), Limits().max_judgments),
         limits=Limits(),
         rng=np.random.default_rng(seed),
     )

@@ -156,6 +156,8 @@ class Asking:
                     self.halt = self.halt or self._out_of_money(wanted[0])
                 await self._someone_finished()
             await self._drain()
+            if self._interruption.abandoned.is_set():
+                self._halted()
         finally:
             await self._abandon()
         return _prefix([None if task.cancelled() else task.result() for task in tasks])

@@ -66,7 +66,7 @@ class CompareConfig(JudgeSettings):
     allow_partial: bool = False
     selector: Literal["random", "diffuse"] = "random"
     represent: str = Field("lexical", pattern=r"^(lexical|minilm|minilm:.+)$")
-    rule: Literal["tie-aware", "hypergeometric"] = "tie-aware"
+    rule: Literal["tie-aware", "hypergeometric", "sequential"] = "tie-aware"
     risk: float = Field(0.1, gt=0, le=1)
     min_judgments: int = Field(5, ge=1)
     max_judgments: int = Field(200, ge=1)
@@ -163,7 +163,7 @@ def _text_or_file(rubric: str) -> str:
     text = read_text(path) if is_file else rubric
     if not text.strip():
         raise InputError("--rubric: the rubric is empty")
-    return text.strip()
+    return text.strip().encode("utf-8", "replace").decode("utf-8")
 
 
 def shipped_template(name: str) -> Template:

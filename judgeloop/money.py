@@ -54,18 +54,20 @@ class Price:
 def cost(usage: Usage, price: Price) -> int:
     """What `usage` costs, in picodollars.
 
-    Cached tokens are part of the input tokens and are priced apart; reasoning tokens are output tokens.
+    Cached tokens are part of the input tokens and are priced apart; reasoning tokens are output tokens. A provider that
+    reports more than a million dollars is taken to mean a million, which the ledger can hold.
     """
     plain = usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens
     if min(plain, usage.cache_read_tokens, usage.cache_write_tokens, usage.output_tokens) < 0:
         raise ValueError(f"token counts contradict each other: {usage}")
     size = usage.input_tokens
-    return (
+    total = (
         plain * price.input.at(size)
         + usage.cache_read_tokens * price.cache_read.at(size)
         + usage.cache_write_tokens * price.cache_write.at(size)
         + usage.output_tokens * price.output.at(size)
     )
+    return min(total, MOST_DOLLARS * PICO_PER_DOLLAR)
 
 
 def worst_cost(usage: Usage, price: Price) -> int:

@@ -35,7 +35,9 @@ Items = Annotated[Path | None, _flag("Items", "--items", "Prompts and references
 AllowPartial = Annotated[bool, _flag("Items", "--allow-partial", "Judge the items that all files have.")]
 Selector = Annotated[str, _flag("Selection", "--selector", "random or diffuse.")]
 Represent = Annotated[str, _flag("Selection", "--represent", "lexical, minilm or minilm:FOLDER.")]
-Rule = Annotated[str, _flag("Stopping", "--rule", "tie-aware or hypergeometric.")]
+Rule = Annotated[
+    str, _flag("Stopping", "--rule", "tie-aware or hypergeometric (heuristics), or sequential (guaranteed).")
+]
 Risk = Annotated[float, _flag("Stopping", "--risk", "Stated risk at which to stop.")]
 MinJudgments = Annotated[int, _flag("Stopping", "--min-judgments", "Judge at least so many.")]
 MaxJudgments = Annotated[int, _flag("Stopping", "--max-judgments", "Judge at most so many.")]

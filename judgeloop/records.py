@@ -76,7 +76,7 @@ class Verdict:
     @property
     def preference(self) -> int:
         """1 for the first, -1 for the second, 0 for a tie."""
-        return (self.score > TIE) - (self.score < TIE)
+        return int(self.score > TIE) - int(self.score < TIE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import final
 
+import numpy as np
+
 from judgeloop.protocols import StoppingRule
 from judgeloop.records import Tally
+from judgeloop.stats.crossing import boundary, crossing_table
 from judgeloop.stats.hypergeometric import survival
 
 
@@ -60,9 +63,64 @@ class TieAware:
         return survival(tally.wins[tally.leader], population, population // 2, decisive)
 
 
-RULES: dict[str, Callable[[float], StoppingRule]] = {
-    "tie-aware": TieAware,
-    "hypergeometric": Hypergeometric,
+@final
+@dataclass(frozen=True)
+class Sequential:
+    """Decisive verdicts against a boundary that holds at every look; guaranteed, for random draws up to a known limit.
+
+    Were a system preferred no more often than the other among all items, its decisive verdicts would come like draws without
+    replacement from a population that is balanced at best. The stated risk is the chance that such draws ever, within
+    `limit` judgments, look as lopsided as these do now, by their hypergeometric p-value; exact, by dynamic programming
+    (`stats/crossing.py`). Ties do not move it: fewer decisive items than `items` only make the draws steadier. An abstention
+    counts as a verdict for the other side. Between two level systems either may be named, each with the stated risk.
+    """
+
+    threshold: float
+    items: int
+    limit: int
+    name: str = "sequential"
+    needs_draws: bool = True
+
+    @property
+    def guarantee(self) -> str:
+        """What is promised."""
+        return (
+            f"for random draws and at most {self.limit} judgments, a system that is not the better one is ever named with "
+            "at most this chance, however often one looks"
+        )
+
+    def risk(self, tally: Tally) -> float:
+        """The stated risk of naming the leader of `tally`."""
+        if tally.leader is None:
+            return 1.0
+        against = tally.wins[1 - tally.leader] + tally.abstentions
+        draws = tally.wins[tally.leader] + against
+        limit = min(self.limit, self.items)
+        if draws > limit:
+            return 1.0
+        p_value = survival(tally.wins[tally.leader], self.items, self.items // 2, draws)
+        thresholds, chances = crossing_table(
+            self.items, limit, (boundary(self.items, limit, self.threshold),)
+        )
+        return float(min(1.0, chances[np.searchsorted(thresholds, p_value)]))
+
+
+Rule = Callable[[float, int, int], StoppingRule]
+
+
+def _whatever_the_pool(rule: Callable[[float], StoppingRule]) -> Rule:
+    def make(threshold: float, items: int, limit: int) -> StoppingRule:
+        del items, limit
+        return rule(threshold)
+
+    return make
+
+
+# By name, from the threshold, the number of items and the limit of judgments.
+RULES: dict[str, Rule] = {
+    "tie-aware": _whatever_the_pool(TieAware),
+    "hypergeometric": _whatever_the_pool(Hypergeometric),
+    "sequential": Sequential,
 }
 
 

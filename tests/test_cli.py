@@ -371,7 +371,8 @@ def test_ctrl_c_keeps_what_was_paid_for_exits_130_and_the_same_command_resumes(f
     connection = sqlite3.connect(tmp_path / ".judgeloop" / "ledger.sqlite")
     states = dict(connection.execute("SELECT state, count(*) FROM attempts GROUP BY state").fetchall())
     connection.close()
-    assert states == {"settled": paid}
+    assert states.pop("settled") == paid
+    assert set(states) <= {"released"}, "what had not been sent was given back"
     chat_server.respond = lambda request, n: verdict(goodness(request))
     done = subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=60)
     assert done.returncode in {0, 3}

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from judgeloop.config import compare_config, shipped_template
+from judgeloop.config import compare_config, shipped_template, template_for
 from judgeloop.errors import InputError
 from judgeloop.panel import Vote
 from judgeloop.presentation import Order
+from judgeloop.records import Call, Item
 
 LEAST = {"first": "a.jsonl", "second": "b.jsonl", "judge": "metric:rouge2"}
 
@@ -30,7 +31,12 @@ def test_two_files_and_a_judge_are_enough():
     assert defaults.ledger == Path(".judgeloop/ledger.sqlite")
     assert not defaults.allow_partial
     assert defaults.judge == ("metric:rouge2",)
-    assert (defaults.vote, defaults.verdict, defaults.prompt, defaults.rubric) == (Vote.MAJORITY, "schema", None, None)
+    assert (defaults.vote, defaults.verdict, defaults.prompt, defaults.rubric) == (
+        Vote.MAJORITY,
+        "schema",
+        None,
+        None,
+    )
     assert (defaults.decoys, defaults.rpm, defaults.tpm) == (0, None, None)
     assert not defaults.allow_plugins
 
@@ -125,3 +131,105 @@ def test_the_shipped_schema_allows_what_the_parser_takes_and_nothing_else():
     assert set(properties["winner"]["enum"]) == set(template.labels)
     assert set(properties) == set(template.schema["required"]) == {"reason", "winner"}
     assert template.schema["additionalProperties"] is False
+
+
+SHIPPED = sorted(path.stem for path in (Path(__file__).parent.parent / "prompts").glob("*.md"))
+CALL = Call(Item("i", "the task", "the right answer"), ("a", "b"), ("one answer", "another"))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_prompt_parses_and_renders_all_that_it_names(name):
+    template = shipped_template(name)
+    assert template.id == name
+    system, user = (template.with_rubric("brevity") if template.takes_rubric else template).render(CALL)
+    shown = json.loads("\n".join(user.split("\n")[1:-1]))
+    assert shown["task"] == "the task"
+    assert "one answer" in shown.values()
+    assert ("another" in shown.values()) == name.startswith("pairwise")
+    for field in shown:
+        assert f'"{field}"' in system, "every field is explained"
+    assert "{{" not in system + user
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_schema_allows_the_labels_and_no_other(name):
+    template = shipped_template(name)
+    schema = template.schema
+    label = schema if schema["type"] == "string" else schema["properties"][template.answer]
+    assert label["enum"] == list(template.labels)
+    assert {min(template.labels.values()), max(template.labels.values())} == {0.0, 1.0}
+
+
+@pytest.mark.parametrize(
+    ("values", "id_"),
+    [
+        ({}, "pairwise.v1"),
+        ({"rubric": "brevity"}, "pairwise-rubric.v1"),
+        ({"verdict": "tool"}, "pairwise.v1"),
+        ({"verdict": "logprob"}, "pairwise-label.v1"),
+        ({"prompt": "pairwise-reference.v1"}, "pairwise-reference.v1"),
+        ({"prompt": "pairwise-rubric.v1", "rubric": "brevity"}, "pairwise-rubric.v1"),
+    ],
+)
+def test_a_comparison_gets_the_prompt_that_is_named_or_that_suits_it(values, id_):
+    template = template_for(config(**values))
+    assert template.id == id_
+    assert template.rubric == values.get("rubric")
+
+
+def test_a_prompt_of_ones_own_is_read_from_its_file(tmp_path):
+    path = tmp_path / "mine.md"
+    path.write_text(OWN, encoding="utf-8")
+    assert template_for(config(prompt=str(path))).id == "mine.v3"
+
+
+def test_a_rubric_may_be_a_file_and_counts_by_its_text(tmp_path):
+    path = tmp_path / "rubric.txt"
+    path.write_text("\nbrevity, then manners\n", encoding="utf-8")
+    typed, read = (template_for(config(rubric=rubric)) for rubric in ("brevity, then manners", str(path)))
+    assert read == typed
+    assert typed.digest != template_for(config(rubric="manners")).digest
+
+
+OWN = """+++
+id = "mine"
+version = 3
+fields = ["prompt", "first", "second"]
+answer = "winner"
+labels = { A = 1.0, B = 0.0 }
+[schema]
+type = "object"
++++
+# System
+Judge.
+# User
+{{prompt}} {{first}} {{second}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ({"prompt": "no-such.v1"}, "--prompt no-such.v1: expected a file ending in .md, or one of pairwise"),
+        ({"prompt": "nowhere.md"}, "nowhere.md: there is no such file"),
+        ({"prompt": "rating.v1"}, "--prompt rating.v1: this rates one answer"),
+        (
+            {"prompt": "pairwise-rubric.v1"},
+            "--prompt pairwise-rubric.v1 has a place for a rubric; give --rubric",
+        ),
+        (
+            {"prompt": "pairwise.v1", "rubric": "x"},
+            "--rubric: the prompt pairwise.v1 has no place for a rubric",
+        ),
+        (
+            {"verdict": "logprob", "rubric": "x"},
+            "--rubric: the prompt pairwise-label.v1 has no place for a rubric",
+        ),
+        ({"verdict": "logprob", "prompt": "pairwise.v1"}, "--verdict logprob needs a prompt with two labels"),
+        ({"rubric": " \n"}, "--rubric: the rubric is empty"),
+        ({"rubric": ""}, "--rubric: the rubric is empty"),
+    ],
+)
+def test_a_prompt_that_does_not_suit_what_is_asked_of_it_is_refused(values, problem):
+    with pytest.raises(InputError, match="^" + re.escape(problem)):
+        template_for(config(**values))

@@ -44,7 +44,15 @@ def test_as_many_decoys_are_made_as_are_asked_for(count):
 
 
 def test_decoys_are_counted_by_how_they_fared_as_the_second_of_their_query():
-    answers = [Verdict(0.0), Verdict(0.25), Verdict(0.5), Verdict(0.75), Verdict(1.0), Verdict(1.0), Abstention("no")]
+    answers = [
+        Verdict(0.0),
+        Verdict(0.25),
+        Verdict(0.5),
+        Verdict(0.75),
+        Verdict(1.0),
+        Verdict(1.0),
+        Abstention("no"),
+    ]
     found = tally(answers)
     assert found == DecoyTally(won=2, tied=1, lost=3, abstained=1)
     assert found.asked == len(answers)

@@ -56,6 +56,7 @@ FIELDS = {
     "calls_per_item": 2,
     "required_winner": None,
     "left_out": "",
+    "repeated": {},
     "run": "0123abcd",
     "version": "0.1.0",
     "spent_usd": 0.021,

@@ -32,9 +32,7 @@ def prices_file(folder, text):
     return path
 
 
-@pytest.mark.parametrize(
-    "spec", ["", "gpt-4.1", "openai", "vllm", "Human", "Metric:exact", "file.csv"]
-)
+@pytest.mark.parametrize("spec", ["", "gpt-4.1", "openai", "vllm", "Human", "Metric:exact", "file.csv"])
 def test_an_unknown_judge_is_refused_with_those_known(spec):
     with pytest.raises(
         InputError, match="^" + re.escape(f"--judge {spec}: there is no such judge; known: openai/MODEL")
@@ -42,7 +40,9 @@ def test_an_unknown_judge_is_refused_with_those_known(spec):
         judge(spec)
 
 
-@pytest.mark.parametrize("spec", ["openai/", "openai:", "anthropic/", "vllm/", "metric:", "replay:", "python:"])
+@pytest.mark.parametrize(
+    "spec", ["openai/", "openai:", "anthropic/", "vllm/", "metric:", "replay:", "python:"]
+)
 def test_a_judge_without_what_belongs_behind_its_name_is_refused(spec):
     message = f"--judge {spec}: something is missing behind it; known: openai/MODEL"
     with pytest.raises(InputError, match="^" + re.escape(message)):
@@ -151,12 +151,14 @@ def test_a_judge_may_be_typed_with_a_colon():
 
 
 def test_a_person_needs_no_more_than_the_word():
-    assert judge("human", {}).identity.name == "human/terminal"
+    assert judge("human", {}).identity.name == "human"
 
 
 @pytest.mark.parametrize("spec", ["python:m", "python:m:", "python::f"])
 def test_a_plugin_is_named_by_module_and_function(spec):
-    with pytest.raises(InputError, match="^--judge " + re.escape(spec) + ": expected python:MODULE:FUNCTION$"):
+    with pytest.raises(
+        InputError, match="^--judge " + re.escape(spec) + ": expected python:MODULE:FUNCTION$"
+    ):
         judge(spec, {}, allow_plugins=True)
 
 

@@ -16,7 +16,9 @@ def panel(*scores):
 
 
 @pytest.mark.parametrize("vote", Vote)
-@pytest.mark.parametrize("answer", [Verdict(0.75, "why", flipped=True), NO, Abstention("unparsable", again=True)])
+@pytest.mark.parametrize(
+    "answer", [Verdict(0.75, "why", flipped=True), NO, Abstention("unparsable", again=True)]
+)
 def test_the_answer_of_a_single_judge_is_left_as_it_is(vote, answer):
     assert decide([answer], vote) is answer
 
@@ -53,7 +55,13 @@ def test_the_mean_is_that_of_the_scores_there_are(scores, score):
 
 @pytest.mark.parametrize(
     ("scores", "score"),
-    [((1.0, 0.75, 1.0), 1.0), ((0.0, 0.25), 0.0), ((0.5, 0.5), 0.5), ((1.0, 1.0, 0.5), 0.5), ((1.0, 0.0), 0.5)],
+    [
+        ((1.0, 0.75, 1.0), 1.0),
+        ((0.0, 0.25), 0.0),
+        ((0.5, 0.5), 0.5),
+        ((1.0, 1.0, 0.5), 0.5),
+        ((1.0, 0.0), 0.5),
+    ],
 )
 def test_the_unanimous_preference_is_that_of_all_and_anything_else_a_tie(scores, score):
     assert decide(panel(*scores), Vote.UNANIMOUS).score == score

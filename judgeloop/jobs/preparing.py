@@ -72,7 +72,7 @@ def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: b
         config=config,
         joined=joined,
         judges=judges,
-        rule=RULES[config.rule](config.risk),
+        rule=RULES[config.rule](config.risk, len(joined.pool), config.max_judgments),
         limits=limits,
         run=_run_id(config, joined.pool, judges),
     )

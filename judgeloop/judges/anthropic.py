@@ -16,7 +16,7 @@ from judgeloop.judges.messages import Message
 from judgeloop.judges.parsing import PARSER_VERSION, parse_verdict
 from judgeloop.judges.prompting import Template
 from judgeloop.judges.quoting import quote
-from judgeloop.judges.wire import ABOUT_THIS_ITEM, Endpoint, answer_or_raise
+from judgeloop.judges.wire import ABOUT_THIS_ITEM, Endpoint, answer_or_raise, unreadable
 from judgeloop.keys import digest
 from judgeloop.money import Price, cost
 from judgeloop.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Usage
@@ -84,24 +84,29 @@ class AnthropicJudge:
     async def judge(self, call: Call) -> Reply:
         """Send one request and read the verdict out of the reply."""
         import anthropic
+        import httpx2
 
         request = self._request(call)
         try:
-            raw = await self._connected().messages.with_raw_response.create(**request)
+            # Raw, by the SDK's own way to post what it need not know; see openai.py.
+            raw = await self._connected().post("/v1/messages", cast_to=httpx2.Response, body=request)
         except anthropic.APIError as error:
-            return answer_or_raise(error, self._endpoint.origin)
+            return answer_or_raise(error, self._endpoint)
+        except (httpx2.HTTPError, TypeError, ValueError, LookupError):
+            raise unreadable(self._endpoint) from None  # too large, torn, or in an encoding that nobody knows
         try:
             message = Message.model_validate_json(raw.content)
         except ValidationError:
             raise TransientJudgeError("the reply is no message", billed=True) from None
         usage = message.tokens()
-        return Reply(
+        reply = Reply(
             answer=self._answer(message),
             cost_p=self._actual_cost(usage),
             usage=usage,
             model=message.model,
             request_id=raw.headers.get("request-id", ""),
         )
+        return self._endpoint.clean_reply(reply)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -112,12 +117,16 @@ class AnthropicJudge:
         if self._client is None:
             import anthropic
 
+            from judgeloop.judges.bounded import bound_body
+
             self._client = anthropic.AsyncAnthropic(
                 api_key=self._endpoint.api_key,
                 base_url=self._endpoint.base_url,
                 max_retries=0,
                 timeout=self._endpoint.timeout_s,
-                http_client=anthropic.DefaultAsyncHttpxClient(follow_redirects=False),
+                http_client=anthropic.DefaultAsyncHttpxClient(
+                    follow_redirects=False, event_hooks={"response": [bound_body]}
+                ),
             )
         return self._client
 

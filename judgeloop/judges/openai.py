@@ -20,7 +20,7 @@ from judgeloop.judges.chat_completions import ChatCompletion, Choice
 from judgeloop.judges.parsing import PARSER_VERSION, parse_label, parse_verdict
 from judgeloop.judges.prompting import Template
 from judgeloop.judges.quoting import quote
-from judgeloop.judges.wire import ABOUT_THIS_ITEM, Endpoint, answer_or_raise
+from judgeloop.judges.wire import ABOUT_THIS_ITEM, Endpoint, answer_or_raise, unreadable
 from judgeloop.keys import digest
 from judgeloop.money import Price, cost
 from judgeloop.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Usage, Verdict
@@ -125,12 +125,14 @@ class OpenAIJudge:
             # has a status of 200; and the request goes as it is, which takes half the time.
             raw = await self._connected().post("/chat/completions", cast_to=httpx2.Response, body=request)
         except openai.APIError as error:
-            return answer_or_raise(error, self._endpoint.origin)
+            return answer_or_raise(error, self._endpoint)
+        except (httpx2.HTTPError, TypeError, ValueError, LookupError):
+            raise unreadable(self._endpoint) from None  # too large, torn, or in an encoding that nobody knows
         try:
             completion = ChatCompletion.model_validate_json(raw.content)
         except ValidationError:
             raise TransientJudgeError("the reply is no chat completion", billed=True) from None
-        return self._read(completion, raw.headers.get("x-request-id", ""))
+        return self._endpoint.clean_reply(self._read(completion, raw.headers.get("x-request-id", "")))
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -141,12 +143,16 @@ class OpenAIJudge:
         if self._client is None:
             import openai
 
+            from judgeloop.judges.bounded import bound_body
+
             self._client = openai.AsyncOpenAI(
                 api_key=self._endpoint.api_key,
                 base_url=self._endpoint.base_url,
                 max_retries=0,
                 timeout=self._endpoint.timeout_s,
-                http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
+                http_client=openai.DefaultAsyncHttpxClient(
+                    follow_redirects=False, event_hooks={"response": [bound_body]}
+                ),
             )
         return self._client
 
@@ -180,25 +186,32 @@ class OpenAIJudge:
     def _read(self, completion: ChatCompletion, request_id: str) -> Reply:
         usage = completion.tokens()
         return Reply(
-            answer=self._answer(completion.choices[0]),
+            answer=self._answer(completion),
             cost_p=self._actual_cost(usage),
             usage=usage,
             model=completion.model,
             request_id=request_id,
         )
 
-    def _answer(self, choice: Choice) -> Answer:
+    def _answer(self, completion: ChatCompletion) -> Answer:
+        choice = completion.choices[0]
+        if len(completion.choices) > 1:
+            return Abstention("several replies in one")
         if choice.message.refusal:
             return Abstention("refused by the judge")
         if choice.finish_reason == "content_filter":
             return Abstention(ABOUT_THIS_ITEM["content_filter"])
-        if self._by == "logprob":
-            return verdict_from_probabilities(choice, self._template.labels)
-        if choice.finish_reason == "length":
+        if choice.finish_reason == "length" and self._by != "logprob":
             return Abstention(f"truncated at {self._max_output_tokens} tokens (--judge-max-tokens)")
+        return self._verdict(choice)
+
+    def _verdict(self, choice: Choice) -> Answer:
+        said, labels = choice.message.content or "", self._template.labels
+        if self._by == "logprob":
+            return verdict_from_probabilities(choice, labels)
         if self._by == "choice":
-            return parse_label(choice.message.content or "", self._template.labels)
-        return parse_verdict(choice.message.content or "", self._template.labels, self._template.answer)
+            return parse_label(said, labels)
+        return parse_verdict(said, labels, self._template.answer)
 
     def _actual_cost(self, usage: Usage | None) -> int | None:
         if self._price is None:

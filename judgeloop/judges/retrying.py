@@ -38,12 +38,14 @@ class RetryPolicy:
 
     def retrying(self, sleep: Callable[[float], Awaitable[None]]) -> AsyncRetrying:
         """A fresh tenacity controller for one call, which waits with `sleep`."""
-        backoff = wait_random_exponential(multiplier=self.first_wait_s, max=self.longest_wait_s)
+        backoff = wait_random_exponential(
+            multiplier=self.first_wait_s, max=self.longest_wait_s, min=self.first_wait_s / 2
+        )
 
         def wait(state: RetryCallState) -> float:
             error = _error(state)
             asked_for = error.retry_after_s if error else None
-            return float(backoff(state)) if asked_for is None else asked_for
+            return max(float(backoff(state)), asked_for or 0.0)
 
         def stop(state: RetryCallState) -> bool:
             error = _error(state)

@@ -7,7 +7,7 @@ credit" and "about this item" stands here too, because the servers that imitate 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,7 +32,9 @@ ABOUT_THIS_ITEM = {
     "content_filter": "refused by the provider's filter",
 }
 NEVER_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
-LONGEST_MESSAGE = 300
+LONGEST_MESSAGE = 500
+SHORTEST_KEY = 8  # shorter ones, such as the placeholder, are words that may stand anywhere
+MOST_ERROR_BYTES = 1024
 OVERLOADED = 529  # Anthropic's own
 
 
@@ -44,6 +46,20 @@ class Endpoint:
     api_key: str = field(repr=False)
     timeout_s: float
 
+    def clean(self, text: str) -> str:
+        """What a server said, fit to keep and to show: short, storable, and without the key that it may repeat."""
+        storable = text.encode("utf-8", "replace").decode("utf-8")
+        if len(self.api_key) >= SHORTEST_KEY:
+            storable = storable.replace(self.api_key, "[key]")
+        return storable[:LONGEST_MESSAGE]
+
+    def clean_reply(self, reply: Reply) -> Reply:
+        """A reply with every text that came from the server cleaned."""
+        answer = replace(reply.answer, reason=self.clean(reply.answer.reason))
+        return replace(
+            reply, answer=answer, model=self.clean(reply.model), request_id=self.clean(reply.request_id)
+        )
+
     @property
     def origin(self) -> str:
         """Scheme, host and path: never a user name or a password."""
@@ -52,24 +68,31 @@ class Endpoint:
         return f"{parts.scheme}://{host}{parts.path.rstrip('/')}"
 
 
-def answer_or_raise(error: Any, origin: str) -> Reply:
+def answer_or_raise(error: Any, endpoint: Endpoint) -> Reply:
     """An abstention where an SDK's error is about this item only; else raises what it means for the run.
+
+    The SDK's own error is not kept as the cause of a status error: its body may repeat the key.
 
     Raises:
         JudgeError: always, but for that case.
     """
     if hasattr(error, "status_code"):
-        codes = _codes(error)
+        codes = [endpoint.clean(code) for code in _codes(error)]
         about = next((ABOUT_THIS_ITEM[code] for code in codes if code in ABOUT_THIS_ITEM), None)
         if about is not None:
             return Reply(Abstention(about), cost_p=0)
-        raise _status_error(error, codes) from error
+        raise _status_error(error, codes, endpoint) from None
     cause = type(error.__cause__).__name__
     if error.__cause__ is not None:
         raise TransientJudgeError(
-            f"no reply from {origin} ({cause})", billed=cause not in NEVER_SENT
-        ) from error
-    raise TransientJudgeError(f"no usable reply from {origin}", billed=True) from error
+            f"no reply from {endpoint.origin} ({cause})", billed=cause not in NEVER_SENT
+        ) from None
+    raise unreadable(endpoint) from None
+
+
+def unreadable(endpoint: Endpoint) -> TransientJudgeError:
+    """The server said something that nobody can read."""
+    return TransientJudgeError(f"no usable reply from {endpoint.origin}", billed=True)
 
 
 def _codes(error: Any) -> list[str]:
@@ -81,7 +104,7 @@ def _codes(error: Any) -> list[str]:
     return [code for code in found if isinstance(code, str)]
 
 
-def _status_error(error: Any, codes: list[str]) -> JudgeError:
+def _status_error(error: Any, codes: list[str], endpoint: Endpoint) -> JudgeError:
     status: int = error.status_code
     what = f"HTTP {status}" + (f", {codes[0]}" if codes else "")
     wait_s = retry_after_s(error.response.headers)
@@ -90,7 +113,6 @@ def _status_error(error: Any, codes: list[str]) -> JudgeError:
     if NO_CREDIT & set(codes) or status == HTTPStatus.PAYMENT_REQUIRED:
         return JudgeRejectedError(f"{what}: the account has no credit left", billed=False)
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        # The body is left out: it may repeat part of the key.
         return JudgeRejectedError(
             f"{what}: the key is not accepted for this (with --judge-base-url it is JUDGELOOP_JUDGE_API_KEY)",
             billed=False,
@@ -104,7 +126,7 @@ def _status_error(error: Any, codes: list[str]) -> JudgeError:
         return TransientJudgeError(what, billed=True, retry_after_s=wait_s, crowded=status == OVERLOADED)
     if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
         return JudgeRejectedError(f"{what}: the server redirects; give the URL it names", billed=False)
-    return JudgeRejectedError(f"{what}: {_message(error)}", billed=False)
+    return JudgeRejectedError(f"{what}: {endpoint.clean(_message(error))}", billed=False)
 
 
 def _error_body(error: Any) -> Mapping[str, Any]:
@@ -117,5 +139,5 @@ def _error_body(error: Any) -> Mapping[str, Any]:
 
 def _message(error: Any) -> str:
     body = _error_body(error)
-    said = body.get("message") or body.get("detail") or error.response.text or "the request is not accepted"
-    return str(said)[:LONGEST_MESSAGE]
+    text = error.response.content[:MOST_ERROR_BYTES].decode("utf-8", "replace")
+    return str(body.get("message") or body.get("detail") or text or "the request is not accepted")

@@ -38,7 +38,9 @@ JUDGES = {"openai": OpenAIJudge, "anthropic": AnthropicJudge}
 
 TABLE = list(cases())
 EVERY = [pytest.param(wire, case, id=f"{wire}-{case.name}") for case in TABLE for wire in case.wires]
-PASSING = [pytest.param(wire, case, id=f"{wire}-{case.name}") for case in TABLE if case.tries for wire in case.wires]
+PASSING = [
+    pytest.param(wire, case, id=f"{wire}-{case.name}") for case in TABLE if case.tries for wire in case.wires
+]
 
 
 class Watched:
@@ -84,8 +86,12 @@ def run(wire, url, path, *, timeout_s):
     """One item, one order, so one call; what a run with it comes to."""
 
     async def story():
-        endpoint = Endpoint(url, KEY, 30.0)  # of a single read; what bounds an attempt is the driver's own limit
-        judge = Watched(JUDGES[wire]("m", endpoint=endpoint, template=shipped_template("pairwise.v1"), price=PRICE))
+        endpoint = Endpoint(
+            url, KEY, 30.0
+        )  # of a single read; what bounds an attempt is the driver's own limit
+        judge = Watched(
+            JUDGES[wire]("m", endpoint=endpoint, template=shipped_template("pairwise.v1"), price=PRICE)
+        )
         judge._judge._connected()  # in advance: what an SDK takes to start is no fault of the server
         ledger = SqliteLedger(path)
         terms = Terms("run", order=Order.FIXED, policy=POLICY, timeout_s=timeout_s, budget_p=10**14)

@@ -60,7 +60,9 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_a_folder_cannot_be_read_as_a_file(tmp_path):
-    with pytest.raises(InputError, match="^" + re.escape(f"{tmp_path}: this is a folder; expected a file") + "$"):
+    with pytest.raises(
+        InputError, match="^" + re.escape(f"{tmp_path}: this is a folder; expected a file") + "$"
+    ):
         read_rows(tmp_path)
 
 

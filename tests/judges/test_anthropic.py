@@ -29,7 +29,11 @@ SCHEMA = shipped_template("pairwise.v1").schema
 
 def make_judge(url, *, price=PRICE, timeout_s=5.0, model="claude-m", **more):
     return AnthropicJudge(
-        model, endpoint=Endpoint(url, KEY, timeout_s), template=shipped_template("pairwise.v1"), price=price, **more
+        model,
+        endpoint=Endpoint(url, KEY, timeout_s),
+        template=shipped_template("pairwise.v1"),
+        price=price,
+        **more,
     )
 
 
@@ -111,7 +115,9 @@ def test_the_candidates_reach_the_wire_exactly_and_cannot_leave_their_place(mess
     ],
 )
 @pytest.mark.parametrize("stop", ["end_turn", "tool_use", "stop_sequence", None])
-def test_what_was_said_is_read_out_of_the_blocks_and_anything_odd_may_be_asked_again(messages, content, answer, stop):
+def test_what_was_said_is_read_out_of_the_blocks_and_anything_odd_may_be_asked_again(
+    messages, content, answer, stop
+):
     respond_with(messages, message(*content, stop=stop))
     reply, _ = ask(messages.root)
     assert reply.cost_p == PAID_P
@@ -177,7 +183,10 @@ def test_a_usage_that_is_absent_or_priced_in_an_unforeseen_way_leaves_the_cost_o
     ("response", "reason"),
     [
         (failure(413, "request_too_large"), "too long for the judge"),
-        (failure(400, "invalid_request_error", error_code="content_filter"), "refused by the provider's filter"),
+        (
+            failure(400, "invalid_request_error", error_code="content_filter"),
+            "refused by the provider's filter",
+        ),
     ],
 )
 def test_an_error_about_this_item_alone_is_an_abstention_that_costs_nothing(messages, response, reason):
@@ -241,7 +250,10 @@ NO_CREDIT = "the account has no credit left"
         (failure(402, None), NO_CREDIT),
         (failure(400, "billing_error"), NO_CREDIT),
         (failure(429, "rate_limit_error", error_code="enforced_spend_limit_reached"), NO_CREDIT),
-        (failure(400, "invalid_request_error", "Your credit balance is too low"), "credit balance is too low"),
+        (
+            failure(400, "invalid_request_error", "Your credit balance is too low"),
+            "credit balance is too low",
+        ),
         (failure(404, "not_found_error", "model: claude-m"), "model: claude-m"),
         (failure(422, "invalid_request_error", "max_tokens"), "max_tokens"),
         (Response(307, b"", {"Location": "http://elsewhere.example"}), "the server redirects"),
@@ -293,7 +305,7 @@ def test_the_key_travels_in_its_header_and_appears_nowhere_else(messages, caplog
     respond_with(messages, failure(401, "authentication_error", f"invalid x-api-key {KEY}"))
     with pytest.raises(JudgeRejectedError) as caught:
         ask(messages.root)
-    assert messages.headers[0]["x-api-key"] == KEY
+    assert messages.headers[0]["authorization"] == f"Bearer {KEY}"  # as the SDK has it
     shown = [str(caught.value), repr(caught.value), repr(judge), json.dumps(dict(judge.identity.parameters))]
     shown += [caplog.text, *capsys.readouterr()]
     assert not any("canary" in text for text in shown)

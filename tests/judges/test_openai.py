@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import socket
 
 import pytest
@@ -239,6 +240,90 @@ def test_whatever_changes_a_verdict_changes_the_identity():
         )
         == 4
     )
+
+
+def ask_by_probability(url, call=CALL):
+    async def story():
+        judge = OpenAIJudge(
+            "m", endpoint=Endpoint(url, KEY, 5.0), template=shipped_template("pairwise-label.v1"), price=PRICE,
+            by="logprob",
+        )  # fmt: skip
+        try:
+            return await judge.judge(call)
+        finally:
+            await judge.aclose()
+
+    return asyncio.run(story())
+
+
+def first_token(**shares):
+    """A reply of one token, with the probabilities that tokens had; `_` in a token's name is a space."""
+    tokens = [
+        {"token": token.replace("_", " "), "logprob": math.log(share), "bytes": None}
+        for token, share in shares.items()
+    ]
+    content = [tokens[0] | {"top_logprobs": tokens}] if tokens else []
+    return with_logprobs({"content": content, "refusal": None})
+
+
+def with_logprobs(logprobs):
+    reply = completion("A", finish="length")
+    body = json.loads(reply.body)
+    body["choices"][0]["logprobs"] = logprobs
+    return Response(body=json.dumps(body).encode())
+
+
+@pytest.mark.parametrize(
+    ("shares", "score", "mass"),
+    [
+        ({"A": 0.9, "B": 0.1}, 0.9, 1.0),
+        ({"A": 0.6, "B": 0.2, "I": 0.2}, 0.75, 0.8),
+        ({"B": 0.3, "A": 0.3}, 0.5, 0.6),
+        (
+            {"A": 0.4, "_A": 0.2, "A_": 0.1, "_B": 0.1, "B": 0.1},
+            7 / 9,
+            0.9,
+        ),  # with space around it, it is the same
+        ({"B": 1.0}, 0.0, 1.0),
+        ({"A": 0.5, "a": 0.3, "AB": 0.2}, 1.0, 0.5),  # what only looks like a label is none
+    ],
+)
+def test_a_verdict_by_probability_is_the_share_of_the_first_label(chat_server, shares, score, mass):
+    respond_with(chat_server, first_token(**shares))
+    reply = ask_by_probability(chat_server.url)
+    assert reply.answer.score == pytest.approx(score)
+    assert f"{mass:.3f}" in reply.answer.reason
+    assert reply.cost_p == 400 * 1_000_000 + 20 * 10_000_000
+
+
+def test_a_verdict_by_probability_asks_for_one_token_with_its_rivals(chat_server):
+    respond_with(chat_server, first_token(A=1.0))
+    ask_by_probability(chat_server.url)
+    (request,) = chat_server.requests
+    assert set(request) == {"model", "messages", "max_tokens", "logprobs", "top_logprobs"}
+    assert (request["max_tokens"], request["logprobs"], request["top_logprobs"]) == (1, True, 20)
+
+
+@pytest.mark.parametrize("shares", [{"A": 0.3, "B": 0.19, "The": 0.51}, {"The": 1.0}])
+def test_labels_that_are_unlikely_first_tokens_are_no_verdict(chat_server, shares):
+    respond_with(chat_server, first_token(**shares))
+    answer = ask_by_probability(chat_server.url).answer
+    assert isinstance(answer, Abstention)
+    assert answer.reason.startswith("the labels are unlikely first tokens")
+
+
+@pytest.mark.parametrize("logprobs", [None, {"content": None}, {"content": []}, {}])
+def test_a_server_without_log_probabilities_gives_no_verdict_and_is_said_to(chat_server, logprobs):
+    respond_with(chat_server, with_logprobs(logprobs))
+    assert ask_by_probability(chat_server.url).answer == Abstention(
+        "the server gives no log-probabilities; use --verdict schema"
+    )
+
+
+def test_a_refusal_or_a_filter_goes_before_any_probability(chat_server):
+    for changes in ({"finish": "content_filter"}, {"refusal": "no"}):
+        respond_with(chat_server, completion("A", **changes))
+        assert ask_by_probability(chat_server.url).answer.reason.startswith("refused")
 
 
 def test_the_server_judges_what_it_is_shown(chat_server):

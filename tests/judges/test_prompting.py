@@ -168,7 +168,10 @@ def without(field):
             re.sub("labels = .*", 'labels = "A, B"', SOURCE),
             NEEDS,
         ),
-        (SOURCE.replace("{{prompt}}", "{{question}}"), "unknown field 'question'; known: first, output, prompt,"),
+        (
+            SOURCE.replace("{{prompt}}", "{{question}}"),
+            "unknown field 'question'; known: first, output, prompt,",
+        ),
         (SOURCE.replace("left = 1", "left = 2.0"), "the label 'left' needs a score from 0 to 1, found 2.0"),
         (SOURCE.replace("left = 1", "left = -0.1"), "the label 'left' needs a score from 0 to 1, found -0.1"),
         (SOURCE.replace("left = 1", "left = nan"), "the label 'left' needs a score from 0 to 1, found nan"),

@@ -111,7 +111,13 @@ def busy(retry_after=None):
 
 
 def test_a_wait_that_the_server_asks_for_is_kept():
-    assert attempts(RetryPolicy(), busy(3.5), busy(0.0)) == ([3.5, 0.0], "worked")
+    assert attempts(RetryPolicy(), busy(3.5)) == ([3.5], "worked")
+
+
+def test_a_server_that_asks_for_no_wait_is_still_given_the_usual_one():
+    policy = RetryPolicy(attempts=20, first_wait_s=1.0)
+    waits, _ = attempts(policy, *[busy(0.0)] * 19)
+    assert max(waits) > 1
 
 
 def test_without_a_request_the_waits_stay_below_the_longest():

@@ -14,7 +14,11 @@ EVIL = "x\x1b[31m\u202e\u200b\x07\n\r\u2028y"
 STEERING = set("\x1b\u202e\u200b\x07\r\u2028")
 ALL_JUDGED = StopReason(StopKind.ALL_JUDGED, "every item is judged")
 PLAN = Plan(
-    Range(5, 30, 1000), Range(10, 60, 2000), Range(10**9, 6 * 10**9, 2 * 10**11), assumed=True, affordable=None
+    Range(5, 30, 1000),
+    Range(10, 60, 2000),
+    Range(10**9, 6 * 10**9, 2 * 10**11),
+    assumed=True,
+    affordable=None,
 )
 
 
@@ -204,8 +208,10 @@ PANEL = {"judge": "openai/m + anthropic/n", "vote": "majority", "order": "fixed"
         ((("m",), ("n",)), "openai/m + anthropic/n; by majority; order fixed"),
         (
             (("m",), ("n-1", "n-2")),
-            "openai/m + anthropic/n; the model of anthropic/n changed during the run: n-1, then n-2; by majority; "
-            "order fixed",
+            (
+                "openai/m + anthropic/n; the model of anthropic/n changed during the run: n-1, then n-2; by majority; "
+                "order fixed"
+            ),
         ),
     ],
 )
@@ -229,8 +235,10 @@ def test_a_panels_agreement_is_shown_with_the_items_on_which_all_had_a_verdict()
         (DecoyTally(1, 2, 5, 3), "1 of 8 empty or constant answers beat a real one, 2 tied"),
         (
             DecoyTally(2, 1, 5, 0),
-            "2 of 8 empty or constant answers beat a real one, 1 tied: this judge can be fooled, and its verdicts "
-            "deserve little trust",
+            (
+                "2 of 8 empty or constant answers beat a real one, 1 tied: this judge can be fooled, and its verdicts "
+                "deserve little trust"
+            ),
         ),
         (DecoyTally(0, 0, 1, 0), "0 of 1 empty or constant answer beat a real one, 0 tied"),
     ],
@@ -251,8 +259,10 @@ def test_the_selector_is_named_with_what_it_looked_at():
         (SPEND, "$0.021 now, 12 attempts made, 3 answered from the ledger; $0.042 with the commands before"),
         (
             replace(SPEND, unconfirmed_p=10**10),
-            "$0.021 now, 12 attempts made, 3 answered from the ledger; $0.010 of it charged for attempts without a "
-            "reply, which may not be billed; $0.042 with the commands before",
+            (
+                "$0.021 now, 12 attempts made, 3 answered from the ledger; $0.010 of it charged for attempts without a "
+                "reply, which may not be billed; $0.042 with the commands before"
+            ),
         ),
         (Spend(attempts=2), "$0.00 now, 2 attempts made, 0 answered from the ledger"),
         (Spend(attempts=1), "$0.00 now, 1 attempt made, 0 answered from the ledger"),
@@ -319,7 +329,10 @@ def test_a_dry_run_says_what_its_forecast_rests_on():
         (1000, "the budget of $5.00 will do"),
         (999, "the budget of $5.00 pays for about 999 judgments, and ends the run if it takes longer"),
         (30, "the budget of $5.00 pays for about 30 judgments, and ends the run if it takes longer"),
-        (29, "the budget of $5.00 pays for about 29 judgments, and ends the run probably before it is decided"),
+        (
+            29,
+            "the budget of $5.00 pays for about 29 judgments, and ends the run probably before it is decided",
+        ),
         (1, "the budget of $5.00 pays for about 1 judgment, and ends the run probably before it is decided"),
     ],
 )

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from judgeloop.records import Usage
 from support.fault_server import (
     BEFORE_READING,
     GOOD,
@@ -20,8 +21,6 @@ from support.fault_server import (
     head,
     whole,
 )
-
-from judgeloop.records import Usage
 
 VERDICT, ABSTAINED, STOPPED = "verdict", "abstention", "judge_failed"
 
@@ -82,7 +81,10 @@ def body(raw: bytes, *headers: str) -> Reply:
 
 def limited(name: str, *headers: str) -> Case:
     return passing(
-        f"429 {name}", fails(429, "rate_limit_exceeded", *headers), "HTTP 429, rate_limit_exceeded", billed=False
+        f"429 {name}",
+        fails(429, "rate_limit_exceeded", *headers),
+        "HTTP 429, rate_limit_exceeded",
+        billed=False,
     )
 
 
@@ -189,7 +191,9 @@ LONG_WAITS = [
 ]
 NO_CREDIT = [
     *(final(f"429 {code}", fails(429, code), "no credit left") for code in QUOTAS),
-    final("429 quota with Retry-After 0", fails(429, "insufficient_quota", "Retry-After: 0"), "no credit left"),
+    final(
+        "429 quota with Retry-After 0", fails(429, "insufficient_quota", "Retry-After: 0"), "no credit left"
+    ),
     final("402 billing_error", fails(402, "billing_error"), "no credit left"),
     final("402 without a code", lambda say: whole(402, b""), "no credit left"),
     final("400 billing_error", fails(400, "billing_error"), "no credit left"),
@@ -225,11 +229,16 @@ ABOUT_THE_ITEM = [
     ]
 ]
 TROUBLE = [
-    *(passing(f"{status}", fails(status), f"HTTP {status}") for status in (408, 409, 500, 502, 503, 504, 529)),
+    *(
+        passing(f"{status}", fails(status), f"HTTP {status}")
+        for status in (408, 409, 500, 502, 503, 504, 529)
+    ),
     passing("500 in HTML", lambda say: whole(500, b"<h1>oops</h1>"), "HTTP 500"),
     passing("500 empty", lambda say: whole(500, b""), "HTTP 500"),
     passing("503 overloaded with Retry-After", fails(503, "overloaded", "Retry-After: 0.01"), "HTTP 503"),
-    Case("503 Retry-After 1e9", fails(503, None, "Retry-After: 1e9"), ABSTAINED, "failed: HTTP 503", used=USED),
+    Case(
+        "503 Retry-After 1e9", fails(503, None, "Retry-After: 1e9"), ABSTAINED, "failed: HTTP 503", used=USED
+    ),
     passing("500 that asks the SDK to retry", fails(500, None, "x-should-retry: true"), "HTTP 500"),
     passing("599", fails(599), "HTTP 599"),
 ]
@@ -375,7 +384,11 @@ CUT = [
         "truncated at",
         used=USED,
     )
-    for what, content in {"half a verdict": '{"reason": "r", "wi', "whole verdict": GOOD, "nothing": ""}.items()
+    for what, content in {
+        "half a verdict": '{"reason": "r", "wi',
+        "whole verdict": GOOD,
+        "nothing": "",
+    }.items()
 ]
 REFUSALS = [
     Case(

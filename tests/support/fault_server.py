@@ -13,7 +13,7 @@ import struct
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from judgeloop.money import Price, cost
 from judgeloop.records import Usage
@@ -132,7 +132,7 @@ class FaultServer:
         for thread in self._threads:
             thread.join()
 
-    def __enter__(self) -> FaultServer:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -22,6 +22,7 @@ SETUP = Setup(
     calls_per_item=2,
     required_winner=None,
     left_out="",
+    repeated={},
     run="0123abcd",
     version="0.1.0",
 )

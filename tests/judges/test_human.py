@@ -1,0 +1,174 @@
+"""A person as the judge, with scripted keys and a screen in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+
+import pytest
+from support.pools import make_pool, make_session
+
+from judgeloop.asking import Terms
+from judgeloop.errors import JudgeQuitError
+from judgeloop.judges import human
+from judgeloop.judges.human import HumanJudge
+from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.loop import drive
+from judgeloop.presentation import Order
+from judgeloop.records import Abstention, Call, Item, StopKind, Verdict
+from judgeloop.session import Limits
+
+A, B, TIE, SKIPPED = Verdict(1.0), Verdict(0.0), Verdict(0.5), Abstention("skipped")
+LEFT = "left"
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch):
+    monkeypatch.setattr(human, "SECONDS_TO_GATHER", 0.005)
+
+
+def calls(count):
+    return [
+        Call(Item(f"i{n}", f"task {n}"), ("secret-x", "secret-y"), (f"one {n}", f"two {n}"))
+        for n in range(count)
+    ]
+
+
+class Person:
+    """Presses these keys, and then is gone."""
+
+    def __init__(self, keys):
+        self.keys = list(keys)
+        self.screen = io.StringIO()
+        self.judge = HumanJudge(read_key=self.press, screen=self.screen)
+
+    def press(self):
+        return self.keys.pop(0) if self.keys else ""
+
+    def answers(self, *rounds):
+        """The answers to each round of calls, one round after another."""
+
+        async def story():
+            found = []
+            for wanted in rounds:
+                replies = await asyncio.gather(*map(self.judge.judge, wanted), return_exceptions=True)
+                found += [LEFT if isinstance(one, JudgeQuitError) else one.answer for one in replies]
+            await self.judge.aclose()
+            return found
+
+        return asyncio.run(asyncio.wait_for(story(), 10))
+
+
+@pytest.mark.parametrize(
+    ("keys", "answers"),
+    [
+        ("abts.", [A, B, TIE, SKIPPED]),
+        ("ABTS.", [A, B, TIE, SKIPPED]),
+        ("axb?t1s.", [A, B, TIE, SKIPPED]),  # a key that means nothing is asked for again
+        ("abzats.", [A, A, TIE, SKIPPED]),  # back one, and another answer
+        ("abzzbts.", [A, B, TIE, SKIPPED]),  # what counts is not given back: only the last can be changed
+        ("zzabts.", [A, B, TIE, SKIPPED]),  # there is nothing before the first
+        ("abtsza.", [A, B, TIE, A]),  # back from the end
+        ("abtszzb.", [A, B, TIE, B]),
+        ("q", [LEFT] * 4),
+        ("abq", [A, B, LEFT, LEFT]),
+        ("abtsq", [A, B, TIE, SKIPPED]),
+        ("ab", [A, B, LEFT, LEFT]),  # the end of input
+        ("", [LEFT] * 4),
+        ("abzq", [A, LEFT, LEFT, LEFT]),  # back at the second, and gone
+    ],
+)
+def test_a_key_is_an_answer_and_counts_once_the_next_is_given(keys, answers):
+    assert Person(keys).answers(calls(4)) == answers
+
+
+def test_nobody_is_asked_again_after_leaving():
+    person = Person("aq")
+    assert person.answers(calls(2), calls(2)) == [A, LEFT, LEFT, LEFT]
+    shown = person.screen.getvalue()
+    assert shown.count("Task") == 2
+
+
+def test_a_second_round_begins_anew():
+    person = Person("ab.zt.")
+    assert person.answers(calls(2), calls(1)) == [A, B, TIE]
+    assert "1 of 2 in this round" in person.screen.getvalue()
+    assert "1 of 1 in this round" in person.screen.getvalue()
+
+
+def test_the_screen_shows_the_texts_and_never_who_wrote_them():
+    person = Person("abt.")
+    person.answers(calls(3))
+    shown = person.screen.getvalue()
+    assert "secret" not in shown
+    for number in range(3):
+        assert shown.index(f"task {number}") < shown.index(f"one {number}") < shown.index(f"two {number}")
+    assert "Reference" not in shown
+
+
+def test_a_reference_is_shown_where_there_is_one():
+    person = Person("a.")
+    person.answers([Call(Item("i", "p", "the right answer"), ("x", "y"), ("one", "two"))])
+    assert "Reference" in person.screen.getvalue()
+    assert "the right answer" in person.screen.getvalue()
+
+
+def test_what_steers_a_terminal_is_made_visible_and_lines_and_tabs_stay():
+    person = Person("a.")
+    person.answers([Call(Item("i", "p"), ("x", "y"), ("\x1b[2Jred\u202e\r", "a\n\tb"))])
+    shown = person.screen.getvalue()
+    assert not set("\x1b\u202e\r") & set(shown)
+    assert r"\x1b[2Jred\u202e\r" in shown
+    assert "a\n\tb" in shown
+
+
+def judged_by(person, ledger, items=6):
+    async def story():
+        book = SqliteLedger(ledger)
+        try:
+            return await drive(
+                make_session(items, limits=Limits(items, items, 1.0)), make_pool(items), person.judge, book,
+                Terms("run", order=Order.RANDOM, concurrency=items, timeout_s=None),
+            )  # fmt: skip
+        finally:
+            await book.aclose()
+
+    return asyncio.run(asyncio.wait_for(story(), 20))
+
+
+def scores_of(finished):
+    return [one.answer.score for one in finished.outcome.labels]
+
+
+def test_quitting_halts_the_run_and_the_same_command_resumes_without_asking_again(tmp_path):
+    first = Person("aabq")
+    halted = judged_by(first, tmp_path / "l.sqlite")
+    assert halted.outcome.stop.kind is StopKind.INTERRUPTED
+    assert "the judge has left" in halted.outcome.stop.sentence
+    assert halted.outcome.asked == 3
+    second = Person("ttt.")
+    finished = judged_by(second, tmp_path / "l.sqlite")
+    assert finished.outcome.asked == 6
+    assert second.screen.getvalue().count("Task") == 3
+    assert scores_of(finished)[:3] == scores_of(halted)
+    assert scores_of(finished)[3:] == [0.5] * 3
+    assert finished.spend.remembered == 3
+
+
+def test_the_run_shows_outputs_in_an_order_of_its_own_and_turns_the_answers_back(tmp_path):
+    person = Person("a" * 30 + ".")
+    finished = judged_by(person, tmp_path / "l.sqlite", items=30)
+    shown = person.screen.getvalue()
+    for label in finished.outcome.labels:
+        position = label.choice.position
+        first_is_a = shown.index(f"a's answer {position}\n") < shown.index(f"b's answer {position}\n")
+        assert label.answer.score == float(first_is_a)
+    assert 0 < sum(scores_of(finished)) < 30
+
+
+def test_a_skipped_item_abstains_and_is_asked_about_again(tmp_path):
+    halted = judged_by(Person("sssss" + "a."), tmp_path / "l.sqlite")
+    assert halted.outcome.estimate.tally.abstentions == 5
+    again = Person("ttttt.")
+    assert judged_by(again, tmp_path / "l.sqlite").outcome.estimate.tally.ties == 5
+    assert again.screen.getvalue().count("Task") == 5

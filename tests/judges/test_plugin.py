@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+import threading
+
+import pytest
+
+from judgeloop.errors import InputError, JudgeRejectedError
+from judgeloop.judges.plugin import answer_from, load_plugin
+from judgeloop.keys import verdict_key
+from judgeloop.records import Abstention, Call, Item, Quote, Verdict
+
+CALL = Call(Item("q1", "2+2?", "4"), ("small", "large"), ("4", "four"))
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch):
+    """Writes a module into the working folder and loads `judge` from it."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+    def load(source, name="own_judge"):
+        (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        return load_plugin(f"{name}:judge", allowed=True)
+
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    yield load
+    for name in [name for name in sys.modules if name.startswith("own_")]:
+        del sys.modules[name]
+
+
+def answer(judge, call=CALL):
+    return asyncio.run(judge.judge(call))
+
+
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_a_function_sync_or_async_gets_the_texts_and_gives_the_verdict(plugin, kind):
+    judge = plugin(
+        f"{kind} judge(*, prompt, first, second, reference):\n"
+        "    assert (prompt, first, second, reference) == ('2+2?', '4', 'four', '4')\n"
+        "    return 'A' if first == reference else 'B'\n"
+    )
+    reply = answer(judge)
+    assert (reply.answer, reply.cost_p) == (Verdict(1.0), 0)
+    assert judge.quote(CALL) == Quote(0, 0)
+    assert judge.identity.name == "python:own_judge:judge"
+
+
+def test_a_sync_function_does_not_hold_up_the_others(plugin):
+    judge = plugin(
+        "import threading\ndef judge(**_):\n    return float(threading.current_thread() is threading.main_thread())\n"
+    )
+    assert threading.current_thread() is threading.main_thread()
+    assert answer(judge).answer == Verdict(0.0)
+
+
+@pytest.mark.parametrize(
+    ("returned", "score"),
+    [("A", 1.0), ("B", 0.0), ("tie", 0.5), (0, 0.0), (1, 1.0), (0.25, 0.25), (1.0, 1.0)],
+)
+def test_a_label_or_a_score_is_a_verdict(returned, score):
+    assert answer_from(returned) == Verdict(score)
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        "a",
+        "C",
+        "",
+        "Tie",
+        "1",
+        True,
+        False,
+        1.01,
+        -0.1,
+        float("nan"),
+        float("inf"),
+        [1.0],
+        {"winner": "A"},
+        object,
+        b"A",
+    ],
+)
+def test_anything_else_is_an_abstention_that_shows_it(returned):
+    assert answer_from(returned) == Abstention(
+        f"the function returned {repr(returned)[:60]}; expected A, B, tie, a score from 0 to 1 or None"
+    )
+
+
+def test_none_is_no_verdict():
+    assert answer_from(None) == Abstention("the function gave no verdict")
+
+
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_a_function_that_raises_stops_the_run_with_what_it_said(plugin, kind):
+    judge = plugin(f"{kind} judge(**_):\n    raise KeyError('weights')\n")
+    with pytest.raises(
+        JudgeRejectedError, match=r"^python:own_judge:judge raised KeyError: 'weights'$"
+    ) as caught:
+        answer(judge)
+    assert not caught.value.billed
+
+
+def test_a_function_that_takes_other_arguments_is_told_so(plugin):
+    with pytest.raises(JudgeRejectedError, match=r"raised TypeError: .*unexpected keyword argument"):
+        answer(plugin("def judge(a, b):\n    return 'A'\n"))
+
+
+def test_code_runs_only_where_it_is_allowed(tmp_path):
+    (tmp_path / "own_bomb.py").write_text("raise SystemExit(9)\n", encoding="utf-8")
+    with pytest.raises(InputError, match="runs code of yours; allow it with --allow-plugins"):
+        load_plugin("own_bomb:judge", allowed=False)
+    assert "own_bomb" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ("own_nowhere:judge", "No module named 'own_nowhere'"),
+        ("own_judge:missing", "has no attribute 'missing'"),
+        ("own_judge:TABLE", "TABLE cannot be called"),
+    ],
+)
+def test_what_is_not_there_or_no_function_is_refused(plugin, spec, problem):
+    plugin("TABLE = {}\ndef judge(**_):\n    return 'A'\n")
+    with pytest.raises(InputError, match="^--judge python:" + re.escape(spec) + ": .*" + re.escape(problem)):
+        load_plugin(spec, allowed=True)
+
+
+def test_another_source_is_another_judge_and_the_same_source_the_same(plugin):
+    def key(judge):
+        return verdict_key(judge.identity, CALL, blind=True)
+
+    source = "LIMIT = 1\ndef judge(**_):\n    return 'A'\n"
+    first, same = key(plugin(source, "own_one")), key(plugin(source, "own_one"))
+    assert first == same
+    changed = source.replace("LIMIT = 1", "LIMIT = 2")
+    other = plugin(changed, "own_two").identity
+    assert other.parameters["source"] != plugin(source, "own_three").identity.parameters["source"]

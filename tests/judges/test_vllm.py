@@ -1,0 +1,176 @@
+"""The vLLM judge against a server on loopback that has vLLM's paths."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+
+import pytest
+from support.chat_server import Response, completion, error, goodness, verdict
+
+from judgeloop.config import shipped_template
+from judgeloop.errors import JudgeRejectedError, TransientJudgeError
+from judgeloop.judge_specs import JudgeOptions, judge_from_spec
+from judgeloop.records import Call, Item, Verdict
+
+CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
+TURNED = Call(CALL.item, CALL.systems[::-1], CALL.outputs[::-1])
+LOOKS = ["/health", "/v1/models", "/version"]
+
+
+def page(value):
+    return Response(body=json.dumps(value).encode())
+
+
+def is_probe(request):
+    return "choice" in request.get("structured_outputs", {})
+
+
+def obedient(request, number):
+    if is_probe(request):
+        return completion(request["structured_outputs"]["choice"][0])
+    return verdict(goodness(request))
+
+
+@pytest.fixture
+def vllm(chat_server):
+    chat_server.pages = {
+        "/health": Response(),
+        "/version": page({"version": "0.12.1"}),
+        "/v1/models": page({"data": [{"id": "org/other"}, {"id": "org/judge"}]}),
+    }
+    chat_server.respond = obedient
+    return chat_server
+
+
+def ask(server, *calls, model="org/judge", **options):
+    async def story():
+        settings = JudgeOptions(
+            shipped_template("pairwise.v1"), {}, base_url=server.url, timeout_s=5.0, **options
+        )
+        judge = judge_from_spec(f"vllm/{model}", settings)
+        try:
+            return await asyncio.gather(*map(judge.judge, calls))
+        finally:
+            await judge.aclose()
+
+    return asyncio.run(story())
+
+
+def test_the_server_is_looked_at_once_before_the_first_question(vllm):
+    replies = ask(vllm, CALL, TURNED, CALL)
+    assert [reply.answer for reply in replies] == [Verdict(s, "because") for s in (1.0, 0.0, 1.0)]
+    assert sorted(vllm.visits) == LOOKS
+    assert [is_probe(request) for request in vllm.requests] == [True, False, False, False]
+
+
+def test_a_server_that_is_asked_nothing_is_not_looked_at(vllm):
+    assert ask(vllm) == []
+    assert (vllm.visits, vllm.requests) == ([], [])
+
+
+def test_a_verdict_is_held_to_its_schema_at_temperature_0(vllm):
+    ask(vllm, CALL, max_output_tokens=77)
+    request = vllm.requests[-1]
+    assert set(request) == {"model", "messages", "max_tokens", "temperature", "structured_outputs"}
+    assert (request["model"], request["max_tokens"], request["temperature"]) == ("org/judge", 77, 0.0)
+    schema = request["structured_outputs"]["json"]
+    assert schema["properties"]["winner"]["enum"] == ["A", "B", "tie"]
+    assert schema["required"] == ["reason", "winner"]
+
+
+@pytest.mark.parametrize("said", ["A", "Quokkas, or else", "", None])
+def test_a_server_that_ignores_structured_outputs_is_refused_with_what_it_said(vllm, said):
+    vllm.respond = lambda request, number: completion(said)
+    with pytest.raises(JudgeRejectedError, match="ignores structured_outputs") as caught:
+        ask(vllm, CALL)
+    assert repr(str(said)) in str(caught.value)
+    assert "is it vLLM 0.12 or newer?" in str(caught.value)
+    assert not caught.value.billed
+    assert len(vllm.requests) == 1, "the question itself was not asked"
+
+
+@pytest.mark.parametrize(
+    ("listing", "served"),
+    [
+        ({"data": [{"id": "one"}, {"id": "two"}]}, "one, two"),
+        ({"data": []}, "nothing"),
+        ({"data": "org/judge"}, "nothing"),
+        ({}, "nothing"),
+    ],
+)
+def test_a_model_that_is_not_served_is_refused_with_those_that_are(vllm, listing, served):
+    vllm.pages["/v1/models"] = page(listing)
+    with pytest.raises(JudgeRejectedError, match=f"does not serve 'org/judge'; it serves {served}$"):
+        ask(vllm, CALL)
+    assert not vllm.requests
+
+
+@pytest.mark.parametrize(
+    ("path", "response", "words"),
+    [
+        ("/v1/models", Response(404), "/v1/models answers HTTP 404"),
+        ("/v1/models", Response(401), "/v1/models answers HTTP 401"),
+        (
+            "/v1/models",
+            Response(body=b"<html>hello</html>"),
+            "/v1/models answers no JSON object; is this a vLLM server?",
+        ),
+        ("/version", Response(404), "/version answers HTTP 404"),
+        ("/version", page([]), "/version answers no JSON object; is this a vLLM server?"),
+    ],
+)
+def test_what_is_no_vllm_server_is_refused(vllm, path, response, words):
+    vllm.pages[path] = response
+    with pytest.raises(JudgeRejectedError, match=re.escape(words) + "$") as caught:
+        ask(vllm, CALL)
+    assert not caught.value.billed
+
+
+def test_a_server_that_refuses_the_probe_is_refused(vllm):
+    vllm.respond = lambda request, number: error(400, "unknown_field")
+    with pytest.raises(JudgeRejectedError, match=r"/chat/completions answers HTTP 400$"):
+        ask(vllm, CALL)
+
+
+def test_a_server_that_is_not_healthy_yet_may_be_asked_again(vllm):
+    vllm.pages["/health"] = Response(503)
+    with pytest.raises(TransientJudgeError, match=r"says that it is not healthy \(HTTP 503\)") as caught:
+        ask(vllm, CALL)
+    assert not caught.value.billed
+    assert not vllm.requests
+
+
+def test_a_server_that_is_not_there_may_be_asked_again(vllm):
+    vllm.close()
+    with pytest.raises(TransientJudgeError, match=r"is the vLLM server running\?$") as caught:
+        ask(vllm, CALL)
+    assert not caught.value.billed
+
+
+def test_a_look_that_failed_is_taken_again(vllm):
+    async def story():
+        settings = JudgeOptions(shipped_template("pairwise.v1"), {}, base_url=vllm.url)
+        judge = judge_from_spec("vllm/org/judge", settings)
+        healthy, vllm.pages["/health"] = vllm.pages["/health"], Response(503)
+        with pytest.raises(TransientJudgeError):
+            await judge.judge(CALL)
+        vllm.pages["/health"] = healthy
+        reply = await judge.judge(CALL)
+        await judge.aclose()
+        return reply.answer
+
+    assert asyncio.run(story()) == Verdict(1.0, "because")
+
+
+def test_the_key_travels_to_every_path(vllm):
+    async def story():
+        environment = {"JUDGELOOP_JUDGE_API_KEY": "mine", "OPENAI_API_KEY": "theirs"}
+        settings = JudgeOptions(shipped_template("pairwise.v1"), environment, base_url=vllm.url)
+        judge = judge_from_spec("vllm/org/judge", settings)
+        await judge.judge(CALL)
+        await judge.aclose()
+
+    asyncio.run(story())
+    assert {headers["authorization"] for headers in vllm.headers} == {"Bearer mine"}
