@@ -25,6 +25,7 @@ from judgeloop.presentation import Order, calls_for, combine
 from judgeloop.protocols import Judge, Ledger, Reservation, Ticket
 from judgeloop.records import Answer, Call, Query, StopKind, StopReason, Verdict
 
+SECONDS_TO_LOOK_AGAIN = 0.01
 AHEAD = 1.5  # queries admitted, as a share of the calls that may be in flight
 
 
@@ -123,6 +124,7 @@ class Asking:
         self.halt: StopReason | None = None
         self.remembered = 0
         self._broken = False
+        self._hungry = 0  # calls that wait for money for another attempt
 
     async def answers(self, queries: Sequence[Query], answered: Callable[[int], None]) -> list[Answer]:
         """The answers to the longest prefix of `queries` that could be had."""
@@ -256,13 +258,8 @@ class Asking:
         return decide(by_judge, self._terms.vote)
 
     async def _send(self, ask: Ask, ticket: Ticket) -> Answer:
-        async def again() -> Ticket | None:
-            group = [self._reservation(ask)]
-            granted = await self._ledger.reserve(self._terms.run, [group], self._terms.budget_p)
-            return granted[0][0] if granted else None
-
         try:
-            return await self.attempts[ask.judge].answer(ask.call, ticket, again)
+            return await self.attempts[ask.judge].answer(ask.call, ticket, lambda: self._reserve_again(ask))
         except (NotAskedError, JudgeQuitError, JudgeRejectedError):
             raise
         except Exception:
@@ -270,6 +267,22 @@ class Asking:
             raise
         finally:
             self._flying.pop(ticket.key, None)
+
+    async def _reserve_again(self, ask: Ask) -> Ticket | None:
+        """Reserve another attempt; while other calls are in flight, their settling may make room for it."""
+        self._hungry += 1
+        try:
+            while True:
+                alone = self._hungry >= len(self._flying)
+                group = [self._reservation(ask)]
+                granted = await self._ledger.reserve(self._terms.run, [group], self._terms.budget_p)
+                if granted:
+                    return granted[0][0]
+                if alone or self._interruption.requested.is_set():
+                    return None
+                await asyncio.sleep(SECONDS_TO_LOOK_AGAIN)
+        finally:
+            self._hungry -= 1
 
     async def _free_slots(self) -> int:
         """Wait until a query may be admitted; how many may be."""

@@ -317,10 +317,8 @@ def _settings_file(path: Path, flags: dict[str, dict[str, str]]) -> dict[str, An
 
     from judgeloop.errors import DataError
 
-    if not path.is_file():
-        return {}
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DataError(path, f"this is no TOML: {error}") from None
     settings: dict[str, Any] = {}
@@ -331,7 +329,18 @@ def _settings_file(path: Path, flags: dict[str, dict[str, str]]) -> dict[str, An
         if unknown := table.keys() - flags[command].keys():
             raise DataError(path, f"[{command}] has no flag {min(unknown)!r}")
         settings[command] = {flags[command][flag]: value for flag, value in table.items()}
+    for command, names in flags.items():
+        _name_judges(settings.setdefault(command, {}), names)
     return settings
+
+
+def _name_judges(settings: dict[str, Any], known: dict[str, str]) -> None:
+    """One judge or several, from the file or, line by line, from JUDGELOOP_JUDGE; a name may hold spaces."""
+    given = os.environ.get("JUDGELOOP_JUDGE")
+    if "judge" in known and given:
+        settings["judge"] = given.splitlines()
+    elif isinstance(settings.get("judge"), str):
+        settings["judge"] = [settings["judge"]]
 
 
 @contextmanager

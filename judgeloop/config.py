@@ -125,13 +125,19 @@ def template_for(config: JudgeSettings) -> Template:
         InputError: it is not there, or does not suit what is asked of it.
     """
     template = _named_template(config)
-    if "second" not in template.user:
+    if "{{second}}" not in template.user:
         raise InputError(
             f"--prompt {template.id}: this rates one answer; a comparison needs the fields first and second"
         )
     if config.verdict == "logprob" and sorted(template.labels.values()) != [0.0, 1.0]:
         raise InputError(
             f"--verdict logprob needs a prompt with two labels, scored 1 and 0; {template.id} has others"
+        )
+    bare = template.schema.get("type") == "string"
+    if bare != (config.verdict in {"logprob", "choice"}):
+        fits = "--verdict choice or logprob" if bare else "--verdict schema or tool"
+        raise InputError(
+            f"--prompt {template.id} asks for a reply that goes with {fits}, found {config.verdict}"
         )
     if config.rubric is None:
         if template.takes_rubric:
@@ -160,6 +166,8 @@ def _text_or_file(rubric: str) -> str:
         is_file = path.is_file()
     except OSError:  # too long for a path
         is_file = False
+    if not is_file and path.suffix in {".md", ".txt"} and " " not in rubric:
+        raise InputError(f"--rubric {rubric}: there is no such file")
     text = read_text(path) if is_file else rubric
     if not text.strip():
         raise InputError("--rubric: the rubric is empty")

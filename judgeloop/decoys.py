@@ -14,7 +14,7 @@ import numpy as np
 from judgeloop.pool import Pool
 from judgeloop.records import Answer, Query, Verdict
 
-NAME = "decoy"
+NAME = "judgeloop's decoy"
 TEXTS = (
     "",
     ".",

@@ -15,7 +15,7 @@ from judgeloop.asking import Asking, Interruption, Terms
 from judgeloop.decoys import DecoyTally, decoy_queries, tally
 from judgeloop.pool import Pool
 from judgeloop.protocols import Judge, Ledger
-from judgeloop.records import Estimate, Outcome, Spend
+from judgeloop.records import Estimate, Outcome, Query, Spend
 from judgeloop.session import Session
 
 
@@ -95,9 +95,12 @@ async def drive(
 async def _decoys(asking: Asking, pool: Pool, terms: Terms) -> DecoyTally | None:
     if not terms.decoys or terms.offline:
         return None
-    # A generator of its own, so that the session draws the same with decoys as without.
-    queries = decoy_queries(pool, terms.decoys, np.random.default_rng([terms.seed, terms.decoys]))
-    return tally(await asking.answers(queries, _unheeded))
+    return tally(await asking.answers(decoys_of(pool, terms), _unheeded))
+
+
+def decoys_of(pool: Pool, terms: Terms) -> list[Query]:
+    """The decoys of a run, from a generator of their own: the session draws the same with them as without."""
+    return decoy_queries(pool, terms.decoys, np.random.default_rng([terms.seed, terms.decoys]))
 
 
 def _unheeded(count: int) -> None:

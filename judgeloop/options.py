@@ -25,7 +25,8 @@ def _flag(panel: str, flag: str, help_text: str, *more: str) -> Any:
 
 First = Annotated[Path, typer.Argument(metavar="A", help="Outputs of one system: JSONL, CSV or JSON.")]
 Second = Annotated[Path, typer.Argument(metavar="B", help="Outputs of the other.")]
-Judge = Annotated[list[str], _flag("Judge", "--judge", JUDGES)]
+# Its variable, JUDGELOOP_JUDGE, is read in cli.py: a name may hold spaces, at which typer would split it.
+Judge = Annotated[list[str], typer.Option("--judge", help=JUDGES, rich_help_panel="Judge")]
 JudgeBaseUrl = Annotated[str | None, _flag("Judge", "--judge-base-url", "An OpenAI-compatible server.")]
 JudgePrice = Annotated[str | None, _flag("Judge", "--judge-price", "IN,OUT: dollars per million tokens.")]
 Prices = Annotated[Path | None, _flag("Judge", "--prices", "Your own prices, a TOML file.")]

@@ -37,6 +37,7 @@ class Pace:
         self._clock = clock
         self._allowed = float(limits.in_flight)
         self._in_flight = 0
+        self._waiting = 0
         self._fell_at = float("-inf")
         self._changed = asyncio.Event()
         self._door = asyncio.Lock()
@@ -49,13 +50,20 @@ class Pace:
 
     def enter_now(self, tokens: int) -> bool:
         """Take a place for a call of at most so many tokens, if there is one and nobody waits for it."""
-        if self._door.locked() or self._in_flight >= self.allowed or self._wait_s(tokens) > 0:
+        if self._waiting or self._in_flight >= self.allowed or self._wait_s(tokens) > 0:
             return False
         self._enter(tokens)
         return True
 
     async def enter(self, tokens: int) -> None:
         """Wait for a place and take it."""
+        self._waiting += 1
+        try:
+            await self._enter_in_turn(tokens)
+        finally:
+            self._waiting -= 1
+
+    async def _enter_in_turn(self, tokens: int) -> None:
         async with self._door:
             while self._in_flight >= self.allowed:
                 self._changed.clear()

@@ -7,6 +7,7 @@ A single judge is a panel of one. Asking the judges is the driver's business; ho
 from __future__ import annotations
 
 import enum
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -47,7 +48,7 @@ def _majority(verdicts: Sequence[Verdict]) -> float:
 
 
 def _mean(verdicts: Sequence[Verdict]) -> float:
-    return sum(verdict.score for verdict in verdicts) / len(verdicts)
+    return math.fsum(verdict.score for verdict in verdicts) / len(verdicts)
 
 
 def _unanimous(verdicts: Sequence[Verdict]) -> float:

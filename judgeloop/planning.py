@@ -50,10 +50,11 @@ def plan(
     asked: int,
     quotes: Sequence[Sequence[Quote]],
     left_p: int | None,
+    beside: Sequence[Sequence[Quote]] = (),
 ) -> Plan:
     """What a run would still take that stands at `tally` with `asked` items asked.
 
-    `quotes` holds the calls of every item of the pool. Low: the fewest judgments that can meet the rule, at likely
+    `quotes` holds the calls of every item of the pool, `beside` those of queries that are made whatever comes (decoys). Low: the fewest judgments that can meet the rule, at likely
     costs. Worst: all that the limit allows, each the dearest and at its worst case. Retries are not foreseen, and `left_p`,
     what is left of the budget, cuts no figure: a run stops when it is gone.
     """
@@ -67,11 +68,14 @@ def plan(
     calls_each = max((len(calls) for calls in quotes), default=0)
     worst_p = sum(sorted((sum(call.cost_p for call in calls) for calls in quotes), reverse=True)[:most])
     likely_p = sum(call.likely_cost_p for calls in quotes for call in calls) / max(1, len(quotes))
-    costs = [round(judgments.low * likely_p), round(judgments.expected * likely_p), worst_p]
+    extra_calls = sum(map(len, beside))
+    extra_p = sum(call.likely_cost_p for calls in beside for call in calls)
+    worst_p += sum(call.cost_p for calls in beside for call in calls)
+    costs = [round(n * likely_p) + extra_p for n in (judgments.low, judgments.expected)] + [worst_p]
     return Plan(
         judgments=judgments,
         calls=Range(
-            judgments.low * calls_each, judgments.expected * calls_each, judgments.worst * calls_each
+            *(n * calls_each + extra_calls for n in (judgments.low, judgments.expected, judgments.worst))
         ),
         cost_p=Range(*costs),
         assumed=assumed,

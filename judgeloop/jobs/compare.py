@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from importlib.metadata import version
 from typing import Any
@@ -20,12 +20,12 @@ from judgeloop.config import CompareConfig
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.jobs.preparing import Comparison, prepare
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.loop import Finished, Observe, drive, unobserved
+from judgeloop.loop import Finished, Observe, decoys_of, drive, unobserved
 from judgeloop.planning import Plan, more_to_decide, plan
 from judgeloop.pool import Pool
 from judgeloop.presentation import Order
 from judgeloop.protocols import Selector
-from judgeloop.records import StopKind
+from judgeloop.records import Query, Quote, StopKind
 from judgeloop.report.result import Result, Setup, result_of
 from judgeloop.selectors.diffuse import DiffUse
 from judgeloop.selectors.random import Random
@@ -68,16 +68,22 @@ async def foresee(comparison: Comparison) -> tuple[Plan, Result]:
         outcome.estimate.tally,
         comparison.limits,
         asked=min(len(comparison.pool), config.max_judgments) if over else outcome.asked,
-        quotes=[
-            [
-                comparison.judges[ask.judge].quote(ask.call)
-                for ask in asks_for(query, comparison.judges, terms.order, terms.seed)
-            ]
-            for query in map(comparison.pool.query, range(len(comparison.pool)))
-        ],
+        quotes=_quotes(comparison, terms, map(comparison.pool.query, range(len(comparison.pool)))),
+        beside=_quotes(comparison, terms, decoys_of(comparison.pool, terms)),
         left_p=None if terms.budget_p is None else max(0, terms.budget_p - finished.spend.charged_p),
     )
     return foreseen, _result(comparison, finished)
+
+
+def _quotes(comparison: Comparison, terms: Terms, queries: Iterable[Query]) -> list[list[Quote]]:
+    """The quotes of every call that each query takes."""
+    return [
+        [
+            comparison.judges[ask.judge].quote(ask.call)
+            for ask in asks_for(query, comparison.judges, terms.order, terms.seed)
+        ]
+        for query in queries
+    ]
 
 
 async def _drive(
@@ -173,6 +179,7 @@ def _result(comparison: Comparison, finished: Finished) -> Result:
     setup = Setup(
         systems=comparison.pool.systems,
         judge=" + ".join(one.identity.name for one in judges),
+        judges=tuple(one.identity.name for one in judges),
         vote=config.vote.value if len(judges) > 1 else None,
         rule=comparison.rule.name,
         risk_threshold=comparison.rule.threshold,

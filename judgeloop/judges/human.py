@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TextIO, final
 
-from judgeloop.errors import JudgeQuitError
+from judgeloop.errors import JudgeQuitError, JudgeRejectedError
 from judgeloop.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Verdict
 from judgeloop.report.escaping import visible_lines
 
@@ -75,11 +75,23 @@ class HumanJudge:
         sheet = _Sheet(call, asyncio.get_running_loop().create_future())
         self._sheets.append(sheet)
         if self._desk is None or self._desk.done():
-            self._desk = asyncio.create_task(self._work())
+            self._desk = asyncio.create_task(self._work_through())
         return Reply(await sheet.settled, cost_p=0)
 
     async def aclose(self) -> None:
         """Nothing is open."""
+
+    async def _work_through(self) -> None:
+        """Work, and let nobody wait for ever if the terminal is gone."""
+        try:
+            await self._work()
+        except Exception as error:  # noqa: BLE001 - whatever it is, a person has no timeout
+            for sheet in self._sheets:
+                if not sheet.settled.done():
+                    sheet.settled.set_exception(
+                        JudgeRejectedError(f"the terminal cannot be read: {error}", billed=False)
+                    )
+            self._sheets.clear()
 
     async def _work(self) -> None:
         """Go through the sheets of a round; the last answer counts when the person moves on from it."""

@@ -7,10 +7,10 @@ a score from 0 to 1, or None for no verdict. What it costs is not known and coun
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import importlib
 import inspect
-import math
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -56,7 +56,7 @@ class PluginJudge:
             "reference": call.item.reference,
         }
         try:
-            if inspect.iscoroutinefunction(self._function):
+            if _is_async(self._function):
                 returned = await self._function(**material)
             else:
                 returned = await asyncio.to_thread(self._function, **material)
@@ -76,10 +76,8 @@ def answer_from(returned: object) -> Answer:
         return Abstention("the function gave no verdict")
     if isinstance(returned, str) and returned in LABELS:
         return Verdict(LABELS[returned])
-    if isinstance(returned, int | float) and not isinstance(returned, bool):
-        score = float(returned)
-        if math.isfinite(score) and 0 <= score <= 1:
-            return Verdict(score)
+    if isinstance(returned, int | float) and not isinstance(returned, bool) and 0 <= returned <= 1:
+        return Verdict(float(returned))
     return Abstention(
         f"the function returned {repr(returned)[:60]}; expected A, B, tie, a score from 0 to 1 or None"
     )
@@ -101,16 +99,27 @@ def load_plugin(spec: str, *, allowed: bool) -> PluginJudge:
         sys.path.insert(0, here)
     try:
         function = getattr(importlib.import_module(module_name), function_name)
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"--judge python:{spec}: {error}") from error
+    except Exception as error:
+        # A module of the user's own may fail in any way while it is read.
+        raise InputError(f"--judge python:{spec}: {type(error).__name__}: {error}") from error
     if not callable(function):
         raise InputError(f"--judge python:{spec}: {function_name} cannot be called")
     return PluginJudge(spec, function)
 
 
+def _is_async(function: Plugin) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
 def _source_digest(function: Plugin) -> str:
+    """A hash of the module's source, and of what a partial function has bound."""
+    bound = ""
+    while isinstance(function, functools.partial):
+        bound += repr((function.args, sorted(function.keywords.items())))
+        function = function.func
+    owner = function if hasattr(function, "__qualname__") else type(function)
     try:
-        source = inspect.getsource(inspect.getmodule(function) or function)
+        source = inspect.getsource(inspect.getmodule(owner) or owner)
     except (OSError, TypeError):
         source = repr(function)
-    return hashlib.sha256(source.encode()).hexdigest()
+    return hashlib.sha256(f"{owner.__qualname__}\0{bound}\0{source}".encode()).hexdigest()

@@ -27,8 +27,8 @@ class RetryPolicy:
     """How often and how patiently; times in seconds.
 
     A server's Retry-After is honoured up to `longest_wait_s`; one that asks for more ends the attempts, because a
-    header must not be able to hang a nightly job. A crowded server is asked again for `patience_s`, however often: limits
-    a minute take a minute to pass.
+    header must not be able to hang a nightly job. A server that turns calls away unbilled because it is crowded is asked
+    again for `patience_s`, however often: limits a minute take a minute to pass.
     """
 
     attempts: int = 4
@@ -51,7 +51,7 @@ class RetryPolicy:
             error = _error(state)
             if error is not None and (error.retry_after_s or 0.0) > self.longest_wait_s:
                 return True
-            if error is not None and error.crowded:
+            if error is not None and error.crowded and not error.billed:
                 return (state.seconds_since_start or 0.0) + state.upcoming_sleep > self.patience_s
             return stop_after_attempt(self.attempts)(state)
 

@@ -10,7 +10,10 @@ import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, final
 
+from pydantic import ValidationError
+
 from judgeloop.errors import JudgeRejectedError, TransientJudgeError
+from judgeloop.judges.chat_completions import ChatCompletion
 from judgeloop.judges.openai import OpenAIJudge
 from judgeloop.judges.wire import Endpoint
 from judgeloop.records import Call, JudgeIdentity, Quote, Reply
@@ -121,8 +124,10 @@ class VllmJudge:
         reply = await self._get(
             client, f"{self._endpoint.base_url.rstrip('/')}/chat/completions", json=request
         )
-        choices = reply.get("choices")
-        said = choices[0].get("message", {}).get("content") if isinstance(choices, list) and choices else None
+        try:
+            said = ChatCompletion.model_validate(reply).choices[0].message.content
+        except ValidationError:
+            said = None
         if said not in PROBE_CHOICES:
             raise JudgeRejectedError(
                 f"{self._endpoint.origin} ignores structured_outputs (asked to choose between "

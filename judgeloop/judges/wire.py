@@ -6,6 +6,7 @@ credit" and "about this item" stands here too, because the servers that imitate 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
@@ -31,6 +32,8 @@ ABOUT_THIS_ITEM = {
     "request_too_large": "too long for the judge",
     "content_filter": "refused by the provider's filter",
 }
+# Said without a code of its own: by Anthropic, and by vLLM.
+_TOO_LONG = re.compile(r"prompt is too long|maximum context length|max_model_len", re.IGNORECASE)
 NEVER_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
 LONGEST_MESSAGE = 500
 SHORTEST_KEY = 8  # shorter ones, such as the placeholder, are words that may stand anywhere
@@ -79,6 +82,8 @@ def answer_or_raise(error: Any, endpoint: Endpoint) -> Reply:
     if hasattr(error, "status_code"):
         codes = [endpoint.clean(code) for code in _codes(error)]
         about = next((ABOUT_THIS_ITEM[code] for code in codes if code in ABOUT_THIS_ITEM), None)
+        if error.status_code == HTTPStatus.BAD_REQUEST and _TOO_LONG.search(_message(error)):
+            about = ABOUT_THIS_ITEM["context_length_exceeded"]
         if about is not None:
             return Reply(Abstention(about), cost_p=0)
         raise _status_error(error, codes, endpoint) from None

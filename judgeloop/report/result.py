@@ -43,6 +43,7 @@ class Setup:
 
     systems: tuple[str, ...]
     judge: str
+    judges: tuple[str, ...]
     vote: str | None
     rule: str
     risk_threshold: float

@@ -222,7 +222,7 @@ def _judge(result: Result) -> str:
 def _models(result: Result) -> str:
     """What the servers called their models, where that is not what was asked for."""
     text = ""
-    for judge, models in zip(result.setup.judge.split(" + "), result.judge_models, strict=True):
+    for judge, models in zip(result.setup.judges, result.judge_models, strict=True):
         asked = judge.partition("/")[2] or judge
         if len(models) > 1:
             text += f"; the model of {visible(judge)} changed during the run: {', then '.join(map(visible, models))}"

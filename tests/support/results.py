@@ -11,6 +11,7 @@ from judgeloop.report.result import Result, Setup, result_of
 SETUP = Setup(
     systems=("small", "large"),
     judge="openai/gpt-4.1",
+    judges=("openai/gpt-4.1",),
     vote=None,
     rule="tie-aware",
     risk_threshold=0.1,
@@ -45,6 +46,8 @@ def make_result(
     **changes,
 ) -> Result:
     """A comparison that "large" won with 8 to 1 of 10 judged items, unless told otherwise."""
+    if "judge" in changes:
+        changes = {"judges": tuple(changes["judge"].split(" + "))} | changes
     setup = replace(SETUP, **changes)
     tally = tally or Tally(items=100, wins=(1, 8), ties=1)
     asked = tally.judged + tally.abstentions if asked is None else asked
@@ -62,7 +65,7 @@ def make_result(
         spend,
         setup,
         item_ids=[f"q{n}" for n in range(tally.items)],
-        judge_models=((),) * (setup.judge.count(" + ") + 1) if judge_models is None else judge_models,
+        judge_models=((),) * len(setup.judges) if judge_models is None else judge_models,
         decoys=decoys,
         more_judgments=more_judgments,
     )
