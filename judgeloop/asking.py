@@ -273,16 +273,20 @@ class Asking:
         self._hungry += 1
         try:
             while True:
-                alone = self._hungry >= len(self._flying)
+                alone = self._all_hungry()
                 group = [self._reservation(ask)]
                 granted = await self._ledger.reserve(self._terms.run, [group], self._terms.budget_p)
                 if granted:
                     return granted[0][0]
-                if alone or self._interruption.requested.is_set():
+                # Before and after: whoever was granted or settled in between may yet give something back.
+                if (alone and self._all_hungry()) or self._interruption.requested.is_set():
                     return None
                 await asyncio.sleep(SECONDS_TO_LOOK_AGAIN)
         finally:
             self._hungry -= 1
+
+    def _all_hungry(self) -> bool:
+        return self._hungry >= len(self._flying)
 
     async def _free_slots(self) -> int:
         """Wait until a query may be admitted; how many may be."""

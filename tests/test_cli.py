@@ -13,7 +13,7 @@ import sys
 import time
 
 import pytest
-from support.chat_server import Response, error, goodness, verdict
+from support.chat_server import Response, candidates, error, goodness, verdict
 from typer.testing import CliRunner
 
 from judgeloop.cli import app
@@ -413,3 +413,148 @@ def test_help_tells_the_exit_codes_and_every_flag():
 
 def test_no_command_shows_the_help():
     assert "compare" in judgeloop().output
+
+
+def test_one_judge_in_the_settings_file_or_the_environment_may_have_spaces_in_its_name(files, tmp_path):
+    table = tmp_path / "my verdicts.csv"
+    table.write_text((tmp_path / "verdicts.csv").read_text())
+    (tmp_path / "judgeloop.toml").write_text('[compare]\njudge = "metric:exact"\n')
+    from_file = judgeloop("compare", *files[:2], "--json")
+    assert json.loads(from_file.stdout)["judge"] == "metric:exact"
+    from_environment = judgeloop("compare", *files[:2], "--json", env={"JUDGELOOP_JUDGE": f"replay:{table}"})
+    assert json.loads(from_environment.stdout)["judge"] == "replay:my verdicts.csv"
+
+
+def test_a_dry_run_counts_decoys(files, chat_server):
+    arguments = ["compare", *live(chat_server, *files[:2]), "--dry-run", "--json"]
+    without = json.loads(judgeloop(*arguments).stdout)
+    with_decoys = json.loads(judgeloop(*arguments, "--decoys", 6).stdout)
+    assert with_decoys["calls"]["worst"] == without["calls"]["worst"] + 12
+    assert with_decoys["usd"]["worst"] > without["usd"]["worst"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--prompt", "pairwise-label.v1"], "--verdict choice or logprob"),
+        (["--prompt", "rating.v1"], "rates one answer"),
+        (["--prompt", "pairwise.v9"], "one of pairwise-choice.v1"),
+        (["--rubric", "rubrik.md"], "there is no such file"),
+        (["--rubric", " "], "the rubric is empty"),
+        (["--prompt", "pairwise.v1", "--rubric", "be short"], "no place for a rubric"),
+        (["--prompt", "pairwise-rubric.v1"], "give --rubric"),
+    ],
+)
+def test_a_prompt_that_does_not_suit_is_refused(files, chat_server, arguments, message):
+    result = judgeloop("compare", *live(chat_server, *files[:2]), *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert not chat_server.requests
+
+
+def test_a_rubric_reaches_the_judge_and_makes_it_another_question(files, chat_server):
+    arguments = ["compare", *live(chat_server, *files[:2]), "--json"]
+    judgeloop(*arguments)
+    before = len(chat_server.requests)
+    judgeloop(*arguments, "--rubric", "The shorter, the better.")
+    assert len(chat_server.requests) > before
+    assert candidates(chat_server.requests[-1])["rubric"] == "The shorter, the better."
+
+
+def test_ctrl_c_twice_gives_up_what_is_in_flight_leaves_it_charged_and_exits_130(
+    files, chat_server, tmp_path
+):
+    chat_server.respond = lambda request, n: Response(200, verdict("A").body, delay_s=20)
+    arguments = [*COMMAND, "compare", *map(str, live(chat_server, *files[:2])), "--concurrency", "4"]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while len(chat_server.requests) < 4:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=15)
+    assert process.returncode == 130, err
+    assert out.startswith("undecided: interrupted")
+    assert "charged for attempts without a reply" in out
+    assert "stopping" in err
+
+
+def test_two_commands_at_once_do_not_pay_for_the_same_question(files, chat_server):
+    chat_server.respond = lambda request, n: Response(200, verdict(goodness(request)).body, delay_s=0.3)
+    arguments = [*COMMAND, "compare", *map(str, live(chat_server, *files[:2]))]
+    first = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not chat_server.requests:
+        time.sleep(0.01)
+    second = subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=30)
+    first.communicate(timeout=30)
+    assert (first.returncode, second.returncode) == (0, 1)
+    assert "another judgeloop is asking this very question" in second.stderr
+
+
+def test_a_result_file_never_overwrites_an_input(files):
+    before = files[0].read_bytes()
+    copy = files[0].with_suffix(".json")
+    copy.write_bytes(before)
+    result = judgeloop("compare", copy, files[1], "--judge", files[2], "-o", copy)
+    assert result.exit_code == 2
+    assert copy.read_bytes() == before
+
+
+def test_the_guaranteed_rule_says_so_and_refuses_a_selector_that_picks(files):
+    result = judgeloop("compare", *files[:2], "--judge", files[2], "--rule", "sequential", "--json")
+    outcome = json.loads(result.stdout)
+    assert outcome["guarantee"].startswith("for random draws")
+    result = judgeloop(
+        "compare", *files[:2], "--judge", files[2], "--rule", "sequential", "--selector", "diffuse"
+    )
+    assert result.exit_code == 2
+    assert "random draws" in result.stderr
+
+
+@pytest.mark.parametrize("ending", ["html", "csv"])
+def test_pages_and_tables_hold_strangers_text_as_text(files, tmp_path, ending):
+    rows = [
+        json.loads(line) | {"model": "=cmd|<script>alert(1)</script>"}
+        for line in files[0].read_text().splitlines()
+    ]
+    evil = tmp_path / "evil.jsonl"
+    evil.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = tmp_path / f"out.{ending}"
+    judgeloop("compare", evil, files[1], "--judge", "metric:token-f1", "-o", path)
+    text = path.read_text()
+    assert "alert(1)" in text
+    if ending == "html":
+        assert "<script>" not in text
+    else:
+        assert not re.search(r"(^|,)=", text, re.MULTILINE)
+
+
+def test_doctor_finds_a_fit_judge_fit_with_one_call(chat_server):
+    chat_server.respond = lambda request, n: verdict("A")
+    arguments = ["doctor", "--judge", "openai/judge", "--judge-base-url", chat_server.url]
+    result = judgeloop(*arguments, "--judge-price", "1,10")
+    assert result.exit_code == 0, result.output
+    assert len(chat_server.requests) == 1
+    assert "the right answer was preferred" in result.stdout
+    chat_server.respond = lambda request, n: error(401, "invalid_api_key")
+    result = judgeloop(*arguments, "--judge-price", "1,10", "--prompt", "pairwise-reference.v1")
+    assert (result.exit_code, len(chat_server.requests)) == (4, 2)
+    assert "the key is not accepted" in result.stdout
+    result = judgeloop(*arguments)
+    assert (result.exit_code, len(chat_server.requests)) == (4, 2), (
+        "an unpriced judge is not asked under a budget"
+    )
+
+
+def test_ledger_explain_says_what_is_held_what_failed_and_what_differs(files, chat_server):
+    flags = live(chat_server, *files[:2])
+    assert judgeloop("ledger", "explain", "i0", *flags).exit_code == 2, "nothing is remembered yet"
+    outcome = judgeloop("compare", *flags, "--min-judgments", 30, "--max-judgments", 30)
+    assert outcome.exit_code in {0, 3}
+    held = judgeloop("ledger", "explain", "i1", *flags)
+    assert held.stdout.count("answered from the ledger") == 2
+    other = judgeloop("ledger", "explain", "i1", *flags, "--judge-max-tokens", 99)
+    assert "judge's max_output_tokens: then 512, now 99" in other.stdout
+    unknown = judgeloop("ledger", "explain", "nowhere", *flags)
+    assert unknown.exit_code == 2
+    assert "there is no such item" in unknown.stderr

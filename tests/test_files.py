@@ -45,6 +45,7 @@ FIELDS = {
     "decoys": None,
     "systems": ["small", "large"],
     "judge": "openai/gpt-4.1",
+    "judges": ["openai/gpt-4.1"],
     "vote": None,
     "rule": "tie-aware",
     "risk_threshold": 0.1,

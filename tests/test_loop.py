@@ -624,3 +624,30 @@ def test_a_judge_that_leaves_halts_the_run_as_if_interrupted_and_keeps_what_was_
     again = ScriptedJudge(lambda call: Verdict(1.0), cost_p=1)
     run(again, ledger=tmp_path / "l.sqlite", terms=terms, limits=Limits(9, 9))
     assert len(again.calls) == 6
+
+
+@pytest.mark.parametrize("concurrency", [1, 3, 8])
+def test_a_second_asking_waits_for_what_others_give_back_before_it_is_given_up(concurrency):
+    asked = Counter()
+
+    def script(call):
+        asked[call.item.id] += 1
+        return Abstention("unparsable", again=True) if asked[call.item.id] == 1 else Verdict(1.0)
+
+    judge = ScriptedJudge(script, cost_p=1, worst_p=10, delay_s=lambda call: 0.002)
+    finished = run(
+        judge, items=8, rule=TieAware(-1), limits=Limits(8, 8, 1.0),
+        terms=Terms("run", budget_p=80, order=Order.FIXED, concurrency=concurrency, policy=AT_ONCE),
+    )  # fmt: skip
+    assert finished.outcome.estimate.tally.abstentions == 0
+    assert finished.spend.charged_p == 16
+
+
+def test_where_no_money_comes_back_a_second_asking_is_given_up_and_nothing_hangs():
+    judge = ScriptedJudge(lambda call: Abstention("unparsable", again=True), cost_p=10, worst_p=10)
+    finished = run(
+        judge, items=8, limits=Limits(8, 8, 1.0),
+        terms=Terms("run", budget_p=80, order=Order.FIXED, concurrency=8, policy=AT_ONCE),
+    )  # fmt: skip
+    assert finished.outcome.estimate.tally.abstentions == 8
+    assert finished.spend.charged_p == 80

@@ -9,7 +9,7 @@ import pytest
 from support.pools import make_pool, make_session
 
 from judgeloop.asking import Terms
-from judgeloop.errors import JudgeQuitError
+from judgeloop.errors import JudgeQuitError, JudgeRejectedError
 from judgeloop.judges import human
 from judgeloop.judges.human import HumanJudge
 from judgeloop.ledger.sqlite import SqliteLedger
@@ -172,3 +172,13 @@ def test_a_skipped_item_abstains_and_is_asked_about_again(tmp_path):
     again = Person("ttttt.")
     assert judged_by(again, tmp_path / "l.sqlite").outcome.estimate.tally.ties == 5
     assert again.screen.getvalue().count("Task") == 5
+
+
+def test_a_terminal_that_is_gone_stops_the_run_and_hangs_nobody():
+    def gone():
+        raise OSError("tty gone")
+
+    judge = HumanJudge(read_key=gone, screen=io.StringIO())
+    call = Call(Item("i", "p"), ("a", "b"), ("x", "y"))
+    with pytest.raises(JudgeRejectedError, match="tty gone"):
+        asyncio.run(asyncio.wait_for(judge.judge(call), 5))

@@ -332,3 +332,56 @@ def test_the_server_judges_what_it_is_shown(chat_server):
     assert goodness(chat_server.requests[0]) == "B"
     assert reply.answer == Verdict(0.0, "because")
     assert isinstance(chat_server, ChatServer)
+
+
+def test_a_key_that_the_server_repeats_goes_no_further(chat_server):
+    echo = Response(
+        400, json.dumps({"error": {"message": f"bad header: Bearer {KEY}", "code": KEY}}).encode()
+    )
+    respond_with(chat_server, echo)
+    with pytest.raises(JudgeRejectedError) as caught:
+        ask(chat_server.url)
+    assert "canary" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    respond_with(chat_server, completion(json.dumps({"reason": f"the key is {KEY}", "winner": "A"})))
+    reply, _ = ask(chat_server.url)
+    assert reply.answer == Verdict(1.0, "the key is [key]")
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        Response(400, b'{"error": {"message": "\\ud800", "code": "\\ud800"}}'),
+        Response(400, b"oops", {"Content-Type": "text/plain; charset=rot13"}),
+        Response(422, b'{"detail": "' + b"x" * 10_000 + b'"}'),
+    ],
+)
+def test_whatever_an_error_says_can_be_kept_and_is_short(chat_server, response):
+    respond_with(chat_server, response)
+    with pytest.raises((JudgeRejectedError, TransientJudgeError)) as caught:
+        ask(chat_server.url)
+    assert len(str(caught.value).encode()) < 1500
+
+
+def test_an_absurd_usage_is_a_million_dollars_and_no_crash(chat_server):
+    usage = {"prompt_tokens": 1, "completion_tokens": 10**15, "total_tokens": 1}
+    respond_with(chat_server, completion('{"reason": "r", "winner": "A"}', usage=usage))
+    reply, _ = ask(chat_server.url)
+    assert reply.cost_p == 10**18
+
+
+def test_several_replies_in_one_are_no_verdict(chat_server):
+    body = json.loads(verdict("A").body)
+    body["choices"] *= 2
+    respond_with(chat_server, Response(200, json.dumps(body).encode()))
+    reply, _ = ask(chat_server.url)
+    assert isinstance(reply.answer, Abstention)
+
+
+@pytest.mark.parametrize(
+    "message", ["prompt is too long: 300000 tokens", "This model's maximum context length is 8192"]
+)
+def test_a_text_too_long_for_the_judge_is_an_abstention_even_without_a_code(chat_server, message):
+    respond_with(chat_server, Response(400, json.dumps({"error": {"message": message}}).encode()))
+    reply, _ = ask(chat_server.url)
+    assert reply.answer == Abstention("too long for the judge")

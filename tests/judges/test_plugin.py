@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import re
 import sys
 import threading
@@ -8,7 +9,7 @@ import threading
 import pytest
 
 from judgeloop.errors import InputError, JudgeRejectedError
-from judgeloop.judges.plugin import answer_from, load_plugin
+from judgeloop.judges.plugin import PluginJudge, answer_from, load_plugin
 from judgeloop.keys import verdict_key
 from judgeloop.records import Abstention, Call, Item, Quote, Verdict
 
@@ -140,3 +141,27 @@ def test_another_source_is_another_judge_and_the_same_source_the_same(plugin):
     changed = source.replace("LIMIT = 1", "LIMIT = 2")
     other = plugin(changed, "own_two").identity
     assert other.parameters["source"] != plugin(source, "own_three").identity.parameters["source"]
+
+
+def test_a_module_that_cannot_be_read_is_refused_with_its_error(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken_plugin.py").write_text("1 / 0\n")
+    with pytest.raises(InputError, match="ZeroDivisionError"):
+        load_plugin("broken_plugin:judge", allowed=True)
+
+
+def test_what_a_partial_function_has_bound_is_part_of_its_identity():
+    def judge(*, winner, **material):
+        return winner
+
+    judges = [PluginJudge("m:f", functools.partial(judge, winner=winner)) for winner in ("A", "B")]
+    assert judges[0].identity != judges[1].identity
+
+
+def test_an_object_with_an_async_call_is_awaited():
+    class Judge:
+        async def __call__(self, **material):
+            return "B"
+
+    reply = asyncio.run(PluginJudge("m:f", Judge()).judge(CALL))
+    assert reply.answer == Verdict(0.0)
