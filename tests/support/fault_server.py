@@ -153,8 +153,7 @@ class FaultServer:
                 number, self.connections = self.connections, self.connections + 1
             faulty = self._faults is None or number < self._faults
             if faulty and next(iter(self._reply(Say("openai"))), None) == BEFORE_READING:
-                self._charge(self._used)
-                _reset(connection)
+                _reset(connection)  # unread, and so unbilled; a slow client may not even have sent it
                 return
             path = self._read(connection)
             say = Say("anthropic" if path.endswith("/messages") else "openai", self._elsewhere)
