@@ -48,7 +48,7 @@ def endpoint_for(
         )
     _check_url(url)
     key = NO_KEY if offline else _key(provider, url, environment, given=base_url is not None)
-    return Endpoint(url, key, timeout_s)
+    return Endpoint(url, key, timeout_s, own=base_url is None or is_official(provider, url))
 
 
 def is_official(provider: Provider, url: str) -> bool:

@@ -117,7 +117,7 @@ class AnthropicJudge:
         if self._client is None:
             import anthropic
 
-            from judgeloop.judges.bounded import bound_body
+            from judgeloop.judges.bounded import hooks
 
             self._client = anthropic.AsyncAnthropic(
                 api_key=self._endpoint.api_key,
@@ -125,7 +125,7 @@ class AnthropicJudge:
                 max_retries=0,
                 timeout=self._endpoint.timeout_s,
                 http_client=anthropic.DefaultAsyncHttpxClient(
-                    follow_redirects=False, event_hooks={"response": [bound_body]}
+                    follow_redirects=False, event_hooks=hooks(own=self._endpoint.own)
                 ),
             )
         return self._client

@@ -1,4 +1,4 @@
-"""A bound on the size of a reply, for the HTTP client that the SDKs use.
+"""Hooks for the HTTP client that the SDKs use: what may go out, and how much may come in.
 
 Imported with the SDK, on the first call. What a reply means is not known here.
 """
@@ -6,12 +6,30 @@ Imported with the SDK, on the first call. What a reply means is not known here.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import final
+from typing import Any, final
 
 import httpx2
 
 MOST_BYTES = 4 * 1024 * 1024
 MOST_COMPRESSED_BYTES = 64 * 1024  # they may grow a thousandfold
+
+
+PLAIN_HEADERS = {
+    "accept", "accept-encoding", "anthropic-version", "authorization", "connection", "content-length", "content-type",
+    "host", "user-agent",
+}  # fmt: skip
+
+
+def hooks(*, own: bool) -> dict[str, list[Any]]:
+    """The hooks for an address of the provider's `own`, or for another's."""
+    return {"request": [] if own else [plain_headers], "response": [bound_body]}
+
+
+async def plain_headers(request: httpx2.Request) -> None:
+    """Take out what an SDK adds from the provider's variables: organisation, project, headers for a gateway."""
+    for name in list(request.headers):
+        if name.lower() not in PLAIN_HEADERS:
+            del request.headers[name]
 
 
 class ReplyTooLargeError(httpx2.TransportError):

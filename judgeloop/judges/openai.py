@@ -143,7 +143,7 @@ class OpenAIJudge:
         if self._client is None:
             import openai
 
-            from judgeloop.judges.bounded import bound_body
+            from judgeloop.judges.bounded import hooks
 
             self._client = openai.AsyncOpenAI(
                 api_key=self._endpoint.api_key,
@@ -151,7 +151,7 @@ class OpenAIJudge:
                 max_retries=0,
                 timeout=self._endpoint.timeout_s,
                 http_client=openai.DefaultAsyncHttpxClient(
-                    follow_redirects=False, event_hooks={"response": [bound_body]}
+                    follow_redirects=False, event_hooks=hooks(own=self._endpoint.own)
                 ),
             )
         return self._client

@@ -43,11 +43,16 @@ OVERLOADED = 529  # Anthropic's own
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where to send requests, with which key, and for how long to wait (seconds)."""
+    """Where to send requests, with which key, and for how long to wait (seconds).
+
+    `own` is False for an address that is neither the provider's nor the one that the provider's variable names: what the
+    SDKs take from other variables of the provider's stays away from it.
+    """
 
     base_url: str
     api_key: str = field(repr=False)
     timeout_s: float
+    own: bool = True
 
     def clean(self, text: str) -> str:
         """What a server said, fit to keep and to show: short, storable, and without the key that it may repeat."""

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import re
 from dataclasses import replace
 
 import pytest
+from support.chat_server import Response, completion, goodness, verdict
+from support.messages_server import message, text
 
 from judgeloop.config import shipped_template
+from judgeloop.judge_specs import JudgeOptions, judge_from_spec
+from judgeloop.judges.human import HumanJudge
 from judgeloop.judges.metric import MetricJudge
 from judgeloop.judges.openai import Endpoint, OpenAIJudge
+from judgeloop.judges.plugin import PluginJudge
 from judgeloop.judges.prices import price_from_text
 from judgeloop.judges.replay import ReplayJudge
 from judgeloop.judges.scripted import ScriptedJudge
@@ -29,7 +35,52 @@ def openai_judge(server):
     return OpenAIJudge("m", endpoint=endpoint, template=template, price=price)
 
 
+def respond(request, number):
+    """Every wire's honest verdict, and vLLM's probe."""
+    if "choice" in request.get("structured_outputs", {}):
+        return completion(request["structured_outputs"]["choice"][0])
+    if "system" in request:
+        return message(text(json.dumps({"reason": "because", "winner": goodness(request)})))
+    return verdict(goodness(request))
+
+
+def model_judge(spec):
+    def make(server):
+        server.respond = respond
+        server.pages = {
+            "/health": Response(),
+            "/version": Response(body=b'{"version": "0.12.1"}'),
+            "/v1/models": Response(body=b'{"data": [{"id": "m"}]}'),
+        }
+        url = server.root if spec.startswith("anthropic") else server.url
+        options = JudgeOptions(shipped_template("pairwise.v1"), {}, base_url=url, price="1,10", timeout_s=5.0)
+        return judge_from_spec(spec, options)
+
+    return make
+
+
+def person(server):
+    """A person who prefers what is good, wherever it stands on the screen."""
+    screen = io.StringIO()
+
+    def read_key():
+        shown = screen.getvalue()
+        if shown.rfind("Any key") > shown.rfind("── A"):
+            return "g"
+        return "a" if "good" in shown[shown.rindex("── A") : shown.rindex("── B")] else "b"
+
+    return HumanJudge(read_key=read_key, screen=screen)
+
+
+def plugin(*, prompt, first, second, reference):
+    return "A" if first == reference else "B"
+
+
 JUDGES = {
+    "anthropic": model_judge("anthropic/m"),
+    "vllm": model_judge("vllm/m"),
+    "human": person,
+    "python": lambda server: PluginJudge("m:f", plugin),
     "scripted": lambda server: ScriptedJudge(
         lambda call: Verdict(float(call.outputs[0] == "good")), cost_p=5
     ),
@@ -51,9 +102,10 @@ def judge(request, chat_server):
 
 def ask(judge, *calls):
     async def story():
-        replies = [await judge.judge(call) for call in calls]
-        await judge.aclose()
-        return replies
+        try:
+            return [await judge.judge(call) for call in calls]
+        finally:
+            await judge.aclose()
 
     return asyncio.run(story())
 
@@ -95,7 +147,7 @@ def test_its_identity_is_stable_and_can_be_stored(judge):
     identity = judge.identity
     assert judge.identity == identity
     assert json.loads(json.dumps(dict(identity.parameters))) == dict(identity.parameters)
-    assert re.fullmatch(r"[a-z]+[/:].+", identity.name)
+    assert re.fullmatch(r"human|[a-z]+[/:].+", identity.name)
 
 
 def test_closing_twice_does_no_harm(judge):

@@ -385,3 +385,24 @@ def test_a_text_too_long_for_the_judge_is_an_abstention_even_without_a_code(chat
     respond_with(chat_server, Response(400, json.dumps({"error": {"message": message}}).encode()))
     reply, _ = ask(chat_server.url)
     assert reply.answer == Abstention("too long for the judge")
+
+
+def test_what_the_sdk_reads_from_the_providers_variables_stays_away_from_another_server(
+    chat_server, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-secret")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "project-secret")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway-Key: gateway-secret")
+
+    async def story(own):
+        endpoint = Endpoint(chat_server.url, KEY, 5.0, own=own)
+        judge = OpenAIJudge("m", endpoint=endpoint, template=shipped_template("pairwise.v1"), price=PRICE)
+        await judge.judge(CALL)
+        await judge.aclose()
+
+    asyncio.run(story(own=True))
+    asyncio.run(story(own=False))
+    theirs, others = (" ".join(headers.values()) for headers in chat_server.headers)
+    assert "org-secret" in theirs
+    assert "secret" not in others
+    assert KEY in others
