@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from judgeloop.errors import TransientJudgeError
 from judgeloop.judges.messages import Message
 from judgeloop.judges.parsing import PARSER_VERSION, parse_verdict
+from judgeloop.judges.pools import Clients
 from judgeloop.judges.prompting import Template
 from judgeloop.judges.quoting import quote
 from judgeloop.judges.wire import ABOUT_THIS_ITEM, Endpoint, answer_or_raise, unreadable
@@ -54,7 +55,7 @@ class AnthropicJudge:
         self._price = price
         self._max_output_tokens = max_output_tokens
         self._by = by
-        self._client: AsyncAnthropic | None = None
+        self._clients = Clients(self._make_client)
 
     @cached_property
     def identity(self) -> JudgeIdentity:
@@ -89,7 +90,8 @@ class AnthropicJudge:
         request = self._request(call)
         try:
             # Raw, by the SDK's own way to post what it need not know; see openai.py.
-            raw = await self._connected().post("/v1/messages", cast_to=httpx2.Response, body=request)
+            with self._clients.one() as client:
+                raw = await client.post("/v1/messages", cast_to=httpx2.Response, body=request)
         except anthropic.APIError as error:
             return answer_or_raise(error, self._endpoint)
         except (httpx2.HTTPError, TypeError, ValueError, LookupError):
@@ -110,25 +112,22 @@ class AnthropicJudge:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        if self._client is not None:
-            await self._client.close()
+        await self._clients.aclose()
 
-    def _connected(self) -> AsyncAnthropic:
-        if self._client is None:
-            import anthropic
+    def _make_client(self) -> AsyncAnthropic:
+        import anthropic
 
-            from judgeloop.judges.bounded import hooks
+        from judgeloop.judges.bounded import hooks, tls
 
-            self._client = anthropic.AsyncAnthropic(
-                api_key=self._endpoint.api_key,
-                base_url=self._endpoint.base_url,
-                max_retries=0,
-                timeout=self._endpoint.timeout_s,
-                http_client=anthropic.DefaultAsyncHttpxClient(
-                    follow_redirects=False, event_hooks=hooks(own=self._endpoint.own)
-                ),
-            )
-        return self._client
+        return anthropic.AsyncAnthropic(
+            api_key=self._endpoint.api_key,
+            base_url=self._endpoint.base_url,
+            max_retries=0,
+            timeout=self._endpoint.timeout_s,
+            http_client=anthropic.DefaultAsyncHttpxClient(
+                follow_redirects=False, event_hooks=hooks(own=self._endpoint.own), verify=tls()
+            ),
+        )
 
     def _request(self, call: Call) -> dict[str, Any]:
         system, user = self._template.render(call)

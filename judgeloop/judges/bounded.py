@@ -5,7 +5,9 @@ Imported with the SDK, on the first call. What a reply means is not known here.
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import AsyncIterator
+from functools import cache
 from typing import Any, final
 
 import httpx2
@@ -23,6 +25,12 @@ PLAIN_HEADERS = {
 def hooks(*, own: bool) -> dict[str, list[Any]]:
     """The hooks for an address of the provider's `own`, or for another's."""
     return {"request": [] if own else [plain_headers], "response": [bound_body]}
+
+
+@cache
+def tls() -> ssl.SSLContext:
+    """One TLS context for all pools: making one takes longer than a call."""
+    return httpx2.create_ssl_context()
 
 
 async def plain_headers(request: httpx2.Request) -> None:

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from judgeloop.errors import TransientJudgeError
 from judgeloop.judges.chat_completions import ChatCompletion, Choice
 from judgeloop.judges.parsing import PARSER_VERSION, parse_label, parse_verdict
+from judgeloop.judges.pools import Clients
 from judgeloop.judges.prompting import Template
 from judgeloop.judges.quoting import quote
 from judgeloop.judges.wire import ABOUT_THIS_ITEM, Endpoint, answer_or_raise, unreadable
@@ -87,7 +88,7 @@ class OpenAIJudge:
         fixed = {"logprob": 1, "choice": CHOICE_TOKENS}
         self._max_output_tokens = fixed.get(by, max_output_tokens)
         self._dialect = dialect or dialect_at(endpoint.base_url)
-        self._client: AsyncOpenAI | None = None
+        self._clients = Clients(self._make_client)
 
     @cached_property
     def identity(self) -> JudgeIdentity:
@@ -123,7 +124,8 @@ class OpenAIJudge:
         try:
             # The SDK's own way to post what it need not know: the reply comes raw, because the typed methods pass on whatever
             # has a status of 200; and the request goes as it is, which takes half the time.
-            raw = await self._connected().post("/chat/completions", cast_to=httpx2.Response, body=request)
+            with self._clients.one() as client:
+                raw = await client.post("/chat/completions", cast_to=httpx2.Response, body=request)
         except openai.APIError as error:
             return answer_or_raise(error, self._endpoint)
         except (httpx2.HTTPError, TypeError, ValueError, LookupError):
@@ -136,25 +138,22 @@ class OpenAIJudge:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        if self._client is not None:
-            await self._client.close()
+        await self._clients.aclose()
 
-    def _connected(self) -> AsyncOpenAI:
-        if self._client is None:
-            import openai
+    def _make_client(self) -> AsyncOpenAI:
+        import openai
 
-            from judgeloop.judges.bounded import hooks
+        from judgeloop.judges.bounded import hooks, tls
 
-            self._client = openai.AsyncOpenAI(
-                api_key=self._endpoint.api_key,
-                base_url=self._endpoint.base_url,
-                max_retries=0,
-                timeout=self._endpoint.timeout_s,
-                http_client=openai.DefaultAsyncHttpxClient(
-                    follow_redirects=False, event_hooks=hooks(own=self._endpoint.own)
-                ),
-            )
-        return self._client
+        return openai.AsyncOpenAI(
+            api_key=self._endpoint.api_key,
+            base_url=self._endpoint.base_url,
+            max_retries=0,
+            timeout=self._endpoint.timeout_s,
+            http_client=openai.DefaultAsyncHttpxClient(
+                follow_redirects=False, event_hooks=hooks(own=self._endpoint.own), verify=tls()
+            ),
+        )
 
     def _request(self, call: Call) -> dict[str, Any]:
         system, user = self._template.render(call)
