@@ -74,6 +74,12 @@ def test_the_set_up_commands_are_there_for_ci_to_run():
         assert f"setup {name}" in script
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_no_figure_was_left_to_fill_in(document):
+    text = document.read_text(encoding="utf-8")
+    assert not re.search(r"\b(TODO|TBD|XXX|[A-Z]{3,}_[A-Z0-9_]+_NOTE|[A-Z]{3,}_(TA|HG)\d?)\b", text)
+
+
 def test_every_flag_named_in_the_readme_exists():
     done = run("judgeloop compare --help", ROOT)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -3,6 +3,8 @@ from __future__ import annotations
 import asyncio
 from contextlib import ExitStack
 
+import pytest
+
 from judgeloop.judges.pools import CALLS_A_POOL, Clients
 
 
@@ -47,10 +49,7 @@ def test_closing_closes_them_all_and_may_be_done_twice():
 def test_a_call_that_fails_gives_its_place_back():
     clients = Clients(Client)
     for _ in range(2 * CALLS_A_POOL):
-        try:
-            with clients.one() as first:
-                raise ValueError
-        except ValueError:
-            pass
+        with pytest.raises(ZeroDivisionError), clients.one() as first:
+            _ = 1 / 0
     with clients.one() as client:
         assert client is first
