@@ -8,7 +8,9 @@ on standard error, because standard output holds the result.
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TextIO, final
@@ -26,6 +28,7 @@ ANSWERS: dict[str, Answer] = {
 BACK, QUIT = "z", "q"
 KEYS = "a: A is better   b: B is better   t: tie   s: skip   z: back one   q: quit"
 SECONDS_TO_GATHER = 0.05  # a round's calls arrive together, but not at once
+WIDEST = 96  # characters
 RULE = "─" * 78
 
 
@@ -153,13 +156,21 @@ class HumanJudge:
         parts = [("Task", call.item.prompt), ("A", call.outputs[0]), ("B", call.outputs[1])]
         if call.item.reference is not None:
             parts.insert(1, ("Reference", call.item.reference))
-        shown = "\n".join(
-            f"── {name} {'─' * (74 - len(name))}\n{visible_lines(text)}\n" for name, text in parts
-        )
+        shown = "\n".join(f"── {name} {'─' * (74 - len(name))}\n{_wrapped(text)}\n" for name, text in parts)
         self._show(f"\n{RULE}\n{at + 1} of {len(self._sheets)} in this round\n\n{shown}\n{KEYS}\n")
 
     def _show(self, text: str) -> None:
         print(text, file=self._screen or sys.stderr, flush=True)
+
+
+def _wrapped(text: str) -> str:
+    """`text` made visible and broken between words, as wide as the screen but no wider than one reads with ease."""
+    width = min(WIDEST, shutil.get_terminal_size().columns)
+    lines = visible_lines(text).split("\n")
+    return "\n".join(
+        line if len(line) <= width else textwrap.fill(line, width, expand_tabs=False, break_on_hyphens=False)
+        for line in lines
+    )
 
 
 def read_key_from_terminal() -> str:

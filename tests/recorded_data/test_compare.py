@@ -96,3 +96,13 @@ def test_a_budget_is_rehearsed_with_what_gpt4_really_cost(recorded_data):
     assert outcome["stop_reason"] == "budget"
     assert 0.40 < outcome["rehearsed_usd"] <= 0.50
     assert outcome["spent_usd"] == 0
+
+
+def test_a_constant_answer_that_fools_the_judge_is_pointed_at(recorded_data):
+    data = recorded_data / "alpacaeval"
+    outcome = compare(
+        data / "outputs" / "NullModel.json", data / "outputs" / "claude-2.json",
+        "--items", data / "items.jsonl", "--judge", f"replay:{data / 'verdicts-gpt4turbo.csv.gz'}",
+    )  # fmt: skip
+    assert outcome["winner"] == "NullModel", "GPT-4-turbo was fooled by it"
+    assert outcome["repeated"] == {"NullModel": 805}
