@@ -92,7 +92,8 @@ def run(wire, url, path, *, timeout_s):
         judge = Watched(
             JUDGES[wire]("m", endpoint=endpoint, template=shipped_template("pairwise.v1"), price=PRICE)
         )
-        judge._judge._connected()  # in advance: what an SDK takes to start is no fault of the server
+        with judge._judge._clients.one():
+            pass  # in advance: what an SDK takes to start is no fault of the server
         ledger = SqliteLedger(path)
         terms = Terms("run", order=Order.FIXED, policy=POLICY, timeout_s=timeout_s, budget_p=10**14)
         limits = Limits(min_judgments=1, max_judgments=1, max_abstentions=1.0)
