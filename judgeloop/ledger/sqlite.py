@@ -186,17 +186,32 @@ def _connect(path: Path | str) -> sqlite3.Connection:
         if str(path) != ":memory:":
             _make_private(Path(path))
         connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
-        # Not WAL: before SQLite 3.51.3 it can corrupt a file that several processes write.
-        connection.execute("PRAGMA journal_mode = DELETE")
-        connection.execute("PRAGMA synchronous = EXTRA")
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA trusted_schema = OFF")
-        ensure_schema(connection, path)
     except (OSError, sqlite3.Error) as error:
-        raise LedgerError(
-            f"the ledger {path} cannot be opened: {error}; name a file that can be written (--ledger)"
-        ) from error
+        raise _cannot_open(path, error) from error
+    try:
+        _set_up(connection, path)
+    except sqlite3.Error as error:
+        connection.close()
+        raise _cannot_open(path, error) from error
+    except LedgerError:
+        connection.close()
+        raise
     return connection
+
+
+def _set_up(connection: sqlite3.Connection, path: Path | str) -> None:
+    # Not WAL: before SQLite 3.51.3 it can corrupt a file that several processes write.
+    connection.execute("PRAGMA journal_mode = DELETE")
+    connection.execute("PRAGMA synchronous = EXTRA")
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA trusted_schema = OFF")
+    ensure_schema(connection, path)
+
+
+def _cannot_open(path: Path | str, error: Exception) -> LedgerError:
+    return LedgerError(
+        f"the ledger {path} cannot be opened: {error}; name a file that can be written (--ledger)"
+    )
 
 
 def _make_private(path: Path) -> None:
