@@ -8,42 +8,39 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
+from pydantic import Field, NonNegativeInt
 
+from judgeloop.judges.replies import Wire, WireReply
 from judgeloop.records import Usage
 
 
-class _Wire(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class Message(_Wire):
+class Message(Wire):
     """What the model said, or why it would not."""
 
     content: str | None = None
     refusal: str | None = None
 
 
-class TokenProbability(_Wire):
+class TokenProbability(Wire):
     """A token that could have stood here, with its natural log-probability."""
 
     token: str
     logprob: float
 
 
-class TokenPlace(_Wire):
+class TokenPlace(Wire):
     """A place in the reply, with the likeliest tokens for it."""
 
-    top_logprobs: list[TokenProbability] = []
+    top_logprobs: tuple[TokenProbability, ...] = ()
 
 
-class Logprobs(_Wire):
+class Logprobs(Wire):
     """Log-probabilities, place by place."""
 
     content: list[TokenPlace] | None = None
 
 
-class Choice(_Wire):
+class Choice(Wire):
     """One answer, and why it ended."""
 
     message: Message
@@ -51,14 +48,14 @@ class Choice(_Wire):
     logprobs: Logprobs | None = None
 
 
-class PromptDetails(_Wire):
+class PromptDetails(Wire):
     """How much of the prompt was cached."""
 
     cached_tokens: NonNegativeInt | None = None
     cache_write_tokens: NonNegativeInt | None = None
 
 
-class WireUsage(_Wire):
+class WireUsage(Wire):
     """Prompt tokens include the cached ones, completion tokens the reasoning."""
 
     prompt_tokens: NonNegativeInt
@@ -66,11 +63,10 @@ class WireUsage(_Wire):
     prompt_tokens_details: PromptDetails | None = None
 
 
-class ChatCompletion(_Wire):
+class ChatCompletion(WireReply):
     """A reply with at least one choice."""
 
     choices: Annotated[list[Choice], Field(min_length=1)]
-    model: str = ""
     usage: WireUsage | None = None
 
     def tokens(self) -> Usage | None:

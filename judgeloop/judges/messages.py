@@ -8,16 +8,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, NonNegativeInt
+from pydantic import NonNegativeInt
 
+from judgeloop.judges.replies import Wire, WireReply
 from judgeloop.records import Usage
 
 
-class _Wire(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class Block(_Wire):
+class Block(Wire):
     """A piece of content: text, or a tool's input."""
 
     type: str
@@ -25,13 +22,13 @@ class Block(_Wire):
     input: Any = None
 
 
-class CacheCreation(_Wire):
+class CacheCreation(Wire):
     """Cache writes by how long they last."""
 
     ephemeral_1h_input_tokens: NonNegativeInt = 0
 
 
-class WireUsage(_Wire):
+class WireUsage(Wire):
     """Input tokens exclude the cached ones; output tokens include thinking."""
 
     input_tokens: NonNegativeInt
@@ -41,12 +38,11 @@ class WireUsage(_Wire):
     cache_creation: CacheCreation | None = None
 
 
-class Message(_Wire):
+class Message(WireReply):
     """A reply."""
 
     content: list[Block]
     stop_reason: str | None
-    model: str = ""
     usage: WireUsage | None = None
 
     def text(self) -> str:

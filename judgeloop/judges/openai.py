@@ -1,7 +1,7 @@
 """Judge through the Chat Completions API: OpenAI itself, or any server that speaks it.
 
-One call of `judge` is one HTTP request: the SDK's retries are off, redirects are not followed. OpenAI is sent no sampling
-parameters, because newer models refuse them. Retrying, prices and both orders are not done here.
+OpenAI is sent no sampling parameters, because newer models refuse them. What it shares with other chat models, sending included,
+is in `chat_model.py`; retrying, prices and both orders are not done here.
 """
 
 from __future__ import annotations
@@ -9,31 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, final
+from types import ModuleType
+from typing import Any, Literal, final
 from urllib.parse import urlsplit
 
-from pydantic import ValidationError
-
-from judgeloop.errors import TransientJudgeError
 from judgeloop.judges.chat_completions import ChatCompletion, Choice
-from judgeloop.judges.parsing import PARSER_VERSION, parse_label, parse_verdict
-from judgeloop.judges.pools import Clients
+from judgeloop.judges.chat_model import ChatModel
+from judgeloop.judges.parsing import parse_label, parse_verdict
 from judgeloop.judges.prompting import Template
-from judgeloop.judges.quoting import quote
-from judgeloop.judges.wire import ABOUT_THIS_ITEM, Endpoint, answer_or_raise, unreadable
-from judgeloop.keys import digest
-from judgeloop.money import Price, cost
-from judgeloop.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Usage, Verdict
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
+from judgeloop.judges.wire import ABOUT_THIS_ITEM, Endpoint
+from judgeloop.money import Price
+from judgeloop.records import Abstention, Answer, Call, Verdict
 
 OFFICIAL_URL = "https://api.openai.com/v1"
 LONGEST_FREE_TEXT = 300  # characters
 LEAST_MASS = 0.5  # of probability on the labels, for a verdict from log-probabilities
 
-CHOICE_TOKENS = 8  # more than any label takes
+LABEL_TOKENS = {"logprob": 1, "choice": 8}  # 8 are more than any label takes
 
 By = Literal["schema", "choice", "logprob"]
 
@@ -62,11 +54,13 @@ def dialect_at(base_url: str) -> Dialect:
 
 
 @final
-class OpenAIJudge:
+class OpenAIJudge(ChatModel[ChatCompletion]):
     """A chat model asked for a verdict: in a strict JSON schema, as a bare label, or by its first token's probabilities."""
 
-    order_matters = True
-    blind = True
+    path = "/chat/completions"
+    request_id_header = "x-request-id"
+    reply_name = "chat completion"
+    wire = ChatCompletion
 
     def __init__(
         self,
@@ -79,81 +73,25 @@ class OpenAIJudge:
         by: By = "schema",
         dialect: Dialect | None = None,
     ) -> None:
-        """No request is made, and the SDK is not imported, before the first call of `judge`."""
-        self._model = model
-        self._endpoint = endpoint
-        self._template = template
-        self._price = price
-        self._by = by
-        fixed = {"logprob": 1, "choice": CHOICE_TOKENS}
-        self._max_output_tokens = fixed.get(by, max_output_tokens)
+        """A label needs few tokens, whatever `max_output_tokens` allows."""
         self._dialect = dialect or dialect_at(endpoint.base_url)
-        self._clients = Clients(self._make_client)
-
-    @cached_property
-    def identity(self) -> JudgeIdentity:
-        """The model with everything else that can change a verdict."""
-        return JudgeIdentity(
+        super().__init__(
+            model,
             provider=self._dialect.provider,
-            model=self._model,
-            parameters={
-                "endpoint": self._endpoint.origin,
-                "prompt": self._template.digest,
-                "schema": digest(self._template.schema),
-                "parser": str(PARSER_VERSION),
-                "max_output_tokens": str(self._max_output_tokens),
-                "by": self._by,
-            },
+            endpoint=endpoint,
+            template=template,
+            price=price,
+            max_output_tokens=LABEL_TOKENS.get(by, max_output_tokens),
+            by=by,
         )
 
-    @property
-    def priced(self) -> bool:
-        """Whether a price is known."""
-        return self._price is not None
-
-    def quote(self, call: Call) -> Quote:
-        """Every byte of input a token, and as many tokens out as are allowed."""
-        return quote(self._template, call, self._max_output_tokens, self._price)
-
-    async def judge(self, call: Call) -> Reply:
-        """Send one request and read the verdict out of the reply."""
-        import httpx2
+    def _sdk(self) -> ModuleType:
         import openai
 
-        request = self._request(call)
-        try:
-            # The SDK's own way to post what it need not know: the reply comes raw, because the typed methods pass on whatever
-            # has a status of 200; and the request goes as it is, which takes half the time.
-            with self._clients.one() as client:
-                raw = await client.post("/chat/completions", cast_to=httpx2.Response, body=request)
-        except openai.APIError as error:
-            return answer_or_raise(error, self._endpoint)
-        except (httpx2.HTTPError, TypeError, ValueError, LookupError):
-            raise unreadable(self._endpoint) from None  # too large, torn, or in an encoding that nobody knows
-        try:
-            completion = ChatCompletion.model_validate_json(raw.content)
-        except ValidationError:
-            raise TransientJudgeError("the reply is no chat completion", billed=True) from None
-        return self._endpoint.clean_reply(self._read(completion, raw.headers.get("x-request-id", "")))
+        return openai
 
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._clients.aclose()
-
-    def _make_client(self) -> AsyncOpenAI:
-        import openai
-
-        from judgeloop.judges.bounded import hooks, tls
-
-        return openai.AsyncOpenAI(
-            api_key=self._endpoint.api_key,
-            base_url=self._endpoint.base_url,
-            max_retries=0,
-            timeout=self._endpoint.timeout_s,
-            http_client=openai.DefaultAsyncHttpxClient(
-                follow_redirects=False, event_hooks=hooks(own=self._endpoint.own), verify=tls()
-            ),
-        )
+    def _client_of(self, sdk: Any) -> Any:
+        return sdk.AsyncOpenAI
 
     def _request(self, call: Call) -> dict[str, Any]:
         system, user = self._template.render(call)
@@ -182,19 +120,9 @@ class OpenAIJudge:
         strict = {"name": "verdict", "strict": True, "schema": schema}
         return {"response_format": {"type": "json_schema", "json_schema": strict}}
 
-    def _read(self, completion: ChatCompletion, request_id: str) -> Reply:
-        usage = completion.tokens()
-        return Reply(
-            answer=self._answer(completion),
-            cost_p=self._actual_cost(usage),
-            usage=usage,
-            model=completion.model,
-            request_id=request_id,
-        )
-
-    def _answer(self, completion: ChatCompletion) -> Answer:
-        choice = completion.choices[0]
-        if len(completion.choices) > 1:
+    def _answer(self, message: ChatCompletion) -> Answer:
+        choice = message.choices[0]
+        if len(message.choices) > 1:
             return Abstention("several replies in one")
         if choice.message.refusal:
             return Abstention("refused by the judge")
@@ -211,11 +139,6 @@ class OpenAIJudge:
         if self._by == "choice":
             return parse_label(said, labels)
         return parse_verdict(said, labels, self._template.answer)
-
-    def _actual_cost(self, usage: Usage | None) -> int | None:
-        if self._price is None:
-            return 0
-        return None if usage is None else cost(usage, self._price)
 
 
 def _bounded(schema: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,155 @@
+"""What every judge that is a chat model does alike: its identity, its quote, one request, and the bill of the reply.
+
+A provider's file says how a request is made and how a reply is read. Retrying, prices and both orders are not done here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from types import ModuleType
+from typing import Any, ClassVar, Generic, TypeVar
+
+from pydantic import ValidationError
+
+from judgeloop.errors import TransientJudgeError
+from judgeloop.judges.parsing import PARSER_VERSION
+from judgeloop.judges.pools import Clients
+from judgeloop.judges.prompting import Template
+from judgeloop.judges.quoting import quote
+from judgeloop.judges.replies import WireReply
+from judgeloop.judges.wire import Endpoint, answer_or_raise, unreadable
+from judgeloop.keys import digest
+from judgeloop.money import Price, cost
+from judgeloop.records import Answer, Call, JudgeIdentity, Quote, Reply, Usage
+
+WireT = TypeVar("WireT", bound=WireReply)
+
+
+class ChatModel(ABC, Generic[WireT]):
+    """A chat model asked for a verdict, with one HTTP request a call: the SDK's retries are off, redirects not followed."""
+
+    order_matters = True
+    blind = True
+
+    # Of the provider: where to post, what it calls a request's id, and the shape of its replies.
+    path: ClassVar[str]
+    request_id_header: ClassVar[str]
+    reply_name: ClassVar[str]
+    wire: type[WireT]
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        provider: str,
+        endpoint: Endpoint,
+        template: Template,
+        price: Price | None,
+        max_output_tokens: int,
+        by: str,
+    ) -> None:
+        """No request is made, and the SDK is not imported, before the first call of `judge`."""
+        self._model = model
+        self._provider = provider
+        self._endpoint = endpoint
+        self._template = template
+        self._price = price
+        self._max_output_tokens = max_output_tokens
+        self._by = by
+        self._clients: Clients[Any] = Clients(self._make_client)
+
+    @cached_property
+    def identity(self) -> JudgeIdentity:
+        """The model with everything else that can change a verdict."""
+        return JudgeIdentity(
+            provider=self._provider,
+            model=self._model,
+            parameters={
+                "endpoint": self._endpoint.origin,
+                "prompt": self._template.digest,
+                "schema": digest(self._template.schema),
+                "parser": str(PARSER_VERSION),
+                "max_output_tokens": str(self._max_output_tokens),
+                "by": self._by,
+            },
+        )
+
+    @property
+    def priced(self) -> bool:
+        """Whether a price is known."""
+        return self._price is not None
+
+    def quote(self, call: Call) -> Quote:
+        """Every byte of input a token, and as many tokens out as are allowed."""
+        return quote(self._template, call, self._max_output_tokens, self._price)
+
+    async def judge(self, call: Call) -> Reply:
+        """Send one request and read the verdict out of the reply."""
+        import httpx2
+
+        sdk, request = self._sdk(), self._request(call)
+        try:
+            # The SDK's own way to post what it need not know: the reply comes raw, because the typed methods pass on whatever
+            # has a status of 200; and the request goes as it is, which takes half the time.
+            with self._clients.one() as client:
+                raw = await client.post(self.path, cast_to=httpx2.Response, body=request)
+        except sdk.APIError as error:
+            return answer_or_raise(error, self._endpoint)
+        except (httpx2.HTTPError, TypeError, ValueError, LookupError):
+            raise unreadable(self._endpoint) from None  # too large, torn, or in an encoding that nobody knows
+        try:
+            message = self.wire.model_validate_json(raw.content)
+        except ValidationError:
+            raise TransientJudgeError(f"the reply is no {self.reply_name}", billed=True) from None
+        return self._reply(message, raw.headers.get(self.request_id_header, ""))
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._clients.aclose()
+
+    def _make_client(self) -> Any:
+        from judgeloop.judges.bounded import hooks, tls
+
+        sdk = self._sdk()
+        return self._client_of(sdk)(
+            api_key=self._endpoint.api_key,
+            base_url=self._endpoint.base_url,
+            max_retries=0,
+            timeout=self._endpoint.timeout_s,
+            http_client=sdk.DefaultAsyncHttpxClient(
+                follow_redirects=False, event_hooks=hooks(own=self._endpoint.own), verify=tls()
+            ),
+        )
+
+    def _reply(self, message: WireT, request_id: str) -> Reply:
+        usage = message.tokens()
+        reply = Reply(
+            answer=self._answer(message),
+            cost_p=self._actual_cost(usage),
+            usage=usage,
+            model=message.model,
+            request_id=request_id,
+        )
+        return self._endpoint.clean_reply(reply)
+
+    def _actual_cost(self, usage: Usage | None) -> int | None:
+        if self._price is None:
+            return 0
+        return None if usage is None else cost(usage, self._price)
+
+    @abstractmethod
+    def _sdk(self) -> ModuleType:
+        """The provider's SDK, imported when it is first needed."""
+
+    @abstractmethod
+    def _client_of(self, sdk: Any) -> Any:
+        """The SDK's client class."""
+
+    @abstractmethod
+    def _request(self, call: Call) -> dict[str, Any]:
+        """The body to post."""
+
+    @abstractmethod
+    def _answer(self, message: WireT) -> Answer:
+        """The verdict in a reply, or why there is none."""
