@@ -1,9 +1,10 @@
-"""Judgments a second against a server that takes 200 ms, beside plain SDK calls in a semaphore, in one run.
+"""Judgments a second against a server that takes 200 ms, beside plain SDK calls and plain httpx calls, in one run.
 
     python benchmarks/throughput.py [--judgments 2000] [--repeats 5]
 
-Both send the same requests to the same server, a process of its own on loopback that answers each after 200 ms. The plain
-way keeps nothing; judgeloop's way is the whole of it: reservations, durable verdicts, both checked and counted. One order a
+All send the same requests to the same server, a process of its own on loopback that answers each after 200 ms. The plain
+ways run in a semaphore and keep nothing; that of httpx, in pools of 16 connections, shows what a leaner client than the SDK would
+give. judgeloop's way is the whole of it: reservations, durable verdicts, both checked and counted. One order a
 query, so that a judgment is a call.
 """
 
@@ -19,6 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import httpx
 import numpy as np
 import openai
 
@@ -26,6 +28,7 @@ from judgeloop.asking import Terms
 from judgeloop.config import shipped_template
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.judges.openai import OpenAIJudge
+from judgeloop.judges.pools import Clients
 from judgeloop.judges.prices import price_from_text
 from judgeloop.judges.wire import Endpoint
 from judgeloop.ledger.sqlite import SqliteLedger
@@ -115,6 +118,30 @@ async def plain(url: str, pool: Pool, in_flight: int) -> None:
     await client.close()
 
 
+class _Client(httpx.AsyncClient):
+    """Closes as the SDKs' clients do."""
+
+    close = httpx.AsyncClient.aclose
+
+
+async def lean(url: str, pool: Pool, in_flight: int) -> None:
+    """Plain httpx calls in a semaphore, and nothing else."""
+    judge, semaphore = make_judge(url), asyncio.Semaphore(in_flight)
+    tls = httpx.create_ssl_context()
+    clients = Clients(lambda: _Client(verify=tls))
+
+    async def one(position: int) -> None:
+        query = pool.query(position)
+        request = judge._request(Call(query.item, query.systems, query.outputs))  # noqa: SLF001 - the very same request
+        async with semaphore:
+            with clients.one() as client:
+                reply = await client.post(f"{url}/chat/completions", json=request)
+        json.loads(reply.json()["choices"][0]["message"]["content"])
+
+    await asyncio.gather(*map(one, range(len(pool))))
+    await clients.aclose()
+
+
 async def whole(url: str, pool: Pool, in_flight: int) -> None:
     """judgeloop, with its ledger on disk."""
     with tempfile.TemporaryDirectory() as folder:
@@ -135,7 +162,7 @@ async def whole(url: str, pool: Pool, in_flight: int) -> None:
         await ledger.aclose()
 
 
-def seconds(way, url: str, pool: Pool, in_flight: int) -> float:  # noqa: ANN001 - one of the two above
+def seconds(way, url: str, pool: Pool, in_flight: int) -> float:  # noqa: ANN001 - one of the three above
     """The wall time of one run."""
     began = time.perf_counter()
     asyncio.run(way(url, pool, in_flight))
@@ -159,16 +186,21 @@ def main() -> None:
     url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
     try:
         print(f"{arguments.judgments} judgments, {DELAY_S * 1000:.0f} ms each, median of {arguments.repeats}")
-        print(f"{'in flight':>10}{'ideal s':>10}{'plain s':>10}{'judgeloop s':>13}{'ratio':>8}")
+        print(
+            f"{'in flight':>10}{'ideal s':>10}{'httpx s':>10}{'SDK s':>10}{'judgeloop s':>13}{'to SDK':>8}{'to httpx':>10}"
+        )
         for in_flight in (64, 256):
-            pairs = [
-                (seconds(plain, url, pool, in_flight), seconds(whole, url, pool, in_flight))
+            rounds = [
+                [seconds(way, url, pool, in_flight) for way in (lean, plain, whole)]
                 for _ in range(arguments.repeats)
             ]
             ideal = arguments.judgments / in_flight * DELAY_S
-            one, other = (statistics.median(times) for times in zip(*pairs, strict=True))
-            ratio = statistics.median(b / a for a, b in pairs)
-            print(f"{in_flight:>10}{ideal:>10.1f}{one:>10.1f}{other:>13.1f}{ratio:>8.2f}")
+            bare, sdk, ours = (statistics.median(times) for times in zip(*rounds, strict=True))
+            to_sdk = statistics.median(times[2] / times[1] for times in rounds)
+            to_bare = statistics.median(times[2] / times[0] for times in rounds)
+            print(
+                f"{in_flight:>10}{ideal:>10.1f}{bare:>10.1f}{sdk:>10.1f}{ours:>13.1f}{to_sdk:>8.2f}{to_bare:>10.2f}"
+            )
     finally:
         server.kill()
 

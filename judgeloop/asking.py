@@ -9,11 +9,13 @@ same at every concurrency. What to ask, and when to stop, is the session's busin
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import final
 
 from judgeloop.attempts import Attempts, NotAskedError
+from judgeloop.decoys import TEXTS
 from judgeloop.errors import JudgeQuitError, JudgeRejectedError
 from judgeloop.judges.retrying import RetryPolicy
 from judgeloop.keys import digest, ingredients
@@ -46,21 +48,53 @@ class Terms:
     tokens_a_minute: int | None = None
     timeout_s: float | None = 120.0
     policy: RetryPolicy = field(default_factory=RetryPolicy)
+    deadline_s: float | None = None  # for the whole run; then what is in flight is drained
     decoys: int = 0
+    decoy_texts: tuple[str, ...] = TEXTS
     offline: bool = False  # answer from the ledger alone, and halt where it has nothing
 
 
 class Interruption:
-    """Asks a run to halt: `request` once drains what is in flight and keeps it, twice abandons it."""
+    """Asks a run to halt: `request` once drains what is in flight and keeps it, twice abandons it.
+
+    A deadline asks once, by itself.
+    """
 
     def __init__(self) -> None:
-        """Nothing is requested yet."""
+        """Nothing is requested yet, and there is no deadline."""
         self.requested = asyncio.Event()
         self.abandoned = asyncio.Event()
+        self.why = StopReason(StopKind.INTERRUPTED, "interrupted; what was paid for is kept")
+        self._ends_at: float | None = None  # on the event loop's clock
 
     def request(self) -> None:
         """Ask to halt; the second time, at once."""
         (self.abandoned if self.requested.is_set() else self.requested).set()
+
+    @contextmanager
+    def within(self, seconds: float | None) -> Iterator[None]:
+        """Ask by itself once `seconds` have passed."""
+        if seconds is None:
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        self._ends_at = loop.time() + seconds
+        alarm = loop.call_later(seconds, self._expire, seconds)
+        try:
+            yield
+        finally:
+            alarm.cancel()
+
+    def left_s(self) -> float | None:
+        """The seconds left before the deadline; None where there is none."""
+        if self._ends_at is None:
+            return None
+        return max(0.0, self._ends_at - asyncio.get_running_loop().time())
+
+    def _expire(self, seconds: float) -> None:
+        if not self.requested.is_set():
+            self.why = StopReason(StopKind.DEADLINE, f"the deadline of {seconds:g} s is reached")
+            self.requested.set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +152,7 @@ class Asking:
                 policy=terms.policy,
                 timeout_s=terms.timeout_s,
                 interrupted=interruption.requested,
+                left_s=interruption.left_s,
             )
             for judge in judges
         ]
@@ -328,9 +363,7 @@ class Asking:
         return self._broken or self.halt is not None
 
     def _interrupted(self) -> StopReason | None:
-        if not self._interruption.requested.is_set():
-            return None
-        return StopReason(StopKind.INTERRUPTED, "interrupted; what was paid for is kept")
+        return self._interruption.why if self._interruption.requested.is_set() else None
 
     def _out_of_money(self, planned: _Planned) -> StopReason:
         need = sum(self._judges[ask.judge].quote(ask.call).cost_p for ask in planned.asks)

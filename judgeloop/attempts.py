@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import final
 
 from judgeloop.errors import JudgeError, JudgeRejectedError, TransientJudgeError
-from judgeloop.judges.retrying import RetryPolicy
+from judgeloop.judges.retrying import LeftS, RetryPolicy, unbounded
 from judgeloop.money import show_usd
 from judgeloop.pace import Pace
 from judgeloop.protocols import Judge, Ledger, Ticket
@@ -38,14 +38,16 @@ class Attempts:
         policy: RetryPolicy,
         timeout_s: float | None,
         interrupted: asyncio.Event,
+        left_s: LeftS = unbounded,
     ) -> None:
-        """`timeout_s` bounds a whole attempt, however slowly its bytes drip in."""
+        """`timeout_s` bounds a whole attempt, however slowly its bytes drip in; `left_s` says what is left of the run."""
         self._judge = judge
         self._ledger = ledger
         self._pace = pace
         self._policy = policy
         self._timeout_s = timeout_s
         self._interrupted = interrupted
+        self._left_s = left_s
         self._failures = 0
         self.models: dict[str, None] = {}
         self.spent_p = 0
@@ -80,7 +82,7 @@ class Attempts:
                 raise NotAskedError
             return await self.attempt(call, granted)
 
-        return await self._policy.retrying(self._sleep)(attempt)
+        return await self._policy.retrying(self._sleep, self._left_s)(attempt)
 
     async def attempt(self, call: Call, ticket: Ticket) -> Answer:
         """One attempt, booked however it ends.

@@ -84,6 +84,8 @@ def compare(
     rubric: options.Rubric = None,
     allow_plugins: options.AllowPlugins = False,
     decoys: options.Decoys = 0,
+    decoy_outputs: options.DecoyOutputs = None,
+    deadline: options.Deadline = None,
     rpm: options.Rpm = None,
     tpm: options.Tpm = None,
     max_abstentions: options.MaxAbstentions = 0.05,

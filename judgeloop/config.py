@@ -5,6 +5,7 @@ Flags, environment and `judgeloop.toml` are merged in `cli.py`; this is what the
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from importlib.resources import files
 from pathlib import Path
@@ -20,6 +21,8 @@ from judgeloop.panel import Vote
 from judgeloop.presentation import Order
 
 DEFAULT_HOME = Path(".judgeloop")
+DURATION = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[smh]?)")
+SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def _budget(value: object) -> Decimal | None:
@@ -30,6 +33,15 @@ def _budget(value: object) -> Decimal | None:
     except ValueError:
         raise ValueError(f"expected dollars such as 5.00, up to {MOST_DOLLARS:,}, or none") from None
     return Decimal(str(value))
+
+
+def _seconds(value: object) -> float | None:
+    if value is None or isinstance(value, int | float):
+        return value
+    found = DURATION.fullmatch(str(value).strip())
+    if found is None:
+        raise ValueError("expected a duration such as 90s, 30m or 2h")
+    return float(found["number"]) * SECONDS[found["unit"]]
 
 
 class JudgeSettings(BaseModel):
@@ -74,6 +86,8 @@ class CompareConfig(JudgeSettings):
     order: Order = Order.BOTH
     vote: Vote = Vote.MAJORITY
     decoys: int = Field(0, ge=0)
+    decoy_outputs: Path | None = None
+    deadline: Annotated[float | None, BeforeValidator(_seconds)] = Field(None, gt=0)
     concurrency: int = Field(8, ge=1)
     rpm: int | None = Field(None, ge=1)
     tpm: int | None = Field(None, ge=1)
@@ -85,7 +99,7 @@ class CompareConfig(JudgeSettings):
     def files_read(self) -> list[Path]:
         """Every file that the comparison reads, and its ledger."""
         tables = [Path(spec.removeprefix("replay:")) for spec in self.judge if spec.startswith("replay:")]
-        given = [self.first, self.second, self.items, self.prices, self.ledger, *tables]
+        given = [self.first, self.second, self.items, self.prices, self.ledger, self.decoy_outputs, *tables]
         return [path for path in given if path is not None]
 
 

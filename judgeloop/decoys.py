@@ -40,8 +40,10 @@ class DecoyTally:
         return self.won + self.tied + self.lost + self.abstained
 
 
-def decoy_queries(pool: Pool, count: int, rng: np.random.Generator) -> list[Query]:
-    """`count` queries of a real answer against a decoy, on distinct items while there are enough."""
+def decoy_queries(
+    pool: Pool, count: int, rng: np.random.Generator, texts: Sequence[str] = TEXTS
+) -> list[Query]:
+    """`count` queries of a real answer against one of `texts`, on distinct items while there are enough."""
     positions = rng.permutation(len(pool))
     queries = []
     for number in range(count):
@@ -51,7 +53,7 @@ def decoy_queries(pool: Pool, count: int, rng: np.random.Generator) -> list[Quer
             Query(
                 item=pool.items[position],
                 systems=(pool.systems[system], NAME),
-                outputs=(pool.outputs[system][position], TEXTS[number % len(TEXTS)]),
+                outputs=(pool.outputs[system][position], texts[number % len(texts)]),
             )
         )
     return queries

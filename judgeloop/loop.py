@@ -67,9 +67,23 @@ async def drive(
         LedgerError: a booking could not be written; nothing more was sent after it.
     """
     panel = judges if isinstance(judges, Sequence) else [judges]
-    asking = Asking(panel, ledger, terms, interruption or Interruption())
-    decoys = await _decoys(asking, pool, terms)
+    interruption = interruption or Interruption()
+    asking = Asking(panel, ledger, terms, interruption)
+    with interruption.within(terms.deadline_s):
+        decoys = await _decoys(asking, pool, terms)
+        await _ask_until_over(session, pool, asking, observe)
+    spend = await ledger.spend(terms.run, terms.budget_p)
+    known = all(judge.priced for judge in panel) or not spend.attempts
+    return Finished(
+        session.outcome(),
+        replace(spend, remembered=asking.remembered, known=known),
+        tuple(tuple(attempts.models) for attempts in asking.attempts),
+        decoys,
+    )
 
+
+async def _ask_until_over(session: Session, pool: Pool, asking: Asking, observe: Observe) -> None:
+    """Hand batches to `asking` and answers back, until the session has no more."""
     estimate = session.estimate
 
     def answered(count: int) -> None:
@@ -82,14 +96,6 @@ async def drive(
         session.tell(answers, halt=asking.halt)
         estimate = session.estimate
         answered(0)
-    spend = await ledger.spend(terms.run, terms.budget_p)
-    known = all(judge.priced for judge in panel) or not spend.attempts
-    return Finished(
-        session.outcome(),
-        replace(spend, remembered=asking.remembered, known=known),
-        tuple(tuple(attempts.models) for attempts in asking.attempts),
-        decoys,
-    )
 
 
 async def _decoys(asking: Asking, pool: Pool, terms: Terms) -> DecoyTally | None:
@@ -100,7 +106,9 @@ async def _decoys(asking: Asking, pool: Pool, terms: Terms) -> DecoyTally | None
 
 def decoys_of(pool: Pool, terms: Terms) -> list[Query]:
     """The decoys of a run, from a generator of their own: the session draws the same with them as without."""
-    return decoy_queries(pool, terms.decoys, np.random.default_rng([terms.seed, terms.decoys]))
+    return decoy_queries(
+        pool, terms.decoys, np.random.default_rng([terms.seed, terms.decoys]), terms.decoy_texts
+    )
 
 
 def _unheeded(count: int) -> None:

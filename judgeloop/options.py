@@ -48,6 +48,11 @@ Prompt = Annotated[str | None, _flag("Judge", "--prompt", "Your own, a .md file,
 Rubric = Annotated[str | None, _flag("Judge", "--rubric", "Judge by this text, or file.")]
 AllowPlugins = Annotated[bool, _flag("Judge", "--allow-plugins", "Run python:MODULE:FUNCTION.")]
 Decoys = Annotated[int, _flag("Judge", "--decoys", "Try so many empty or constant answers on it.")]
+DecoyOutputs = Annotated[
+    Path | None,
+    _flag("Judge", "--decoy-outputs", "Try the answers in this output file, not judgeloop's own."),
+]
+Deadline = Annotated[str | None, _flag("Money and pace", "--deadline", "Stop asking after 90s, 30m or 2h.")]
 Rpm = Annotated[int | None, _flag("Money and pace", "--rpm", "Calls a minute, at most.")]
 Tpm = Annotated[int | None, _flag("Money and pace", "--tpm", "Tokens a minute, at most.")]
 MaxAbstentions = Annotated[float, _flag("Stopping", "--max-abstentions", "Share without a verdict to bear.")]

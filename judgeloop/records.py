@@ -252,6 +252,7 @@ class StopKind(enum.StrEnum):
     ABSTENTIONS = "too_many_abstentions"
     JUDGE_FAILED = "judge_failed"
     INTERRUPTED = "interrupted"
+    DEADLINE = "deadline"
     DRY_RUN = "dry_run"
 
 

@@ -425,6 +425,50 @@ def test_one_judge_in_the_settings_file_or_the_environment_may_have_spaces_in_it
     assert json.loads(from_environment.stdout)["judge"] == "replay:my verdicts.csv"
 
 
+def test_decoys_may_come_from_an_output_file(files, chat_server, tmp_path):
+    first, second, _ = files
+    null = tmp_path / "null.jsonl"
+    null.write_text(
+        "".join(json.dumps({"id": f"i{i}", "output": "one good constant"}) + "\n" for i in range(30))
+    )
+    arguments = ["compare", *live(chat_server, first, second), "--json"]
+    result = judgeloop(*arguments, "--decoys", 4, "--decoy-outputs", null)
+    assert result.exit_code in {0, 3}, result.stderr
+    assert sum(json.loads(result.stdout)["decoys"].values()) == 4
+
+
+def test_decoy_outputs_without_decoys_are_refused(files):
+    first, second, replay = files
+    result = judgeloop("compare", first, second, "--judge", replay, "--decoy-outputs", first)
+    assert result.exit_code == 2
+    assert "say how many decoys to try with --decoys" in result.stderr
+
+
+def test_a_deadline_ends_a_run_undecided_and_says_that_the_same_command_goes_on(files, tmp_path):
+    first, second, _ = files
+    slow = tmp_path / "slow_judge.py"
+    slow.write_text("import asyncio\nasync def judge(**_):\n    await asyncio.sleep(0.05)\n    return 'A'\n")
+    environment = dict(os.environ, PYTHONPATH=str(tmp_path))
+    arguments = [*COMMAND, "compare", str(first), str(second), "--judge", "python:slow_judge:judge", "--allow-plugins",
+                 "--concurrency", "1", "--order", "fixed", "--budget", "none", "--ledger", str(tmp_path / "l.sqlite")]  # fmt: skip
+    done = subprocess.run(
+        [*arguments, "--deadline", "0.2s"], check=False, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 3, done.stderr
+    assert "undecided: the deadline of 0.2 s is reached; the same command goes on from here" in done.stdout
+    again = subprocess.run(arguments, check=False, env=environment, capture_output=True, text=True)
+    assert again.returncode == 0, again.stderr
+    assert "0 answered from the ledger" not in again.stdout
+
+
+@pytest.mark.parametrize("deadline", ["soon", "0", "-3m", "5 d"])
+def test_a_deadline_that_is_no_duration_is_refused(files, deadline):
+    first, second, replay = files
+    result = judgeloop("compare", first, second, "--judge", replay, f"--deadline={deadline}")
+    assert result.exit_code == 2
+    assert "--deadline" in result.stderr
+
+
 def test_a_dry_run_counts_decoys(files, chat_server):
     arguments = ["compare", *live(chat_server, *files[:2]), "--dry-run", "--json"]
     without = json.loads(judgeloop(*arguments).stdout)

@@ -346,6 +346,34 @@ def test_a_second_interruption_abandons_what_is_in_flight_and_leaves_it_charged(
     assert finished.spend.charged_p == 5 * len(judge.calls) > 0
 
 
+def test_a_deadline_drains_what_is_in_flight_and_keeps_it(tmp_path):
+    async def story():
+        book = SqliteLedger(tmp_path / "l.sqlite")
+        judge = ScriptedJudge(script_from([1.0, 0.0] * 20), cost_p=1, delay_s=lambda call: 0.03)
+        finished = await drive(
+            make_session(40, limits=Limits(40, 40)), make_pool(40), judge, book,
+            Terms("run", concurrency=4, deadline_s=0.04),
+        )  # fmt: skip
+        await book.aclose()
+        return finished, judge
+
+    finished, judge = asyncio.run(story())
+    assert finished.outcome.stop.kind is StopKind.DEADLINE
+    assert finished.outcome.stop.sentence == "the deadline of 0.04 s is reached"
+    assert 0 < finished.outcome.asked < 40
+    assert finished.spend.charged_p == len(judge.calls) == 2 * finished.outcome.asked
+
+
+def test_a_deadline_that_is_not_reached_changes_nothing_and_leaves_nothing_behind(tmp_path):
+    interruption = Interruption()
+    finished = run(
+        ScriptedJudge(script_from([1.0] * 10), cost_p=1), items=10, interruption=interruption,
+        ledger=tmp_path / "l.sqlite", terms=Terms("run", deadline_s=60.0),
+    )  # fmt: skip
+    assert finished.outcome.winner == 0
+    assert not interruption.requested.is_set()
+
+
 def test_an_interruption_ends_the_wait_for_another_attempt():
     async def story():
         interruption, book = Interruption(), SqliteLedger(":memory:")

@@ -133,7 +133,9 @@ def terms_of(comparison: Comparison, *, offline: bool = False) -> Terms:
         calls_a_minute=config.rpm,
         tokens_a_minute=config.tpm,
         timeout_s=None if by_hand else config.judge_timeout,
+        deadline_s=config.deadline,
         decoys=config.decoys,
+        decoy_texts=comparison.decoy_texts,
         offline=offline,
     )
 

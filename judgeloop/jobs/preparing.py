@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from judgeloop import decoys
 from judgeloop.config import CompareConfig, JudgeSettings, template_for
 from judgeloop.errors import InputError, UnpricedError
 from judgeloop.formats.join import Joined, join
@@ -37,6 +38,7 @@ class Comparison:
     judges: tuple[Judge, ...]
     rule: StoppingRule
     limits: Limits
+    decoy_texts: tuple[str, ...]
     run: str
 
     @property
@@ -68,13 +70,15 @@ def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: b
         _check_judge(config, joined.pool, spec, judge)
     _check_panel(config, judges)
     _check_winner(config, joined.pool)
+    texts = _decoy_texts(config)
     return Comparison(
         config=config,
         joined=joined,
         judges=judges,
         rule=RULES[config.rule](config.risk, len(joined.pool), config.max_judgments),
         limits=limits,
-        run=_run_id(config, joined.pool, judges),
+        decoy_texts=texts,
+        run=_run_id(config, joined.pool, judges, texts),
     )
 
 
@@ -122,12 +126,26 @@ def _check_panel(config: CompareConfig, judges: tuple[Judge, ...]) -> None:
     names = [judge.identity.name for judge in judges]
     if len(set(names)) < len(names):
         raise InputError("--judge: a panel needs different judges, and one is named twice")
-    if len(judges) > 1 and any(isinstance(judge, HumanJudge) for judge in judges):
+    by_hand = any(isinstance(judge, HumanJudge) for judge in judges)
+    if by_hand and config.deadline is not None:
+        raise InputError(
+            "--deadline: a person takes the time it takes; quit with q, and the same command goes on"
+        )
+    if len(judges) > 1 and by_hand:
         raise InputError("--judge human cannot sit on a panel: its order of presentation is its own")
     if len(judges) > 1 and config.judge_base_url is not None:
         raise InputError(
             "--judge-base-url is one address for several judges; set OPENAI_BASE_URL and ANTHROPIC_BASE_URL instead"
         )
+
+
+def _decoy_texts(config: CompareConfig) -> tuple[str, ...]:
+    """What to try on the judge: judgeloop's own texts, or the distinct outputs of a file."""
+    if config.decoy_outputs is None:
+        return decoys.TEXTS
+    if not config.decoys:
+        raise InputError("--decoy-outputs: say how many decoys to try with --decoys")
+    return tuple(dict.fromkeys(located.row.output for located in read_outputs(config.decoy_outputs).rows))
 
 
 def _check_winner(config: CompareConfig, pool: Pool) -> None:
@@ -137,7 +155,9 @@ def _check_winner(config: CompareConfig, pool: Pool) -> None:
         )
 
 
-def _run_id(config: CompareConfig, pool: Pool, judges: tuple[Judge, ...]) -> str:
+def _run_id(
+    config: CompareConfig, pool: Pool, judges: tuple[Judge, ...], decoy_texts: tuple[str, ...]
+) -> str:
     """The run's name in the ledger: the same question on the same data, whatever its budget or pace.
 
     A budget bounds all that is ever spent under one name, so that repeating a command cannot exceed it.
@@ -150,6 +170,7 @@ def _run_id(config: CompareConfig, pool: Pool, judges: tuple[Judge, ...]) -> str
             "systems": pool.systems,
             "items": [[item.id, item.prompt, item.reference] for item in pool.items],
             "outputs": pool.outputs,
+            "decoy_texts": decoy_texts if config.decoys else (),
             **config.model_dump(mode="json", include=DECISIVE),
         }
     )[:16]

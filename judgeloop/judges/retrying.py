@@ -21,13 +21,20 @@ from tenacity import (
 
 from judgeloop.errors import TransientJudgeError
 
+LeftS = Callable[[], float | None]
+
+
+def unbounded() -> float | None:
+    """What is left of a run without a deadline."""
+    return None
+
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """How often and how patiently; times in seconds.
 
-    A server's Retry-After is honoured up to `longest_wait_s`; one that asks for more ends the attempts, because a
-    header must not be able to hang a nightly job. A server that turns calls away unbilled because it is crowded is asked
+    A server's Retry-After is honoured up to what is left of the run, and in a run without a deadline up to `longest_wait_s`; one that
+    asks for more ends the attempts, because a header must not be able to hang a nightly job. A server that turns calls away unbilled because it is crowded is asked
     again for `patience_s`, however often: limits a minute take a minute to pass.
     """
 
@@ -36,8 +43,8 @@ class RetryPolicy:
     longest_wait_s: float = 60.0
     patience_s: float = 150.0
 
-    def retrying(self, sleep: Callable[[float], Awaitable[None]]) -> AsyncRetrying:
-        """A fresh tenacity controller for one call, which waits with `sleep`."""
+    def retrying(self, sleep: Callable[[float], Awaitable[None]], left_s: LeftS = unbounded) -> AsyncRetrying:
+        """A fresh tenacity controller for one call, which waits with `sleep`, in a run of which `left_s` is left."""
         backoff = wait_random_exponential(
             multiplier=self.first_wait_s, max=self.longest_wait_s, min=self.first_wait_s / 2
         )
@@ -48,10 +55,13 @@ class RetryPolicy:
             return max(float(backoff(state)), asked_for or 0.0)
 
         def stop(state: RetryCallState) -> bool:
-            error = _error(state)
-            if error is not None and (error.retry_after_s or 0.0) > self.longest_wait_s:
+            error, left = _error(state), left_s()
+            asked_for = (error.retry_after_s if error else None) or 0.0
+            if asked_for > (self.longest_wait_s if left is None else left):
                 return True
             if error is not None and error.crowded and not error.billed:
+                if asked_for and left is not None:
+                    return False  # it says when, and that is before the run ends
                 return (state.seconds_since_start or 0.0) + state.upcoming_sleep > self.patience_s
             return stop_after_attempt(self.attempts)(state)
 

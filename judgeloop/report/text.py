@@ -20,6 +20,7 @@ MANY_FLIPS = 0.5  # share of verdicts that change with the order, above which th
 
 CUT_SHORT = {
     StopKind.INTERRUPTED: "the same command goes on from here",
+    StopKind.DEADLINE: "the same command goes on from here",
     StopKind.JUDGE_FAILED: "once that is mended, the same command goes on from here",
     StopKind.ABSTENTIONS: "once that is mended, the same command goes on from here",
 }

@@ -85,7 +85,7 @@ def test_any_text_gives_a_finite_wait_or_none(text):
     assert seconds is None or 0 <= seconds < float("inf")
 
 
-def attempts(policy, *errors):
+def attempts(policy, *errors, left_s=None):
     """The waits before each further attempt, and how it ended, where the attempts fail with `errors` and then work."""
     waits, left = [], list(errors)
 
@@ -99,7 +99,7 @@ def attempts(policy, *errors):
 
     async def run():
         try:
-            return await policy.retrying(sleep)(attempt)
+            return await policy.retrying(sleep, lambda: left_s)(attempt)
         except (TransientJudgeError, JudgeRejectedError) as error:
             return error
 
@@ -136,6 +136,23 @@ def test_the_last_error_is_raised_when_the_attempts_are_used_up():
 def test_a_server_that_asks_for_too_long_a_wait_is_not_waited_for():
     error = busy(60.5)
     assert attempts(RetryPolicy(longest_wait_s=60.0), error) == ([], error)
+
+
+def test_a_long_wait_is_kept_where_the_run_has_the_time_for_it():
+    assert attempts(RetryPolicy(longest_wait_s=60.0), busy(600.0), left_s=900.0) == ([600.0], "worked")
+
+
+def test_a_wait_longer_than_what_is_left_of_the_run_is_not_begun():
+    error = busy(30.0)
+    assert attempts(RetryPolicy(), error, left_s=29.0) == ([], error)
+
+
+def test_a_crowded_server_that_says_when_is_waited_for_as_often_as_the_run_has_time():
+    crowded = [TransientJudgeError("busy", billed=False, retry_after_s=100.0, crowded=True) for _ in range(6)]
+    assert attempts(RetryPolicy(attempts=2, patience_s=0.0), *crowded, left_s=900.0) == (
+        [100.0] * 6,
+        "worked",
+    )
 
 
 def test_what_no_attempt_can_mend_is_not_tried_again():
