@@ -170,7 +170,7 @@ def _run_id(
             "systems": pool.systems,
             "items": [[item.id, item.prompt, item.reference] for item in pool.items],
             "outputs": pool.outputs,
-            "decoy_texts": decoy_texts if config.decoys else (),
+            **({"decoy_texts": decoy_texts} if config.decoy_outputs else {}),
             **config.model_dump(mode="json", include=DECISIVE),
         }
     )[:16]
