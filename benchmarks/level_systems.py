@@ -1,4 +1,4 @@
-"""How often the heuristic rules name a winner where there is none, or the wrong one where there hardly is one.
+"""How often the stopping rules name a winner where there is none, or the wrong one where there hardly is one.
 
     python benchmarks/level_systems.py [--orders 1500] [--items 240]
 
@@ -17,7 +17,7 @@ from judgeloop.records import Verdict
 from judgeloop.replay.driver import replay
 from judgeloop.selectors.random import Random
 from judgeloop.session import Limits, Session
-from judgeloop.stopping import RULES
+from judgeloop.stopping import RULES, make_rule
 
 POPULATIONS = {
     "50:50": (0.5, 0.5),
@@ -33,7 +33,7 @@ def winner(scores: list[float], rule: str, risk: float, seed: int) -> int | None
         items=len(scores),
         selector=Random(),
         estimator=Preferences(),
-        rule=RULES[rule](risk, len(scores), Limits().max_judgments),
+        rule=make_rule(rule, risk=risk, items=len(scores), limit=Limits().max_judgments),
         limits=Limits(),
         rng=np.random.default_rng(seed),
     )

@@ -1,4 +1,4 @@
-"""What the heuristic rules do on recorded verdicts: judgments, realised error, undecided, by rule and stated risk.
+"""What the stopping rules do on recorded verdicts: judgments, realised error, undecided, by rule and stated risk.
 
     python benchmarks/stopping_rules.py VERDICTS [--pairs 300] [--seeds 5] [--tie-margin 0] [--leave-out NAME …]
 
@@ -23,7 +23,7 @@ from judgeloop.records import Verdict
 from judgeloop.replay.driver import replay
 from judgeloop.selectors.random import Random
 from judgeloop.session import Limits, Session
-from judgeloop.stopping import RULES
+from judgeloop.stopping import RULES, make_rule
 
 
 def comparisons(arguments: argparse.Namespace) -> Iterator[NDArray[np.float64]]:
@@ -58,7 +58,7 @@ def outcome(scores: NDArray[np.float64], rule: str, risk: float, seed: int) -> t
         items=len(scores),
         selector=Random(),
         estimator=Preferences(),
-        rule=RULES[rule](risk, len(scores), Limits().max_judgments),
+        rule=make_rule(rule, risk=risk, items=len(scores), limit=Limits().max_judgments),
         limits=Limits(),
         rng=np.random.default_rng(seed),
     )

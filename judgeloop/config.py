@@ -21,6 +21,7 @@ from judgeloop.panel import Vote
 from judgeloop.presentation import Order
 
 DEFAULT_HOME = Path(".judgeloop")
+SELECTORS_THAT_DRAW = {"random"}
 DURATION = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[smh]?)")
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -78,7 +79,8 @@ class CompareConfig(JudgeSettings):
     allow_partial: bool = False
     selector: Literal["random", "diffuse"] = "random"
     represent: str = Field("lexical", pattern=r"^(lexical|minilm|minilm:.+)$")
-    rule: Literal["tie-aware", "hypergeometric", "sequential"] = "tie-aware"
+    rule: Literal["sequential", "anytime", "tie-aware", "hypergeometric"] | None = None
+    near_tie: float | None = Field(None, gt=0, lt=1)
     risk: float = Field(0.1, gt=0, le=1)
     min_judgments: int = Field(5, ge=1)
     max_judgments: int = Field(200, ge=1)
@@ -95,6 +97,11 @@ class CompareConfig(JudgeSettings):
     run_dir: Path | None = None
     cache_dir: Path = DEFAULT_HOME / "cache"
     require_winner: str | None = None
+
+    @property
+    def rule_name(self) -> str:
+        """The rule asked for; else the guaranteed one, or a heuristic for a selector that picks."""
+        return self.rule or ("sequential" if self.selector in SELECTORS_THAT_DRAW else "tie-aware")
 
     def files_read(self) -> list[Path]:
         """Every file that the comparison reads, and its ledger."""

@@ -37,7 +37,19 @@ AllowPartial = Annotated[bool, _flag("Items", "--allow-partial", "Judge the item
 Selector = Annotated[str, _flag("Selection", "--selector", "random or diffuse.")]
 Represent = Annotated[str, _flag("Selection", "--represent", "lexical, minilm or minilm:FOLDER.")]
 Rule = Annotated[
-    str, _flag("Stopping", "--rule", "tie-aware or hypergeometric (heuristics), or sequential (guaranteed).")
+    str | None,
+    _flag(
+        "Stopping",
+        "--rule",
+        "sequential or anytime (guaranteed, for random draws); tie-aware or hypergeometric (heuristics). Default: sequential, and "
+        "tie-aware for a selector that picks.",
+    ),
+]
+NearTie = Annotated[
+    float | None,
+    _flag(
+        "Stopping", "--near-tie", 'With --rule anytime: end with "no practical difference" within so much.'
+    ),
 ]
 Risk = Annotated[float, _flag("Stopping", "--risk", "Stated risk at which to stop.")]
 MinJudgments = Annotated[int, _flag("Stopping", "--min-judgments", "Judge at least so many.")]

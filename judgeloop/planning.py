@@ -83,11 +83,11 @@ def plan(
     )
 
 
-def more_to_decide(rule: StoppingRule, tally: Tally) -> int | None:
+def more_to_decide(rule: StoppingRule, tally: Tally, limits: Limits) -> int | None:
     """How many further judgments would probably decide, were the shares so far to go on; None: not even all."""
     if tally.leader is None:
         return None
-    enough = first_met(rule, tally, tally.judged + 1, tally.items - tally.abstentions)
+    enough = first_met(rule, tally, tally.judged + 1, tally.items - tally.abstentions, limits.max_judgments)
     return None if enough is None else enough - tally.judged
 
 
@@ -99,5 +99,5 @@ def _fewest(rule: StoppingRule, tally: Tally, limits: Limits, most: int) -> int:
 def _expected(rule: StoppingRule, tally: Tally, limits: Limits, most: int, *, assumed: bool) -> int:
     shares = replace(tally, wins=ASSUMED_WINS, ties=ASSUMED_TIES) if assumed else tally
     least = max(tally.judged + 1, limits.min_judgments)
-    enough = first_met(rule, shares, least, tally.judged + most)
+    enough = first_met(rule, shares, least, tally.judged + most, limits.max_judgments)
     return most if enough is None else enough - tally.judged

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -89,6 +89,22 @@ class StoppingRule(Protocol):
 
     def risk(self, tally: Tally) -> float:
         """The stated risk, in [0, 1], of naming the leader of `tally` the winner; 1 without a leader."""
+        ...
+
+    def is_met(self, tally: Tally) -> bool:
+        """Whether to name the leader of `tally` the winner: its stated risk is at or under the threshold."""
+        ...
+
+    def for_limit(self, limit: int) -> Self:
+        """The rule as it would be for another limit of judgments."""
+        ...
+
+    def interval(self, tally: Tally) -> tuple[float, float] | None:
+        """Bounds for the win distance over all items, first minus second; None from a rule that has none."""
+        ...
+
+    def no_difference(self, tally: Tally) -> bool:
+        """Whether to end with "no practical difference"."""
         ...
 
 

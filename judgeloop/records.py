@@ -174,7 +174,8 @@ class Label:
 class Tally:
     """Counts of preferences among `items` items.
 
-    `picked` says that a deterministic selector picked them, so that sampled shares lean to the winner.
+    `history` holds them in the order asked: 1 for the first, -1 for the second, 0 for a tie, None for an abstention; it is empty where
+    only counts are known. `picked` says that a deterministic selector picked them, so that sampled shares lean to the winner.
     """
 
     items: int
@@ -183,6 +184,7 @@ class Tally:
     abstentions: int = 0
     flips: int = 0
     picked: bool = False
+    history: tuple[int | None, ...] = ()
 
     @property
     def judged(self) -> int:
@@ -202,11 +204,13 @@ class Estimate:
     """What the labels say: the counts and the stated risk of naming their leader the winner.
 
     `win_distance` is the difference of the two systems' shares of wins among the judged items (first minus
-    second); None while nothing is judged. It is biased towards the winner when `tally.picked`.
+    second); None while nothing is judged. It is biased towards the winner when `tally.picked`. `interval` holds bounds for the win
+    distance over all items, from a rule that has them.
     """
 
     tally: Tally
     risk: float
+    interval: tuple[float, float] | None = None
 
     @property
     def win_distance(self) -> float | None:
@@ -246,6 +250,7 @@ class StopKind(enum.StrEnum):
 
     RISK_MET = "risk_met"
     ALL_JUDGED = "all_judged"
+    NO_DIFFERENCE = "no_difference"
     POOL_EXHAUSTED = "pool_exhausted"
     JUDGMENT_LIMIT = "judgment_limit"
     BUDGET = "budget"

@@ -38,7 +38,7 @@ from judgeloop.records import (
     StopReason,
     Tally,
 )
-from judgeloop.stopping import can_be_met, is_met
+from judgeloop.stopping import can_be_met
 
 ABSTENTION_GRACE = 20  # up to so many items asked, abstentions count as a share of this many
 
@@ -120,7 +120,7 @@ class Session:
     def estimate(self) -> Estimate:
         """What the labels in the decision say so far."""
         tally = self._tally()
-        return Estimate(tally, self._rule.risk(tally))
+        return Estimate(tally, self._rule.risk(tally), self._rule.interval(tally))
 
     @property
     def asked(self) -> int:
@@ -138,7 +138,9 @@ class Session:
         estimate = self.estimate
         decided = self._stop.kind in {StopKind.RISK_MET, StopKind.ALL_JUDGED}
         if self._stop.kind is StopKind.ALL_JUDGED:
-            estimate = Estimate(estimate.tally, 0.0)
+            distance = estimate.win_distance or 0.0
+            whole = None if estimate.tally.abstentions else (distance, distance)
+            estimate = Estimate(estimate.tally, 0.0, estimate.interval and (whole or estimate.interval))
         return Outcome(
             winner=estimate.tally.leader if decided else None,
             estimate=estimate,
@@ -184,15 +186,24 @@ class Session:
             if len(self._active) < self._limits.min_judgments:
                 continue
             tally = self._tally()
-            if tally.judged >= self._limits.min_judgments and is_met(self._rule, tally):
-                self._stop = self._risk_met(tally)
+            if tally.judged >= self._limits.min_judgments:
+                self._stop = self._settled(tally)
+            if self._stop is not None:
                 break
         self._pending = []
 
     def _tally(self) -> Tally:
         return self._estimator.tally([self._labels[position] for position in self._active], self._items)
 
-    def _risk_met(self, tally: Tally) -> StopReason:
+    def _settled(self, tally: Tally) -> StopReason | None:
+        """Why these labels are enough, if they are."""
+        if self._rule.no_difference(tally):
+            return StopReason(
+                StopKind.NO_DIFFERENCE,
+                "the win distance is close enough to zero to make no practical difference",
+            )
+        if not self._rule.is_met(tally):
+            return None
         risk = self._rule.risk(tally)
         return StopReason(
             StopKind.RISK_MET,

@@ -58,7 +58,7 @@ def test_a_decision_is_the_first_line_and_exit_0(files):
     result = judgeloop("compare", first, second, "--judge", replay)
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("good-model is better than poor-model: stated risk 0.")
-    assert "(heuristic)" in result.stdout.splitlines()[0]
+    assert "(guaranteed)" in result.stdout.splitlines()[0]
     assert "of 30 items judged" in result.stdout.splitlines()[0]
     assert not result.stderr
 
@@ -71,7 +71,8 @@ def test_json_is_one_object_and_nothing_else(files):
     assert outcome["winner"] == "good-model"
     assert set(outcome["wins"]) == set(outcome["systems"]) == {"good-model", "poor-model"}
     assert outcome["judged"] == sum(outcome["wins"].values()) + outcome["ties"]
-    assert (outcome["rule"], outcome["guarantee"]) == ("tie-aware", "heuristic")
+    assert outcome["rule"] == "sequential"
+    assert outcome["guarantee"].startswith("for random draws and at most 200 judgments")
     assert outcome["risk"] <= outcome["risk_threshold"] == 0.1
     assert outcome["stop_reason"] == "risk_met"
     assert (outcome["spent_usd"], outcome["budget_usd"]) == (0.0, 5.0)

@@ -23,7 +23,7 @@ def config(**values):
 def test_two_files_and_a_judge_are_enough():
     defaults = config()
     assert (defaults.first, defaults.second) == (Path("a.jsonl"), Path("b.jsonl"))
-    assert (defaults.selector, defaults.rule, defaults.risk) == ("random", "tie-aware", 0.1)
+    assert (defaults.selector, defaults.rule_name, defaults.risk) == ("random", "sequential", 0.1)
     assert (defaults.min_judgments, defaults.max_judgments, defaults.max_abstentions) == (5, 200, 0.05)
     assert (defaults.order, defaults.seed, defaults.tie_margin) == (Order.BOTH, 0, 0.0)
     assert defaults.budget == Decimal(5)

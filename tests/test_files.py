@@ -43,6 +43,8 @@ FIELDS = {
     "judge_models": [[]],
     "agreement": None,
     "decoys": None,
+    "near_tie": None,
+    "win_distance_interval": None,
     "systems": ["small", "large"],
     "judge": "openai/gpt-4.1",
     "judges": ["openai/gpt-4.1"],

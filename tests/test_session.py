@@ -11,7 +11,7 @@ from judgeloop.errors import InputError, SessionError
 from judgeloop.records import Abstention, StopKind, StopReason, Verdict
 from judgeloop.replay.driver import replay
 from judgeloop.session import Limits, _take
-from judgeloop.stopping import TieAware, is_met
+from judgeloop.stopping import TieAware
 
 SELECTORS = ["random", "diffuse"]
 NEVER = TieAware(-1.0)  # a threshold that no risk is under
@@ -63,7 +63,7 @@ def test_no_question_was_asked_that_some_answers_could_have_made_needless(select
                     for wins in range(unknown + 1):
                         more = (tally.wins[0] + wins * (side == 0), tally.wins[1] + wins * (side == 1))
                         reached = type(tally)(50, more, tally.ties + unknown - wins)
-                        assert not is_met(rule, reached)
+                        assert not rule.is_met(reached)
         session.tell(answers_from(choices, table))
 
 

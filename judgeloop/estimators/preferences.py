@@ -28,4 +28,7 @@ class Preferences:
             abstentions=len(labels) - len(verdicts),
             flips=sum(verdict.flipped for verdict in verdicts),
             picked=any(label.choice.propensity is None for label in labels),
+            history=tuple(
+                None if isinstance(label.answer, Abstention) else label.answer.preference for label in labels
+            ),
         )

@@ -186,6 +186,7 @@ def _result(comparison: Comparison, finished: Finished) -> Result:
         rule=comparison.rule.name,
         risk_threshold=comparison.rule.threshold,
         guarantee=comparison.rule.guarantee,
+        near_tie=config.near_tie,
         selector=config.selector,
         represent=config.represent if config.selector == "diffuse" else None,
         order=order.value if any(one.order_matters for one in judges) else None,
@@ -205,5 +206,7 @@ def _result(comparison: Comparison, finished: Finished) -> Result:
         item_ids=[item.id for item in comparison.pool.items],
         judge_models=finished.models,
         decoys=finished.decoys,
-        more_judgments=more_to_decide(comparison.rule, outcome.estimate.tally) if undecided else None,
+        more_judgments=more_to_decide(comparison.rule, outcome.estimate.tally, comparison.limits)
+        if undecided
+        else None,
     )

@@ -20,11 +20,11 @@ from judgeloop.keys import digest
 from judgeloop.pool import Pool
 from judgeloop.protocols import Judge, StoppingRule
 from judgeloop.session import Limits
-from judgeloop.stopping import RULES
+from judgeloop.stopping import make_rule
 
 # What decides a run's outcome, and so makes it another run; its budget and its pace do not.
 DECISIVE = {
-    "selector", "represent", "rule", "risk", "min_judgments", "max_judgments", "max_abstentions", "order", "vote",
+    "selector", "represent", "risk", "min_judgments", "max_judgments", "max_abstentions", "order", "vote",
     "seed", "decoys",
 }  # fmt: skip
 
@@ -75,7 +75,13 @@ def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: b
         config=config,
         joined=joined,
         judges=judges,
-        rule=RULES[config.rule](config.risk, len(joined.pool), config.max_judgments),
+        rule=make_rule(
+            config.rule_name,
+            risk=config.risk,
+            items=len(joined.pool),
+            limit=config.max_judgments,
+            near_tie=config.near_tie,
+        ),
         limits=limits,
         decoy_texts=texts,
         run=_run_id(config, joined.pool, judges, texts),
@@ -171,6 +177,8 @@ def _run_id(
             "items": [[item.id, item.prompt, item.reference] for item in pool.items],
             "outputs": pool.outputs,
             **({"decoy_texts": decoy_texts} if config.decoy_outputs else {}),
+            "rule": config.rule_name,
+            **({"near_tie": config.near_tie} if config.near_tie else {}),
             **config.model_dump(mode="json", include=DECISIVE),
         }
     )[:16]

@@ -48,6 +48,7 @@ class Setup:
     rule: str
     risk_threshold: float
     guarantee: str | None
+    near_tie: float | None
     selector: str
     represent: str | None
     order: str | None
@@ -74,7 +75,8 @@ class Result:
     """A comparison's result.
 
     `winner` is None when undecided. `risk` is the stated risk of naming the leader. `win_distance` is the leader's share of wins minus the other's among the judged items, and
-    `win_distance_biased` says that the selector leans to the winner. `spent_usd` is what this command spent (None: no
+    `win_distance_biased` says that the selector leans to the winner; `win_distance_interval` holds bounds for that of all items,
+    the first system minus the second, each of which is wrong with at most the threshold's chance. `spent_usd` is what this command spent (None: no
     price is known), `run_spent_usd` what the run has cost with the commands before, `rehearsed_usd` recorded cost that
     only counts against the budget. `judge_models` are the names by which each judge's server called its model.
     `more_judgments` is a projection.
@@ -94,6 +96,7 @@ class Result:
     flip_rate: float | None
     win_distance: float | None
     win_distance_biased: bool
+    win_distance_interval: tuple[float, float] | None
     stop_reason: StopKind
     stop_sentence: str
     more_judgments: int | None
@@ -118,6 +121,8 @@ class Result:
             return EXIT_OTHER_WON if self.setup.required_winner not in {None, self.winner} else 0
         if self.stop_reason is StopKind.INTERRUPTED:
             return EXIT_INTERRUPTED
+        if self.stop_reason is StopKind.NO_DIFFERENCE and self.setup.required_winner is None:
+            return 0
         failed = self.stop_reason in {StopKind.JUDGE_FAILED, StopKind.ABSTENTIONS}
         return EXIT_JUDGE if failed else EXIT_UNDECIDED
 
@@ -172,9 +177,10 @@ def result_of(
         flip_rate=tally.flips / tally.judged if tally.judged and setup.order == "both" else None,
         win_distance=None if distance is None else abs(distance),
         win_distance_biased=tally.picked and tally.judged < tally.items,
+        win_distance_interval=outcome.estimate.interval,
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
-        more_judgments=more_judgments,
+        more_judgments=None if outcome.stop.kind is StopKind.NO_DIFFERENCE else more_judgments,
         spend=spend,
         judge_models=judge_models,
         agreement=_agreement(outcome.labels),

@@ -41,11 +41,21 @@ def _decision(result: Result) -> str:
     if result.winner is not None:
         loser = next(name for name in result.setup.systems if name != result.winner)
         return f"{visible(result.winner)} is better than {visible(loser)}: {_standing(result)}"
+    if result.stop_reason is StopKind.NO_DIFFERENCE:
+        return f"{_no_difference(result)}: {_standing(result)}"
     return f"undecided: {visible(result.stop_sentence)}; {_what_would_decide(result)}; {_standing(result)}"
+
+
+def _no_difference(result: Result) -> str:
+    first, second = map(visible, result.setup.systems)
+    within = f"the win distance is within {result.setup.near_tie:g} of zero"
+    return f"no practical difference between {first} and {second}, as {within}"
 
 
 def _standing(result: Result) -> str:
     judged = f"{result.judged} of {result.items} items judged"
+    if result.stop_reason is StopKind.NO_DIFFERENCE:
+        return f"stated risk {result.setup.risk_threshold:g} (guaranteed), {judged}, {_money(result)}"
     if result.winner is not None:
         return f"{_risk(result)}, {judged}, {_money(result)}"
     if result.leader is None:
@@ -197,7 +207,22 @@ def _gap(result: Result) -> str:
             f"{result.win_distance:.2f}{towards} among the judged items, which were picked and lean to the "
             "winner: not an estimate for all items"
         )
-    return f"{result.win_distance:.2f}{towards} among the judged items"
+    return f"{result.win_distance:.2f}{towards} among the judged items{_bounds(result)}"
+
+
+def _bounds(result: Result) -> str:
+    if (
+        result.win_distance_interval is None
+        or result.win_distance_interval[0] == result.win_distance_interval[1]
+    ):
+        return ""
+    low, high = result.win_distance_interval
+    if result.leader == result.setup.systems[1]:
+        low, high = -high, -low
+    return (
+        f"; over all items at least {low:.2f} and at most {high:.2f} (each bound wrong with a chance of at most "
+        f"{result.setup.risk_threshold:g}, whenever one looks)"
+    )
 
 
 def _rule(result: Result) -> str:

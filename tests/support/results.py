@@ -16,6 +16,7 @@ SETUP = Setup(
     rule="tie-aware",
     risk_threshold=0.1,
     guarantee=None,
+    near_tie=None,
     selector="random",
     represent=None,
     order="both",

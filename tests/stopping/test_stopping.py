@@ -6,16 +6,15 @@ import itertools
 from dataclasses import replace
 from math import comb
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
+from judgeloop.errors import InputError
 from judgeloop.records import Tally
-from judgeloop.stats.crossing import boundary, crossing_probabilities
 from judgeloop.stats.hypergeometric import survival
-from judgeloop.stopping import RULES, Hypergeometric, Sequential, TieAware, can_be_met, first_met, is_met
+from judgeloop.stopping import RULES, Hypergeometric, TieAware, can_be_met, first_met, make_rule
 
 
 def test_the_papers_worked_example():
@@ -68,85 +67,75 @@ def test_an_odd_population_has_its_null_at_the_most_votes_that_are_no_majority()
 @pytest.mark.parametrize("name", RULES)
 def test_without_a_leader_the_risk_is_whole(name):
     for tally in (Tally(items=9), Tally(items=9, wins=(2, 2)), Tally(items=9, ties=4)):
-        assert RULES[name](0.5, 9, 9).risk(tally) == 1.0
-        assert not is_met(RULES[name](1.0, 9, 9), tally)
+        assert make_rule(name, risk=0.5, items=9, limit=9).risk(tally) == 1.0
+        assert not make_rule(name, risk=1.0, items=9, limit=9).is_met(tally)
 
 
 @pytest.mark.parametrize("name", RULES)
 @given(wins=st.tuples(st.integers(0, 30), st.integers(0, 30)), ties=st.integers(0, 30))
 def test_the_risk_is_the_same_whichever_side_leads(name, wins, ties):
-    rule, tally = RULES[name](0.1, 100, 100), Tally(items=100, wins=wins, ties=ties)
+    rule = make_rule(name, risk=0.1, items=100, limit=100)
+    tally = Tally(items=100, wins=wins, ties=ties)
     assert rule.risk(tally) == rule.risk(replace(tally, wins=wins[::-1]))
     assert 0 <= rule.risk(tally) <= 1
 
 
+HISTORIES = st.lists(st.sampled_from([1, 1, 0, -1, None]), max_size=12)
+
+
+def tally_of(history, items):
+    return Tally(
+        items=items,
+        wins=(history.count(1), history.count(-1)),
+        ties=history.count(0),
+        abstentions=history.count(None),
+        history=tuple(history),
+    )
+
+
 @pytest.mark.parametrize("name", RULES)
 @pytest.mark.parametrize("threshold", [0.01, 0.1, 0.3])
-@given(
-    wins=st.tuples(st.integers(0, 9), st.integers(0, 9)),
-    ties=st.integers(0, 9),
-    unknown=st.integers(0, 6),
-    more_items=st.integers(6, 60),
-)
+@given(history=HISTORIES, unknown=st.integers(0, 4), more_items=st.integers(4, 60))
 def test_can_be_met_tells_whether_any_of_all_possible_answers_meets_the_rule(
-    name, threshold, wins, ties, unknown, more_items
+    name, threshold, history, unknown, more_items
 ):
-    items = sum(wins) + ties + more_items
-    rule, tally = RULES[name](threshold, items, items), Tally(items=items, wins=wins, ties=ties)
+    items = len(history) + more_items
+    rule = make_rule(name, risk=threshold, items=items, limit=items)
     possible = any(
-        is_met(rule, replace(tally, wins=(wins[0] + a, wins[1] + b), ties=ties + unknown - a - b))
-        for a, b in itertools.product(range(unknown + 1), repeat=2)
-        if a + b <= unknown
+        rule.is_met(tally_of([*history, *more], items))
+        for more in itertools.product([1, 0, -1], repeat=unknown)
     )
-    assert can_be_met(rule, tally, unknown) == possible
+    assert can_be_met(rule, tally_of(history, items), unknown) == possible
+
+
+@pytest.mark.parametrize("name", RULES)
+@given(history=HISTORIES)
+def test_a_rule_is_met_where_its_stated_risk_is_at_or_under_its_threshold(name, history):
+    rule, tally = make_rule(name, risk=0.2, items=40, limit=40), tally_of(history, 40)
+    assert rule.is_met(tally) == (rule.risk(tally) <= 0.2 and tally.leader is not None)
+
+
+@pytest.mark.parametrize("name", ["sequential", "anytime"])
+def test_abstentions_count_for_the_other_side_under_a_guarantee(name):
+    rule = make_rule(name, risk=0.1, items=200, limit=100)
+    with_abstentions, with_losses = [1] * 8 + [None, 1, None], [1] * 8 + [-1, 1, -1]
+    assert rule.risk(tally_of(with_abstentions, 200)) == rule.risk(tally_of(with_losses, 200))
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_only_a_rule_with_an_interval_takes_a_near_tie(name):
+    if name == "anytime":
+        assert make_rule(name, risk=0.1, items=9, limit=9, near_tie=0.05).near_tie == 0.05
+    else:
+        with pytest.raises(InputError, match="use --rule anytime"):
+            make_rule(name, risk=0.1, items=9, limit=9, near_tie=0.05)
 
 
 def test_the_projection_finds_where_the_same_shares_would_meet_the_rule():
     rule, shares = TieAware(0.05), Tally(items=500, wins=(6, 3), ties=1)
-    enough = first_met(rule, shares, 11, 500)
+    enough = first_met(rule, shares, 11, 500, 200)
     assert enough is not None
-    assert is_met(rule, replace(shares, wins=(round(0.6 * enough), round(0.3 * enough)), ties=enough // 10))
-    assert first_met(rule, shares, 11, 12) is None
-    assert first_met(rule, replace(shares, wins=(3, 3)), 11, 500) is None
-    assert first_met(rule, shares, 12, 11) is None
-
-
-def test_the_boundary_of_a_known_case():
-    # Risk 0.1, 800 items, limit 200: the constant boundary on the p-value is 0.0153.
-    assert round(boundary(800, 200, 0.1), 4) == 0.0153
-
-
-def test_the_chance_of_crossing_is_that_of_all_orders_counted_one_by_one():
-    items, limit, threshold = 8, 6, 0.25
-    orders = set(itertools.permutations([1, 1, 1, 1, 0, 0, 0, 0]))
-    crossed = sum(
-        any(survival(sum(order[:t]), items, 4, t) <= threshold for t in range(1, limit + 1))
-        for order in orders
-    )
-    (chance,) = crossing_probabilities(items, limit, np.array([threshold]))
-    assert chance == pytest.approx(crossed / len(orders))
-
-
-@pytest.mark.parametrize("risk", [0.01, 0.05, 0.1, 0.2])
-@pytest.mark.parametrize(("items", "limit"), [(20, 20), (100, 60), (500, 200)])
-def test_the_boundary_keeps_the_risk_and_the_next_p_value_would_not(items, limit, risk):
-    edge = boundary(items, limit, risk)
-    assert crossing_probabilities(items, limit, np.array([edge]))[0] <= risk
-    reachable = sorted({survival(w, items, items // 2, t) for t in range(1, limit + 1) for w in range(t + 1)})
-    above = [p for p in reachable if p > edge * (1 + 1e-12)]
-    assert crossing_probabilities(items, limit, np.array(above[:1]))[0] > risk
-
-
-def test_a_sequential_risk_is_met_exactly_at_the_boundary():
-    rule = Sequential(0.1, items=200, limit=100)
-    for wins in range(40):
-        for losses in range(wins):
-            tally = Tally(items=200, wins=(wins, losses))
-            under = survival(wins, 200, 100, wins + losses) <= boundary(200, 100, 0.1)
-            assert is_met(rule, tally) == under
-
-
-def test_abstentions_count_for_the_other_side_under_a_guarantee():
-    rule = Sequential(0.1, items=200, limit=100)
-    lead = Tally(items=200, wins=(12, 2))
-    assert rule.risk(replace(lead, abstentions=3)) == rule.risk(replace(lead, wins=(12, 5)))
+    assert rule.is_met(replace(shares, wins=(round(0.6 * enough), round(0.3 * enough)), ties=enough // 10))
+    assert first_met(rule, shares, 11, 12, 200) is None
+    assert first_met(rule, replace(shares, wins=(3, 3)), 11, 500, 200) is None
+    assert first_met(rule, shares, 12, 11, 200) is None

@@ -1,0 +1,106 @@
+"""Whether to go on: the stopping rules, and what they imply before the next verdict is known.
+
+Limits of judgments and money are not rules of evidence and stand elsewhere (`session.py`, `ledger/`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from judgeloop.errors import InputError
+from judgeloop.protocols import StoppingRule
+from judgeloop.records import Tally
+from judgeloop.stopping.anytime import Anytime
+from judgeloop.stopping.heuristic import Hypergeometric, TieAware
+from judgeloop.stopping.sequential import Sequential
+
+__all__ = [
+    "RULES", "Anytime", "Hypergeometric", "Sequential", "TieAware", "can_be_met", "first_met", "make_rule",
+]  # fmt: skip
+
+RULES = ("sequential", "anytime", "tie-aware", "hypergeometric")
+
+
+def make_rule(
+    name: str, *, risk: float, items: int, limit: int, near_tie: float | None = None
+) -> StoppingRule:
+    """The rule called `name`, for a pool of `items` of which at most `limit` are judged.
+
+    Raises:
+        InputError: `near_tie` is given, and the rule makes no statement about the win distance.
+    """
+    if near_tie is not None and name != "anytime":
+        raise InputError(
+            f"--near-tie needs bounds for the win distance, which --rule {name} does not have; use --rule anytime"
+        )
+    rules: dict[str, StoppingRule] = {
+        "sequential": Sequential(risk, items, limit),
+        "anytime": Anytime(risk, items, near_tie),
+        "tie-aware": TieAware(risk),
+        "hypergeometric": Hypergeometric(risk),
+    }
+    return rules[name]
+
+
+def can_be_met(rule: StoppingRule, tally: Tally, unknown: int) -> bool:
+    """Whether verdicts on `unknown` further items could meet `rule`, as far as is worth looking.
+
+    The best that can happen to a side is wins only; a heuristic may also be met by wins and ties. While this is False, asking for
+    one more item wastes nothing: this is how queries run in parallel without overspending.
+    """
+    wins = (unknown,) if rule.guarantee else range(unknown + 1)
+    decided = any(rule.is_met(_with_wins(tally, side, won, unknown)) for side in (0, 1) for won in wins)
+    return decided or rule.no_difference(_levelled(tally, unknown))
+
+
+def first_met(rule: StoppingRule, shares: Tally, least: int, most: int, limit: int) -> int | None:
+    """The fewest judgments from `least` to `most` that meet `rule` if the shares are those of `shares`; or None.
+
+    A projection and no promise: it scales the counts in proportion, rounded, and takes the limit to be raised where it is too low.
+    """
+
+    def is_met(judged: int) -> bool:
+        return rule.for_limit(max(limit, judged)).is_met(_scaled(shares, judged))
+
+    if shares.leader is None or least > most:
+        return None
+    enough = least  # the guaranteed rules look at every verdict, so begin with few
+    while not is_met(enough):
+        if enough == most:
+            return None
+        least, enough = enough + 1, min(most, 2 * enough)
+    while least < enough:
+        middle = (least + enough) // 2
+        if is_met(middle):
+            enough = middle
+        else:
+            least = middle + 1
+    return least
+
+
+def _with_wins(tally: Tally, side: int, wins: int, unknown: int) -> Tally:
+    sign = 1 if side == 0 else -1
+    return _with(tally, [sign] * wins + [0] * (unknown - wins))
+
+
+def _levelled(tally: Tally, unknown: int) -> Tally:
+    """`tally` with verdicts that bring the sides together, as far as they do."""
+    lead = tally.wins[0] - tally.wins[1]
+    closing = min(abs(lead), unknown)
+    return _with(tally, [-1 if lead > 0 else 1] * closing + [0] * (unknown - closing))
+
+
+def _with(tally: Tally, more: list[int]) -> Tally:
+    first, second = tally.wins
+    return replace(
+        tally,
+        wins=(first + more.count(1), second + more.count(-1)),
+        ties=tally.ties + more.count(0),
+        history=(*tally.history, *more),
+    )
+
+
+def _scaled(tally: Tally, judged: int) -> Tally:
+    share = judged / tally.judged
+    first, second = (round(wins * share) for wins in tally.wins)
+    return replace(tally, wins=(first, second), ties=max(0, judged - first - second), history=())

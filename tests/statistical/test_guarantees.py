@@ -1,0 +1,116 @@
+"""The guaranteed rules keep their promise: by simulation, with fixed seeds, on populations where naming a winner is wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from judgeloop.estimators.preferences import Preferences
+from judgeloop.records import StopKind, Verdict
+from judgeloop.replay.driver import replay
+from judgeloop.selectors.random import Random
+from judgeloop.session import Limits, Session
+from judgeloop.stats.betting import log_wealth
+from judgeloop.stats.spending import Spending, first_crossing
+from judgeloop.stopping import make_rule
+
+RUNS, MORE_RUNS = 2000, 20_000
+LIMIT = 200
+RISKS = np.array([0.01, 0.05, 0.1, 0.2])
+# That a rule which keeps its risk fails here; the seeds are fixed, so it never will again.
+LEAST_CHANCE = 1e-3
+
+
+def level_population(items: int, ties: float) -> np.ndarray:
+    """+1 and -1 in equal number, and a share of ties."""
+    each = round(items * (1 - ties) / 2)
+    return np.repeat(np.array([1, -1, 0], dtype=np.int8), [each, each, items - 2 * each])
+
+
+def named_by_sequential(population, rng, runs):
+    """How often the first system is ever named within the limit, at each risk."""
+    limit = min(LIMIT, len(population))
+    spending = Spending(len(population), limit, 2 * RISKS)
+    sides = [first_crossing(rng.permutation(population)[:limit], spending) for _ in range(runs)]
+    return (np.array(sides) > 0).sum(axis=0)
+
+
+def named_by_anytime(population, rng, runs):
+    """How often the first system is ever named, to the last item, at each risk."""
+    risks = [log_wealth(rng.permutation(population), len(population)).risk for _ in range(runs)]
+    return (np.array(risks)[:, None] <= RISKS).sum(axis=0)
+
+
+def check(title, named, runs, capsys):
+    chances = [
+        binomtest(int(count), runs, risk, alternative="greater").pvalue
+        for count, risk in zip(named, RISKS, strict=True)
+    ]
+    with capsys.disabled():
+        for count, risk, chance in zip(named, RISKS, chances, strict=True):
+            print(f"\n{title}, risk {risk}: named in {count} of {runs}, binomial p {chance:.3f}", end="")
+    assert min(chances) > LEAST_CHANCE
+
+
+@pytest.mark.parametrize("ties", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("items", [50, 500, 5000])
+@pytest.mark.parametrize("name", ["sequential", "anytime"])
+def test_a_system_that_is_not_better_is_named_with_at_most_the_risk(name, items, ties, capsys):
+    rng = np.random.default_rng([items, round(100 * ties)])
+    simulate = named_by_sequential if name == "sequential" else named_by_anytime
+    named = simulate(level_population(items, ties), rng, RUNS)
+    check(f"{name}, N {items}, ties {ties:.0%}", named, RUNS, capsys)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("ties", [0.0, 0.3, 0.5, 0.7, 0.9])
+@pytest.mark.parametrize("items", [50, 200, 800])
+@pytest.mark.parametrize("name", ["sequential", "anytime"])
+def test_with_ten_times_as_many_runs_it_still_is(name, items, ties, capsys):
+    rng = np.random.default_rng([items, round(100 * ties), 1])
+    simulate = named_by_sequential if name == "sequential" else named_by_anytime
+    named = simulate(level_population(items, ties), rng, MORE_RUNS)
+    check(f"{name}, N {items}, ties {ties:.0%}", named, MORE_RUNS, capsys)
+
+
+def winner_of(population, name, seed, **settings):
+    items = len(population)
+    session = Session(
+        items=items,
+        selector=Random(),
+        estimator=Preferences(),
+        rule=make_rule(name, risk=0.1, items=items, limit=LIMIT, **settings),
+        limits=Limits(min_judgments=1, max_judgments=LIMIT),
+        rng=np.random.default_rng(seed),
+    )
+    return replay(session, lambda position: Verdict((1 + population[position]) / 2))
+
+
+@pytest.mark.parametrize("arrange", [np.sort, lambda scores: np.sort(scores)[::-1], lambda scores: scores])
+@pytest.mark.parametrize("name", ["sequential", "anytime"])
+def test_the_order_of_the_pool_does_not_matter_and_the_session_keeps_the_promise_itself(name, arrange):
+    population = arrange(level_population(120, 0.4))
+    named = sum(winner_of(population, name, seed).winner == 0 for seed in range(150))
+    assert binomtest(named, 150, 0.1, alternative="greater").pvalue > LEAST_CHANCE
+
+
+def test_no_practical_difference_is_claimed_wrongly_with_at_most_the_risk(capsys):
+    """The win distance is just outside what counts as none."""
+    population = np.repeat(np.array([1, -1, 0], dtype=np.int8), [120, 99, 181])  # 0.0525
+    wrong = sum(
+        winner_of(population, "anytime", seed, near_tie=0.05).stop.kind is StopKind.NO_DIFFERENCE
+        for seed in range(150)
+    )
+    with capsys.disabled():
+        print(f"\nno difference claimed wrongly in {wrong} of 150", end="")
+    assert binomtest(wrong, 150, 0.1, alternative="greater").pvalue > LEAST_CHANCE
+
+
+@pytest.mark.parametrize("name", ["sequential", "anytime"])
+def test_a_system_that_is_better_is_named_mostly(name):
+    """A rule that never names anybody keeps any promise; these have power."""
+    population = np.repeat(np.array([1, -1], dtype=np.int8), [300, 200])
+    named = sum(winner_of(population, name, seed).winner == 0 for seed in range(100))
+    assert named > 75
