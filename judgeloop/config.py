@@ -19,9 +19,9 @@ from judgeloop.judges.prompting import Template, parse_template
 from judgeloop.money import MOST_DOLLARS, to_pico
 from judgeloop.panel import Vote
 from judgeloop.presentation import Order
+from judgeloop.selectors.making import SELECTORS_THAT_DRAW
 
 DEFAULT_HOME = Path(".judgeloop")
-SELECTORS_THAT_DRAW = {"random"}
 DURATION = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[smh]?)")
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -77,7 +77,10 @@ class CompareConfig(JudgeSettings):
     second: Path
     items: Path | None = None
     allow_partial: bool = False
-    selector: Literal["random", "diffuse"] = "random"
+    selector: Literal["random", "diffuse", "max-norm", "input-cluster"] = "random"
+    combine: Literal["difference", "concatenation", "addition"] = "difference"
+    clustering: Literal["ward", "cosine", "kmeans"] = "ward"
+    representative: Literal["cosine", "euclidean", "largest-norm", "random"] = "cosine"
     represent: str = Field("lexical", pattern=r"^(lexical|minilm|minilm:.+)$")
     rule: Literal["sequential", "anytime", "tie-aware", "hypergeometric"] | None = None
     near_tie: float | None = Field(None, gt=0, lt=1)

@@ -34,8 +34,18 @@ JudgeTimeout = Annotated[float, _flag("Judge", "--judge-timeout", "Seconds for o
 JudgeMaxTokens = Annotated[int, _flag("Judge", "--judge-max-tokens", "Tokens that a reply may have.")]
 Items = Annotated[Path | None, _flag("Items", "--items", "Prompts and references, joined by id or prompt.")]
 AllowPartial = Annotated[bool, _flag("Items", "--allow-partial", "Judge the items that all files have.")]
-Selector = Annotated[str, _flag("Selection", "--selector", "random or diffuse.")]
+Selector = Annotated[str, _flag("Selection", "--selector", "random, diffuse, max-norm or input-cluster.")]
 Represent = Annotated[str, _flag("Selection", "--represent", "lexical, minilm or minilm:FOLDER.")]
+Combine = Annotated[
+    str, _flag("Selection", "--combine", "Cluster the outputs' difference, concatenation or addition.")
+]
+Clustering = Annotated[str, _flag("Selection", "--clustering", "ward, cosine or kmeans.")]
+Representative = Annotated[
+    str,
+    _flag(
+        "Selection", "--representative", "Of a cluster: cosine, euclidean (closest), largest-norm, random."
+    ),
+]
 Rule = Annotated[
     str | None,
     _flag(

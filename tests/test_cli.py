@@ -470,6 +470,67 @@ def test_a_deadline_that_is_no_duration_is_refused(files, deadline):
     assert "--deadline" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("flags", "shown"),
+    [
+        (["--selector", "diffuse"], "diffuse on lexical vectors"),
+        (["--selector", "diffuse", "--clustering", "kmeans"], "diffuse (clustering kmeans) on lexical vectors"),
+        (["--selector", "diffuse", "--combine", "addition", "--representative", "random"],
+         "diffuse (combine addition, representative random) on lexical vectors"),
+        (["--selector", "max-norm"], "max-norm on lexical vectors"),
+        (["--selector", "input-cluster", "--clustering", "cosine"], "input-cluster (clustering cosine) on lexical"),
+    ],
+)  # fmt: skip
+def test_a_selector_that_picks_runs_by_a_heuristic_and_is_named_with_its_variant(files, flags, shown):
+    first, second, replay = files
+    result = judgeloop("compare", first, second, "--judge", replay, *flags, "--seed", 3)
+    assert result.exit_code in {0, 3}, result.output
+    assert shown in result.stdout
+    assert "rule      tie-aware" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (
+            ["--clustering", "kmeans"],
+            "--clustering kmeans: --selector random has no such choice; it goes with",
+        ),
+        (
+            ["--selector", "input-cluster", "--combine", "addition"],
+            "--combine addition: --selector input-cluster",
+        ),
+        (["--selector", "diffuse", "--rule", "anytime"], "use --selector random, or a heuristic rule"),
+        (["--near-tie", "0.1"], "use --rule anytime"),
+    ],
+)
+def test_flags_that_do_not_go_together_are_refused(files, flags, message):
+    first, second, replay = files
+    result = judgeloop("compare", first, second, "--judge", replay, *flags)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_an_anytime_run_shows_bounds_and_may_end_with_no_practical_difference(files, tmp_path):
+    first, second, _ = files
+    table = tmp_path / "level.csv"
+    table.write_text(
+        "item_id,model_a,model_b,score\n"
+        + "".join(f"i{i},good-model,poor-model,{[0.5, 1.0, 0.0][i % 3 if i < 3 else 0]}\n" for i in range(30))
+    )
+    arguments = ["compare", first, second, "--judge", f"replay:{table}", "--rule", "anytime", "--risk", "0.2"]
+    result = judgeloop(*arguments, "--near-tie", "0.3")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith(
+        "no practical difference between good-model and poor-model, as the win distance"
+    )
+    assert "(each bound wrong with a chance of at most 0.2, whenever one looks)" in result.stdout
+    required = judgeloop(*arguments, "--near-tie", "0.3", "--require-winner", "good-model", "--json")
+    assert required.exit_code == 3
+    low, high = json.loads(required.stdout)["win_distance_interval"]
+    assert -0.3 < low <= high < 0.3
+
+
 def test_a_dry_run_counts_decoys(files, chat_server):
     arguments = ["compare", *live(chat_server, *files[:2]), "--dry-run", "--json"]
     without = json.loads(judgeloop(*arguments).stdout)

@@ -44,6 +44,7 @@ FIELDS = {
     "agreement": None,
     "decoys": None,
     "near_tie": None,
+    "variant": None,
     "win_distance_interval": None,
     "systems": ["small", "large"],
     "judge": "openai/gpt-4.1",

@@ -10,25 +10,22 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgeloop.asking import Interruption, Terms, asks_for
 from judgeloop.config import CompareConfig
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.jobs.preparing import Comparison, prepare
+from judgeloop.jobs.selecting import selector_for
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.loop import Finished, Observe, decoys_of, drive, unobserved
 from judgeloop.planning import Plan, more_to_decide, plan
 from judgeloop.pool import Pool
 from judgeloop.presentation import Order
-from judgeloop.protocols import Selector
 from judgeloop.records import Query, Quote, StopKind
 from judgeloop.report.result import Result, Setup, result_of
-from judgeloop.selectors.diffuse import DiffUse
-from judgeloop.selectors.random import Random
+from judgeloop.selectors.making import Variant
 from judgeloop.session import Session
 
 FEWEST_REPEATS, REPEATED_SHARE = 3, 0.2
@@ -96,7 +93,7 @@ async def _drive(
     config = comparison.config
     session = Session(
         items=len(comparison.pool),
-        selector=_selector(config, comparison.pool),
+        selector=selector_for(config, comparison.pool),
         estimator=Preferences(),
         rule=comparison.rule,
         limits=comparison.limits,
@@ -140,34 +137,6 @@ def terms_of(comparison: Comparison, *, offline: bool = False) -> Terms:
     )
 
 
-def _selector(config: CompareConfig, pool: Pool) -> Selector[Any]:
-    if config.selector == "random":
-        return Random()
-    return DiffUse(_differences(config, pool), start=config.min_judgments)
-
-
-def _differences(config: CompareConfig, pool: Pool) -> NDArray[np.floating]:
-    """Embeddings of the first system's outputs minus those of the second, shape (items, dimensions)."""
-    first, second = pool.outputs
-    kind, _, folder = config.represent.partition(":")
-    if kind == "lexical":
-        from judgeloop.represent.lexical import embed_lexical
-
-        vectors: NDArray[np.floating] = embed_lexical([*first, *second], config.seed)
-    else:
-        from judgeloop.represent.cache import cached
-        from judgeloop.represent.sentence import embed_sentences, find_model
-
-        model = find_model(folder or None)
-        embed = cached(
-            lambda texts: embed_sentences(texts, model),
-            model=model,
-            folder=config.cache_dir / "embeddings",
-        )
-        vectors = embed([*first, *second])
-    return vectors[: len(pool)] - vectors[len(pool) :]
-
-
 def _repeated(pool: Pool) -> dict[str, int]:
     """Systems that gave one output to so many items that it can hardly be an answer to each."""
     many = max(FEWEST_REPEATS, REPEATED_SHARE * len(pool))
@@ -188,7 +157,8 @@ def _result(comparison: Comparison, finished: Finished) -> Result:
         guarantee=comparison.rule.guarantee,
         near_tie=config.near_tie,
         selector=config.selector,
-        represent=config.represent if config.selector == "diffuse" else None,
+        variant=_variant(config),
+        represent=None if config.selector == "random" else config.represent,
         order=order.value if any(one.order_matters for one in judges) else None,
         seed=config.seed,
         calls_per_item=sum(2 if one.order_matters and order is Order.BOTH else 1 for one in judges),
@@ -209,4 +179,18 @@ def _result(comparison: Comparison, finished: Finished) -> Result:
         more_judgments=more_to_decide(comparison.rule, outcome.estimate.tally, comparison.limits)
         if undecided
         else None,
+    )
+
+
+def _variant(config: CompareConfig) -> str | None:
+    """What of the selector is not as its papers have it by default."""
+    defaults = Variant()
+    given = {
+        "combine": config.combine,
+        "clustering": config.clustering,
+        "representative": config.representative,
+    }
+    return (
+        ", ".join(f"{name} {value}" for name, value in given.items() if value != getattr(defaults, name))
+        or None
     )

@@ -29,6 +29,16 @@ DECISIVE = {
 }  # fmt: skip
 
 
+# These only where they are not the default, so that older runs keep their names.
+VARIANT = {"combine", "clustering", "representative"}
+TAKES: dict[str, set[str]] = {
+    "random": set(),
+    "diffuse": VARIANT,
+    "max-norm": {"combine"},
+    "input-cluster": {"clustering", "representative"},
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """A comparison ready to run: read, joined and checked."""
@@ -61,6 +71,7 @@ def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: b
         InputError: something given is wrong; nothing was spent.
     """
     limits = Limits(config.min_judgments, config.max_judgments, config.max_abstentions)
+    _check_selector(config)
     outputs = [read_outputs(config.first), read_outputs(config.second)]
     items = read_items(config.items) if config.items else None
     joined = join(outputs, items, config.items, allow_partial=config.allow_partial)
@@ -105,6 +116,16 @@ def judge_options(
         allow_plugins=config.allow_plugins,
         offline=offline,
     )
+
+
+def _check_selector(config: CompareConfig) -> None:
+    for flag in sorted(VARIANT - TAKES[config.selector]):
+        value = getattr(config, flag)
+        if value != type(config).model_fields[flag].default:
+            takers = " or ".join(f"--selector {name}" for name, flags in TAKES.items() if flag in flags)
+            raise InputError(
+                f"--{flag} {value}: --selector {config.selector} has no such choice; it goes with {takers}"
+            )
 
 
 def _check_judge(config: CompareConfig, pool: Pool, spec: str, judge: Judge) -> None:
@@ -180,5 +201,6 @@ def _run_id(
             "rule": config.rule_name,
             **({"near_tie": config.near_tie} if config.near_tie else {}),
             **config.model_dump(mode="json", include=DECISIVE),
+            **config.model_dump(mode="json", include=VARIANT, exclude_defaults=True),
         }
     )[:16]

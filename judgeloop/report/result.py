@@ -50,6 +50,7 @@ class Setup:
     guarantee: str | None
     near_tie: float | None
     selector: str
+    variant: str | None
     represent: str | None
     order: str | None
     seed: int

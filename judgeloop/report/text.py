@@ -269,7 +269,8 @@ def _decoys(result: Result) -> str:
 
 def _selector(result: Result) -> str:
     represent = f" on {visible(result.setup.represent)} vectors" if result.setup.represent else ""
-    return f"{result.setup.selector}{represent}, seed {result.setup.seed}"
+    variant = f" ({result.setup.variant})" if result.setup.variant else ""
+    return f"{result.setup.selector}{variant}{represent}, seed {result.setup.seed}"
 
 
 def _cost(result: Result) -> str:

@@ -9,47 +9,57 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.records import Choice, Label, Step
-from judgeloop.stats.dendrogram import Dendrogram, closest_to_centre, ward
+from judgeloop.stats.dendrogram import HIERARCHIES, Dendrogram
+from judgeloop.stats.representatives import representative
 
 
 @dataclass(frozen=True, slots=True)
 class DiffUseState:
-    """The dendrogram and the number of clusters that the steps given so far cut it into."""
+    """The dendrogram, the number of clusters that the steps given so far cut it into, and an order of the items drawn at random."""
 
     tree: Dendrogram
+    priority: NDArray[np.int64]  # shape (items,): the least of a cluster is its random representative
     clusters: int = 0
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class DiffUse:
-    """Ward clusters of difference vectors; the representative is closest in cosine to its cluster's centre.
+    """Hierarchical clusters of difference vectors, each with a representative.
 
     `differences` has the shape (items, dimensions): embedding of the first system's output minus that of the
     second. The first step cuts the dendrogram into `start` clusters (a fixed budget is a cut and nothing after);
     each further step splits the next cluster in the dendrogram, lets the representatives of both parts enter and
-    that of the whole leave (algorithm 1).
+    that of the whole leave (algorithm 1). `clustering` is ward (Euclidean) or cosine; `representative` is the closest to the centre
+    in cosine or euclidean distance, or that of the largest-norm, or random.
     """
 
     differences: NDArray[np.floating]
     start: int
+    clustering: str = "ward"
+    representative: str = "cosine"
     name: str = "diffuse"
     draws: bool = False
 
     def init(self, items: int, rng: np.random.Generator) -> DiffUseState:
-        """Cluster; nothing is random."""
-        del rng
+        """Cluster; random is only the order for random representatives."""
         if len(self.differences) != items:
             raise ValueError(f"{len(self.differences)} difference vectors for {items} items")
         if not np.isfinite(self.differences).all():
             raise ValueError("the difference vectors hold values that are not finite")
-        return DiffUseState(ward(self.differences))
+        return DiffUseState(self._tree, rng.permutation(items))
+
+    @cached_property
+    def _tree(self) -> Dendrogram:
+        """The same for every run on these vectors."""
+        return HIERARCHIES[self.clustering](self.differences)
 
     def ask(
         self, state: DiffUseState, n: int, rng: np.random.Generator
@@ -87,4 +97,4 @@ class DiffUse:
         return step, replace(state, clusters=state.clusters + 1)
 
     def _representative(self, state: DiffUseState, node: int) -> int:
-        return closest_to_centre(self.differences, state.tree.members(node))
+        return representative(self.representative, self.differences, state.tree.members(node), state.priority)

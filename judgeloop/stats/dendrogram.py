@@ -52,6 +52,30 @@ def ward(vectors: NDArray[np.floating]) -> Dendrogram:
     return _from_children(merges[:, :2].astype(np.int64))
 
 
+def average_cosine(vectors: NDArray[np.floating]) -> Dendrogram:
+    """Hierarchical clustering of `vectors`, shape (n, d), by the mean cosine distance between two clusters' members.
+
+    A zero vector is orthogonal to all others, and the same as another zero vector. Memory as for `ward`.
+    """
+    if len(vectors) == 1:
+        return _from_children(np.empty((0, 2), dtype=np.int64))
+    from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import pdist, squareform
+
+    exact = np.asarray(vectors, dtype=np.float64)
+    empty = np.linalg.norm(exact, axis=1) == 0
+    distances = squareform(pdist(np.where(empty[:, None], 1.0, exact), metric="cosine"))
+    distances[empty, :] = distances[:, empty] = 1.0
+    distances[np.ix_(empty, empty)] = 0.0
+    np.fill_diagonal(distances, 0.0)
+    merges = linkage(squareform(np.maximum(distances, 0.0), checks=False), method="average")
+    return _from_children(merges[:, :2].astype(np.int64))
+
+
+# By name, the clusterings of Ashury-Tahan et al. (2024), appendix A.4, that are hierarchical.
+HIERARCHIES = {"ward": ward, "cosine": average_cosine}
+
+
 def _from_children(children: NDArray[np.int64]) -> Dendrogram:
     items = len(children) + 1
     size = np.ones(2 * items - 1, dtype=np.int64)
@@ -65,15 +89,3 @@ def _from_children(children: NDArray[np.int64]) -> Dendrogram:
     leaves = np.empty(items, dtype=np.int64)
     leaves[start[:items]] = np.arange(items)
     return Dendrogram(children, leaves, start, size)
-
-
-def closest_to_centre(vectors: NDArray[np.floating], members: NDArray[np.int64]) -> int:
-    """The member whose vector is closest in cosine to the members' mean; the first of those equally close.
-
-    A zero vector has no direction and counts as orthogonal to everything.
-    """
-    inside = np.asarray(vectors[members], dtype=np.float64)
-    centre = inside.mean(axis=0)
-    norms = np.linalg.norm(inside, axis=1) * np.linalg.norm(centre)
-    similarity = np.divide(inside @ centre, norms, out=np.zeros(len(members)), where=norms > 0)
-    return int(members[np.argmax(similarity)])

@@ -9,12 +9,32 @@ import numpy as np
 import pytest
 from support.pools import differences
 
-from judgeloop.selectors.diffuse import DiffUse
-from judgeloop.selectors.random import Random
+from judgeloop.selectors.making import Variant, make_selector
+from judgeloop.stats.combining import COMBINATIONS, combined
+from judgeloop.stats.representatives import REPRESENTATIVES
+
+
+def variant(name="diffuse", **how):
+    def make(items):
+        vectors = differences(items)
+        if "combine" in how:
+            vectors = combined(how["combine"], vectors, differences(items, seed=6))
+        return make_selector(name, vectors, start=4, variant=Variant(**how))
+
+    return make
+
 
 SELECTORS = {
-    "random": lambda items: Random(),
-    "diffuse": lambda items: DiffUse(differences(items), start=4),
+    "random": variant("random"),
+    "diffuse": variant(),
+    "max-norm": variant("max-norm"),
+    "input-cluster": variant("input-cluster"),
+    **{combine: variant(combine=combine) for combine in COMBINATIONS},
+    **{
+        f"{clustering}, {representative}": variant(clustering=clustering, representative=representative)
+        for clustering in ("ward", "cosine", "kmeans")
+        for representative in REPRESENTATIVES
+    },
 }
 SIZES = [1, 2, 3, 4, 5, 37]
 

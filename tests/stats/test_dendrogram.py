@@ -7,7 +7,7 @@ import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 from support.pools import differences
 
-from judgeloop.stats.dendrogram import closest_to_centre, ward
+from judgeloop.stats.dendrogram import average_cosine, ward
 
 # On a line: {0, 1} are closest, then {4, 5}, then {9}: the tree can be drawn by hand.
 LINE = np.array([[0.0], [1.0], [9.0], [4.0], [5.0]])
@@ -45,16 +45,15 @@ def test_a_single_item_is_one_cluster():
     assert as_sets(ward(np.ones((1, 3))), 1) == {frozenset({0})}
 
 
-def test_the_representative_is_closest_in_direction_and_not_in_place():
-    # Centre (2, 1.1). The second points its way best though the first lies nearer to it.
-    vectors = np.array([[2.0, 0.5], [4.0, 2.2], [0.0, 0.6]])
-    assert closest_to_centre(vectors, np.arange(3)) == 1
+@pytest.mark.parametrize("clusters", [1, 2, 5, 20, 60])
+def test_every_cut_by_cosine_is_the_one_that_scipy_makes(clusters):
+    vectors = np.random.default_rng(12).normal(size=(60, 5))
+    labels = fcluster(linkage(vectors, "average", metric="cosine"), clusters, criterion="maxclust")
+    expected = {frozenset(np.flatnonzero(labels == label).tolist()) for label in set(labels)}
+    assert as_sets(average_cosine(vectors), clusters) == expected
 
 
-def test_of_equally_close_ones_the_first_represents():
-    assert closest_to_centre(np.array([[1.0, 0], [2.0, 0], [3.0, 0]]), np.array([1, 2])) == 1
-
-
-def test_zero_vectors_have_no_direction():
-    assert closest_to_centre(np.array([[0.0, 0], [1.0, 1]]), np.arange(2)) == 1
-    assert closest_to_centre(np.zeros((3, 2)), np.array([1, 2])) == 1
+def test_by_cosine_zero_vectors_are_alike_and_unlike_all_others():
+    vectors = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0], [2.0, 0.1]])
+    assert as_sets(average_cosine(vectors), 2) == {frozenset({0, 2}), frozenset({1, 3})}
+    assert as_sets(average_cosine(np.zeros((1, 2))), 1) == {frozenset({0})}

@@ -18,6 +18,7 @@ SETUP = Setup(
     guarantee=None,
     near_tie=None,
     selector="random",
+    variant=None,
     represent=None,
     order="both",
     seed=7,

@@ -1,0 +1,57 @@
+"""The items on which the two systems differ most, by the length of the difference vector: a baseline of the DiffUse papers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.records import Choice, Label, Step
+
+
+@dataclass(frozen=True, slots=True)
+class MaxNormState:
+    """All positions, the longest difference first, and how far into them the picks have come."""
+
+    order: NDArray[np.int64]  # shape (items,)
+    picked: int = 0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MaxNorm:
+    """The longest difference vectors first (Ashury-Tahan et al. 2024, appendix A.5); of equal ones the first.
+
+    `differences` has the shape (items, dimensions).
+    """
+
+    differences: NDArray[np.floating]
+    name: str = "max-norm"
+    draws: bool = False
+
+    def init(self, items: int, rng: np.random.Generator) -> MaxNormState:
+        """Sort; nothing is random."""
+        del rng
+        if len(self.differences) != items:
+            raise ValueError(f"{len(self.differences)} difference vectors for {items} items")
+        norms = np.linalg.norm(np.asarray(self.differences, dtype=np.float64), axis=1)
+        if not np.isfinite(norms).all():
+            raise ValueError("the difference vectors hold values that are not finite")
+        return MaxNormState(np.argsort(-norms, kind="stable"))
+
+    def ask(
+        self, state: MaxNormState, n: int, rng: np.random.Generator
+    ) -> tuple[Sequence[Step], MaxNormState]:
+        """The next `n`, each a step of its own."""
+        del rng
+        end = min(state.picked + n, len(state.order))
+        steps = [Step((Choice(int(position), None),)) for position in state.order[state.picked : end]]
+        return steps, MaxNormState(state.order, end)
+
+    def tell(self, state: MaxNormState, labels: Sequence[Label]) -> MaxNormState:
+        """Picks do not depend on answers."""
+        del labels
+        return state
