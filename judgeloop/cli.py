@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from judgeloop import options
+from judgeloop.replay_command import replay
+from judgeloop.terminal import explained
 
 if TYPE_CHECKING:
     from judgeloop.asking import Interruption
     from judgeloop.jobs.preparing import Comparison
     from judgeloop.report.result import Result
 
-EXIT_ERROR, EXIT_USAGE, EXIT_JUDGE = 1, 2, 4
+EXIT_JUDGE = 4
 SETTINGS_FILE = "judgeloop.toml"
 app = typer.Typer(
     name="judgeloop",
@@ -55,7 +55,7 @@ def _settings(
     from dotenv import find_dotenv, load_dotenv
 
     load_dotenv(find_dotenv(usecwd=True), override=False)
-    with _explained():
+    with explained():
         context.default_map = _settings_file(Path(SETTINGS_FILE), _flags(context))
 
 
@@ -112,7 +112,7 @@ def compare(
     """
     from judgeloop.config import compare_config
 
-    with _explained():
+    with explained():
         config = compare_config(**_settings_of(context))
         _compare(config, dry_run=dry_run, as_json=as_json, output=output)
 
@@ -140,10 +140,12 @@ def doctor(
     """
     from judgeloop.config import JudgeSettings, checked
 
-    with _explained():
+    with explained():
         config = checked(JudgeSettings, _settings_of(context))
         _examine(config)
 
+
+app.command()(replay)
 
 ledger_app = typer.Typer(no_args_is_help=True, help="Look into what was paid for.")
 app.add_typer(ledger_app, name="ledger")
@@ -175,7 +177,7 @@ def explain(
     """Say why an item was, or was not, answered from the ledger. Give the flags of the comparison."""
     from judgeloop.config import compare_config
 
-    with _explained():
+    with explained():
         values = _settings_of(context)
         del values["item"]
         _explain(compare_config(**values), item)
@@ -347,20 +349,6 @@ def _name_judges(settings: dict[str, Any], known: dict[str, str]) -> None:
         settings["judge"] = given.splitlines()
     elif isinstance(settings.get("judge"), str):
         settings["judge"] = [settings["judge"]]
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Turn an error that judgeloop raises on purpose into one line and an exit code."""
-    from judgeloop.errors import InputError, JudgeloopError
-
-    try:
-        yield
-    except JudgeloopError as error:
-        from judgeloop.report.escaping import visible
-
-        print(f"judgeloop: {visible(str(error))}", file=sys.stderr)
-        raise typer.Exit(EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR) from None
 
 
 def main() -> None:

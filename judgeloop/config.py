@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from judgeloop.errors import InputError
 from judgeloop.formats.tables import read_text
@@ -23,6 +23,7 @@ from judgeloop.selectors.making import SELECTORS_THAT_DRAW
 
 DEFAULT_HOME = Path(".judgeloop")
 DURATION = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[smh]?)")
+REPRESENT = r"^(lexical|minilm|minilm:.+)$"
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
@@ -81,7 +82,7 @@ class CompareConfig(JudgeSettings):
     combine: Literal["difference", "concatenation", "addition"] = "difference"
     clustering: Literal["ward", "cosine", "kmeans"] = "ward"
     representative: Literal["cosine", "euclidean", "largest-norm", "random"] = "cosine"
-    represent: str = Field("lexical", pattern=r"^(lexical|minilm|minilm:.+)$")
+    represent: str = Field("lexical", pattern=REPRESENT)
     rule: Literal["sequential", "anytime", "tie-aware", "hypergeometric"] | None = None
     near_tie: float | None = Field(None, gt=0, lt=1)
     risk: float = Field(0.1, gt=0, le=1)
@@ -113,7 +114,75 @@ class CompareConfig(JudgeSettings):
         return [path for path in given if path is not None]
 
 
-C = TypeVar("C", bound=JudgeSettings)
+def _listed(value: object) -> object:
+    """`a,b` as a list."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _numbers(value: object) -> object:
+    """`5:200:5` (first, last, step) or `5,10,20` as a list."""
+    if not isinstance(value, str) or ":" not in value:
+        return _listed(value)
+    try:
+        first, last, step = map(int, value.split(":"))
+        return list(range(first, last + 1, step))
+    except ValueError:
+        raise ValueError(
+            "expected FIRST:LAST:STEP, such as 5:200:5, or numbers with commas between"
+        ) from None
+
+
+SelectorName = Literal["random", "diffuse", "max-norm", "input-cluster"]
+RuleName = Literal["sequential", "anytime", "tie-aware", "hypergeometric"]
+
+
+class ReplayConfig(BaseModel):
+    """Everything that a replay of recorded verdicts depends on."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    outputs: Path
+    items: Path
+    verdicts: Path
+    output: Path
+    selectors: Annotated[tuple[SelectorName, ...], BeforeValidator(_listed), Field(min_length=1)]
+    budgets: Annotated[
+        tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_numbers), Field(min_length=1)
+    ]
+    iterative: bool = False
+    rules: Annotated[tuple[RuleName, ...], BeforeValidator(_listed), Field(min_length=1)]
+    risk: Annotated[
+        tuple[Annotated[float, Field(gt=0, le=1)], ...], BeforeValidator(_listed), Field(min_length=1)
+    ]
+    pairs: int = Field(300, ge=1)
+    seeds: int = Field(10, ge=1)
+    subset: float = Field(0.8, gt=0, le=1)
+    tie_margin: float = Field(0.0, ge=0)
+    leave_out: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    represent: str = Field("lexical", pattern=REPRESENT)
+    vectors: Path | None = None
+    combine: Literal["difference", "concatenation", "addition"] = "difference"
+    clustering: Literal["ward", "cosine", "kmeans"] = "ward"
+    representative: Literal["cosine", "euclidean", "largest-norm", "random"] = "cosine"
+    min_judgments: int = Field(5, ge=1)
+    max_judgments: int = Field(200, ge=1)
+    seed: int = Field(0, ge=0)
+    jobs: int = -1
+    resume: bool = False
+    cache_dir: Path = DEFAULT_HOME / "cache"
+
+    @field_validator("budgets")
+    @classmethod
+    def _ascending(cls, budgets: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(sorted(set(budgets)))
+
+    def decisive(self) -> dict[str, object]:
+        """What the rows depend on, and so has to be the same for a replay to be resumed; the number of pairs may grow."""
+        beside = {"output", "jobs", "resume", "cache_dir", "pairs"}
+        return self.model_dump(mode="json", exclude=beside)
+
+
+C = TypeVar("C", bound=BaseModel)
 
 
 def compare_config(**values: object) -> CompareConfig:

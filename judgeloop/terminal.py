@@ -1,4 +1,4 @@
-"""Progress for whoever watches: one live line on a terminal, a plain line now and then in a log.
+"""What is said beside the result: progress, as a live line on a terminal or a plain line now and then in a log; and errors.
 
 Progress goes to standard error, so that standard output holds the result alone.
 """
@@ -9,13 +9,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from judgeloop.loop import Progress
-from judgeloop.money import show_usd
-from judgeloop.report.text import show_risk
+if TYPE_CHECKING:
+    from judgeloop.loop import Progress
 
 SECONDS_BETWEEN_LINES = 5.0
+EXIT_ERROR, EXIT_USAGE = 1, 2
 
 
 @contextmanager
@@ -33,12 +33,42 @@ def watching(
 
 def describe(progress: Progress, max_judgments: int, budget_p: int | None) -> str:
     """Progress in one line: asked, spent, risk."""
+    from judgeloop.money import show_usd
+    from judgeloop.report.text import show_risk
+
     of = "" if budget_p is None else f" of {show_usd(budget_p)}"
     first, second = progress.estimate.tally.wins
     return (
         f"asked {progress.asked} of at most {max_judgments}, spent {show_usd(progress.spent_p)}{of}, "
         f"votes {first}:{second}, stated risk {show_risk(progress.estimate.risk)}"
     )
+
+
+@contextmanager
+def counting(what: str, stream: TextIO | None = None) -> Iterator[Callable[[int, int], None]]:
+    """A function to call with how many of how many are done."""
+    stream = stream or sys.stderr
+    show = _LiveLine(stream) if stream.isatty() else _PlainLines(stream)
+    try:
+        yield lambda done, total: show(f"{done} of {total} {what}")
+    finally:
+        show.close()
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turn an error that judgeloop raises on purpose into one line and an exit code."""
+    import typer
+
+    from judgeloop.errors import InputError, JudgeloopError
+
+    try:
+        yield
+    except JudgeloopError as error:
+        from judgeloop.report.escaping import visible
+
+        print(f"judgeloop: {visible(str(error))}", file=sys.stderr)
+        raise typer.Exit(EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR) from None
 
 
 class _LiveLine:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.config import CompareConfig
+from judgeloop.config import CompareConfig, ReplayConfig
 from judgeloop.pool import Pool
 from judgeloop.protocols import Selector
 from judgeloop.selectors.making import Variant, make_selector
@@ -31,7 +31,7 @@ def _vectors(config: CompareConfig, pool: Pool) -> NDArray[np.floating]:
     return combined(config.combine, both[: len(pool)], both[len(pool) :])
 
 
-def embed(texts: Sequence[str], config: CompareConfig) -> NDArray[np.floating]:
+def embed(texts: Sequence[str], config: CompareConfig | ReplayConfig) -> NDArray[np.floating]:
     """Vectors of `texts` by the representation that `config` names, shape (texts, dimensions)."""
     kind, _, folder = config.represent.partition(":")
     if kind == "lexical":

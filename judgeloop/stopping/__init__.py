@@ -15,10 +15,11 @@ from judgeloop.stopping.heuristic import Hypergeometric, TieAware
 from judgeloop.stopping.sequential import Sequential
 
 __all__ = [
-    "RULES", "Anytime", "Hypergeometric", "Sequential", "TieAware", "can_be_met", "first_met", "make_rule",
+    "GUARANTEED", "RULES", "Anytime", "Hypergeometric", "Sequential", "TieAware", "can_be_met", "first_met", "make_rule",
 ]  # fmt: skip
 
 RULES = ("sequential", "anytime", "tie-aware", "hypergeometric")
+GUARANTEED = {"sequential", "anytime"}
 
 
 def make_rule(

@@ -1,0 +1,68 @@
+"""What a replay has finished so far, on disk: a line a pair, so that an interrupted one goes on where it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, final
+
+from judgeloop.errors import InputError, JudgeloopError
+from judgeloop.replay.running import Row
+
+Pair = tuple[int, int]
+
+
+@final
+class Journal:
+    """The rows of finished pairs in one file, under the settings that made them."""
+
+    def __init__(self, path: Path, settings: Mapping[str, Any], *, resume: bool) -> None:
+        """Begin a new file, or go on with the one that is there.
+
+        Raises:
+            InputError: there is one and nobody said to go on with it, or it was made with other settings.
+        """
+        self._path = path
+        self.finished: dict[Pair, list[Row]] = {}
+        settings = json.loads(json.dumps(settings))
+        if path.exists():
+            if not resume:
+                raise InputError(
+                    f"-o: {path} is there already; go on with it by --resume, or name another folder"
+                )
+            self._read(settings)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._append({"settings": settings})
+
+    def add(self, pair: Pair, rows: list[Row]) -> None:
+        """Keep the rows of a finished pair."""
+        self._append({"pair": pair, "rows": rows})
+        self.finished[pair] = rows
+
+    def _append(self, entry: Mapping[str, Any]) -> None:
+        try:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry) + "\n")
+        except OSError as error:
+            raise JudgeloopError(f"{self._path} cannot be written: {error}") from error
+
+    def _read(self, settings: Mapping[str, Any]) -> None:
+        text = self._path.read_text(encoding="utf-8")
+        whole = text[: text.rfind("\n") + 1]  # the last line may be torn
+        if whole != text:
+            self._path.write_text(whole, encoding="utf-8")
+        try:
+            head, *entries = [json.loads(line) for line in whole.splitlines()]
+            before = head["settings"]
+            self.finished = {tuple(entry["pair"]): entry["rows"] for entry in entries}
+        except (ValueError, LookupError, TypeError):
+            raise InputError(
+                f"--resume: {self._path} is no journal of a replay; name another folder"
+            ) from None
+        changed = sorted(name for name in settings.keys() | before if settings.get(name) != before.get(name))
+        if changed:
+            raise InputError(
+                f"--resume: {self._path} was made with other settings ({', '.join(changed)}); name another folder"
+            )

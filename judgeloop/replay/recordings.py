@@ -1,0 +1,84 @@
+"""Recorded verdicts on many systems as arrays, and the pairs among them.
+
+Reading files is `jobs/replaying.py`'s business; running anything on a pair that of `curves.py` and `iterative.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.records import TIE
+from judgeloop.stats.combining import combined
+
+ROUNDING = 1e-12  # so that scores given in decimals tie where they differ by just the margin
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """Two systems on a pool of items: a run's whole world.
+
+    `positions` are those of the recordings; `preferences` are 1, 0 or -1 from the view of the system that wins on the whole pool.
+    """
+
+    pair: tuple[int, int]
+    positions: NDArray[np.int64]
+    preferences: NDArray[np.int8]
+
+    @property
+    def distance(self) -> float:
+        """The win distance on the whole pool; not negative, and 0 for level systems."""
+        return float(self.preferences.mean())
+
+    def score(self, position: int) -> float:
+        """The verdict's score on the pool's item number `position`: 1 for the winner of the whole."""
+        return float(TIE + self.preferences[position] / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Recordings:
+    """Scores of `systems` on items, NaN where there is none; and vectors, if any selector looks at them.
+
+    `scores` has the shape (systems, items), `outputs` (systems, items, dimensions), `inputs` (items, dimensions). Scores that differ
+    by no more than `tie_margin` tie.
+    """
+
+    systems: tuple[str, ...]
+    scores: NDArray[np.float64]
+    outputs: NDArray[np.floating] | None = None
+    inputs: NDArray[np.floating] | None = None
+    tie_margin: float = 0.0
+
+    def pairs(self, most: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+        """At most `most` pairs of systems with an item in common, drawn without replacement."""
+        every = list(combinations(range(len(self.systems)), 2))
+        shuffled = (every[number] for number in rng.permutation(len(every)))
+        return [pair for pair in shuffled if len(self._common(pair))][:most]
+
+    def contest(self, pair: tuple[int, int], subset: float, rng: np.random.Generator) -> Contest:
+        """Two systems on a share of their common items, drawn at random and treated as the whole test set.
+
+        So repetitions differ even for a selector that draws nothing (Ashury-Tahan et al. 2024, section 5).
+        """
+        common = self._common(pair)
+        kept = np.sort(rng.permutation(common)[: max(1, round(subset * len(common)))])
+        apart = self.scores[pair[0], kept] - self.scores[pair[1], kept]
+        signs = np.where(np.abs(apart) <= self.tie_margin + ROUNDING, 0, np.sign(apart)).astype(np.int8)
+        return Contest(pair, kept, -signs if signs.sum(dtype=np.int64) < 0 else signs)
+
+    def vectors(self, contest: Contest, selector: str, combine: str) -> NDArray[np.floating] | None:
+        """What the selector looks at, shape (items of the contest, dimensions); None for one that looks at nothing."""
+        if selector == "random":
+            return None
+        if selector == "input-cluster":
+            assert self.inputs is not None, "the job embeds the inputs for this selector"
+            return self.inputs[contest.positions]
+        assert self.outputs is not None, "the job embeds the outputs for this selector"
+        first, second = (self.outputs[system][contest.positions] for system in contest.pair)
+        return combined(combine, first, second)
+
+    def _common(self, pair: tuple[int, int]) -> NDArray[np.int64]:
+        return np.flatnonzero(~np.isnan(self.scores[list(pair)]).any(axis=0))

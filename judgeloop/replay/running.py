@@ -1,0 +1,102 @@
+"""One pair of systems run again and again on recorded verdicts: at fixed budgets, or until a stopping rule is met.
+
+The selectors, sessions and rules are the very ones that spend money live. What the rows say together is `tables.py`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from judgeloop.estimators.preferences import Preferences
+from judgeloop.protocols import Selector
+from judgeloop.records import Verdict
+from judgeloop.replay.driver import replay
+from judgeloop.replay.recordings import Contest, Recordings
+from judgeloop.selectors.making import SELECTORS_THAT_DRAW, Variant, make_selector
+from judgeloop.session import Limits, Session
+from judgeloop.stopping import GUARANTEED, make_rule
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """What is run on every pair: either `budgets`, ascending, or `rules` at each of `risks`, with `limits`.
+
+    Each of `seeds` repetitions takes a share `subset` of the items for the whole test set.
+    """
+
+    selectors: tuple[str, ...]
+    seeds: int
+    subset: float
+    variant: Variant
+    budgets: tuple[int, ...] = ()
+    rules: tuple[str, ...] = ()
+    risks: tuple[float, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+
+
+Row = dict[str, Any]
+
+
+def run_pair(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) -> list[Row]:
+    """All rows of one pair; the same whatever else is run beside it.
+
+    A row of a fixed budget has `estimate`, the win distance among the judged items from the view of the true winner, so that it is
+    positive where the right system is named. A row of a rule has `asked` and `named`: 1 the right one, -1 the wrong, 0 neither.
+    Repetitions in which the systems are exactly level have no right answer and are left out.
+    """
+    rows: list[Row] = []
+    for seed in range(protocol.seeds):
+        contest = recordings.contest(pair, protocol.subset, np.random.default_rng([*pair, seed]))
+        if contest.distance == 0:
+            continue
+        for name in protocol.selectors:
+            vectors = recordings.vectors(contest, name, protocol.variant.combine)
+            start = protocol.budgets[0] if protocol.budgets else protocol.limits.min_judgments
+            selector = make_selector(name, vectors, start=start, variant=protocol.variant)
+            run = _at_budgets if protocol.budgets else _until_met
+            head = {"first": pair[0], "second": pair[1], "seed": seed, "selector": name}
+            rows += [
+                head | {"distance": contest.distance} | row for row in run(selector, contest, protocol, seed)
+            ]
+    return rows
+
+
+def _at_budgets(selector: Selector[Any], contest: Contest, protocol: Protocol, seed: int) -> Iterator[Row]:
+    """One walk through the selector's steps for all budgets: the clusters of a larger one are splits of a smaller one's."""
+    rng = np.random.default_rng(seed)
+    items = len(contest.preferences)
+    state = selector.init(items, rng)
+    active: set[int] = set()
+    for budget in protocol.budgets:
+        while len(active) < min(budget, items):
+            steps, state = selector.ask(state, 1, rng)
+            active.difference_update(steps[0].leave)
+            active.update(choice.position for choice in steps[0].choices)
+        judged = np.fromiter(active, dtype=np.int64, count=len(active))
+        yield {"budget": budget, "estimate": float(contest.preferences[judged].mean())}
+
+
+def _until_met(selector: Selector[Any], contest: Contest, protocol: Protocol, seed: int) -> Iterator[Row]:
+    items = len(contest.preferences)
+    for rule in suiting(protocol.rules, selector.name):
+        for risk in protocol.risks:
+            session = Session(
+                items=items,
+                selector=selector,
+                estimator=Preferences(),
+                rule=make_rule(rule, risk=risk, items=items, limit=protocol.limits.max_judgments),
+                limits=protocol.limits,
+                rng=np.random.default_rng(seed),
+            )
+            outcome = replay(session, lambda position: Verdict(contest.score(position)))
+            named = {None: 0, 0: 1, 1: -1}[outcome.winner]
+            yield {"rule": rule, "risk": risk, "asked": outcome.asked, "named": named}
+
+
+def suiting(rules: Sequence[str], selector: str) -> list[str]:
+    """Those of `rules` that may go with a selector: a guarantee needs random draws."""
+    return [rule for rule in rules if selector in SELECTORS_THAT_DRAW or rule not in GUARANTEED]

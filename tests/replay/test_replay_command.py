@@ -1,0 +1,146 @@
+"""`judgeloop replay` as people use it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from judgeloop.cli import app
+
+ITEMS, SYSTEMS = 30, 4
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Four systems, each better than the one before; their outputs, the items, and a verdict table."""
+    rng = np.random.default_rng(0)
+    words = ["apple", "river", "stone", "cloud", "music", "paper", "light", "green"]
+    folder = tmp_path / "outputs"
+    folder.mkdir()
+    table = ["item_id,model,score"]
+    for system in range(SYSTEMS):
+        lines = []
+        for item in range(ITEMS):
+            text = " ".join(rng.choice(words, size=6))
+            lines.append(json.dumps({"id": f"i{item}", "model": f"s{system}", "output": text}))
+            table.append(f"i{item},s{system},{rng.normal(system * 0.5):.3f}")
+        (folder / f"s{system}.jsonl").write_text("\n".join(lines) + "\n")
+    items = tmp_path / "items.jsonl"
+    items.write_text(
+        "".join(json.dumps({"id": f"i{i}", "prompt": f"{words[i % 8]} {i}"}) + "\n" for i in range(ITEMS))
+    )
+    verdicts = tmp_path / "verdicts.csv"
+    verdicts.write_text("\n".join(table) + "\n")
+    return [folder, "--items", items, "--verdicts", verdicts]
+
+
+def replay(*arguments):
+    return CliRunner().invoke(app, ["replay", *map(str, arguments)])
+
+
+SHORT = ["--seeds", 2, "--jobs", 1, "--budgets", "3:9:3"]
+
+
+def test_the_table_is_printed_and_written_with_pictures(data, tmp_path):
+    out = tmp_path / "out"
+    result = replay(*data, *SHORT, "-o", out)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[0].split() == [
+        "selector",
+        "budget",
+        "runs",
+        "success",
+        "estimate",
+        "distance",
+        "bias",
+    ]
+    assert len(result.stdout.splitlines()) == 1 + 3 * 3
+    with (out / "budgets.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["budget"] for row in rows if row["selector"] == "diffuse"] == ["3", "6", "9"]
+    assert {row["runs"] for row in rows} == {str(6 * 2)}
+    assert json.loads((out / "budgets.json").read_text())[0]["selector"] == "random"
+    for picture in ("success.svg", "bias.svg"):
+        assert ET.parse(out / picture).getroot().tag.endswith("svg")
+
+
+def test_iterative_runs_have_the_papers_columns(data, tmp_path):
+    out = tmp_path / "out"
+    result = replay(
+        *data, *SHORT, "--iterative", "--rules", "sequential,tie-aware", "--risk", "0.2", "-o", out, "--json"
+    )
+    table = json.loads(result.stdout)
+    assert [(row["rule"], row["selector"]) for row in table] == [
+        ("sequential", "random"), ("tie-aware", "random"), ("tie-aware", "diffuse"), ("tie-aware", "max-norm"),
+    ]  # fmt: skip
+    assert {"judgments", "error", "success", "inconclusive", "distance", "distance_error"} <= table[0].keys()
+    assert ET.parse(out / "rules.svg").getroot().tag.endswith("svg")
+
+
+def test_it_resumes_with_the_pairs_not_finished_and_ends_the_same(data, tmp_path):
+    whole = replay(*data, *SHORT, "-o", tmp_path / "whole", "--json")
+    part = tmp_path / "part"
+    replay(*data, *SHORT, "--pairs", 2, "-o", part)
+    resumed = replay(*data, *SHORT, "-o", part, "--resume", "--json")
+    assert json.loads(resumed.stdout) == json.loads(whole.stdout)
+    refused = replay(*data, *SHORT, "-o", part)
+    assert refused.exit_code == 2
+    assert "--resume" in refused.stderr
+
+
+def test_two_processes_give_what_one_gives(data, tmp_path):
+    one = replay(*data, *SHORT, "-o", tmp_path / "one", "--json")
+    two = replay(*data, *SHORT, "-o", tmp_path / "two", "--json", "--jobs", 2)
+    assert one.stdout == two.stdout
+
+
+def test_vectors_may_be_given_and_then_no_output_is_read(data, tmp_path):
+    vectors = tmp_path / "vectors.npz"
+    embeddings = np.random.default_rng(1).normal(size=(SYSTEMS, ITEMS, 3))
+    np.savez(vectors, models=np.array([f"s{i}" for i in range(SYSTEMS)]), embeddings=embeddings)
+    result = replay(tmp_path / "nothing", *data[1:], *SHORT, "--vectors", vectors, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+
+
+def test_every_selector_can_be_replayed(data, tmp_path):
+    result = replay(*data, *SHORT, "--selectors", "input-cluster,random,max-norm", "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--selectors", "best"], "--selectors"),
+        (["--budgets", "5:x:1"], "--budgets: expected FIRST:LAST:STEP"),
+        (["--budgets", "0"], "--budgets"),
+        (["--leave-out", "s9"], "--leave-out s9: the verdicts know no such system"),
+        (["--leave-out", "s0,s1,s2"], "a replay needs two systems, found s3"),
+        (["--subset", "0"], "--subset"),
+        (["--verdicts", "none.csv"], "none.csv"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(data, tmp_path, flags, message):
+    result = replay(*data, *SHORT, *flags, "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_a_system_without_outputs_is_named(data, tmp_path):
+    (data[0] / "s2.jsonl").unlink()
+    result = replay(*data, *SHORT, "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "no outputs of 's2'" in result.stderr
+
+
+def test_vectors_of_another_shape_are_refused(data, tmp_path):
+    vectors = tmp_path / "vectors.npz"
+    np.savez(vectors, models=np.array(["s0", "s1"]), embeddings=np.zeros((2, ITEMS + 1, 3)))
+    result = replay(*data, *SHORT, "--vectors", vectors, "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert f"expected embeddings of the shape (2, {ITEMS}, …)" in result.stderr
