@@ -65,7 +65,9 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) 
     return rows
 
 
-def _at_budgets(selector: Selector[Any], contest: Contest, protocol: Protocol, seed: int) -> Iterator[Row]:
+def _at_budgets(
+    selector: Selector[Any], contest: Contest, protocol: Protocol, seed: Sequence[int]
+) -> Iterator[Row]:
     """One walk through the selector's steps for all budgets: the clusters of a larger one are splits of a smaller one's."""
     rng = np.random.default_rng(seed)
     items = len(contest.preferences)
@@ -80,7 +82,9 @@ def _at_budgets(selector: Selector[Any], contest: Contest, protocol: Protocol, s
         yield {"budget": budget, "estimate": float(contest.preferences[judged].mean())}
 
 
-def _until_met(selector: Selector[Any], contest: Contest, protocol: Protocol, seed: int) -> Iterator[Row]:
+def _until_met(
+    selector: Selector[Any], contest: Contest, protocol: Protocol, seed: Sequence[int]
+) -> Iterator[Row]:
     items = len(contest.preferences)
     for rule in suiting(protocol.rules, selector.name):
         for risk in protocol.risks:
