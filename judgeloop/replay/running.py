@@ -58,9 +58,11 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) 
             start = protocol.budgets[0] if protocol.budgets else protocol.limits.min_judgments
             selector = make_selector(name, vectors, start=start, variant=protocol.variant)
             run = _at_budgets if protocol.budgets else _until_met
+            # The same draws for all selectors and rules, others for every pair: runs of two pairs must not be alike.
             head = {"first": pair[0], "second": pair[1], "seed": seed, "selector": name}
             rows += [
-                head | {"distance": contest.distance} | row for row in run(selector, contest, protocol, seed)
+                head | {"distance": contest.distance} | row
+                for row in run(selector, contest, protocol, (*pair, seed, 1))
             ]
     return rows
 
