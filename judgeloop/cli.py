@@ -90,6 +90,7 @@ def compare(
     decoys: options.Decoys = 0,
     decoy_outputs: options.DecoyOutputs = None,
     deadline: options.Deadline = None,
+    lookahead: options.Lookahead = 0,
     rpm: options.Rpm = None,
     tpm: options.Tpm = None,
     max_abstentions: options.MaxAbstentions = 0.05,

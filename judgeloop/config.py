@@ -91,6 +91,7 @@ class CompareConfig(JudgeSettings):
     max_abstentions: float = Field(0.05, ge=0, le=1)
     order: Order = Order.BOTH
     vote: Vote = Vote.MAJORITY
+    lookahead: int = Field(0, ge=0)
     decoys: int = Field(0, ge=0)
     decoy_outputs: Path | None = None
     deadline: Annotated[float | None, BeforeValidator(_seconds)] = Field(None, gt=0)

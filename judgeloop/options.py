@@ -72,6 +72,10 @@ DecoyOutputs = Annotated[
     flag("Judge", "--decoy-outputs", "Try the answers in this output file, not judgeloop's own."),
 ]
 Deadline = Annotated[str | None, flag("Money and pace", "--deadline", "Stop asking after 90s, 30m or 2h.")]
+Lookahead = Annotated[
+    int,
+    flag("Money and pace", "--lookahead", "Ask so many steps ahead of the stopping rule: faster, dearer."),
+]
 Rpm = Annotated[int | None, flag("Money and pace", "--rpm", "Calls a minute, at most.")]
 Tpm = Annotated[int | None, flag("Money and pace", "--tpm", "Tokens a minute, at most.")]
 MaxAbstentions = Annotated[float, flag("Stopping", "--max-abstentions", "Share without a verdict to bear.")]

@@ -274,7 +274,8 @@ class Outcome:
     """How a run ended: the decision first.
 
     `winner` is 0 or 1, or None when undecided. `labels` are all that were asked for, in the order
-    asked, those that left the decision again included; `deciding` are the positions whose labels make the estimate.
+    asked, those that left the decision again included; `deciding` are the positions whose labels make the estimate. `ahead` were asked ahead of
+    the stopping rule and never needed; `rounds` is how often answers were waited for.
     """
 
     winner: int | None
@@ -282,6 +283,8 @@ class Outcome:
     stop: StopReason
     labels: tuple[Label, ...]
     deciding: frozenset[int]
+    ahead: int = 0
+    rounds: int = 0
 
     @property
     def asked(self) -> int:

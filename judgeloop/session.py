@@ -9,6 +9,7 @@ Rules:
 4. Answers are folded step by step. After each whole step the stopping rule looks, never in between.
 5. No more is asked at a time than the rule needs whatever the answers turn out to be: while no answers could meet
    it, another step is added (`can_be_met`). So queries run side by side, at any concurrency, and none is wasted.
+   Steps asked ahead of that (`lookahead`) are folded only as the rule reaches them: the decision is the same without.
 6. What has been asked is never asked again; a label that left the decision stays reported.
 7. A halt is final.
 
@@ -74,8 +75,13 @@ class Session:
         rule: StoppingRule,
         limits: Limits,
         rng: np.random.Generator,
+        lookahead: int = 0,
     ) -> None:
-        """Refuse a rule whose statement would be untrue for what the selector picks."""
+        """`lookahead` steps are asked ahead of the stopping rule.
+
+        Raises:
+            InputError: the rule's statement would be untrue for what the selector picks.
+        """
         if rule.needs_draws and not selector.draws:
             raise InputError(
                 f"the rule {rule.name!r} holds only for random draws, and the selector "
@@ -87,9 +93,12 @@ class Session:
         self._rule = rule
         self._limits = limits
         self._rng = rng
+        self._lookahead = lookahead
         self._state = selector.init(items, rng)
         self._labels: dict[int, Label] = {}  # by position, in the order asked
         self._active: dict[int, None] = {}  # positions in the decision, in the order entered
+        self._reached: dict[int, None] = {}  # positions that ever entered
+        self._rounds = 0
         self._pending: list[Step] = []
         self._asked: list[Choice] = []
         self._stop: StopReason | None = None
@@ -110,11 +119,11 @@ class Session:
             raise SessionError(f"{len(answers)} answers to {len(self._asked)} choices")
         labels = [Label(choice, answer) for choice, answer in zip(self._asked, answers, strict=False)]
         self._labels.update((label.choice.position, label) for label in labels)
+        self._rounds += 1
         self._state = self._selector.tell(self._state, labels)
         self._fold()
         self._asked = []
-        if self._stop is None:
-            self._stop = halt or self._too_many_abstentions()
+        self._stop = self._stop or halt
 
     @property
     def estimate(self) -> Estimate:
@@ -147,13 +156,21 @@ class Session:
             stop=self._stop,
             labels=tuple(self._labels.values()),
             deciding=frozenset(self._active),
+            ahead=len(self._labels) - len(self._reached),
+            rounds=self._rounds,
         )
 
     def _plan(self) -> None:
-        """Queue steps, at least one, until their answers could meet the rule."""
+        """Queue steps, at least one, until their answers could meet the rule; and those to look ahead."""
         active = dict(self._active)
         known = set(self._labels)
-        while not self._could_stop(active):
+        ahead = 0  # steps queued behind those that could meet the rule
+        enough = False
+        while True:
+            enough = enough or self._could_stop(active)
+            if enough and ahead == self._lookahead:
+                return
+            ahead += enough
             steps, state = self._selector.ask(self._state, 1, self._rng)
             if not steps:
                 if not self._pending:
@@ -183,11 +200,8 @@ class Session:
             if any(choice.position not in self._labels for choice in step.choices):
                 break
             _take(step, self._active)
-            if len(self._active) < self._limits.min_judgments:
-                continue
-            tally = self._tally()
-            if tally.judged >= self._limits.min_judgments:
-                self._stop = self._settled(tally)
+            self._reached.update((choice.position, None) for choice in step.choices)
+            self._stop = self._settled() or self._too_many_abstentions()
             if self._stop is not None:
                 break
         self._pending = []
@@ -195,8 +209,13 @@ class Session:
     def _tally(self) -> Tally:
         return self._estimator.tally([self._labels[position] for position in self._active], self._items)
 
-    def _settled(self, tally: Tally) -> StopReason | None:
-        """Why these labels are enough, if they are."""
+    def _settled(self) -> StopReason | None:
+        """Why the labels in the decision are enough, if they are."""
+        if len(self._active) < self._limits.min_judgments:
+            return None
+        tally = self._tally()
+        if tally.judged < self._limits.min_judgments:
+            return None
         if self._rule.no_difference(tally):
             return StopReason(
                 StopKind.NO_DIFFERENCE,
@@ -236,15 +255,14 @@ class Session:
         )
 
     def _too_many_abstentions(self) -> StopReason | None:
-        reasons = [
-            label.answer.reason for label in self._labels.values() if isinstance(label.answer, Abstention)
-        ]
-        allowed = self._limits.max_abstentions * max(len(self._labels), ABSTENTION_GRACE)
+        answers = [self._labels[position].answer for position in self._reached]
+        reasons = [answer.reason for answer in answers if isinstance(answer, Abstention)]
+        allowed = self._limits.max_abstentions * max(len(answers), ABSTENTION_GRACE)
         if len(reasons) <= allowed:
             return None
         return StopReason(
             StopKind.ABSTENTIONS,
-            f"the judge gave no verdict on {len(reasons)} of {len(self._labels)} items, more than "
+            f"the judge gave no verdict on {len(reasons)} of {len(answers)} items, more than "
             f"{self._limits.max_abstentions:.0%}; the last time: {reasons[-1]}",
         )
 

@@ -531,6 +531,23 @@ def test_an_anytime_run_shows_bounds_and_may_end_with_no_practical_difference(fi
     assert -0.3 < low <= high < 0.3
 
 
+def test_looking_ahead_gives_the_same_decision_and_says_what_it_cost(files):
+    first, second, replay = files
+    arguments = ["compare", first, second, "--judge", replay, "--json"]
+    plain, faster = (
+        json.loads(judgeloop(*arguments, *more).stdout)
+        for more in ([], ["--lookahead", 10, "--ledger", "other.sqlite"])
+    )
+    same = ("winner", "risk", "judged", "wins", "ties", "stop_reason", "run")
+    assert [faster[name] for name in same] == [plain[name] for name in same]
+    assert faster["asked"] == plain["asked"] + faster["ahead"]
+    assert faster["ahead"] > plain["ahead"] == 0
+    assert faster["rounds"] < plain["rounds"]
+    assert faster["ahead_usd"] == pytest.approx(0.01 * faster["ahead"])
+    shown = judgeloop(*arguments[:-1], "--lookahead", 10, "--ledger", "third.sqlite").stdout
+    assert f"{faster['ahead']} items asked ahead and not needed, for about $" in shown
+
+
 def test_a_dry_run_counts_decoys(files, chat_server):
     arguments = ["compare", *live(chat_server, *files[:2]), "--dry-run", "--json"]
     without = json.loads(judgeloop(*arguments).stdout)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -76,6 +77,34 @@ def test_asking_one_at_a_time_gives_the_same_outcome(selector):
         session = make_session(80, selector, seed=seed)
         alone = _one_at_a_time(session, table)
         assert (outcome.winner, outcome.estimate, outcome.stop) == (alone.winner, alone.estimate, alone.stop)
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+@pytest.mark.parametrize("ahead", [1, 4, 200])
+@settings(max_examples=30)
+@given(seed=st.integers(0, 10_000), abstaining=st.sampled_from([0.0, 0.04, 0.12]))
+def test_looking_ahead_changes_the_wait_and_the_price_and_nothing_else(selector, ahead, seed, abstaining):
+    table, rng = scores(80, seed), np.random.default_rng(seed)
+    silent = rng.random(80) < abstaining
+
+    def oracle(position):
+        return Abstention("no") if silent[position] else Verdict(table[position])
+
+    plain = replay(make_session(80, selector, seed=seed), oracle)
+    faster = replay(make_session(80, selector, seed=seed, lookahead=ahead), oracle)
+    for field in ("winner", "estimate", "stop", "deciding"):
+        assert getattr(faster, field) == getattr(plain, field)
+    if plain.stop.kind is not StopKind.ABSTENTIONS:  # they may halt a run in the middle of a batch
+        assert plain.ahead == 0
+    reached = plain.asked - plain.ahead
+    assert faster.rounds <= plain.rounds
+    assert faster.asked == reached + faster.ahead
+    assert faster.labels[:reached] == plain.labels[:reached]
+
+
+def test_looking_ahead_far_enough_waits_once():
+    outcome = replay(make_session(40, rule=NEVER, lookahead=40), lambda p: Verdict(scores(40, 3)[p]))
+    assert (outcome.rounds, outcome.ahead) == (1, 0)
 
 
 def _one_at_a_time(session, table):

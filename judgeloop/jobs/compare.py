@@ -98,6 +98,7 @@ async def _drive(
         rule=comparison.rule,
         limits=comparison.limits,
         rng=np.random.default_rng(config.seed),
+        lookahead=config.lookahead,
     )
     ledger = SqliteLedger(config.ledger)
     try:

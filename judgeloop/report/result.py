@@ -89,6 +89,8 @@ class Result:
     risk: float
     judged: int
     asked: int
+    ahead: int
+    rounds: int
     items: int
     wins: dict[str, int]
     ties: int
@@ -110,10 +112,18 @@ class Result:
     @property
     def more_p(self) -> int | None:
         """What `more_judgments` would probably cost, at this run's mean, in picodollars."""
+        return None if self.more_judgments is None else self._cost_of(self.more_judgments)
+
+    @property
+    def ahead_p(self) -> int | None:
+        """What was asked ahead and never needed probably cost, at this run's mean, in picodollars."""
+        return self._cost_of(self.ahead) if self.ahead else 0
+
+    def _cost_of(self, judgments: int) -> int | None:
         paid = self.spend.paid_attempts
-        if self.more_judgments is None or not paid or not self.spend.known:
+        if not paid or not self.spend.known:
             return None
-        return round(self.more_judgments * self.setup.calls_per_item * self.spend.charged_p / paid)
+        return round(judgments * self.setup.calls_per_item * self.spend.charged_p / paid)
 
     @property
     def exit_code(self) -> int:
@@ -143,6 +153,7 @@ class Result:
             "rehearsed_usd": _usd(spend.rehearsed_p),
             "budget_usd": _usd(spend.budget_p),
             "more_usd": _usd(self.more_p),
+            "ahead_usd": _usd(self.ahead_p),
             "unconfirmed_usd": _usd(spend.unconfirmed_p),
             "attempts": spend.attempts,
             "exit_code": self.exit_code,
@@ -170,6 +181,8 @@ def result_of(
         risk=outcome.estimate.risk,
         judged=tally.judged,
         asked=outcome.asked,
+        ahead=outcome.ahead,
+        rounds=outcome.rounds,
         items=tally.items,
         wins=dict(zip(systems, tally.wins, strict=True)),
         ties=tally.ties,

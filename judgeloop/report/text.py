@@ -194,7 +194,7 @@ def _count(number: int, thing: str) -> str:
 def _votes(result: Result) -> str:
     wins = ", ".join(f"{count} for {visible(name)}" for name, count in result.wins.items())
     text = f"{wins}, {_count(result.ties, 'tie')}, {_count(result.abstentions, 'abstention')}"
-    aside = result.asked - result.judged - result.abstentions
+    aside = result.asked - result.judged - result.abstentions - result.ahead
     return text + (f"; {aside} more were judged and left the decision" if aside else "")
 
 
@@ -279,6 +279,9 @@ def _cost(result: Result) -> str:
     text = f"{now}, {_count(spend.attempts, 'attempt')} made, {spend.remembered} answered from the ledger"
     if spend.unconfirmed_p:
         text += f"; {show_usd(spend.unconfirmed_p)} of it charged for attempts without a reply, which may not be billed"
+    if result.ahead:
+        about = f", for about {show_usd(result.ahead_p)}" if result.ahead_p else ""
+        text += f"; {_count(result.ahead, 'item')} asked ahead and not needed{about}"
     if spend.run_p != spend.now_p:
         text += f"; {show_usd(spend.run_p)} with the commands before"
     if spend.rehearsed_p:

@@ -45,7 +45,7 @@ def make_selector(name: str, items: int, start: int = 5):
 
 
 def make_session(
-    items: int = 40, selector: str = "random", *, rule=None, limits=None, seed: int = 0
+    items: int = 40, selector: str = "random", *, rule=None, limits=None, seed: int = 0, lookahead: int = 0
 ) -> Session:
     """A session over so many items."""
     limits = limits or Limits()
@@ -56,4 +56,5 @@ def make_session(
         rule=rule or TieAware(0.1),
         limits=limits,
         rng=np.random.default_rng(seed),
+        lookahead=lookahead,
     )
