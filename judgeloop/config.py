@@ -80,7 +80,7 @@ class CompareConfig(JudgeSettings):
     allow_partial: bool = False
     selector: Literal["random", "diffuse", "max-norm", "input-cluster"] = "random"
     combine: Literal["difference", "concatenation", "addition"] = "difference"
-    clustering: Literal["ward", "cosine", "kmeans"] = "ward"
+    clustering: Literal["ward", "cosine", "kmeans", "micro-ward"] = "ward"
     representative: Literal["cosine", "euclidean", "largest-norm", "random"] = "cosine"
     represent: str = Field("lexical", pattern=REPRESENT)
     rule: Literal["sequential", "anytime", "tie-aware", "hypergeometric"] | None = None
@@ -163,7 +163,7 @@ class ReplayConfig(BaseModel):
     represent: str = Field("lexical", pattern=REPRESENT)
     vectors: Path | None = None
     combine: Literal["difference", "concatenation", "addition"] = "difference"
-    clustering: Literal["ward", "cosine", "kmeans"] = "ward"
+    clustering: Literal["ward", "cosine", "kmeans", "micro-ward"] = "ward"
     representative: Literal["cosine", "euclidean", "largest-norm", "random"] = "cosine"
     min_judgments: int = Field(5, ge=1)
     max_judgments: int = Field(200, ge=1)

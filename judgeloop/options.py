@@ -40,7 +40,10 @@ Represent = Annotated[str, flag("Selection", "--represent", "lexical, minilm or 
 Combine = Annotated[
     str, flag("Selection", "--combine", "Cluster the outputs' difference, concatenation or addition.")
 ]
-Clustering = Annotated[str, flag("Selection", "--clustering", "ward, cosine or kmeans.")]
+Clustering = Annotated[
+    str,
+    flag("Selection", "--clustering", "ward, cosine, kmeans or micro-ward (as ward does from 20,000 items)."),
+]
 Representative = Annotated[
     str,
     flag("Selection", "--representative", "Of a cluster: cosine, euclidean (closest), largest-norm, random."),

@@ -603,7 +603,9 @@ def test_ctrl_c_twice_gives_up_what_is_in_flight_leaves_it_charged_and_exits_130
 
 
 def test_two_commands_at_once_do_not_pay_for_the_same_question(files, chat_server):
-    chat_server.respond = lambda request, n: Response(200, verdict(goodness(request)).body, delay_s=0.3)
+    chat_server.respond = lambda request, n: Response(
+        200, verdict(goodness(request)).body, delay_s=4.0 if n < 4 else 0.1
+    )
     arguments = [*COMMAND, "compare", *map(str, live(chat_server, *files[:2]))]
     first = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while not chat_server.requests:

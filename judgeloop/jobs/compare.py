@@ -158,7 +158,7 @@ def _result(comparison: Comparison, finished: Finished) -> Result:
         guarantee=comparison.rule.guarantee,
         near_tie=config.near_tie,
         selector=config.selector,
-        variant=_variant(config),
+        variant=_variant(config, len(comparison.pool)),
         represent=None if config.selector == "random" else config.represent,
         order=order.value if any(one.order_matters for one in judges) else None,
         seed=config.seed,
@@ -183,8 +183,8 @@ def _result(comparison: Comparison, finished: Finished) -> Result:
     )
 
 
-def _variant(config: CompareConfig) -> str | None:
-    """What of the selector is not as its papers have it by default."""
+def _variant(config: CompareConfig, items: int) -> str | None:
+    """What of the selector is not as its papers have it."""
     defaults = Variant()
     given = {
         "combine": config.combine,

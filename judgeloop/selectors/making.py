@@ -16,7 +16,6 @@ from judgeloop.selectors.random import Random
 
 SELECTORS = ("random", "diffuse", "max-norm", "input-cluster")
 SELECTORS_THAT_DRAW = {"random"}
-CLUSTERINGS = ("ward", "cosine", "kmeans")
 
 
 @dataclass(frozen=True, slots=True)

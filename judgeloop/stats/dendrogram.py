@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+MOST_EXACT = 20_000  # items: 3.2 GB of distances and their copy
+
 
 class Dendrogram(NamedTuple):
     """Nodes 0 to n-1 are the items; node n+i is the i-th merge, so the last node, 2n-2, holds everything."""
@@ -52,6 +54,20 @@ def ward(vectors: NDArray[np.floating]) -> Dendrogram:
     return _from_children(merges[:, :2].astype(np.int64))
 
 
+def approximate_ward(vectors: NDArray[np.floating]) -> Dendrogram:
+    """Ward's clustering by way of micro-clusters (`stats/microclusters.py`), for more items than `ward` has memory for."""
+    from judgeloop.stats.microclusters import micro_ward
+
+    if len(vectors) == 1:
+        return _from_children(np.empty((0, 2), dtype=np.int64))
+    return _from_children(micro_ward(vectors, np.random.default_rng(len(vectors))))
+
+
+def ward_by_size(vectors: NDArray[np.floating]) -> Dendrogram:
+    """Exact up to `MOST_EXACT` items, approximate beyond."""
+    return ward(vectors) if len(vectors) <= MOST_EXACT else approximate_ward(vectors)
+
+
 def average_cosine(vectors: NDArray[np.floating]) -> Dendrogram:
     """Hierarchical clustering of `vectors`, shape (n, d), by the mean cosine distance between two clusters' members.
 
@@ -73,7 +89,8 @@ def average_cosine(vectors: NDArray[np.floating]) -> Dendrogram:
 
 
 # By name, the clusterings of Ashury-Tahan et al. (2024), appendix A.4, that are hierarchical.
-HIERARCHIES = {"ward": ward, "cosine": average_cosine}
+# `micro-ward` is what `ward` becomes beyond `MOST_EXACT` items.
+HIERARCHIES = {"ward": ward_by_size, "cosine": average_cosine, "micro-ward": approximate_ward}
 
 
 def _from_children(children: NDArray[np.int64]) -> Dendrogram:

@@ -19,9 +19,9 @@ def closest_in_cosine(vectors: Vectors, members: Members) -> int:
 
     A zero vector has no direction and counts as orthogonal to everything.
     """
-    inside = np.asarray(vectors[members], dtype=np.float64)
-    centre = inside.mean(axis=0)
-    norms = np.linalg.norm(inside, axis=1) * np.linalg.norm(centre)
+    inside = vectors[members]
+    centre = inside.mean(axis=0, dtype=np.float64).astype(inside.dtype)
+    norms = np.sqrt(np.einsum("ij,ij->i", inside, inside)) * np.linalg.norm(centre)
     similarity = np.divide(inside @ centre, norms, out=np.zeros(len(members)), where=norms > 0)
     return int(members[np.argmax(similarity)])
 

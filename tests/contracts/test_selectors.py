@@ -32,7 +32,7 @@ SELECTORS = {
     **{combine: variant(combine=combine) for combine in COMBINATIONS},
     **{
         f"{clustering}, {representative}": variant(clustering=clustering, representative=representative)
-        for clustering in ("ward", "cosine", "kmeans")
+        for clustering in ("ward", "cosine", "kmeans", "micro-ward")
         for representative in REPRESENTATIVES
     },
 }

@@ -1,0 +1,70 @@
+"""A replay of DiffUse by budgets against the plain way: a new linkage and a new cut for every budget, in one run.
+
+    python benchmarks/replay_speed.py [--items 400] [--pairs 6] [--seeds 3]
+
+Both give the same estimates, which is asserted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
+
+from judgeloop.replay.recordings import Recordings
+from judgeloop.replay.running import Protocol, run_pair
+from judgeloop.selectors.making import Variant
+from judgeloop.stats.representatives import closest_in_cosine
+
+SYSTEMS, DIMENSIONS = 5, 384
+
+
+def plain(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) -> list[float]:
+    """The estimates of one pair, each budget on its own."""
+    estimates = []
+    for seed in range(protocol.seeds):
+        contest = recordings.contest(pair, protocol.subset, np.random.default_rng([*pair, seed]))
+        if contest.distance == 0:
+            continue
+        for budget in protocol.budgets:
+            vectors = recordings.vectors(contest, "diffuse", "difference")
+            labels = fcluster(linkage(vectors, "ward"), budget, criterion="maxclust")
+            chosen = [
+                closest_in_cosine(vectors, np.flatnonzero(labels == label)) for label in np.unique(labels)
+            ]
+            estimates.append(float(contest.preferences[chosen].mean()))
+    return estimates
+
+
+def main() -> None:
+    """Print both times and their ratio."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--items", type=int, default=400)
+    parser.add_argument("--pairs", type=int, default=6)
+    parser.add_argument("--seeds", type=int, default=3)
+    arguments = parser.parse_args()
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(SYSTEMS, arguments.items))
+    outputs = rng.normal(size=(SYSTEMS, arguments.items, DIMENSIONS))
+    recordings = Recordings(tuple("abcde"), scores, outputs)
+    protocol = Protocol(("diffuse",), arguments.seeds, 0.8, Variant(), budgets=tuple(range(10, 201, 10)))
+    ours = others = 0.0
+    for pair in recordings.pairs(arguments.pairs, rng):
+        began = time.perf_counter()
+        rows = run_pair(recordings, pair, protocol)
+        between = time.perf_counter()
+        estimates = plain(recordings, pair, protocol)
+        ours, others = ours + between - began, others + time.perf_counter() - between
+        assert np.allclose([row["estimate"] for row in rows], estimates)
+    print(
+        f"{arguments.pairs} pairs x {arguments.seeds} seeds x {len(protocol.budgets)} budgets, {arguments.items} items"
+    )
+    print(f"shared tree {ours:.1f} s, plain way {others:.1f} s: {others / ours:.1f} x")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""How long DiffUse takes to its first queries, and at what peak memory, by number of items; vectors given.
+
+    python benchmarks/scale.py [--items 1000 10000 100000 1000000] [--dimensions 384]
+
+Each size runs in a process of its own. The vectors are drawn around a few hundred topics; the time begins when those of both
+systems are in memory (single precision), and includes their difference, the clustering and the representatives of the first cut.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+from judgeloop.selectors.diffuse import DiffUse
+from judgeloop.stats.dendrogram import MOST_EXACT
+
+TOPICS = 300
+START = 5
+
+
+def make_vectors(items: int, dimensions: int, rng: np.random.Generator) -> np.ndarray:
+    """Points around topics of unequal size, shape (items, dimensions)."""
+    topics = rng.normal(size=(TOPICS, dimensions)).astype(np.float32)
+    topic = np.minimum(rng.geometric(0.01, size=items) - 1, TOPICS - 1)
+    vectors = rng.standard_normal((items, dimensions), dtype=np.float32)
+    for begin in range(0, items, 100_000):
+        vectors[begin : begin + 100_000] += topics[topic[begin : begin + 100_000]]
+    return vectors
+
+
+def measure(items: int, dimensions: int) -> None:
+    """Print seconds and peak memory of one size."""
+    rng = np.random.default_rng(0)
+    first, second = (make_vectors(items, dimensions, rng) for _ in range(2))
+    began = time.perf_counter()
+    np.subtract(first, second, out=first)
+    del second
+    selector = DiffUse(first, start=START)
+    steps, _ = selector.ask(selector.init(items, rng), 1, rng)
+    took = time.perf_counter() - began
+    assert len(steps[0].choices) == START
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    way = "exact" if items <= MOST_EXACT else "micro-clusters"
+    print(f"{items:>10,}{dimensions:>12}{way:>16}{took:>10.1f}{peak:>10.2f}", flush=True)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--items", type=int, nargs="+", default=[1000, 10_000, 100_000, 1_000_000])
+    parser.add_argument("--dimensions", type=int, default=384)
+    parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.alone:
+        measure(arguments.items[0], arguments.dimensions)
+        return
+    print(f"{'items':>10}{'dimensions':>12}{'Ward':>16}{'seconds':>10}{'peak GB':>10}", flush=True)
+    for items in arguments.items:
+        command = [sys.executable, __file__, "--alone", "--items", str(items)]
+        subprocess.run([*command, "--dimensions", str(arguments.dimensions)], check=True)
+
+
+if __name__ == "__main__":
+    main()
