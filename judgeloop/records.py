@@ -175,7 +175,7 @@ class Tally:
     """Counts of preferences among `items` items.
 
     `history` holds them in the order asked: 1 for the first, -1 for the second, 0 for a tie, None for an abstention; it is empty where
-    only counts are known. `picked` says that a deterministic selector picked them, so that sampled shares lean to the winner.
+    only counts are known. `picked` says that a deterministic selector picked them, so that sampled shares are biased.
     """
 
     items: int

@@ -16,7 +16,7 @@ import numpy as np
 from judgeloop.asking import Interruption, Terms, asks_for
 from judgeloop.config import CompareConfig
 from judgeloop.estimators.preferences import Preferences
-from judgeloop.jobs.preparing import Comparison, prepare
+from judgeloop.jobs.preparing import TAKES, Comparison, prepare
 from judgeloop.jobs.selecting import selector_for
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.loop import Finished, Observe, decoys_of, drive, unobserved
@@ -27,6 +27,7 @@ from judgeloop.records import Query, Quote, StopKind
 from judgeloop.report.result import Result, Setup, result_of
 from judgeloop.selectors.making import Variant
 from judgeloop.session import Session
+from judgeloop.stats.dendrogram import MOST_EXACT
 
 FEWEST_REPEATS, REPEATED_SHARE = 3, 0.2
 
@@ -191,7 +192,7 @@ def _variant(config: CompareConfig, items: int) -> str | None:
         "clustering": config.clustering,
         "representative": config.representative,
     }
-    return (
-        ", ".join(f"{name} {value}" for name, value in given.items() if value != getattr(defaults, name))
-        or None
-    )
+    changed = [f"{name} {value}" for name, value in given.items() if value != getattr(defaults, name)]
+    if "clustering" in TAKES[config.selector] and config.clustering == "ward" and items > MOST_EXACT:
+        changed.append("Ward approximated by micro-clusters")
+    return ", ".join(changed) or None

@@ -76,7 +76,7 @@ class Result:
     """A comparison's result.
 
     `winner` is None when undecided. `risk` is the stated risk of naming the leader. `win_distance` is the leader's share of wins minus the other's among the judged items, and
-    `win_distance_biased` says that the selector leans to the winner; `win_distance_interval` holds bounds for that of all items,
+    `win_distance_biased` says that the items were picked and do not stand for the others; `win_distance_interval` holds bounds for that of all items,
     the first system minus the second, each of which is wrong with at most the threshold's chance. `spent_usd` is what this command spent (None: no
     price is known), `run_spent_usd` what the run has cost with the commands before, `rehearsed_usd` recorded cost that
     only counts against the budget. `judge_models` are the names by which each judge's server called its model.

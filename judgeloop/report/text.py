@@ -204,8 +204,8 @@ def _gap(result: Result) -> str:
     towards = f" for {visible(result.leader)}" if result.leader else ""
     if result.win_distance_biased:
         return (
-            f"{result.win_distance:.2f}{towards} among the judged items, which were picked and lean to the "
-            "winner: not an estimate for all items"
+            f"{result.win_distance:.2f}{towards} among the judged items, which were picked and do not stand for "
+            "the others: not an estimate for all items"
         )
     return f"{result.win_distance:.2f}{towards} among the judged items{_bounds(result)}"
 

@@ -1,8 +1,8 @@
 """DiffUse: one representative of each cluster of the differences between two systems' outputs.
 
 Ashury-Tahan et al. (2024), "Label-Efficient Model Selection for Text Generation", section 4 and algorithm 1.
-Embedding the outputs is not done here (`represent/`); a picked sample leans towards the winner (section 6.1), and
-saying so is the report's business.
+Embedding the outputs is not done here (`represent/`); a picked sample does not stand for the others (section
+6.1), and saying so is the report's business.
 """
 
 from __future__ import annotations
@@ -97,4 +97,16 @@ class DiffUse:
         return step, replace(state, clusters=state.clusters + 1)
 
     def _representative(self, state: DiffUseState, node: int) -> int:
-        return representative(self.representative, self.differences, state.tree.members(node), state.priority)
+        if node < len(state.tree.leaves):
+            return node
+        if self.representative == "random":  # another one in every run
+            return representative("random", self.differences, state.tree.members(node), state.priority)
+        if node not in self._known:
+            members = state.tree.members(node)
+            self._known[node] = representative(self.representative, self.differences, members, state.priority)
+        return self._known[node]
+
+    @cached_property
+    def _known(self) -> dict[int, int]:
+        """Representatives by node: each is looked for once, though it enters and leaves."""
+        return {}

@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
+DIMENSIONS = 64
 MOST_CLUSTERS = 2048
 ITEMS_A_CLUSTER = 4  # at least, in the mean
 SAMPLE = 50_000  # items that the centres are learnt from
@@ -20,6 +21,18 @@ LARGEST_INSIDE = (
 )
 
 Merges = NDArray[np.float64]  # shape (merges, 3): the two nodes joined, and the distance at which
+
+
+def projected(vectors: NDArray[np.floating], rng: np.random.Generator) -> NDArray[np.floating]:
+    """The vectors in `DIMENSIONS` dimensions, where they have more: distances stay within some per cent (Johnson & Lindenstrauss 1984)."""
+    if vectors.shape[1] <= DIMENSIONS:
+        return vectors
+    directions = rng.normal(size=(vectors.shape[1], DIMENSIONS)).astype(np.float32) / np.sqrt(DIMENSIONS)
+    rows = [
+        np.asarray(vectors[begin : begin + ROWS_AT_A_TIME], dtype=np.float32) @ directions
+        for begin in range(0, len(vectors), ROWS_AT_A_TIME)
+    ]
+    return np.concatenate(rows)
 
 
 def micro_clusters(vectors: NDArray[np.floating], rng: np.random.Generator) -> NDArray[np.int64]:
@@ -106,6 +119,7 @@ def _by_height(merges: Merges, leaves: int) -> Merges:
 def micro_ward(vectors: NDArray[np.floating], rng: np.random.Generator) -> NDArray[np.int64]:
     """Which two nodes each merge joins, shape (n - 1, 2), as in a dendrogram: the last merges are those of micro-clusters."""
     items = len(vectors)
+    vectors = projected(vectors, rng)
     cluster_of = micro_clusters(vectors, rng)
     by_cluster = np.argsort(cluster_of, kind="stable")
     sizes = np.bincount(cluster_of)

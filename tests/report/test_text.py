@@ -149,7 +149,8 @@ def test_the_votes_are_counted_with_what_is_no_vote():
 def test_a_gap_among_picked_items_is_never_shown_as_plain():
     tally = Tally(items=100, wins=(1, 8), ties=1, picked=True)
     assert detail(make_result(tally=tally), "gap") == (
-        "0.70 for large among the judged items, which were picked and lean to the winner: not an estimate for all items"
+        "0.70 for large among the judged items, which were picked and do not stand for the others: not an "
+        "estimate for all items"
     )
 
 
