@@ -170,6 +170,7 @@ class ReplayConfig(BaseModel):
     seed: int = Field(0, ge=0)
     jobs: int = -1
     resume: bool = False
+    analyse: int | None = Field(None, ge=2)
     cache_dir: Path = DEFAULT_HOME / "cache"
 
     @field_validator("budgets")
@@ -179,7 +180,7 @@ class ReplayConfig(BaseModel):
 
     def decisive(self) -> dict[str, object]:
         """What the rows depend on, and so has to be the same for a replay to be resumed; the number of pairs may grow."""
-        beside = {"output", "jobs", "resume", "cache_dir", "pairs"}
+        beside = {"output", "jobs", "resume", "cache_dir", "pairs", "analyse"}
         return self.model_dump(mode="json", exclude=beside)
 
 

@@ -37,6 +37,9 @@ Seeds = Annotated[int, flag("Protocol", "--seeds", "Repetitions of each pair.")]
 Subset = Annotated[float, flag("Protocol", "--subset", "Share of the items in a repetition.")]
 Jobs = Annotated[int, flag("Files and output", "--jobs", "Processes; -1 for one a core.")]
 Resume = Annotated[bool, flag("Files and output", "--resume", "Go on with the pairs not finished.")]
+Analyse = Annotated[
+    int | None, flag("Files and output", "--analyse", "Also draw what DiffUse picks at this budget.")
+]
 OutputDir = Annotated[
     Path, flag("Files and output", "--output", "Folder for tables, pictures and the journal.", "-o")
 ]
@@ -68,6 +71,7 @@ def replay(
     seed: options.Seed = 0,
     jobs: Jobs = -1,
     resume: Resume = False,
+    analyse: Analyse = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Measure selectors and stopping rules on recorded verdicts, over many pairs of systems.
@@ -80,21 +84,43 @@ def replay(
     with explained():
         given = {name: value for name, value in context.params.items() if name not in {"context", "as_json"}}
         config = checked(ReplayConfig, given)
-        table = _table(config)
+        _check(config)
+        rows, table = _table(config)
         _write(config, table)
+        if config.analyse is not None:
+            _draw_analysis(config, rows, config.analyse)
         print(json.dumps(table, indent=2) if as_json else _render(table))
 
 
-def _table(config: ReplayConfig) -> list[dict[str, Any]]:
+Rows = list[dict[str, Any]]
+
+
+def _check(config: ReplayConfig) -> None:
+    from importlib.util import find_spec
+
+    from judgeloop.errors import InputError
+
+    if config.analyse is None:
+        return
+    if find_spec("matplotlib") is None:
+        raise InputError("--analyse draws pictures, which need pip install 'judgeloop[pictures]'")
+    if config.iterative or config.analyse not in config.budgets or "diffuse" not in config.selectors:
+        raise InputError(
+            "--analyse: expected one of --budgets, with diffuse among --selectors and not --iterative"
+        )
+
+
+def _table(config: ReplayConfig) -> tuple[Rows, Rows]:
+    """The rows of all runs, and what they say together."""
     from judgeloop.jobs.replaying import replay as run
     from judgeloop.replay.tables import by_budget, by_rule
 
     with counting("pairs") as observe:
         rows = run(config, observe)
-    return by_rule(rows) if config.iterative else by_budget(rows)
+    return rows, by_rule(rows) if config.iterative else by_budget(rows)
 
 
-def _write(config: ReplayConfig, table: list[dict[str, Any]]) -> None:
+def _write(config: ReplayConfig, table: Rows) -> None:
     """The table as CSV and JSON, and pictures where matplotlib is installed."""
     from judgeloop.files import write_whole
 
@@ -105,7 +131,7 @@ def _write(config: ReplayConfig, table: list[dict[str, Any]]) -> None:
         write_whole(config.output / f"{picture}.svg", drawn)
 
 
-def _pictures(config: ReplayConfig, table: list[dict[str, Any]]) -> dict[str, str]:
+def _pictures(config: ReplayConfig, table: Rows) -> dict[str, str]:
     from importlib.util import find_spec
 
     from judgeloop.replay import pictures
@@ -118,7 +144,33 @@ def _pictures(config: ReplayConfig, table: list[dict[str, Any]]) -> dict[str, st
     return {"success": pictures.success_picture(table), "bias": pictures.bias_picture(table)}
 
 
-def _csv(table: list[dict[str, Any]]) -> str:
+def _draw_analysis(config: ReplayConfig, rows: Rows, budget: int) -> None:
+    """The pictures of the DiffUse papers' analysis."""
+    import numpy as np
+
+    from judgeloop.files import write_whole
+    from judgeloop.jobs.replaying import analyse
+    from judgeloop.replay import pictures
+    from judgeloop.stats.anatomy import projection
+
+    found, picks = analyse(config, budget)
+    bodies = [one.anatomy for one in found]
+    binned = [one.named for one in found if len(one.named)]
+    drawn = {"distances": pictures.distances_picture(rows, budget)}
+    if picks is not None:
+        plane = projection(picks.vectors, config.seed)
+        drawn |= {
+            "clusters": pictures.clusters_picture(bodies),
+            "norms": pictures.norms_picture(bodies),
+            "projection": pictures.projection_picture(plane, picks.preferences, picks.picked),
+        }
+    if binned:
+        drawn["norm-bins"] = pictures.norm_bins_picture(np.array(binned))
+    for name, picture in drawn.items():
+        write_whole(config.output / f"{name}.svg", picture)
+
+
+def _csv(table: Rows) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, list(table[0]) if table else [], lineterminator="\n")
     writer.writeheader()
@@ -126,7 +178,7 @@ def _csv(table: list[dict[str, Any]]) -> str:
     return text.getvalue()
 
 
-def _render(table: list[dict[str, Any]]) -> str:
+def _render(table: Rows) -> str:
     """The table in columns; standard errors and win distances are in the files."""
     shown = [name for name in table[0] if not name.endswith("_se")] if table else []
     cells = [shown, *([_cell(row[name]) for name in shown] for row in table)]

@@ -9,7 +9,11 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from judgeloop.replay.running import Row
+from judgeloop.stats.anatomy import Anatomy
 
 SIZE = (6.4, 4.0)  # inches
 Z = 1.96  # error bars hold 95 %
@@ -22,7 +26,7 @@ def success_picture(table: Sequence[Row]) -> str:
 
 def bias_picture(table: Sequence[Row]) -> str:
     """How far the win distance among the judged items leans to the winner, by budget."""
-    return _lines(table, "bias", "bias_se", "win distance among the judged items, less that among all")
+    return _lines(table, "bias", "bias_se", "bias of the win distance")
 
 
 def rules_picture(table: Sequence[Row]) -> str:
@@ -36,6 +40,74 @@ def rules_picture(table: Sequence[Row]) -> str:
     axes.set_xlabel("judgments")
     axes.set_ylabel("share of runs that name the wrong system")
     axes.set_ylim(bottom=0)
+    return _svg(figure)
+
+
+def distances_picture(rows: Sequence[Row], budget: int) -> str:
+    """The win distance among the judged items against that among all, a point a run, at one budget."""
+    figure, axes = _axes()
+    at_budget = [row for row in rows if row["budget"] == budget]
+    for selector in dict.fromkeys(row["selector"] for row in at_budget):
+        runs = [row for row in at_budget if row["selector"] == selector]
+        distances = [row["distance"] for row in runs]
+        axes.plot(distances, [row["estimate"] for row in runs], ".", markersize=2, alpha=0.4, label=selector)
+    axes.axline((0, 0), slope=1, color="0.4", linewidth=0.8)
+    axes.set_xlabel("win distance among all items")
+    axes.set_ylabel(f"win distance among {budget} judged items")
+    axes.legend(frameon=False, markerscale=5)
+    return _svg(figure)
+
+
+def clusters_picture(bodies: Sequence[Anatomy]) -> str:
+    """Cluster size against mean norm, a point a cluster: Ashury-Tahan et al. (2024), figure 8."""
+    figure, axes = _axes()
+    for body in bodies:
+        axes.plot(100 * body.shares, body.mean_norms, ".", markersize=2, alpha=0.4, color="C0")
+    axes.set_xscale("log")
+    axes.set_xticks([1, 2, 5, 10, 20, 50, 100], labels=["1", "2", "5", "10", "20", "50", "100"], minor=False)
+    axes.minorticks_off()
+    axes.set_xlabel("size of the cluster, % of the items")
+    axes.set_ylabel("mean norm in it, in units of the mean over all")
+    return _svg(figure)
+
+
+def norms_picture(bodies: Sequence[Anatomy]) -> str:
+    """How the norms of the picked items are distributed beside those of all: figure 9."""
+    figure, axes = _axes()
+    for label, norms in (
+        ("all items", np.concatenate([body.norms for body in bodies])),
+        ("picked items", np.concatenate([body.picked for body in bodies])),
+    ):
+        axes.hist(norms, bins=40, density=True, histtype="step", linewidth=1.4, label=label)
+    axes.set_xlabel("norm of the difference vector, in units of the mean over all items")
+    axes.set_ylabel("density")
+    axes.legend(frameon=False)
+    return _svg(figure)
+
+
+def norm_bins_picture(named: NDArray[np.float64]) -> str:
+    """How often items of each bin of norms name the right system; `named` has the shape (pairs, bins)."""
+    figure, axes = _axes()
+    shares = named.mean(axis=0)
+    errors = Z * np.sqrt(shares * (1 - shares) / len(named))
+    axes.bar(np.arange(1, len(shares) + 1), shares, yerr=errors, width=0.7, capsize=3)
+    axes.set_xlabel("items by norm of the difference vector: from the shortest fifth to the longest")
+    axes.set_ylabel("share of pairs whose better system is named")
+    return _svg(figure)
+
+
+def projection_picture(
+    plane: NDArray[np.float64], preferences: NDArray[np.int8], picked: NDArray[np.int64]
+) -> str:
+    """One pair's difference vectors on a plane, with the verdicts and the picks: figure 7."""
+    figure, axes = _axes()
+    for label, value, colour in (("wins", 1, "C0"), ("ties", 0, "0.7"), ("losses", -1, "C3")):
+        inside = preferences == value
+        axes.plot(*plane[inside].T, ".", markersize=4, color=colour, label=label)
+    axes.plot(*plane[picked].T, "o", markersize=8, markerfacecolor="none", color="black", label="picked")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return _svg(figure)
 
 

@@ -112,6 +112,14 @@ def test_every_selector_can_be_replayed(data, tmp_path):
     assert result.exit_code == 0, result.output
 
 
+def test_the_papers_analysis_is_drawn_when_asked_for(data, tmp_path):
+    out = tmp_path / "out"
+    result = replay(*data, *SHORT, "--analyse", 6, "-o", out)
+    assert result.exit_code == 0, result.output
+    for picture in ("distances", "clusters", "norms", "norm-bins", "projection"):
+        assert ET.parse(out / f"{picture}.svg").getroot().tag.endswith("svg")
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
@@ -121,6 +129,8 @@ def test_every_selector_can_be_replayed(data, tmp_path):
         (["--leave-out", "s9"], "--leave-out s9: the verdicts know no such system"),
         (["--leave-out", "s0,s1,s2"], "a replay needs two systems, found s3"),
         (["--subset", "0"], "--subset"),
+        (["--analyse", "5"], "--analyse: expected one of --budgets"),
+        (["--analyse", "6", "--selectors", "random"], "--analyse: expected one of --budgets, with diffuse"),
         (["--verdicts", "none.csv"], "none.csv"),
     ],
 )
