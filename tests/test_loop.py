@@ -349,17 +349,17 @@ def test_a_second_interruption_abandons_what_is_in_flight_and_leaves_it_charged(
 def test_a_deadline_drains_what_is_in_flight_and_keeps_it(tmp_path):
     async def story():
         book = SqliteLedger(tmp_path / "l.sqlite")
-        judge = ScriptedJudge(script_from([1.0, 0.0] * 20), cost_p=1, delay_s=lambda call: 0.03)
+        judge = ScriptedJudge(script_from([1.0, 0.0] * 20), cost_p=1, delay_s=lambda call: 0.05)
         finished = await drive(
             make_session(40, limits=Limits(40, 40)), make_pool(40), judge, book,
-            Terms("run", concurrency=4, deadline_s=0.04),
+            Terms("run", concurrency=4, deadline_s=0.5),
         )  # fmt: skip
         await book.aclose()
         return finished, judge
 
     finished, judge = asyncio.run(story())
     assert finished.outcome.stop.kind is StopKind.DEADLINE
-    assert finished.outcome.stop.sentence == "the deadline of 0.04 s is reached"
+    assert finished.outcome.stop.sentence == "the deadline of 0.5 s is reached"
     assert 0 < finished.outcome.asked < 40
     assert finished.spend.charged_p == len(judge.calls) == 2 * finished.outcome.asked
 

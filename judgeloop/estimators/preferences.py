@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import final
 
-from judgeloop.records import Abstention, Label, Tally
+from judgeloop.records import Abstention, Label, Tally, Verdict
 
 
 @final
@@ -18,17 +18,14 @@ class Preferences:
 
     def tally(self, labels: Sequence[Label], items: int) -> Tally:
         """Count `labels` over a pool of `items`."""
-        verdicts = [label.answer for label in labels if not isinstance(label.answer, Abstention)]
-        first = sum(verdict.preference > 0 for verdict in verdicts)
-        second = sum(verdict.preference < 0 for verdict in verdicts)
+        answers = [label.answer for label in labels]
+        history = tuple(None if isinstance(answer, Abstention) else answer.preference for answer in answers)
         return Tally(
             items=items,
-            wins=(first, second),
-            ties=len(verdicts) - first - second,
-            abstentions=len(labels) - len(verdicts),
-            flips=sum(verdict.flipped for verdict in verdicts),
+            wins=(history.count(1), history.count(-1)),
+            ties=history.count(0),
+            abstentions=history.count(None),
+            flips=sum(isinstance(answer, Verdict) and answer.flipped for answer in answers),
             picked=any(label.choice.propensity is None for label in labels),
-            history=tuple(
-                None if isinstance(label.answer, Abstention) else label.answer.preference for label in labels
-            ),
+            history=history,
         )

@@ -32,11 +32,13 @@ def bias_picture(table: Sequence[Row]) -> str:
 def rules_picture(table: Sequence[Row]) -> str:
     """Judgments against realised error, a point a rule, risk and selector; the stated risk beside it."""
     figure, axes = _axes()
+    middle = sum(row["judgments"] for row in table) / len(table)
     for row in table:
         (point,) = axes.plot(row["judgments"], row["error"], "o")
         label = f"{row['rule']}, {row['selector']}, {row['risk']:g}"
+        side, shift = ("left", 5) if row["judgments"] <= middle else ("right", -5)
         axes.annotate(label, (row["judgments"], row["error"]), fontsize=7, color=point.get_color(),
-                      xytext=(4, 3), textcoords="offset points")  # fmt: skip
+                      xytext=(shift, 3), textcoords="offset points", ha=side)  # fmt: skip
     axes.set_xlabel("judgments")
     axes.set_ylabel("share of runs that name the wrong system")
     axes.set_ylim(bottom=0)
@@ -50,7 +52,15 @@ def distances_picture(rows: Sequence[Row], budget: int) -> str:
     for selector in dict.fromkeys(row["selector"] for row in at_budget):
         runs = [row for row in at_budget if row["selector"] == selector]
         distances = [row["distance"] for row in runs]
-        axes.plot(distances, [row["estimate"] for row in runs], ".", markersize=2, alpha=0.4, label=selector)
+        axes.plot(
+            distances,
+            [row["estimate"] for row in runs],
+            ".",
+            markersize=2,
+            alpha=0.4,
+            label=selector,
+            rasterized=True,
+        )
     axes.axline((0, 0), slope=1, color="0.4", linewidth=0.8)
     axes.set_xlabel("win distance among all items")
     axes.set_ylabel(f"win distance among {budget} judged items")
@@ -62,7 +72,9 @@ def clusters_picture(bodies: Sequence[Anatomy]) -> str:
     """Cluster size against mean norm, a point a cluster: Ashury-Tahan et al. (2024), figure 8."""
     figure, axes = _axes()
     for body in bodies:
-        axes.plot(100 * body.shares, body.mean_norms, ".", markersize=2, alpha=0.4, color="C0")
+        axes.plot(
+            100 * body.shares, body.mean_norms, ".", markersize=2, alpha=0.4, color="C0", rasterized=True
+        )
     axes.set_xscale("log")
     axes.set_xticks([1, 2, 5, 10, 20, 50, 100], labels=["1", "2", "5", "10", "20", "50", "100"], minor=False)
     axes.minorticks_off()
@@ -130,7 +142,9 @@ def _lines(table: Sequence[Row], value: str, error: str, label: str) -> str:
 def _axes() -> tuple[Any, Any]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=SIZE, layout="constrained")
+    figure = Figure(
+        figsize=SIZE, layout="constrained", dpi=150
+    )  # of what is too many points for lines of text
     axes = figure.subplots()
     axes.grid(visible=True, alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
