@@ -145,7 +145,8 @@ def test_a_run_ends_as_the_table_says_with_the_bill_covered_and_no_key_shown(
     assert all(isinstance(error, JudgeError) for error in judge.errors)
     assert (server.connections > 1) == case.tries
     assert server.bill_p <= finished.spend.charged_p
-    assert (finished.spend.charged_p > 0) == (case.used is not None and case.used.input_tokens > 0)
+    if not case.raced:
+        assert (finished.spend.charged_p > 0) == (case.used is not None and case.used.input_tokens > 0)
     assert elsewhere.connections == 0
     check_no_key(tmp_path, caplog, capsys, judge, finished)
 
