@@ -101,6 +101,7 @@ def compare(
     seed: options.Seed = 0,
     ledger: options.Ledger = Path(".judgeloop/ledger.sqlite"),
     run_dir: options.RunDir = None,
+    analyse: options.Analyse = False,
     dry_run: options.DryRun = False,
     as_json: options.AsJson = False,
     output: options.Output = None,
@@ -223,7 +224,15 @@ def _explain(config: Any, item: str) -> None:
 
 def _compare(config: Any, *, dry_run: bool, as_json: bool, output: Path | None) -> None:
     from judgeloop.errors import InputError
-    from judgeloop.files import check_output, check_run_folder, render_json, write_output, write_run
+    from judgeloop.files import (
+        check_output,
+        check_run_folder,
+        render_json,
+        write_output,
+        write_pictures,
+        write_run,
+    )
+    from judgeloop.jobs.analysing import check_pictures, pictures_of_run
     from judgeloop.jobs.preparing import prepare
     from judgeloop.report.text import render
 
@@ -233,6 +242,8 @@ def _compare(config: Any, *, dry_run: bool, as_json: bool, output: Path | None) 
         check_output(output, config.files_read())
     if config.run_dir is not None:
         check_run_folder(config.run_dir)
+    if config.analyse:
+        check_pictures("--analyse")
     comparison = prepare(config, os.environ, offline=dry_run)
     if dry_run:
         _foresee(comparison, as_json=as_json)
@@ -244,6 +255,8 @@ def _compare(config: Any, *, dry_run: bool, as_json: bool, output: Path | None) 
         end="" if as_json else "\n",
     )
     write_run(folder, result)
+    if config.analyse:
+        write_pictures(folder, pictures_of_run(comparison, result))
     if output is not None:
         write_output(output, result)
     raise typer.Exit(result.exit_code)

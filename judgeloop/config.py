@@ -100,6 +100,7 @@ class CompareConfig(JudgeSettings):
     tpm: int | None = Field(None, ge=1)
     seed: int = Field(0, ge=0)
     run_dir: Path | None = None
+    analyse: bool = False
     cache_dir: Path = DEFAULT_HOME / "cache"
     require_winner: str | None = None
 

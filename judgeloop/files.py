@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -81,6 +81,12 @@ def write_run(folder: Path, result: Result) -> None:
     rows = (json.dumps(asdict(row), ensure_ascii=True) for row in result.labels)
     write_whole(folder / "labels.jsonl", "".join(f"{row}\n" for row in rows))
     write_whole(folder / "result.json", render_json(result))
+
+
+def write_pictures(folder: Path, pictures: Mapping[str, str]) -> None:
+    """Write each picture, an SVG by its name."""
+    for name, drawn in pictures.items():
+        write_whole(folder / f"{name}.svg", drawn)
 
 
 def write_whole(path: Path, text: str) -> None:

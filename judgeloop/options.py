@@ -91,6 +91,9 @@ Ledger = Annotated[Path, flag("Files and output", "--ledger", "Remembers verdict
 RunDir = Annotated[
     Path | None, flag("Files and output", "--run-dir", "Folder for the verdicts and the result.")
 ]
+Analyse = Annotated[
+    bool, flag("Files and output", "--analyse", "Also draw which items were picked, into the run's folder.")
+]
 DryRun = Annotated[bool, flag("Money and pace", "--dry-run", "Print what it would take; spend nothing.")]
 AsJson = Annotated[bool, flag("Files and output", "--json", "Print JSON and nothing else.")]
 Output = Annotated[

@@ -80,6 +80,8 @@ def replay(
     met. Asks nobody and spends nothing.
     """
     from judgeloop.config import ReplayConfig, checked
+    from judgeloop.files import write_pictures
+    from judgeloop.jobs.analysing import pictures_of_replay
 
     with explained():
         given = {name: value for name, value in context.params.items() if name not in {"context", "as_json"}}
@@ -88,7 +90,7 @@ def replay(
         rows, table = _table(config)
         _write(config, table)
         if config.analyse is not None:
-            _draw_analysis(config, rows, config.analyse)
+            write_pictures(config.output, pictures_of_replay(config, rows, config.analyse))
         print(json.dumps(table, indent=2) if as_json else _render(table))
 
 
@@ -96,14 +98,12 @@ Rows = list[dict[str, Any]]
 
 
 def _check(config: ReplayConfig) -> None:
-    from importlib.util import find_spec
-
     from judgeloop.errors import InputError
+    from judgeloop.jobs.analysing import check_pictures
 
     if config.analyse is None:
         return
-    if find_spec("matplotlib") is None:
-        raise InputError("--analyse draws pictures, which need pip install 'judgeloop[pictures]'")
+    check_pictures("--analyse")
     if config.iterative or config.analyse not in config.budgets or "diffuse" not in config.selectors:
         raise InputError(
             "--analyse: expected one of --budgets, with diffuse among --selectors and not --iterative"
@@ -122,13 +122,12 @@ def _table(config: ReplayConfig) -> tuple[Rows, Rows]:
 
 def _write(config: ReplayConfig, table: Rows) -> None:
     """The table as CSV and JSON, and pictures where matplotlib is installed."""
-    from judgeloop.files import write_whole
+    from judgeloop.files import write_pictures, write_whole
 
     name = "rules" if config.iterative else "budgets"
     write_whole(config.output / f"{name}.csv", _csv(table))
     write_whole(config.output / f"{name}.json", json.dumps(table, indent=2) + "\n")
-    for picture, drawn in _pictures(config, table).items():
-        write_whole(config.output / f"{picture}.svg", drawn)
+    write_pictures(config.output, _pictures(config, table))
 
 
 def _pictures(config: ReplayConfig, table: Rows) -> dict[str, str]:
@@ -142,32 +141,6 @@ def _pictures(config: ReplayConfig, table: Rows) -> dict[str, str]:
     if config.iterative:
         return {"rules": pictures.rules_picture(table)}
     return {"success": pictures.success_picture(table), "bias": pictures.bias_picture(table)}
-
-
-def _draw_analysis(config: ReplayConfig, rows: Rows, budget: int) -> None:
-    """The pictures of the DiffUse papers' analysis."""
-    import numpy as np
-
-    from judgeloop.files import write_whole
-    from judgeloop.jobs.replaying import analyse
-    from judgeloop.replay import pictures
-    from judgeloop.stats.anatomy import projection
-
-    found, picks = analyse(config, budget)
-    bodies = [one.anatomy for one in found]
-    binned = [one.named for one in found if len(one.named)]
-    drawn = {"distances": pictures.distances_picture(rows, budget)}
-    if picks is not None:
-        plane = projection(picks.vectors, config.seed)
-        drawn |= {
-            "clusters": pictures.clusters_picture(bodies),
-            "norms": pictures.norms_picture(bodies),
-            "projection": pictures.projection_picture(plane, picks.preferences, picks.picked),
-        }
-    if binned:
-        drawn["norm-bins"] = pictures.norm_bins_picture(np.array(binned))
-    for name, picture in drawn.items():
-        write_whole(config.output / f"{name}.svg", picture)
 
 
 def _csv(table: Rows) -> str:

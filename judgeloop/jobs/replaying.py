@@ -21,7 +21,6 @@ from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.jobs.selecting import embed
 from judgeloop.pool import Pool
 from judgeloop.recorded import VerdictTable
-from judgeloop.replay.analysing import PairAnalysis, Picks, analyse_pair, picks_of
 from judgeloop.replay.journal import Journal
 from judgeloop.replay.recordings import Recordings
 from judgeloop.replay.running import Protocol, Row, run_pair
@@ -53,19 +52,6 @@ def replay(config: ReplayConfig, observe: Callable[[int, int], None]) -> list[Ro
         journal.add(pair, rows)
         observe(sum(pair in journal.finished for pair in pairs), len(pairs))
     return [row for pair in pairs for row in journal.finished[pair]]
-
-
-def analyse(config: ReplayConfig, budget: int) -> tuple[list[PairAnalysis], Picks | None]:
-    """The papers' analyses over all pairs, with `budget` picked items; and the picks on the first pair that is not level."""
-    from joblib import Parallel, delayed
-
-    recordings, protocol = recordings_for(config), protocol_of(config)
-    pairs = recordings.pairs(config.pairs, np.random.default_rng(config.seed))
-    found = Parallel(n_jobs=config.jobs)(
-        delayed(analyse_pair)(recordings, pair, protocol, budget) for pair in pairs
-    )
-    looks = (picks_of(recordings, pair, protocol, budget) for pair in pairs)
-    return [one for one in found if one is not None], next((look for look in looks if look is not None), None)
 
 
 def _run_named(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) -> tuple[Any, list[Row]]:

@@ -16,6 +16,9 @@ from judgeloop.replay.running import Row
 from judgeloop.stats.anatomy import Anatomy
 
 SIZE = (6.4, 4.0)  # inches
+NOT_JUDGED = -2  # in place of a preference
+FEWEST_ON_A_PLANE = 3  # items, for a projection
+Floats = NDArray[np.float64]
 Z = 1.96  # error bars hold 95 %
 
 
@@ -109,11 +112,17 @@ def norm_bins_picture(named: NDArray[np.float64]) -> str:
 
 
 def projection_picture(
-    plane: NDArray[np.float64], preferences: NDArray[np.int8], picked: NDArray[np.int64]
+    plane: NDArray[np.float64],
+    preferences: NDArray[np.int8],
+    picked: NDArray[np.int64],
+    systems: tuple[str, ...] = ("the better system", "the other"),
 ) -> str:
-    """One pair's difference vectors on a plane, with the verdicts and the picks: figure 7."""
+    """One pair's difference vectors on a plane, with who is preferred and what was picked: figure 7."""
     figure, axes = _axes()
-    for label, value, colour in (("wins", 1, "C0"), ("ties", 0, "0.7"), ("losses", -1, "C3")):
+    # A dollar sign would begin a formula.
+    first, second = (name.replace("$", r"\$") for name in systems)
+    shown = ((first, 1, "C0"), ("tie", 0, "0.5"), (second, -1, "C3"), ("not judged", NOT_JUDGED, "0.85"))
+    for label, value, colour in shown:
         inside = preferences == value
         axes.plot(*plane[inside].T, ".", markersize=4, color=colour, label=label)
     axes.plot(*plane[picked].T, "o", markersize=8, markerfacecolor="none", color="black", label="picked")
