@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_LINES = 5.0
 EXIT_ERROR, EXIT_USAGE = 1, 2
+BAR = 20  # characters
 
 
 @contextmanager
@@ -50,9 +51,19 @@ def counting(what: str, stream: TextIO | None = None) -> Iterator[Callable[[int,
     stream = stream or sys.stderr
     show = _LiveLine(stream) if stream.isatty() else _PlainLines(stream)
     try:
-        yield lambda done, total: show(f"{done} of {total} {what}")
+        yield lambda done, total: show(f"{_bar(done, total)} {done} of {total} {what}")
     finally:
         show.close()
+
+
+def _bar(done: int, total: int) -> str:
+    """How much is done, drawn.
+
+    >>> _bar(1, 4)
+    '[#####               ]'
+    """
+    full = BAR * done // max(1, total)
+    return f"[{'#' * full}{' ' * (BAR - full)}]"
 
 
 @contextmanager

@@ -121,9 +121,11 @@ def projection_picture(
     figure, axes = _axes()
     # A dollar sign would begin a formula.
     first, second = (name.replace("$", r"\$") for name in systems)
-    shown = ((first, 1, "C0"), ("tie", 0, "0.5"), (second, -1, "C3"), ("not judged", NOT_JUDGED, "0.85"))
+    shown = (("not judged", NOT_JUDGED, "0.85"), (first, 1, "C0"), ("tie", 0, "0.5"), (second, -1, "C3"))
     for label, value, colour in shown:
         inside = preferences == value
+        if not inside.any():
+            continue
         axes.plot(*plane[inside].T, ".", markersize=4, color=colour, label=label)
     axes.plot(*plane[picked].T, "o", markersize=8, markerfacecolor="none", color="black", label="picked")
     axes.set_xticks([])
