@@ -31,7 +31,7 @@ from judgeloop.session import Limits
 
 KEY = "sk-canary-5f2c9d81ab3e4760"
 PRICE = price_from_text("1.00,10.00")
-POLICY = RetryPolicy(attempts=2, first_wait_s=0.01, longest_wait_s=0.2, patience_s=0.3)
+POLICY = RetryPolicy(attempts=2, first_wait_s=0.01, longest_wait_s=0.2, patience_s=1.0)  # on a busy machine
 SLOW_ATTEMPT_S, ATTEMPT_S = 0.4, 10.0  # the first where the server is slow on purpose
 DEADLINE_S = 30.0  # of a run, on a busy machine
 JUDGES = {"openai": OpenAIJudge, "anthropic": AnthropicJudge}
