@@ -20,7 +20,7 @@ the same code.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -147,9 +147,7 @@ class Session:
         estimate = self.estimate
         decided = self._stop.kind in {StopKind.RISK_MET, StopKind.ALL_JUDGED}
         if self._stop.kind is StopKind.ALL_JUDGED:
-            distance = estimate.win_distance or 0.0
-            whole = None if estimate.tally.abstentions else (distance, distance)
-            estimate = Estimate(estimate.tally, 0.0, estimate.interval and (whole or estimate.interval))
+            estimate = replace(estimate, risk=0.0)
         return Outcome(
             winner=estimate.tally.leader if decided else None,
             estimate=estimate,

@@ -220,9 +220,14 @@ def _bounds(result: Result) -> str:
     if result.leader == result.setup.systems[1]:
         low, high = -high, -low
     return (
-        f"; over all items at least {low:.2f} and at most {high:.2f} (each bound wrong with a chance of at most "
+        f"; over all items at least {_signed(low)} and at most {_signed(high)} (each bound wrong with a chance of at most "
         f"{result.setup.risk_threshold:g}, whenever one looks)"
     )
+
+
+def _signed(distance: float) -> str:
+    """A win distance for people, without a sign on zero."""
+    return f"{round(distance, 2) + 0.0:.2f}"
 
 
 def _rule(result: Result) -> str:

@@ -43,6 +43,9 @@ class Anytime(Rule):
 
     def interval(self, tally: Tally) -> tuple[float, float]:
         """Bounds for the win distance over all items, first minus second; each holds at every look but for the threshold's chance."""
+        if tally.judged == self.items:
+            distance = (tally.wins[0] - tally.wins[1]) / self.items
+            return distance, distance
         low = bound(scores_for(tally, 0), self.items, self.threshold)
         high = -bound(scores_for(tally, 1), self.items, self.threshold)
         return low, high

@@ -95,6 +95,14 @@ def test_a_lead_that_what_remains_cannot_undo_is_certain():
     assert bound(np.ones(12, dtype=np.int8), 12, 0.1) == pytest.approx(1.0)
 
 
+def test_once_every_item_is_judged_the_win_distance_is_known():
+    history = [1, 1, 0, -1]
+    assert Anytime(0.1, 4).interval(tally_of(history, 4)) == (0.25, 0.25)
+    low, high = Anytime(0.1, 5).interval(tally_of([*history, None], 5))
+    assert low == pytest.approx(0.0, abs=1e-9), "an abstention may have been a loss"
+    assert high == pytest.approx(0.4), "or a win"
+
+
 def test_systems_that_tie_on_and_on_are_no_different_for_practical_purposes():
     rule = Anytime(0.1, 400, near_tie=0.1)
     tied = tally_of([0] * 200, 400)
