@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_REMEMBERED = 4096  # patterns of decisive draws
+MOST_REMEMBERED = 64 * 2**20  # bytes, of steps of patterns of decisive draws
 SHAPE = 0.5
 FARTHEST = 8  # in units of the root of the limit: farther, a balanced walk gets with a chance under 1e-13
 
@@ -22,8 +22,13 @@ class _Step:
 
     alive: NDArray[np.float64]  # shape (levels, distances): probability of being so far from the middle
     spent: NDArray[np.float64]  # shape (levels,)
-    barriers: NDArray[np.int64]  # shape (draws, levels)
+    barriers: NDArray[np.int32]  # shape (draws, levels)
     decisive: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes to remember."""
+        return self.alive.nbytes + self.barriers.nbytes
 
 
 @dataclass(slots=True)
@@ -45,8 +50,9 @@ class Spending:
     limit: int
     levels: NDArray[np.float64]  # shape (levels,): the chance that either side is ever named, were they level
     _steps: dict[bytes, _Step] = field(default_factory=dict, repr=False)
+    _remembered: int = 0  # bytes
 
-    def barriers(self, decisive: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def barriers(self, decisive: NDArray[np.bool_]) -> NDArray[np.int32]:
         """The least distance that counts as crossing after each draw, shape (draws, levels), by which draws were decisive."""
         return self._after(decisive.tobytes()).barriers
 
@@ -55,18 +61,24 @@ class Spending:
         while known and pattern[:known] not in self._steps:
             known -= 1
         step = self._steps[pattern[:known]] if known else self._start()
-        if len(self._steps) > MOST_REMEMBERED:
-            self._steps.clear()
         for drawn in range(known, len(pattern)):
             step = self._next(step, drawn, is_decisive=bool(pattern[drawn]))
-            self._steps[pattern[: drawn + 1]] = step
+            self._remember(pattern[: drawn + 1], step)
         return step
+
+    def _remember(self, pattern: bytes, step: _Step) -> None:
+        """Keep the step for the patterns that begin with it: the next to be asked about is mostly one of the last."""
+        if self._remembered > MOST_REMEMBERED:
+            self._steps.clear()
+            self._remembered = 0
+        self._steps[pattern] = step
+        self._remembered += step.nbytes + len(pattern)
 
     def _start(self) -> _Step:
         distances = min(self.limit, FARTHEST * math.isqrt(self.limit)) + 2
         alive = np.zeros((len(self.levels), distances))
         alive[:, 0] = 1.0
-        return _Step(alive, np.zeros(len(self.levels)), np.empty((0, len(self.levels)), dtype=np.int64))
+        return _Step(alive, np.zeros(len(self.levels)), np.empty((0, len(self.levels)), dtype=np.int32))
 
     def _next(self, step: _Step, drawn: int, *, is_decisive: bool) -> _Step:
         alive = self._moved(step, drawn - step.decisive) if is_decisive else step.alive
@@ -79,7 +91,7 @@ class Spending:
         return _Step(
             np.where(crossing, 0.0, alive),
             spent,
-            np.vstack([step.barriers, barrier]),
+            np.vstack([step.barriers, barrier.astype(np.int32)]),
             step.decisive + is_decisive,
         )
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeloop.records import Tally
+from judgeloop.stats import spending as spending_module
 from judgeloop.stats.spending import Spending, first_crossing
 from judgeloop.stopping import Sequential, make_rule
 
@@ -65,6 +66,17 @@ def test_a_high_limit_needs_no_more_room_than_a_walk_strays():
     step = spending._after(np.ones(400, dtype=bool).tobytes())
     assert step.alive.shape[1] < 1000
     assert step.spent + step.alive.sum(axis=1) == pytest.approx(1)
+
+
+def test_little_is_remembered_of_a_long_run_and_what_is_forgotten_is_worked_out_again(monkeypatch):
+    pattern = np.random.default_rng(1).random(120) < 0.5
+    plenty = Spending(400, 120, LEVELS)
+    expected = {drawn: plenty.barriers(pattern[:drawn]).tolist() for drawn in (60, 119, 120)}
+    monkeypatch.setattr(spending_module, "MOST_REMEMBERED", 20_000)
+    scarce = Spending(400, 120, LEVELS)
+    for drawn in (120, 60, 119, 120):
+        assert scarce.barriers(pattern[:drawn]).tolist() == expected[drawn]
+    assert len(scarce._steps) < 20 < len(plenty._steps)
 
 
 def test_a_lead_that_no_balanced_population_can_give_is_certain():
