@@ -5,7 +5,7 @@ It gathers arrays and hands them to `replay/pictures.py`; writing files is the c
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+import importlib.util
 
 import numpy as np
 
@@ -30,7 +30,7 @@ def check_pictures(flag: str) -> None:
     Raises:
         InputError: matplotlib is not installed.
     """
-    if find_spec("matplotlib") is None:
+    if importlib.util.find_spec("matplotlib") is None:
         raise InputError(f"{flag} draws pictures, which need pip install 'judgeloop[pictures]'")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import json
 import xml.etree.ElementTree as ET
 
@@ -105,6 +106,32 @@ def test_vectors_may_be_given_and_then_no_output_is_read(data, tmp_path):
     np.savez(vectors, models=np.array([f"s{i}" for i in range(SYSTEMS)]), embeddings=embeddings)
     result = replay(tmp_path / "nothing", *data[1:], *SHORT, "--vectors", vectors, "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
+
+
+@pytest.fixture
+def _without_matplotlib(monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *more: None if name == "matplotlib" else find(name, *more)
+    )
+
+
+@pytest.mark.usefixtures("_without_matplotlib")
+def test_without_matplotlib_there_are_tables_and_a_word_on_pictures(data, tmp_path):
+    out = tmp_path / "out"
+    result = replay(*data, *SHORT, "-o", out)
+    assert result.exit_code == 0, result.output
+    assert "no pictures; they need pip install 'judgeloop[pictures]'" in result.stderr
+    assert (out / "budgets.csv").exists()
+    assert not list(out.glob("*.svg"))
+
+
+@pytest.mark.usefixtures("_without_matplotlib")
+def test_what_cannot_be_drawn_is_refused_before_anything_is_run(data, tmp_path):
+    result = replay(*data, *SHORT, "--analyse", 6, "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "--analyse draws pictures, which need pip install" in result.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_every_selector_can_be_replayed(data, tmp_path):
