@@ -37,7 +37,7 @@ def winner(scores: list[float], rule: str, risk: float, seed: int) -> int | None
         limits=Limits(),
         rng=np.random.default_rng(seed),
     )
-    return replay(session, lambda position: Verdict(scores[position])).winner
+    return replay(session, lambda choice: Verdict(scores[choice.position])).winner
 
 
 def main() -> None:

@@ -8,57 +8,58 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Generic
 
 import numpy as np
 
 from judgeloop.asking import Asking, Interruption, Terms
 from judgeloop.decoys import DecoyTally, decoy_queries, tally
 from judgeloop.pool import Pool
-from judgeloop.protocols import Judge, Ledger
+from judgeloop.protocols import Judge, Ledger, T
 from judgeloop.records import Estimate, Outcome, Query, Spend
 from judgeloop.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+@dataclass(frozen=True)
+class Progress(Generic[T]):
     """How far a run has come; `spent_p` is what was really spent by this command."""
 
     asked: int
     spent_p: int
-    estimate: Estimate
+    estimate: Estimate[T]
 
 
-Observe = Callable[[Progress], None]
+Observe = Callable[[Progress[T]], None]
 
 
-def unobserved(progress: Progress) -> None:
+def unobserved(progress: Progress[Any]) -> None:
     """Look away."""
     del progress
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+@dataclass(frozen=True)
+class Finished(Generic[T]):
     """A run's outcome, what it cost, and what else was seen.
 
     `models` are the names by which each judge's server called its model, in the order seen.
     """
 
-    outcome: Outcome
+    outcome: Outcome[T]
     spend: Spend
     models: tuple[tuple[str, ...], ...]
     decoys: DecoyTally | None
 
 
 async def drive(
-    session: Session,
+    session: Session[T],
     pool: Pool,
     judges: Judge | Sequence[Judge],
     ledger: Ledger,
     terms: Terms,
     *,
     interruption: Interruption | None = None,
-    observe: Observe = unobserved,
-) -> Finished:
+    observe: Observe[T] = unobserved,
+) -> Finished[T]:
     """Run `session` to its end.
 
     Decoys come first, so that a fooled judge is seen even where the money does not last.
@@ -82,7 +83,7 @@ async def drive(
     )
 
 
-async def _ask_until_over(session: Session, pool: Pool, asking: Asking, observe: Observe) -> None:
+async def _ask_until_over(session: Session[T], pool: Pool, asking: Asking, observe: Observe[T]) -> None:
     """Hand batches to `asking` and answers back, until the session has no more."""
     estimate = session.estimate
 
@@ -91,7 +92,7 @@ async def _ask_until_over(session: Session, pool: Pool, asking: Asking, observe:
         observe(Progress(session.asked + count, spent_p, estimate))
 
     while choices := session.ask():
-        queries = [pool.query(choice.position) for choice in choices]
+        queries = [pool.query(choice.position, choice.systems) for choice in choices]
         answers = await asking.answers(queries, answered)
         session.tell(answers, halt=asking.halt)
         estimate = session.estimate

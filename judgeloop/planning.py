@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from judgeloop.protocols import StoppingRule
 from judgeloop.records import Quote, Tally
 from judgeloop.session import Limits
-from judgeloop.stopping import can_be_met, first_met
+from judgeloop.stopping import first_met
 
 # Shares that the expected case assumes while nothing is known: 45 % to 25 %, the rest ties.
 ASSUMED_WINS = (45, 25)
@@ -43,7 +43,7 @@ class Plan:
 
 
 def plan(
-    rule: StoppingRule,
+    rule: StoppingRule[Tally],
     tally: Tally,
     limits: Limits,
     *,
@@ -83,7 +83,7 @@ def plan(
     )
 
 
-def more_to_decide(rule: StoppingRule, tally: Tally, limits: Limits) -> int | None:
+def more_to_decide(rule: StoppingRule[Tally], tally: Tally, limits: Limits) -> int | None:
     """How many further judgments would probably decide, were the shares so far to go on; None: not even all."""
     if tally.leader is None:
         return None
@@ -91,12 +91,12 @@ def more_to_decide(rule: StoppingRule, tally: Tally, limits: Limits) -> int | No
     return None if enough is None else enough - tally.judged
 
 
-def _fewest(rule: StoppingRule, tally: Tally, limits: Limits, most: int) -> int:
+def _fewest(rule: StoppingRule[Tally], tally: Tally, limits: Limits, most: int) -> int:
     start = max(1, limits.min_judgments - tally.judged)
-    return next((n for n in range(start, most) if can_be_met(rule, tally, n)), max(0, most))
+    return next((n for n in range(start, most) if rule.can_be_met(tally, n)), max(0, most))
 
 
-def _expected(rule: StoppingRule, tally: Tally, limits: Limits, most: int, *, assumed: bool) -> int:
+def _expected(rule: StoppingRule[Tally], tally: Tally, limits: Limits, most: int, *, assumed: bool) -> int:
     shares = replace(tally, wins=ASSUMED_WINS, ties=ASSUMED_TIES) if assumed else tally
     least = max(tally.judged + 1, limits.min_judgments)
     enough = first_met(rule, shares, least, tally.judged + most, limits.max_judgments)

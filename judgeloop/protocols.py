@@ -14,17 +14,21 @@ import numpy as np
 
 from judgeloop.records import (
     Call,
+    Counted,
     JudgeIdentity,
     Label,
     Quote,
     Reply,
     Spend,
     Step,
-    Tally,
+    StopKind,
+    StopReason,
     Verdict,
 )
 
 S = TypeVar("S")
+T = TypeVar("T", bound=Counted)
+T_contra = TypeVar("T_contra", bound=Counted, contravariant=True)
 
 
 class Selector(Protocol[S]):
@@ -45,7 +49,9 @@ class Selector(Protocol[S]):
         ...
 
     def ask(self, state: S, n: int, rng: np.random.Generator) -> tuple[Sequence[Step], S]:
-        """At most `n` further steps and the state after them; no steps once the pool is exhausted.
+        """At most `n` further steps and the state after them.
+
+        There are none once the pool is exhausted, or while the next depends on answers that are still out.
 
         A position may enter again after it has left; its label is then used again and not asked for again.
         """
@@ -56,15 +62,23 @@ class Selector(Protocol[S]):
         ...
 
 
-class Estimator(Protocol):
+class Estimator(Protocol[T]):
     """What the labels say."""
 
-    def tally(self, labels: Sequence[Label], items: int) -> Tally:
+    def tally(self, labels: Sequence[Label], items: int) -> T:
         """Count `labels`, those that take part in the decision, over a pool of `items`."""
         ...
 
+    def extended(self, tally: T, labels: Sequence[Label]) -> T:
+        """`tally` with the labels of further whole steps; the same as counting all of them at once."""
+        ...
 
-class StoppingRule(Protocol):
+    def exhausted(self, tally: T) -> StopReason:
+        """What it means that the selector has nothing further to ask."""
+        ...
+
+
+class StoppingRule(Protocol[T_contra]):
     """Whether the labels are enough to name a winner."""
 
     @property
@@ -87,11 +101,23 @@ class StoppingRule(Protocol):
         """The stated risk at or under which the leader is named the winner."""
         ...
 
-    def risk(self, tally: Tally) -> float:
+    @property
+    def decides_at(self) -> frozenset[StopKind]:
+        """The kinds of halt at which the leader is named the winner."""
+        ...
+
+    def risk(self, tally: T_contra) -> float:
         """The stated risk, in [0, 1], of naming the leader of `tally` the winner; 1 without a leader."""
         ...
 
-    def is_met(self, tally: Tally) -> bool:
+    def can_be_met(self, tally: T_contra, unknown: int) -> bool:
+        """Whether verdicts on `unknown` further items could meet the rule, as far as is worth looking.
+
+        While this is False, asking for one more item wastes nothing: this is how queries run in parallel without overspending.
+        """
+        ...
+
+    def is_met(self, tally: T_contra) -> bool:
         """Whether to name the leader of `tally` the winner: its stated risk is at or under the threshold."""
         ...
 
@@ -99,11 +125,11 @@ class StoppingRule(Protocol):
         """The rule as it would be for another limit of judgments."""
         ...
 
-    def interval(self, tally: Tally) -> tuple[float, float] | None:
+    def interval(self, tally: T_contra) -> tuple[float, float] | None:
         """Bounds for the win distance over all items, first minus second; None from a rule that has none."""
         ...
 
-    def no_difference(self, tally: Tally) -> bool:
+    def no_difference(self, tally: T_contra) -> bool:
         """Whether to end with "no practical difference"."""
         ...
 

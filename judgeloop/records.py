@@ -9,8 +9,31 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 
 TIE = 0.5  # the score of a verdict that prefers neither
+
+
+class Counted(Protocol):
+    """What the labels in a decision come to, whatever else a job counts."""
+
+    @property
+    def judged(self) -> int:
+        """How many of them are verdicts."""
+        ...
+
+    @property
+    def abstentions(self) -> int:
+        """How many of them are none."""
+        ...
+
+    @property
+    def leader(self) -> int | None:
+        """The system to be named, were one to be named now; None when several are level."""
+        ...
+
+
+T_co = TypeVar("T_co", bound=Counted, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +166,21 @@ class JudgeIdentity:
         return f"{self.provider}{separator}{self.model}"
 
 
+Key = tuple[int, int, int]  # a position and the two systems compared on it
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A position to judge, and the probability with which it was drawn (None: picked, not drawn)."""
+    """A position to judge, the probability with which it was drawn (None: picked, not drawn), and the systems to compare on it."""
 
     position: int
     propensity: float | None
+    systems: tuple[int, int] = (0, 1)
+
+    @property
+    def key(self) -> Key:
+        """What tells one choice from another."""
+        return (self.position, *self.systems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,25 +230,25 @@ class Tally:
             return None
         return 0 if self.wins[0] > self.wins[1] else 1
 
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What the labels say: the counts and the stated risk of naming their leader the winner.
-
-    `win_distance` is the difference of the two systems' shares of wins among the judged items (first minus
-    second); None while nothing is judged. It is biased towards the winner when `tally.picked`. `interval` holds bounds for the win
-    distance over all items, from a rule that has them.
-    """
-
-    tally: Tally
-    risk: float
-    interval: tuple[float, float] | None = None
-
     @property
     def win_distance(self) -> float | None:
-        """Share of wins of the first minus that of the second, in [-1, 1]."""
-        judged = self.tally.judged
-        return (self.tally.wins[0] - self.tally.wins[1]) / judged if judged else None
+        """Share of wins of the first among the judged items minus that of the second, in [-1, 1]; None while nothing is judged.
+
+        It does not stand for the other items when `picked`.
+        """
+        return (self.wins[0] - self.wins[1]) / self.judged if self.judged else None
+
+
+@dataclass(frozen=True)
+class Estimate(Generic[T_co]):
+    """What the labels say: the counts and the stated risk of naming their leader the winner.
+
+    `interval` holds bounds for the win distance over all items, from a rule that has them.
+    """
+
+    tally: T_co
+    risk: float
+    interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,24 +301,24 @@ class StopReason:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+@dataclass(frozen=True)
+class Outcome(Generic[T_co]):
     """How a run ended: the decision first.
 
-    `winner` is 0 or 1, or None when undecided. `labels` are all that were asked for, in the order
-    asked, those that left the decision again included; `deciding` are the positions whose labels make the estimate. `ahead` were asked ahead of
-    the stopping rule and never needed; `rounds` is how often answers were waited for.
+    `winner` is the number of a system, or None when undecided. `labels` are all that were asked for, in the order
+    asked, those that left the decision again included; `deciding` are the keys of the choices whose labels make the estimate. `ahead` were asked
+    ahead of the stopping rule and never needed; `rounds` is how often answers were waited for.
     """
 
     winner: int | None
-    estimate: Estimate
+    estimate: Estimate[T_co]
     stop: StopReason
     labels: tuple[Label, ...]
-    deciding: frozenset[int]
+    deciding: frozenset[Key]
     ahead: int = 0
     rounds: int = 0
 
     @property
     def asked(self) -> int:
-        """Distinct items put to the judge."""
+        """Distinct choices put to the judge."""
         return len(self.labels)

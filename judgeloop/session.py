@@ -8,8 +8,9 @@ Rules:
    and the reason to halt; answers behind the first missing one are not told.
 4. Answers are folded step by step. After each whole step the stopping rule looks, never in between.
 5. No more is asked at a time than the rule needs whatever the answers turn out to be: while no answers could meet
-   it, another step is added (`can_be_met`). So queries run side by side, at any concurrency, and none is wasted.
-   Steps asked ahead of that (`lookahead`) are folded only as the rule reaches them: the decision is the same without.
+   it, another step is added (`StoppingRule.can_be_met`), unless the selector waits for answers. So queries run side by side, at any
+   concurrency, and none is wasted. Steps asked ahead of that (`lookahead`) are folded only as the rule reaches them: the decision is
+   the same without.
 6. What has been asked is never asked again; a label that left the decision stays reported.
 7. A halt is final.
 
@@ -21,25 +22,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, Generic, final
 
 import numpy as np
 
 from judgeloop.errors import InputError, SessionError
-from judgeloop.protocols import Estimator, Selector, StoppingRule
+from judgeloop.protocols import Estimator, Selector, StoppingRule, T
 from judgeloop.records import (
     Abstention,
     Answer,
     Choice,
     Estimate,
+    Key,
     Label,
     Outcome,
     Step,
     StopKind,
     StopReason,
-    Tally,
 )
-from judgeloop.stopping import can_be_met
 
 ABSTENTION_GRACE = 20  # up to so many items asked, abstentions count as a share of this many
 
@@ -63,16 +63,16 @@ class Limits:
 
 
 @final
-class Session:
-    """One comparison from the first question to the outcome."""
+class Session(Generic[T]):
+    """One run from the first question to the outcome; `T` is what its labels are counted as."""
 
     def __init__(
         self,
         *,
         items: int,
         selector: Selector[Any],
-        estimator: Estimator,
-        rule: StoppingRule,
+        estimator: Estimator[T],
+        rule: StoppingRule[T],
         limits: Limits,
         rng: np.random.Generator,
         lookahead: int = 0,
@@ -95,9 +95,11 @@ class Session:
         self._rng = rng
         self._lookahead = lookahead
         self._state = selector.init(items, rng)
-        self._labels: dict[int, Label] = {}  # by position, in the order asked
-        self._active: dict[int, None] = {}  # positions in the decision, in the order entered
-        self._reached: dict[int, None] = {}  # positions that ever entered
+        self._labels: dict[Key, Label] = {}  # in the order asked
+        self._active: Active = {}
+        self._reached: set[Key] = set()  # what ever entered the decision
+        self._abstained: list[str] = []  # the reasons, of what ever entered
+        self._tally = estimator.tally((), items)
         self._rounds = 0
         self._pending: list[Step] = []
         self._asked: list[Choice] = []
@@ -118,7 +120,7 @@ class Session:
         if len(answers) > len(self._asked) or (halt is None and len(answers) < len(self._asked)):
             raise SessionError(f"{len(answers)} answers to {len(self._asked)} choices")
         labels = [Label(choice, answer) for choice, answer in zip(self._asked, answers, strict=False)]
-        self._labels.update((label.choice.position, label) for label in labels)
+        self._labels.update((label.choice.key, label) for label in labels)
         self._rounds += 1
         self._state = self._selector.tell(self._state, labels)
         self._fold()
@@ -126,17 +128,16 @@ class Session:
         self._stop = self._stop or halt
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> Estimate[T]:
         """What the labels in the decision say so far."""
-        tally = self._tally()
-        return Estimate(tally, self._rule.risk(tally), self._rule.interval(tally))
+        return Estimate(self._tally, self._rule.risk(self._tally), self._rule.interval(self._tally))
 
     @property
     def asked(self) -> int:
-        """Items with an answer so far, those that left the decision included."""
+        """Choices with an answer so far, those that left the decision included."""
         return len(self._labels)
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> Outcome[T]:
         """How the run ended.
 
         Raises:
@@ -145,7 +146,7 @@ class Session:
         if self._stop is None:
             raise SessionError("the run is not over")
         estimate = self.estimate
-        decided = self._stop.kind in {StopKind.RISK_MET, StopKind.ALL_JUDGED}
+        decided = self._stop.kind in self._rule.decides_at
         if self._stop.kind is StopKind.ALL_JUDGED:
             estimate = replace(estimate, risk=0.0)
         return Outcome(
@@ -153,7 +154,7 @@ class Session:
             estimate=estimate,
             stop=self._stop,
             labels=tuple(self._labels.values()),
-            deciding=frozenset(self._active),
+            deciding=frozenset(key for keys in self._active.values() for key in keys),
             ahead=len(self._labels) - len(self._reached),
             rounds=self._rounds,
         )
@@ -172,9 +173,9 @@ class Session:
             steps, state = self._selector.ask(self._state, 1, self._rng)
             if not steps:
                 if not self._pending:
-                    self._stop = self._exhausted()
+                    self._stop = self._estimator.exhausted(self._tally)
                 return
-            new = [choice for choice in steps[0].choices if choice.position not in known]
+            new = [choice for choice in steps[0].choices if choice.key not in known]
             if len(known) + len(new) > self._limits.max_judgments:
                 if not self._pending:
                     self._stop = self._limit_reached()
@@ -182,36 +183,55 @@ class Session:
             self._state = state
             self._pending.append(steps[0])
             self._asked.extend(new)
-            known.update(choice.position for choice in new)
+            known.update(choice.key for choice in new)
             _take(steps[0], active)
 
-    def _could_stop(self, active: dict[int, None]) -> bool:
+    def _could_stop(self, active: Active) -> bool:
         """Whether any answers to the steps queued could meet the rule; `active` is the decision after them."""
         if not self._pending or len(active) < self._limits.min_judgments:
             return False
-        labels = [self._labels[position] for position in active if position in self._labels]
-        return can_be_met(self._rule, self._estimator.tally(labels, self._items), len(active) - len(labels))
+        unknown = sum(any(key not in self._labels for key in keys) for keys in active.values())
+        tally = self._tally if all(map(self._is_new, self._pending)) else self._tally_of(active)
+        return self._rule.can_be_met(tally, unknown)
 
     def _fold(self) -> None:
         """Let whole steps change the decision, looking after each, up to the first that is not whole."""
         for step in self._pending:
-            if any(choice.position not in self._labels for choice in step.choices):
+            if any(choice.key not in self._labels for choice in step.choices):
                 break
-            _take(step, self._active)
-            self._reached.update((choice.position, None) for choice in step.choices)
+            self._enter(step)
             self._stop = self._settled() or self._too_many_abstentions()
             if self._stop is not None:
                 break
         self._pending = []
 
-    def _tally(self) -> Tally:
-        return self._estimator.tally([self._labels[position] for position in self._active], self._items)
+    def _enter(self, step: Step) -> None:
+        """Let a step change the decision and what is counted."""
+        labels = [self._labels[choice.key] for choice in step.choices]
+        further = not step.leave and all(choice.key not in self._reached for choice in step.choices)
+        _take(step, self._active)
+        self._tally = (
+            self._estimator.extended(self._tally, labels) if further else self._tally_of(self._active)
+        )
+        for label in labels:
+            if label.choice.key not in self._reached and isinstance(label.answer, Abstention):
+                self._abstained.append(label.answer.reason)
+            self._reached.add(label.choice.key)
+
+    def _is_new(self, step: Step) -> bool:
+        """Whether a step only adds what was never asked."""
+        return not step.leave and all(choice.key not in self._labels for choice in step.choices)
+
+    def _tally_of(self, active: Active) -> T:
+        """What is known of a decision, counted."""
+        known = [self._labels[key] for keys in active.values() for key in keys if key in self._labels]
+        return self._estimator.tally(known, self._items)
 
     def _settled(self) -> StopReason | None:
         """Why the labels in the decision are enough, if they are."""
         if len(self._active) < self._limits.min_judgments:
             return None
-        tally = self._tally()
+        tally = self._tally
         if tally.judged < self._limits.min_judgments:
             return None
         if self._rule.no_difference(tally):
@@ -227,46 +247,30 @@ class Session:
             f"the stated risk, {risk:.3f}, is at or under {self._rule.threshold:g}",
         )
 
-    def _exhausted(self) -> StopReason:
-        tally = self._tally()
-        margin = abs(tally.wins[0] - tally.wins[1])
-        if tally.judged + tally.abstentions < self._items:
-            return StopReason(StopKind.POOL_EXHAUSTED, "the selector has no further items to propose")
-        if margin > tally.abstentions:
-            return StopReason(
-                StopKind.ALL_JUDGED,
-                f"every one of the {self._items} items is judged, so nothing is left to chance",
-            )
-        if margin == 0 and tally.abstentions == 0:
-            return StopReason(
-                StopKind.POOL_EXHAUSTED,
-                f"every one of the {self._items} items is judged, and the systems are level",
-            )
-        return StopReason(
-            StopKind.POOL_EXHAUSTED,
-            f"every item is asked, but {tally.abstentions} abstentions outweigh a lead of {margin}",
-        )
-
     def _limit_reached(self) -> StopReason:
         return StopReason(
             StopKind.JUDGMENT_LIMIT, f"the limit of {self._limits.max_judgments} judgments is reached"
         )
 
     def _too_many_abstentions(self) -> StopReason | None:
-        answers = [self._labels[position].answer for position in self._reached]
-        reasons = [answer.reason for answer in answers if isinstance(answer, Abstention)]
-        allowed = self._limits.max_abstentions * max(len(answers), ABSTENTION_GRACE)
-        if len(reasons) <= allowed:
+        reached = len(self._reached)
+        allowed = self._limits.max_abstentions * max(reached, ABSTENTION_GRACE)
+        if len(self._abstained) <= allowed:
             return None
         return StopReason(
             StopKind.ABSTENTIONS,
-            f"the judge gave no verdict on {len(reasons)} of {len(answers)} items, more than "
-            f"{self._limits.max_abstentions:.0%}; the last time: {reasons[-1]}",
+            f"the judge gave no verdict on {len(self._abstained)} of {reached} items, more than "
+            f"{self._limits.max_abstentions:.0%}; the last time: {self._abstained[-1]}",
         )
 
 
-def _take(step: Step, active: dict[int, None]) -> None:
+Active = dict[int, tuple[Key, ...]]  # by position, in the order entered: what takes part in the decision
+
+
+def _take(step: Step, active: Active) -> None:
     """Let a step's positions leave and enter."""
     for position in step.leave:
         active.pop(position, None)
-    active.update((choice.position, None) for choice in step.choices)
+    for choice in step.choices:
+        keys = active.get(choice.position, ())
+        active[choice.position] = keys if choice.key in keys else (*keys, choice.key)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from judgeloop.loop import Progress
+    from judgeloop.records import Tally
 
 SECONDS_BETWEEN_LINES = 5.0
 EXIT_ERROR, EXIT_USAGE = 1, 2
@@ -22,7 +23,7 @@ BAR = 20  # characters
 @contextmanager
 def watching(
     max_judgments: int, budget_p: int | None, stream: TextIO | None = None
-) -> Iterator[Callable[[Progress], None]]:
+) -> Iterator[Callable[[Progress[Tally]], None]]:
     """A function to call with every step forward."""
     stream = stream or sys.stderr
     show = _LiveLine(stream) if stream.isatty() else _PlainLines(stream)
@@ -32,7 +33,7 @@ def watching(
         show.close()
 
 
-def describe(progress: Progress, max_judgments: int, budget_p: int | None) -> str:
+def describe(progress: Progress[Tally], max_judgments: int, budget_p: int | None) -> str:
     """Progress in one line: asked, spent, risk."""
     from judgeloop.money import show_usd
     from judgeloop.report.text import show_risk

@@ -81,7 +81,7 @@ def run(
 @pytest.mark.parametrize("seed", range(6))
 def test_live_and_replay_end_the_same_at_concurrency_1_and_64(selector, seed):
     table = scores(60, seed)
-    recorded = replay(make_session(60, selector, seed=seed), lambda p: Verdict(table[p]))
+    recorded = replay(make_session(60, selector, seed=seed), lambda choice: Verdict(table[choice.position]))
     spends = set()
     for concurrency in (1, 64):
         judge = ScriptedJudge(script_from(table), cost_p=3, worst_p=5, delay_s=jitter)

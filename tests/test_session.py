@@ -24,7 +24,7 @@ def answers_from(choices, table):
 
 @pytest.mark.parametrize("selector", SELECTORS)
 def test_a_clear_winner_is_named_with_a_risk_at_or_under_the_threshold(selector):
-    outcome = replay(make_session(200, selector), lambda position: Verdict(1.0))
+    outcome = replay(make_session(200, selector), lambda choice: Verdict(1.0))
     assert outcome.winner == 0
     assert outcome.stop.kind is StopKind.RISK_MET
     assert outcome.estimate.risk <= 0.1
@@ -56,7 +56,9 @@ def test_no_question_was_asked_that_some_answers_could_have_made_needless(select
             active = dict(session._active)
             for step in steps_but_last:
                 _take(step, active)
-            known = [session._labels[p] for p in active if p in session._labels]
+            known = [
+                session._labels[key] for keys in active.values() for key in keys if key in session._labels
+            ]
             unknown = len(active) - len(known)
             tally = session._estimator.tally(known, 50)
             if len(active) >= 5:
@@ -73,7 +75,9 @@ def test_asking_one_at_a_time_gives_the_same_outcome(selector):
     """Batches are for speed: the rule looks after every step as if each had been asked alone."""
     for seed in range(30):
         table = scores(80, seed)
-        outcome = replay(make_session(80, selector, seed=seed), lambda p, table=table: Verdict(table[p]))
+        outcome = replay(
+            make_session(80, selector, seed=seed), lambda choice, table=table: Verdict(table[choice.position])
+        )
         session = make_session(80, selector, seed=seed)
         alone = _one_at_a_time(session, table)
         assert (outcome.winner, outcome.estimate, outcome.stop) == (alone.winner, alone.estimate, alone.stop)
@@ -87,8 +91,8 @@ def test_looking_ahead_changes_the_wait_and_the_price_and_nothing_else(selector,
     table, rng = scores(80, seed), np.random.default_rng(seed)
     silent = rng.random(80) < abstaining
 
-    def oracle(position):
-        return Abstention("no") if silent[position] else Verdict(table[position])
+    def oracle(choice):
+        return Abstention("no") if silent[choice.position] else Verdict(table[choice.position])
 
     plain = replay(make_session(80, selector, seed=seed), oracle)
     faster = replay(make_session(80, selector, seed=seed, lookahead=ahead), oracle)
@@ -103,29 +107,33 @@ def test_looking_ahead_changes_the_wait_and_the_price_and_nothing_else(selector,
 
 
 def test_looking_ahead_far_enough_waits_once():
-    outcome = replay(make_session(40, rule=NEVER, lookahead=40), lambda p: Verdict(scores(40, 3)[p]))
+    outcome = replay(
+        make_session(40, rule=NEVER, lookahead=40), lambda choice: Verdict(scores(40, 3)[choice.position])
+    )
     assert (outcome.rounds, outcome.ahead) == (1, 0)
 
 
 def _one_at_a_time(session, table):
     session._could_stop = lambda active: bool(session._pending)
-    return replay(session, lambda position: Verdict(table[position]))
+    return replay(session, lambda choice: Verdict(table[choice.position]))
 
 
 def test_diffuse_drops_a_parents_verdict_from_the_decision_and_still_reports_it():
-    outcome = replay(make_session(40, "diffuse", rule=NEVER), lambda p: Verdict(scores(40, 3)[p]))
+    outcome = replay(
+        make_session(40, "diffuse", rule=NEVER), lambda choice: Verdict(scores(40, 3)[choice.position])
+    )
     session = make_session(40, "diffuse", rule=NEVER, limits=Limits(max_judgments=12))
-    limited = replay(session, lambda p: Verdict(scores(40, 3)[p]))
+    limited = replay(session, lambda choice: Verdict(scores(40, 3)[choice.position]))
     assert outcome.asked == outcome.estimate.tally.judged == 40
     assert limited.asked <= 12
     assert limited.estimate.tally.judged == len(limited.deciding) < limited.asked
-    assert {label.choice.position for label in limited.labels} > limited.deciding
+    assert {label.choice.key for label in limited.labels} > limited.deciding
 
 
 def test_a_fixed_budget_cuts_into_so_many_clusters_and_judges_them_all():
     outcome = replay(
         make_session(60, "diffuse", rule=TieAware(1.0), limits=Limits(30, 30)),
-        lambda p: Verdict(scores(60, 1)[p]),
+        lambda choice: Verdict(scores(60, 1)[choice.position]),
     )
     assert outcome.asked == outcome.estimate.tally.judged == 30
     assert outcome.winner is not None
@@ -135,7 +143,7 @@ def test_a_fixed_budget_cuts_into_so_many_clusters_and_judges_them_all():
 def test_the_judgment_limit_is_kept_to_the_last_one(selector):
     for limit in (5, 6, 7, 11, 30):
         session = make_session(60, selector, rule=NEVER, limits=Limits(max_judgments=limit))
-        outcome = replay(session, lambda p: Verdict(scores(60, 2)[p]))
+        outcome = replay(session, lambda choice: Verdict(scores(60, 2)[choice.position]))
         assert outcome.asked <= limit
         assert outcome.asked >= limit - 1, "a split may need two judgments where one is left"
         assert outcome.stop.kind is StopKind.JUDGMENT_LIMIT
@@ -145,22 +153,22 @@ def test_the_judgment_limit_is_kept_to_the_last_one(selector):
 @pytest.mark.parametrize("selector", SELECTORS)
 def test_a_fully_judged_pool_is_certain(selector):
     table = [1.0] * 11 + [0.0] * 10
-    outcome = replay(make_session(21, selector, rule=NEVER), lambda p: Verdict(table[p]))
+    outcome = replay(make_session(21, selector, rule=NEVER), lambda choice: Verdict(table[choice.position]))
     assert outcome.stop.kind is StopKind.ALL_JUDGED
     assert (outcome.winner, outcome.estimate.risk) == (0, 0.0)
 
 
 def test_a_fully_judged_pool_without_a_difference_is_undecided():
     table = [1.0] * 6 + [0.0] * 6
-    outcome = replay(make_session(12, rule=NEVER), lambda p: Verdict(table[p]))
+    outcome = replay(make_session(12, rule=NEVER), lambda choice: Verdict(table[choice.position]))
     assert outcome.stop.kind is StopKind.POOL_EXHAUSTED
     assert outcome.winner is None
     assert "level" in outcome.stop.sentence
 
 
 def test_abstentions_that_could_turn_a_fully_judged_pool_leave_it_undecided():
-    def oracle(position):
-        return Abstention("refused") if position < 2 else Verdict(1.0 if position < 8 else 0.0)
+    def oracle(choice):
+        return Abstention("refused") if choice.position < 2 else Verdict(1.0 if choice.position < 8 else 0.0)
 
     session = make_session(12, rule=NEVER, limits=Limits(max_abstentions=1.0))
     outcome = replay(session, oracle)
@@ -170,8 +178,8 @@ def test_abstentions_that_could_turn_a_fully_judged_pool_leave_it_undecided():
 
 
 def test_an_abstention_is_neither_a_vote_nor_a_tie_nor_dropped():
-    def oracle(position):
-        return Abstention("refused") if position % 40 == 0 else Verdict(0.0)
+    def oracle(choice):
+        return Abstention("refused") if choice.position % 40 == 0 else Verdict(0.0)
 
     outcome = replay(make_session(40, rule=NEVER), oracle)
     tally = outcome.estimate.tally
@@ -179,7 +187,7 @@ def test_an_abstention_is_neither_a_vote_nor_a_tie_nor_dropped():
 
 
 def test_too_many_abstentions_stop_the_run_and_say_why():
-    outcome = replay(make_session(100), lambda position: Abstention("cannot read it"))
+    outcome = replay(make_session(100), lambda choice: Abstention("cannot read it"))
     assert outcome.stop.kind is StopKind.ABSTENTIONS
     assert "cannot read it" in outcome.stop.sentence
     assert outcome.asked == 5, "the first batch already shows it"
@@ -188,8 +196,8 @@ def test_too_many_abstentions_stop_the_run_and_say_why():
 def test_a_single_early_abstention_is_borne():
     first = []
 
-    def oracle(position):
-        first.append(position)
+    def oracle(choice):
+        first.append(choice.position)
         return Abstention("once") if len(first) == 1 else Verdict(1.0)
 
     outcome = replay(make_session(100), oracle)
@@ -263,6 +271,6 @@ def test_limits_that_make_no_sense_are_refused(values):
 @pytest.mark.parametrize("selector", SELECTORS)
 @pytest.mark.parametrize("items", [1, 2, 3])
 def test_pools_smaller_than_the_minimum_are_judged_whole(selector, items):
-    outcome = replay(make_session(items, selector), lambda position: Verdict(1.0))
+    outcome = replay(make_session(items, selector), lambda choice: Verdict(1.0))
     assert outcome.asked == items
     assert outcome.winner == 0

@@ -23,7 +23,7 @@ from judgeloop.loop import Finished, Observe, decoys_of, drive, unobserved
 from judgeloop.planning import Plan, more_to_decide, plan
 from judgeloop.pool import Pool
 from judgeloop.presentation import Order
-from judgeloop.records import Query, Quote, StopKind
+from judgeloop.records import Query, Quote, StopKind, Tally
 from judgeloop.report.result import Result, Setup, result_of
 from judgeloop.selectors.making import Variant
 from judgeloop.session import Session
@@ -48,7 +48,7 @@ async def judge(
     comparison: Comparison,
     *,
     interruption: Interruption | None = None,
-    observe: Observe = unobserved,
+    observe: Observe[Tally] = unobserved,
 ) -> Result:
     """Judge until it is decided, or until money, judgments or items run out."""
     finished = await _drive(comparison, terms_of(comparison), interruption=interruption, observe=observe)
@@ -89,8 +89,8 @@ async def _drive(
     terms: Terms,
     *,
     interruption: Interruption | None = None,
-    observe: Observe = unobserved,
-) -> Finished:
+    observe: Observe[Tally] = unobserved,
+) -> Finished[Tally]:
     config = comparison.config
     session = Session(
         items=len(comparison.pool),
@@ -146,7 +146,7 @@ def _repeated(pool: Pool) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count >= many}
 
 
-def _result(comparison: Comparison, finished: Finished) -> Result:
+def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     config, outcome, judges = comparison.config, finished.outcome, comparison.judges
     order = terms_of(comparison).order
     setup = Setup(

@@ -19,6 +19,7 @@ from judgeloop.judges.replay import ReplayJudge
 from judgeloop.keys import digest
 from judgeloop.pool import Pool
 from judgeloop.protocols import Judge, StoppingRule
+from judgeloop.records import Tally
 from judgeloop.session import Limits
 from judgeloop.stopping import make_rule
 
@@ -46,7 +47,7 @@ class Comparison:
     config: CompareConfig
     joined: Joined
     judges: tuple[Judge, ...]
-    rule: StoppingRule
+    rule: StoppingRule[Tally]
     limits: Limits
     decoy_texts: tuple[str, ...]
     run: str

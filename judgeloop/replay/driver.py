@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from judgeloop.records import Answer, Outcome
+from judgeloop.protocols import T
+from judgeloop.records import Answer, Choice, Outcome
 from judgeloop.session import Session
 
 
-def replay(session: Session, oracle: Callable[[int], Answer]) -> Outcome:
-    """Answer every question of `session` from `oracle`, which maps a position to its answer."""
+def replay(session: Session[T], oracle: Callable[[Choice], Answer]) -> Outcome[T]:
+    """Answer every question of `session` from `oracle`."""
     while choices := session.ask():
-        session.tell([oracle(choice.position) for choice in choices])
+        session.tell([oracle(choice) for choice in choices])
     return session.outcome()

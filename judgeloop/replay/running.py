@@ -98,7 +98,7 @@ def _until_met(
                 limits=protocol.limits,
                 rng=np.random.default_rng(seed),
             )
-            outcome = replay(session, lambda position: Verdict(contest.score(position)))
+            outcome = replay(session, lambda choice: Verdict(contest.score(choice.position)))
             named = {None: 0, 0: 1, 1: -1}[outcome.winner]
             yield {"rule": rule, "risk": risk, "asked": outcome.asked, "named": named}
 

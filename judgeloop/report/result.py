@@ -11,7 +11,7 @@ from typing import Any
 
 from judgeloop.decoys import DecoyTally
 from judgeloop.money import to_usd
-from judgeloop.records import Abstention, Label, Outcome, Spend, StopKind, Verdict
+from judgeloop.records import Abstention, Label, Outcome, Spend, StopKind, Tally, Verdict
 from judgeloop.stats.agreement import kappa
 
 SCHEMA_VERSION = 1
@@ -162,7 +162,7 @@ class Result:
 
 
 def result_of(
-    outcome: Outcome,
+    outcome: Outcome[Tally],
     spend: Spend,
     setup: Setup,
     *,
@@ -173,7 +173,7 @@ def result_of(
 ) -> Result:
     """Work out a result from how a run ended; `item_ids` by position."""
     tally, systems = outcome.estimate.tally, setup.systems
-    distance = outcome.estimate.win_distance
+    distance = tally.win_distance
     return Result(
         setup=setup,
         winner=None if outcome.winner is None else systems[outcome.winner],
@@ -200,7 +200,7 @@ def result_of(
         agreement=_agreement(outcome.labels),
         decoys=decoys,
         labels=tuple(
-            _row(label, systems, item_ids, in_decision=label.choice.position in outcome.deciding)
+            _row(label, systems, item_ids, in_decision=label.choice.key in outcome.deciding)
             for label in outcome.labels
         ),
     )

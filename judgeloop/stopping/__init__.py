@@ -15,7 +15,7 @@ from judgeloop.stopping.heuristic import Hypergeometric, TieAware
 from judgeloop.stopping.sequential import Sequential
 
 __all__ = [
-    "GUARANTEED", "RULES", "Anytime", "Hypergeometric", "Sequential", "TieAware", "can_be_met", "first_met", "make_rule",
+    "GUARANTEED", "RULES", "Anytime", "Hypergeometric", "Sequential", "TieAware", "first_met", "make_rule",
 ]  # fmt: skip
 
 RULES = ("sequential", "anytime", "tie-aware", "hypergeometric")
@@ -24,7 +24,7 @@ GUARANTEED = {"sequential", "anytime"}
 
 def make_rule(
     name: str, *, risk: float, items: int, limit: int, near_tie: float | None = None
-) -> StoppingRule:
+) -> StoppingRule[Tally]:
     """The rule called `name`, for a pool of `items` of which at most `limit` are judged.
 
     Raises:
@@ -34,7 +34,7 @@ def make_rule(
         raise InputError(
             f"--near-tie needs bounds for the win distance, which --rule {name} does not have; use --rule anytime"
         )
-    rules: dict[str, StoppingRule] = {
+    rules: dict[str, StoppingRule[Tally]] = {
         "sequential": Sequential(risk, items, limit),
         "anytime": Anytime(risk, items, near_tie),
         "tie-aware": TieAware(risk),
@@ -43,18 +43,7 @@ def make_rule(
     return rules[name]
 
 
-def can_be_met(rule: StoppingRule, tally: Tally, unknown: int) -> bool:
-    """Whether verdicts on `unknown` further items could meet `rule`, as far as is worth looking.
-
-    The best that can happen to a side is wins only; a heuristic may also be met by wins and ties. While this is False, asking for
-    one more item wastes nothing: this is how queries run in parallel without overspending.
-    """
-    wins = (unknown,) if rule.guarantee else range(unknown + 1)
-    decided = any(rule.is_met(_with_wins(tally, side, won, unknown)) for side in (0, 1) for won in wins)
-    return decided or rule.no_difference(_levelled(tally, unknown))
-
-
-def first_met(rule: StoppingRule, shares: Tally, least: int, most: int, limit: int) -> int | None:
+def first_met(rule: StoppingRule[Tally], shares: Tally, least: int, most: int, limit: int) -> int | None:
     """The fewest judgments from `least` to `most` that meet `rule` if the shares are those of `shares`; or None.
 
     A projection and no promise: it scales the counts in proportion, rounded, and takes the limit to be raised where it is too low.
@@ -77,28 +66,6 @@ def first_met(rule: StoppingRule, shares: Tally, least: int, most: int, limit: i
         else:
             least = middle + 1
     return least
-
-
-def _with_wins(tally: Tally, side: int, wins: int, unknown: int) -> Tally:
-    sign = 1 if side == 0 else -1
-    return _with(tally, [sign] * wins + [0] * (unknown - wins))
-
-
-def _levelled(tally: Tally, unknown: int) -> Tally:
-    """`tally` with verdicts that bring the sides together, as far as they do."""
-    lead = tally.wins[0] - tally.wins[1]
-    closing = min(abs(lead), unknown)
-    return _with(tally, [-1 if lead > 0 else 1] * closing + [0] * (unknown - closing))
-
-
-def _with(tally: Tally, more: list[int]) -> Tally:
-    first, second = tally.wins
-    return replace(
-        tally,
-        wins=(first + more.count(1), second + more.count(-1)),
-        ties=tally.ties + more.count(0),
-        history=(*tally.history, *more),
-    )
 
 
 def _scaled(tally: Tally, judged: int) -> Tally:

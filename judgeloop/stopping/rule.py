@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Tally
+from judgeloop.records import StopKind, Tally
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,16 @@ class Rule(ABC):
 
     threshold: float
 
+    @property
+    @abstractmethod
+    def guarantee(self) -> str | None:
+        """What the stated risk promises; None for a heuristic."""
+
+    @property
+    def decides_at(self) -> frozenset[StopKind]:
+        """A winner is named on the evidence, or once all is known."""
+        return frozenset({StopKind.RISK_MET, StopKind.ALL_JUDGED})
+
     @abstractmethod
     def risk(self, tally: Tally) -> float:
         """The stated risk of naming the leader of `tally`."""
@@ -25,6 +35,15 @@ class Rule(ABC):
     def is_met(self, tally: Tally) -> bool:
         """Whether the leader of `tally` is named the winner."""
         return tally.leader is not None and self.risk(tally) <= self.threshold
+
+    def can_be_met(self, tally: Tally, unknown: int) -> bool:
+        """Whether verdicts on `unknown` further items could meet the rule, as far as is worth looking.
+
+        The best that can happen to a side is wins only; a heuristic may also be met by wins and ties.
+        """
+        wins = (unknown,) if self.guarantee else range(unknown + 1)
+        decided = any(self.is_met(_with_wins(tally, side, won, unknown)) for side in (0, 1) for won in wins)
+        return decided or self.no_difference(_levelled(tally, unknown))
 
     def for_limit(self, limit: int) -> Self:
         """The rule as it would be for another limit of judgments: the same."""
@@ -54,3 +73,25 @@ def scores_for(tally: Tally, side: int) -> NDArray[np.int8]:
     values = np.repeat(np.array(list(counts), dtype=np.int8), list(counts.values()))
     places = np.concatenate([(np.arange(count) + 0.5) / max(count, 1) for count in counts.values()])
     return values[np.argsort(places, kind="stable")]
+
+
+def _with_wins(tally: Tally, side: int, wins: int, unknown: int) -> Tally:
+    sign = 1 if side == 0 else -1
+    return _with(tally, [sign] * wins + [0] * (unknown - wins))
+
+
+def _levelled(tally: Tally, unknown: int) -> Tally:
+    """`tally` with verdicts that bring the sides together, as far as they do."""
+    lead = tally.wins[0] - tally.wins[1]
+    closing = min(abs(lead), unknown)
+    return _with(tally, [-1 if lead > 0 else 1] * closing + [0] * (unknown - closing))
+
+
+def _with(tally: Tally, more: list[int]) -> Tally:
+    first, second = tally.wins
+    return replace(
+        tally,
+        wins=(first + more.count(1), second + more.count(-1)),
+        ties=tally.ties + more.count(0),
+        history=(*tally.history, *more),
+    )

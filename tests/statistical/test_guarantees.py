@@ -85,7 +85,7 @@ def winner_of(population, name, seed, **settings):
         limits=Limits(min_judgments=1, max_judgments=LIMIT),
         rng=np.random.default_rng(seed),
     )
-    return replay(session, lambda position: Verdict((1 + population[position]) / 2))
+    return replay(session, lambda choice: Verdict((1 + population[choice.position]) / 2))
 
 
 @pytest.mark.parametrize("arrange", [np.sort, lambda scores: np.sort(scores)[::-1], lambda scores: scores])

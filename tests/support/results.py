@@ -60,7 +60,7 @@ def make_result(
         estimate=Estimate(tally, risk=0.0423),
         stop=stop or StopReason(StopKind.RISK_MET, "the stated risk fell to the threshold"),
         labels=labels,
-        deciding=frozenset(label.choice.position for label in labels),
+        deciding=frozenset(label.choice.key for label in labels),
     )
     return result_of(
         outcome,
