@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from judgeloop.asking import Interruption as Interruption
     from judgeloop.asking import Terms as Terms
     from judgeloop.config import CompareConfig as CompareConfig
+    from judgeloop.config import SelectConfig as SelectConfig
     from judgeloop.config import compare_config as compare_config
     from judgeloop.errors import InputError as InputError
     from judgeloop.errors import JudgeError as JudgeError
@@ -22,9 +23,14 @@ if TYPE_CHECKING:
     from judgeloop.jobs.compare import foresee as foresee
     from judgeloop.jobs.compare import judge as judge
     from judgeloop.jobs.preparing import prepare as prepare
+    from judgeloop.jobs.preparing_selection import prepare_selection as prepare_selection
+    from judgeloop.jobs.select import foresee_all as foresee_all
+    from judgeloop.jobs.select import judge_all as judge_all
+    from judgeloop.jobs.select import select as select
     from judgeloop.judges.scripted import ScriptedJudge as ScriptedJudge
     from judgeloop.loop import drive as drive
     from judgeloop.report.result import Result as Result
+    from judgeloop.report.selection import Selected as Selected
     from judgeloop.session import Limits as Limits
     from judgeloop.session import Session as Session
 
@@ -37,6 +43,8 @@ _ROOMS = {
     "LedgerError": "errors",
     "Limits": "session",
     "Result": "report.result",
+    "SelectConfig": "config",
+    "Selected": "report.selection",
     "ScriptedJudge": "judges.scripted",
     "Session": "session",
     "Terms": "asking",
@@ -44,8 +52,12 @@ _ROOMS = {
     "compare_config": "config",
     "drive": "loop",
     "foresee": "jobs.compare",
+    "foresee_all": "jobs.select",
     "judge": "jobs.compare",
+    "judge_all": "jobs.select",
     "prepare": "jobs.preparing",
+    "prepare_selection": "jobs.preparing_selection",
+    "select": "jobs.select",
 }
 
 __all__ = sorted(_ROOMS)  # noqa: PLE0605 - the list is the dictionary's, so that they cannot differ

@@ -13,13 +13,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from judgeloop import options
+from judgeloop.options import takes
 from judgeloop.replay_command import replay
 from judgeloop.terminal import explained
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
     from judgeloop.asking import Interruption
-    from judgeloop.jobs.preparing import Comparison
-    from judgeloop.report.result import Result
+    from judgeloop.config import CompareConfig, RunSettings, SelectConfig
+    from judgeloop.jobs.inputs import Inputs
+    from judgeloop.planning import Plan
+    from judgeloop.report.run_result import RunResult
 
 EXIT_JUDGE = 4
 SETTINGS_FILE = "judgeloop.toml"
@@ -43,7 +48,7 @@ def _version(asked: bool) -> None:  # noqa: FBT001 - typer calls it so
 @app.callback()
 def _settings(
     context: typer.Context,
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001, FBT002 - typer reads it, and _version acts on it
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
@@ -60,53 +65,8 @@ def _settings(
 
 
 @app.command()
-def compare(
-    context: typer.Context,
-    first: options.First,
-    second: options.Second,
-    judge: options.Judge,
-    judge_base_url: options.JudgeBaseUrl = None,
-    judge_price: options.JudgePrice = None,
-    prices: options.Prices = None,
-    judge_timeout: options.JudgeTimeout = 120.0,
-    judge_max_tokens: options.JudgeMaxTokens = 512,
-    items: options.Items = None,
-    allow_partial: options.AllowPartial = False,
-    selector: options.Selector = "random",
-    represent: options.Represent = "lexical",
-    combine: options.Combine = "difference",
-    clustering: options.Clustering = "ward",
-    representative: options.Representative = "cosine",
-    rule: options.Rule = None,
-    near_tie: options.NearTie = None,
-    risk: options.Risk = 0.1,
-    min_judgments: options.MinJudgments = 5,
-    max_judgments: options.MaxJudgments = 200,
-    vote: options.Vote = "majority",
-    verdict: options.Verdict = "schema",
-    prompt: options.Prompt = None,
-    rubric: options.Rubric = None,
-    allow_plugins: options.AllowPlugins = False,
-    decoys: options.Decoys = 0,
-    decoy_outputs: options.DecoyOutputs = None,
-    deadline: options.Deadline = None,
-    lookahead: options.Lookahead = 0,
-    rpm: options.Rpm = None,
-    tpm: options.Tpm = None,
-    max_abstentions: options.MaxAbstentions = 0.05,
-    budget: options.Budget = "5.00",
-    order: options.Order = "both",
-    tie_margin: options.TieMargin = 0.0,
-    concurrency: options.Concurrency = 8,
-    seed: options.Seed = 0,
-    ledger: options.Ledger = Path(".judgeloop/ledger.sqlite"),
-    run_dir: options.RunDir = None,
-    analyse: options.Analyse = False,
-    dry_run: options.DryRun = False,
-    as_json: options.AsJson = False,
-    output: options.Output = None,
-    require_winner: options.RequireWinner = None,
-) -> None:
+@takes(options.SYSTEMS, options.COMPARISON)
+def compare(*, dry_run: bool, as_json: bool, output: Path | None, **flags: Any) -> None:
     """Find the better of two systems.
 
     Exit codes: 0 decided, 1 error, 2 usage, 3 undecided, 4 the judge failed, 5 another system than --require-winner
@@ -115,27 +75,28 @@ def compare(
     from judgeloop.config import compare_config
 
     with explained():
-        config = compare_config(**_settings_of(context))
+        config = compare_config(**flags)
         _compare(config, dry_run=dry_run, as_json=as_json, output=output)
 
 
 @app.command()
-def doctor(
-    context: typer.Context,
-    judge: options.Judge,
-    judge_base_url: options.JudgeBaseUrl = None,
-    judge_price: options.JudgePrice = None,
-    prices: options.Prices = None,
-    judge_timeout: options.JudgeTimeout = 120.0,
-    judge_max_tokens: options.JudgeMaxTokens = 512,
-    verdict: options.Verdict = "schema",
-    prompt: options.Prompt = None,
-    rubric: options.Rubric = None,
-    allow_plugins: options.AllowPlugins = False,
-    budget: options.Budget = "5.00",
-    tie_margin: options.TieMargin = 0.0,
-    ledger: options.Ledger = Path(".judgeloop/ledger.sqlite"),
-) -> None:
+@takes(options.BEST_OF_MANY)
+def select(*, dry_run: bool, as_json: bool, output: Path | None, **flags: Any) -> None:
+    """Find the best of many systems, each compared with one of them, the baseline.
+
+    Exit codes: 0 decided, 1 error, 2 usage, 3 undecided, 4 the judge failed, 5 another system than --require-winner
+    won, 130 interrupted. Repeating a command resumes it, and costs nothing for what is already known.
+    """
+    from judgeloop.config import SelectConfig, checked
+
+    with explained():
+        config = checked(SelectConfig, flags)
+        _select(config, dry_run=dry_run, as_json=as_json, output=output)
+
+
+@app.command()
+@takes(options.REACHING, options.ASKING, options.TIE_MARGIN, options.BUDGET, options.LEDGER)
+def doctor(**flags: Any) -> None:
     """See whether a judge is fit to work: key, server, model, structured output, price. Makes one call at most.
 
     Exit codes: 0 fit, 2 usage, 4 not fit.
@@ -143,7 +104,7 @@ def doctor(
     from judgeloop.config import JudgeSettings, checked
 
     with explained():
-        config = checked(JudgeSettings, _settings_of(context))
+        config = checked(JudgeSettings, flags)
         _examine(config)
 
 
@@ -154,41 +115,24 @@ app.add_typer(ledger_app, name="ledger")
 
 
 @ledger_app.command()
+@takes(
+    options.SYSTEMS,
+    options.REACHING,
+    options.ASKING,
+    options.ORDER,
+    options.TIE_MARGIN,
+    options.ITEMS,
+    options.SEED,
+    options.LEDGER,
+)
 def explain(
-    context: typer.Context,
-    item: Annotated[str, typer.Argument(metavar="ITEM", help="The item's id.")],
-    first: options.First,
-    second: options.Second,
-    judge: options.Judge,
-    judge_base_url: options.JudgeBaseUrl = None,
-    judge_price: options.JudgePrice = None,
-    prices: options.Prices = None,
-    judge_timeout: options.JudgeTimeout = 120.0,
-    judge_max_tokens: options.JudgeMaxTokens = 512,
-    items: options.Items = None,
-    allow_partial: options.AllowPartial = False,
-    verdict: options.Verdict = "schema",
-    prompt: options.Prompt = None,
-    rubric: options.Rubric = None,
-    allow_plugins: options.AllowPlugins = False,
-    order: options.Order = "both",
-    tie_margin: options.TieMargin = 0.0,
-    seed: options.Seed = 0,
-    ledger: options.Ledger = Path(".judgeloop/ledger.sqlite"),
+    item: Annotated[str, typer.Argument(metavar="ITEM", help="The item's id.")], **flags: Any
 ) -> None:
     """Say why an item was, or was not, answered from the ledger. Give the flags of the comparison."""
     from judgeloop.config import compare_config
 
     with explained():
-        values = _settings_of(context)
-        del values["item"]
-        _explain(compare_config(**values), item)
-
-
-def _settings_of(context: typer.Context) -> dict[str, Any]:
-    """The flags as given, but for those that are about this command line alone."""
-    own = {"context", "dry_run", "as_json", "output"}
-    return {name: value for name, value in context.params.items() if name not in own}
+        _explain(compare_config(**flags), item)
 
 
 def _examine(config: Any) -> None:
@@ -222,19 +166,44 @@ def _explain(config: Any, item: str) -> None:
             print(render_unknown(one.judge, one.shown_first, one.differences))
 
 
-def _compare(config: Any, *, dry_run: bool, as_json: bool, output: Path | None) -> None:
-    from judgeloop.errors import InputError
-    from judgeloop.files import (
-        check_output,
-        check_run_folder,
-        render_json,
-        write_output,
-        write_pictures,
-        write_run,
-    )
+def _compare(config: CompareConfig, *, dry_run: bool, as_json: bool, output: Path | None) -> None:
+    from judgeloop.files import write_pictures
     from judgeloop.jobs.analysing import check_pictures, pictures_of_run
+    from judgeloop.jobs.compare import foresee, judge
     from judgeloop.jobs.preparing import prepare
-    from judgeloop.report.text import render
+
+    _check_outputs(config, dry_run=dry_run, output=output)
+    if config.analyse:
+        check_pictures("--analyse")
+    comparison = prepare(config, os.environ, offline=dry_run)
+    if dry_run:
+        _foresee(foresee(comparison), comparison, as_json=as_json)
+        return
+    result = _run(judge, comparison, config, as_json=as_json)
+    folder = _show(config, result, as_json=as_json, output=output)
+    if config.analyse:
+        write_pictures(folder, pictures_of_run(comparison, result))
+    raise typer.Exit(result.exit_code)
+
+
+def _select(config: SelectConfig, *, dry_run: bool, as_json: bool, output: Path | None) -> None:
+    from judgeloop.jobs.preparing_selection import prepare_selection
+    from judgeloop.jobs.select import foresee_all, judge_all
+
+    _check_outputs(config, dry_run=dry_run, output=output)
+    selection = prepare_selection(config, os.environ, offline=dry_run)
+    if dry_run:
+        _foresee(foresee_all(selection), selection, as_json=as_json)
+        return
+    result = _run(judge_all, selection, config, as_json=as_json)
+    _show(config, result, as_json=as_json, output=output)
+    raise typer.Exit(result.exit_code)
+
+
+def _check_outputs(config: RunSettings, *, dry_run: bool, output: Path | None) -> None:
+    """Refuse, before anything is spent, files that could not be written."""
+    from judgeloop.errors import InputError
+    from judgeloop.files import check_output, check_run_folder
 
     if output is not None and dry_run:
         raise InputError("-o is for a result, and a dry run has none; print it with --json")
@@ -242,41 +211,38 @@ def _compare(config: Any, *, dry_run: bool, as_json: bool, output: Path | None) 
         check_output(output, config.files_read())
     if config.run_dir is not None:
         check_run_folder(config.run_dir)
-    if config.analyse:
-        check_pictures("--analyse")
-    comparison = prepare(config, os.environ, offline=dry_run)
-    if dry_run:
-        _foresee(comparison, as_json=as_json)
-        return
-    result = _run(comparison, quiet=as_json or comparison.by_hand)
+
+
+def _show(config: RunSettings, result: RunResult, *, as_json: bool, output: Path | None) -> Path:
+    """Print a result and write its files; the folder that they are in."""
+    from judgeloop.files import render_json, write_output, write_run
+    from judgeloop.report.page import render
+
     folder = config.run_dir or config.ledger.parent / "runs" / result.setup.run
     print(
         render_json(result) if as_json else f"{render(result)}\n  {'files':<8}  {folder}",
         end="" if as_json else "\n",
     )
     write_run(folder, result)
-    if config.analyse:
-        write_pictures(folder, pictures_of_run(comparison, result))
     if output is not None:
         write_output(output, result)
-    raise typer.Exit(result.exit_code)
+    return folder
 
 
-def _run(comparison: Comparison, *, quiet: bool) -> Result:
+def _run(judge: Callable[..., Any], ready: Inputs, config: RunSettings, *, as_json: bool) -> Any:
+    """The result of awaiting `judge` on what is `ready`, watched where somebody may look."""
     import asyncio
 
     from judgeloop.asking import Interruption
-    from judgeloop.jobs.compare import judge
     from judgeloop.terminal import watching
 
-    async def run() -> Result:
+    async def run() -> Any:
         interruption = Interruption()
         _catch_signals(interruption)
-        if quiet:
-            return await judge(comparison, interruption=interruption)
-        config = comparison.config
+        if as_json or ready.by_hand:
+            return await judge(ready, interruption=interruption)
         with watching(config.max_judgments, config.budget_p) as observe:
-            return await judge(comparison, interruption=interruption, observe=observe)
+            return await judge(ready, interruption=interruption, observe=observe)
 
     return asyncio.run(run())
 
@@ -305,15 +271,14 @@ def _catch_signals(interruption: Interruption) -> None:
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(request))
 
 
-def _foresee(comparison: Comparison, *, as_json: bool) -> None:
+def _foresee(foreseen: Coroutine[Any, Any, tuple[Plan, RunResult]], ready: Inputs, *, as_json: bool) -> None:
     import asyncio
     import json
 
-    from judgeloop.jobs.compare import foresee
-    from judgeloop.report.text import plan_json, render_plan
+    from judgeloop.report.plan_text import plan_json, render_plan
 
-    plan, result = asyncio.run(foresee(comparison))
-    priced = all(judge.priced for judge in comparison.judges)
+    plan, result = asyncio.run(foreseen)
+    priced = all(judge.priced for judge in ready.judges)
     if as_json:
         print(json.dumps(plan_json(plan, result, priced=priced), indent=2))
     else:

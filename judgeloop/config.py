@@ -24,6 +24,7 @@ from judgeloop.selectors.making import SELECTORS_THAT_DRAW
 DEFAULT_HOME = Path(".judgeloop")
 DURATION = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[smh]?)")
 REPRESENT = r"^(lexical|minilm|minilm:.+)$"
+DRAWING_AMONG = {"race", "random"}
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
@@ -44,6 +45,11 @@ def _seconds(value: object) -> float | None:
     if found is None:
         raise ValueError("expected a duration such as 90s, 30m or 2h")
     return float(found["number"]) * SECONDS[found["unit"]]
+
+
+def _listed(value: object) -> object:
+    """`a,b` as a list."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
 class JudgeSettings(BaseModel):
@@ -71,20 +77,11 @@ class JudgeSettings(BaseModel):
         return None if self.budget is None else to_pico(self.budget)
 
 
-class CompareConfig(JudgeSettings):
-    """Everything that a comparison of two systems depends on."""
+class RunSettings(JudgeSettings):
+    """What every run depends on that asks judges about systems' outputs."""
 
-    first: Path
-    second: Path
     items: Path | None = None
     allow_partial: bool = False
-    selector: Literal["random", "diffuse", "max-norm", "input-cluster"] = "random"
-    combine: Literal["difference", "concatenation", "addition"] = "difference"
-    clustering: Literal["ward", "cosine", "kmeans", "micro-ward"] = "ward"
-    representative: Literal["cosine", "euclidean", "largest-norm", "random"] = "cosine"
-    represent: str = Field("lexical", pattern=REPRESENT)
-    rule: Literal["sequential", "anytime", "tie-aware", "hypergeometric"] | None = None
-    near_tie: float | None = Field(None, gt=0, lt=1)
     risk: float = Field(0.1, gt=0, le=1)
     min_judgments: int = Field(5, ge=1)
     max_judgments: int = Field(200, ge=1)
@@ -100,25 +97,113 @@ class CompareConfig(JudgeSettings):
     tpm: int | None = Field(None, ge=1)
     seed: int = Field(0, ge=0)
     run_dir: Path | None = None
-    analyse: bool = False
     cache_dir: Path = DEFAULT_HOME / "cache"
     require_winner: str | None = None
+
+    @property
+    def output_files(self) -> tuple[Path, ...]:
+        """The outputs of each system."""
+        raise NotImplementedError
+
+    def pairs(self, systems: tuple[str, ...]) -> list[tuple[str, str]]:
+        """Which of the systems may be compared with each other.
+
+        Raises:
+            InputError: one that is named is not among them.
+        """
+        raise NotImplementedError
+
+    def files_read(self) -> list[Path]:
+        """Every file that the run reads, and its ledger."""
+        tables = [Path(spec.removeprefix("replay:")) for spec in self.judge if spec.startswith("replay:")]
+        given = [*self.output_files, self.items, self.prices, self.ledger, self.decoy_outputs, *tables]
+        return [path for path in given if path is not None]
+
+
+class CompareConfig(RunSettings):
+    """Everything that a comparison of two systems depends on."""
+
+    first: Path
+    second: Path
+    selector: Literal["random", "diffuse", "max-norm", "input-cluster"] = "random"
+    combine: Literal["difference", "concatenation", "addition"] = "difference"
+    clustering: Literal["ward", "cosine", "kmeans", "micro-ward"] = "ward"
+    representative: Literal["cosine", "euclidean", "largest-norm", "random"] = "cosine"
+    represent: str = Field("lexical", pattern=REPRESENT)
+    rule: Literal["sequential", "anytime", "tie-aware", "hypergeometric"] | None = None
+    near_tie: float | None = Field(None, gt=0, lt=1)
+    analyse: bool = False
+
+    @property
+    def output_files(self) -> tuple[Path, ...]:
+        """The outputs of both systems."""
+        return self.first, self.second
+
+    def pairs(self, systems: tuple[str, ...]) -> list[tuple[str, str]]:
+        """The two."""
+        first, second = systems
+        return [(first, second)]
 
     @property
     def rule_name(self) -> str:
         """The rule asked for; else the guaranteed one, or a heuristic for a selector that picks."""
         return self.rule or ("sequential" if self.selector in SELECTORS_THAT_DRAW else "tie-aware")
 
-    def files_read(self) -> list[Path]:
-        """Every file that the comparison reads, and its ledger."""
-        tables = [Path(spec.removeprefix("replay:")) for spec in self.judge if spec.startswith("replay:")]
-        given = [self.first, self.second, self.items, self.prices, self.ledger, self.decoy_outputs, *tables]
-        return [path for path in given if path is not None]
+
+def _epsilons(value: object) -> object:
+    """`auto` as None, `0.1,0.2` as two numbers."""
+    if value is None or value == "auto":
+        return None
+    listed = _listed(value)
+    if isinstance(listed, list | tuple) and len(listed) == len(("losses", "draws")):
+        return listed
+    raise ValueError("expected auto, or E1,E2: how often the best system loses and ties")
 
 
-def _listed(value: object) -> object:
-    """`a,b` as a list."""
-    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+Epsilon = Annotated[float, Field(gt=0, lt=1)]
+Among = Literal[
+    "race", "random", "halving", "llm-selector", "bradley-terry", "most-draws", "confidence", "uncertainty"
+]
+
+
+class SelectConfig(RunSettings):
+    """Everything that a search for the best of many systems depends on."""
+
+    outputs: tuple[Path, ...]
+    baseline: str
+    selector: Among = "race"
+    rule: Literal["separated", "fixed-budget"] | None = None
+    near_best: float | None = Field(None, gt=0, lt=1)
+    epsilon: Annotated[tuple[Epsilon, Epsilon] | None, BeforeValidator(_epsilons)] = None
+    weak_judges: int = Field(10, ge=1)
+    min_judgments: int = Field(1, ge=1)
+    max_judgments: int = Field(2000, ge=1)
+
+    @field_validator("epsilon")
+    @classmethod
+    def _leave_room(cls, epsilon: tuple[float, float] | None) -> tuple[float, float] | None:
+        if epsilon is not None and sum(epsilon) >= 1:
+            raise ValueError("expected E1,E2 whose sum is under 1, for losses and draws of the best system")
+        return epsilon
+
+    @property
+    def output_files(self) -> tuple[Path, ...]:
+        """The outputs of all systems."""
+        return self.outputs
+
+    def pairs(self, systems: tuple[str, ...]) -> list[tuple[str, str]]:
+        """Each system with the baseline."""
+        if self.baseline not in systems:
+            raise InputError(
+                f"--baseline: expected one of {', '.join(systems)}, found {self.baseline!r}; its outputs have to be "
+                "among those given"
+            )
+        return [(name, self.baseline) for name in systems if name != self.baseline]
+
+    @property
+    def rule_name(self) -> str:
+        """The rule asked for; else the guaranteed one, or the end of the budget for a selector that picks."""
+        return self.rule or ("separated" if self.selector in DRAWING_AMONG else "fixed-budget")
 
 
 def _numbers(value: object) -> object:

@@ -15,17 +15,17 @@ from pathlib import Path
 from judgeloop.errors import InputError, JudgeloopError
 from judgeloop.report.html import render_html
 from judgeloop.report.markdown import render_markdown
-from judgeloop.report.result import Result
+from judgeloop.report.page import render
+from judgeloop.report.run_result import RunResult
 from judgeloop.report.table import render_csv
-from judgeloop.report.text import render
 
 
-def render_json(result: Result) -> str:
+def render_json(result: RunResult) -> str:
     """The result as one JSON object."""
     return json.dumps(result.to_json(), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
 
-def render_text(result: Result) -> str:
+def render_text(result: RunResult) -> str:
     """The result as a terminal shows it."""
     return render(result) + "\n"
 
@@ -47,7 +47,7 @@ def check_output(path: Path, inputs: Iterable[Path] = ()) -> None:
     """
     for other in inputs:
         if path.resolve() == other.resolve():
-            raise InputError(f"-o {path}: this file is read by the comparison, and would be overwritten")
+            raise InputError(f"-o {path}: this file is read by the run, and would be overwritten")
     if path.suffix not in FORMS:
         raise InputError(f"-o {path}: expected a file ending in {', '.join(FORMS)}")
     if not path.absolute().parent.is_dir():
@@ -67,12 +67,12 @@ def check_run_folder(folder: Path) -> None:
         raise InputError(f"--run-dir {folder}: {existing} is no folder")
 
 
-def write_output(path: Path, result: Result) -> None:
+def write_output(path: Path, result: RunResult) -> None:
     """Write the result in the form that the file's ending names."""
     write_whole(path, FORMS[path.suffix](result))
 
 
-def write_run(folder: Path, result: Result) -> None:
+def write_run(folder: Path, result: RunResult) -> None:
     """Write `result.json` and `labels.jsonl`, one line a judged item in the order asked."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,103 +1,269 @@
 """The flags of the command line, each once, for every command that takes it.
 
-What a flag means for a run is settled in `config.py`; here are its name, its place in the help, and its sentence.
+What a flag means for a run is settled in `config.py`; here are its name, what it may hold, its default, its place
+in the help, and its sentence. A command lists the groups that it takes:
+
+    @app.command()
+    @takes(SYSTEMS, COMPARISON, replace(SELECTOR, default="diffuse"))
+    def compare(*, as_json: bool, **flags: Any) -> None: ...
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any, TypeVar
 
 import typer
+
+Command = TypeVar("Command", bound=Callable[..., None])
+REQUIRED = ...  # typer's own sign for it
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A flag of the command line, which its variable JUDGELOOP_NAME sets too, in a panel of the help."""
+
+    panel: str
+    name: str
+    kind: Any
+    default: Any
+    help: str
+    short: str | None = None
+    into: str | None = None
+    in_environment: bool = True
+
+    @property
+    def parameter(self) -> str:
+        """The parameter of a command that receives it: `into`, or the flag's name with underscores."""
+        return self.into or self.name.removeprefix("--").replace("-", "_")
+
+    def declared(self) -> Any:
+        """What typer reads."""
+        variable = "JUDGELOOP_" + self.name.removeprefix("--").replace("-", "_").upper()
+        return typer.Option(
+            self.default,
+            *(name for name in (self.name, self.short) if name),
+            help=self.help,
+            envvar=variable if self.in_environment else None,
+            show_envvar=False,
+            rich_help_panel=self.panel,
+        )
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What a command takes by its place, and has to be given."""
+
+    parameter: str
+    metavar: str
+    kind: Any
+    help: str
+
+    def declared(self) -> Any:
+        """What typer reads."""
+        return typer.Argument(REQUIRED, metavar=self.metavar, help=self.help)
+
+
+Group = tuple[Flag | Argument, ...]
+
+
+def takes(*given: Flag | Argument | Group) -> Callable[[Command], Command]:
+    """Give a command these flags, in this order, by the signature that typer reads.
+
+    A flag that is given again stands for the first, in its place: `replace(FLAG, default=...)` after a group gives a
+    command its own default or help. The function receives each flag by its name, or in `**flags`; a parameter that
+    no flag fills is one more of the command's, declared as typer asks, and comes before them.
+    """
+    listed = [one for group in given for one in (group if isinstance(group, tuple) else (group,))]
+    flags = {one.parameter: one for one in listed}
+
+    def declare(command: Command) -> Command:
+        own = inspect.signature(command, eval_str=True)
+        parameters = [
+            one
+            for one in own.parameters.values()
+            if one.name not in flags and one.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        parameters += [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=flag.declared(), annotation=flag.kind
+            )
+            for name, flag in flags.items()
+        ]
+        read: Any = command  # mypy knows no __signature__ of a function
+        read.__signature__ = own.replace(parameters=parameters)
+        # Typer takes the types from here, where there are any, and not from the signature.
+        read.__annotations__ = {one.name: one.annotation for one in parameters}
+        return command
+
+    return declare
+
 
 JUDGES = (
     "openai/MODEL, anthropic/MODEL, vllm/NAME, metric:NAME, replay:FILE, human or python:MODULE:FUNCTION; give several "
     "for a panel."
 )
-
-
-def flag(panel: str, name: str, help_text: str, *more: str) -> Any:
-    """A flag `--name`, which its variable JUDGELOOP_NAME sets too, in a panel of the help."""
-    variable = "JUDGELOOP_" + name.removeprefix("--").replace("-", "_").upper()
-    return typer.Option(
-        name, *more, help=help_text, envvar=variable, show_envvar=False, rich_help_panel=panel
-    )
-
-
-First = Annotated[Path, typer.Argument(metavar="A", help="Outputs of one system: JSONL, CSV or JSON.")]
-Second = Annotated[Path, typer.Argument(metavar="B", help="Outputs of the other.")]
 # Its variable, JUDGELOOP_JUDGE, is read in cli.py: a name may hold spaces, at which typer would split it.
-Judge = Annotated[list[str], typer.Option("--judge", help=JUDGES, rich_help_panel="Judge")]
-JudgeBaseUrl = Annotated[str | None, flag("Judge", "--judge-base-url", "An OpenAI-compatible server.")]
-JudgePrice = Annotated[str | None, flag("Judge", "--judge-price", "IN,OUT: dollars per million tokens.")]
-Prices = Annotated[Path | None, flag("Judge", "--prices", "Your own prices, a TOML file.")]
-JudgeTimeout = Annotated[float, flag("Judge", "--judge-timeout", "Seconds for one attempt, in all.")]
-JudgeMaxTokens = Annotated[int, flag("Judge", "--judge-max-tokens", "Tokens that a reply may have.")]
-Items = Annotated[Path | None, flag("Items", "--items", "Prompts and references, joined by id or prompt.")]
-AllowPartial = Annotated[bool, flag("Items", "--allow-partial", "Judge the items that all files have.")]
-Selector = Annotated[str, flag("Selection", "--selector", "random, diffuse, max-norm or input-cluster.")]
-Represent = Annotated[str, flag("Selection", "--represent", "lexical, minilm or minilm:FOLDER.")]
-Combine = Annotated[
-    str, flag("Selection", "--combine", "Cluster the outputs' difference, concatenation or addition.")
-]
-Clustering = Annotated[
-    str,
-    flag("Selection", "--clustering", "ward, cosine, kmeans or micro-ward (as ward does from 20,000 items)."),
-]
-Representative = Annotated[
-    str,
-    flag("Selection", "--representative", "Of a cluster: cosine, euclidean (closest), largest-norm, random."),
-]
-Rule = Annotated[
-    str | None,
-    flag(
-        "Stopping",
-        "--rule",
-        "sequential or anytime (guaranteed, for random draws); tie-aware or hypergeometric (heuristics). Default: sequential, and "
-        "tie-aware for a selector that picks.",
+JUDGE = Flag("Judge", "--judge", list[str], REQUIRED, JUDGES, in_environment=False)
+TIE_MARGIN = Flag("Judge", "--tie-margin", float, 0.0, "Scores closer than this are a tie.")
+ORDER = Flag("Judge", "--order", str, "both", "both, random or fixed.")
+SELECTOR = Flag("Selection", "--selector", str, "random", "random, diffuse, max-norm or input-cluster.")
+REPRESENT = Flag("Selection", "--represent", str, "lexical", "lexical, minilm or minilm:FOLDER.")
+SEED = Flag("Selection", "--seed", int, 0, "Starts all random numbers.")
+MIN_JUDGMENTS = Flag("Stopping", "--min-judgments", int, 5, "Judge at least so many.")
+MAX_JUDGMENTS = Flag("Stopping", "--max-judgments", int, 200, "Judge at most so many.")
+BUDGET = Flag("Money and pace", "--budget", str, "5.00", "Dollars this run may ever cost, or none.")
+LEDGER = Flag(
+    "Files and output", "--ledger", Path, Path(".judgeloop/ledger.sqlite"), "Remembers verdicts and money."
+)
+AS_JSON = Flag("Files and output", "--json", bool, False, "Print JSON and nothing else.", into="as_json")
+
+SYSTEMS: Group = (
+    Argument("first", "A", Path, "Outputs of one system: JSONL, CSV or JSON."),
+    Argument("second", "B", Path, "Outputs of the other."),
+)
+REACHING: Group = (  # a judge, to be asked at all
+    JUDGE,
+    Flag("Judge", "--judge-base-url", str | None, None, "An OpenAI-compatible server."),
+    Flag("Judge", "--judge-price", str | None, None, "IN,OUT: dollars per million tokens."),
+    Flag("Judge", "--prices", Path | None, None, "Your own prices, a TOML file."),
+    Flag("Judge", "--judge-timeout", float, 120.0, "Seconds for one attempt, in all."),
+    Flag("Judge", "--judge-max-tokens", int, 512, "Tokens that a reply may have."),
+)
+ASKING: Group = (  # what a judge is asked, and how it is to reply
+    Flag("Judge", "--verdict", str, "schema", "schema, choice (vllm), tool (anthropic) or logprob."),
+    Flag("Judge", "--prompt", str | None, None, "Your own, a .md file, or one of judgeloop's."),
+    Flag("Judge", "--rubric", str | None, None, "Judge by this text, or file."),
+    Flag("Judge", "--allow-plugins", bool, False, "Run python:MODULE:FUNCTION."),
+)
+JUDGING: Group = (
+    *REACHING,
+    Flag("Judge", "--vote", str, "majority", "A panel's: majority, mean or unanimous."),
+    *ASKING,
+    Flag("Judge", "--decoys", int, 0, "Try so many empty or constant answers on it."),
+    Flag(
+        "Judge",
+        "--decoy-outputs",
+        Path | None,
+        None,
+        "Try the answers in this output file, not judgeloop's own.",
     ),
-]
-NearTie = Annotated[
+    ORDER,
+    TIE_MARGIN,
+)
+ITEMS: Group = (
+    Flag("Items", "--items", Path | None, None, "Prompts and references, joined by id or prompt."),
+    Flag("Items", "--allow-partial", bool, False, "Judge the items that all files have."),
+)
+CLUSTERS: Group = (
+    Flag(
+        "Selection",
+        "--combine",
+        str,
+        "difference",
+        "Cluster the outputs' difference, concatenation or addition.",
+    ),
+    Flag(
+        "Selection",
+        "--clustering",
+        str,
+        "ward",
+        "ward, cosine, kmeans or micro-ward (as ward does from 20,000 items).",
+    ),
+    Flag(
+        "Selection",
+        "--representative",
+        str,
+        "cosine",
+        "Of a cluster: cosine, euclidean (closest), largest-norm, random.",
+    ),
+)
+SELECTION: Group = (SELECTOR, REPRESENT, *CLUSTERS, SEED)
+RULE = Flag(
+    "Stopping",
+    "--rule",
+    str | None,
+    None,
+    "sequential or anytime (guaranteed, for random draws); tie-aware or hypergeometric (heuristics). Default: sequential, and "
+    "tie-aware for a selector that picks.",
+)
+NEAR_TIE = Flag(
+    "Stopping",
+    "--near-tie",
     float | None,
-    flag("Stopping", "--near-tie", 'With --rule anytime: end with "no practical difference" within so much.'),
-]
-Risk = Annotated[float, flag("Stopping", "--risk", "Stated risk at which to stop.")]
-MinJudgments = Annotated[int, flag("Stopping", "--min-judgments", "Judge at least so many.")]
-MaxJudgments = Annotated[int, flag("Stopping", "--max-judgments", "Judge at most so many.")]
-Vote = Annotated[str, flag("Judge", "--vote", "A panel's: majority, mean or unanimous.")]
-Verdict = Annotated[str, flag("Judge", "--verdict", "schema, choice (vllm), tool (anthropic) or logprob.")]
-Prompt = Annotated[str | None, flag("Judge", "--prompt", "Your own, a .md file, or one of judgeloop's.")]
-Rubric = Annotated[str | None, flag("Judge", "--rubric", "Judge by this text, or file.")]
-AllowPlugins = Annotated[bool, flag("Judge", "--allow-plugins", "Run python:MODULE:FUNCTION.")]
-Decoys = Annotated[int, flag("Judge", "--decoys", "Try so many empty or constant answers on it.")]
-DecoyOutputs = Annotated[
-    Path | None,
-    flag("Judge", "--decoy-outputs", "Try the answers in this output file, not judgeloop's own."),
-]
-Deadline = Annotated[str | None, flag("Money and pace", "--deadline", "Stop asking after 90s, 30m or 2h.")]
-Lookahead = Annotated[
-    int,
-    flag("Money and pace", "--lookahead", "Ask so many steps ahead of the stopping rule: faster, dearer."),
-]
-Rpm = Annotated[int | None, flag("Money and pace", "--rpm", "Calls a minute, at most.")]
-Tpm = Annotated[int | None, flag("Money and pace", "--tpm", "Tokens a minute, at most.")]
-MaxAbstentions = Annotated[float, flag("Stopping", "--max-abstentions", "Share without a verdict to bear.")]
-Budget = Annotated[str, flag("Money and pace", "--budget", "Dollars this run may ever cost, or none.")]
-Order = Annotated[str, flag("Judge", "--order", "both, random or fixed.")]
-TieMargin = Annotated[float, flag("Judge", "--tie-margin", "Scores closer than this are a tie.")]
-Concurrency = Annotated[int, flag("Money and pace", "--concurrency", "Calls in flight at a time.")]
-Seed = Annotated[int, flag("Selection", "--seed", "Starts all random numbers.")]
-Ledger = Annotated[Path, flag("Files and output", "--ledger", "Remembers verdicts and money.")]
-RunDir = Annotated[
-    Path | None, flag("Files and output", "--run-dir", "Folder for the verdicts and the result.")
-]
-Analyse = Annotated[
-    bool, flag("Files and output", "--analyse", "Also draw which items were picked, into the run's folder.")
-]
-DryRun = Annotated[bool, flag("Money and pace", "--dry-run", "Print what it would take; spend nothing.")]
-AsJson = Annotated[bool, flag("Files and output", "--json", "Print JSON and nothing else.")]
-Output = Annotated[
-    Path | None,
-    flag("Files and output", "--output", "Also write the result: .json, .md, .txt, .html, .csv.", "-o"),
-]
-RequireWinner = Annotated[str | None, flag("Stopping", "--require-winner", "Exit with 5 if another wins.")]
+    None,
+    'With --rule anytime: end with "no practical difference" within so much.',
+)
+STOPPING: Group = (
+    Flag("Stopping", "--risk", float, 0.1, "Stated risk at which to stop."),
+    MIN_JUDGMENTS,
+    MAX_JUDGMENTS,
+    Flag("Stopping", "--max-abstentions", float, 0.05, "Share without a verdict to bear."),
+    Flag("Stopping", "--require-winner", str | None, None, "Exit with 5 if another wins."),
+)
+PACE: Group = (
+    Flag("Money and pace", "--deadline", str | None, None, "Stop asking after 90s, 30m or 2h."),
+    Flag(
+        "Money and pace",
+        "--lookahead",
+        int,
+        0,
+        "Ask so many steps ahead of the stopping rule: faster, dearer.",
+    ),
+    Flag("Money and pace", "--rpm", int | None, None, "Calls a minute, at most."),
+    Flag("Money and pace", "--tpm", int | None, None, "Tokens a minute, at most."),
+    BUDGET,
+    Flag("Money and pace", "--concurrency", int, 8, "Calls in flight at a time."),
+    Flag("Money and pace", "--dry-run", bool, False, "Print what it would take; spend nothing."),
+)
+RUN_DIR = Flag("Files and output", "--run-dir", Path | None, None, "Folder for the verdicts and the result.")
+ANALYSE = Flag(
+    "Files and output", "--analyse", bool, False, "Also draw which items were picked, into the run's folder."
+)
+PRINTED: Group = (
+    AS_JSON,
+    Flag(
+        "Files and output",
+        "--output",
+        Path | None,
+        None,
+        "Also write the result: .json, .md, .txt, .html, .csv.",
+        short="-o",
+    ),
+)
+COMPARISON: Group = (  # all but the systems
+    *JUDGING, *ITEMS, *SELECTION, RULE, NEAR_TIE, *STOPPING, *PACE, LEDGER, RUN_DIR, ANALYSE, *PRINTED,
+)  # fmt: skip
+BEST_OF_MANY: Group = (
+    Argument("outputs", "OUTPUTS", list[Path], "Outputs of all systems, a file each: JSONL, CSV or JSON."),
+    Flag("Selection", "--baseline", str, REQUIRED, "The system that all others are compared with."),
+    *JUDGING,
+    *ITEMS,
+    replace(
+        SELECTOR,
+        default="race",
+        help="race or random (drawn, with a stated risk); halving, llm-selector, bradley-terry, most-draws, confidence or "
+        "uncertainty (picked, for a fixed budget).",
+    ),
+    Flag("Selection", "--weak-judges", int, 10, "Models of word sequences that guess for the judge."),
+    Flag(
+        "Selection", "--epsilon", str, "auto", "For llm-selector: E1,E2, how often the best loses and ties."
+    ),
+    SEED,
+    replace(
+        RULE,
+        help="separated (guaranteed, for random draws) or fixed-budget (states no risk). Default: separated, and fixed-budget "
+        "for a selector that picks.",
+    ),
+    Flag("Stopping", "--near-best", float | None, None, "End once the winner is within so much of the best."),
+    *STOPPING,
+    replace(MIN_JUDGMENTS, default=1),
+    replace(MAX_JUDGMENTS, default=2000),
+    *PACE,
+    LEDGER,
+    RUN_DIR,
+    *PRINTED,
+)

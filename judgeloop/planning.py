@@ -65,6 +65,19 @@ def plan(
         expected=_expected(rule, tally, limits, most, assumed=assumed),
         worst=most,
     )
+    return priced(judgments, quotes=quotes, beside=beside, left_p=left_p, assumed=assumed)
+
+
+def priced(
+    judgments: Range,
+    *,
+    quotes: Sequence[Sequence[Quote]],
+    left_p: int | None,
+    assumed: bool,
+    beside: Sequence[Sequence[Quote]] = (),
+) -> Plan:
+    """What so many further judgments cost, where `quotes` holds the calls of every query that may be asked."""
+    most = judgments.worst
     calls_each = max((len(calls) for calls in quotes), default=0)
     worst_p = sum(sorted((sum(call.cost_p for call in calls) for calls in quotes), reverse=True)[:most])
     likely_p = sum(call.likely_cost_p for calls in quotes for call in calls) / max(1, len(quotes))

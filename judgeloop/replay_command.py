@@ -9,71 +9,71 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from judgeloop import options
-from judgeloop.options import flag
+from judgeloop.options import REQUIRED, Argument, Flag, Group, takes
 from judgeloop.terminal import counting, explained
 
 if TYPE_CHECKING:
     from judgeloop.config import ReplayConfig
 
-Outputs = Annotated[Path, typer.Argument(metavar="OUTPUTS_DIR", help="Output files, one a system.")]
-Items = Annotated[Path, flag("Data", "--items", "Prompts, joined by id or prompt.")]
-Verdicts = Annotated[Path, flag("Data", "--verdicts", "Recorded scores: item_id, model, score.")]
-LeaveOut = Annotated[str, flag("Data", "--leave-out", "Systems to leave out, with commas between.")]
-Vectors = Annotated[
-    Path | None, flag("Selection", "--vectors", "Outputs' vectors: an .npz with models and embeddings.")
-]
-Selectors = Annotated[str, flag("Selection", "--selectors", "random, diffuse, max-norm, input-cluster.")]
-Budgets = Annotated[str, flag("Protocol", "--budgets", "FIRST:LAST:STEP, or numbers with commas between.")]
-Iterative = Annotated[bool, flag("Protocol", "--iterative", "Run until a rule is met, not to fixed budgets.")]
-Rules = Annotated[str, flag("Protocol", "--rules", "sequential, anytime, tie-aware, hypergeometric.")]
-Risks = Annotated[str, flag("Protocol", "--risk", "Stated risks, with commas between.")]
-Pairs = Annotated[int, flag("Protocol", "--pairs", "Pairs of systems, at most.")]
-Seeds = Annotated[int, flag("Protocol", "--seeds", "Repetitions of each pair.")]
-Subset = Annotated[float, flag("Protocol", "--subset", "Share of the items in a repetition.")]
-Jobs = Annotated[int, flag("Files and output", "--jobs", "Processes; -1 for one a core.")]
-Resume = Annotated[bool, flag("Files and output", "--resume", "Go on with the pairs not finished.")]
-Analyse = Annotated[
-    int | None, flag("Files and output", "--analyse", "Also draw what DiffUse picks at this budget.")
-]
-OutputDir = Annotated[
-    Path, flag("Files and output", "--output", "Folder for tables, pictures and the journal.", "-o")
-]
+DATA: Group = (
+    Argument("outputs", "OUTPUTS_DIR", Path, "Output files, one a system."),
+    Flag("Data", "--items", Path, REQUIRED, "Prompts, joined by id or prompt."),
+    Flag("Data", "--verdicts", Path, REQUIRED, "Recorded scores: item_id, model, score."),
+    Flag("Data", "--leave-out", str, "", "Systems to leave out, with commas between."),
+)
+FILES: Group = (
+    Flag(
+        "Files and output",
+        "--output",
+        Path,
+        REQUIRED,
+        "Folder for tables, pictures and the journal.",
+        short="-o",
+    ),
+    Flag("Files and output", "--jobs", int, -1, "Processes; -1 for one a core."),
+    Flag("Files and output", "--resume", bool, False, "Go on with the pairs not finished."),
+    Flag("Files and output", "--analyse", int | None, None, "Also draw what DiffUse picks at this budget."),
+    options.AS_JSON,
+)
+SELECTION: Group = (
+    Flag(
+        "Selection",
+        "--selectors",
+        str,
+        "random,diffuse,max-norm",
+        "random, diffuse, max-norm, input-cluster.",
+    ),
+    options.REPRESENT,
+    Flag(
+        "Selection", "--vectors", Path | None, None, "Outputs' vectors: an .npz with models and embeddings."
+    ),
+    *options.CLUSTERS,
+    options.SEED,
+)
+PROTOCOL: Group = (
+    Flag("Protocol", "--budgets", str, "5:200:5", "FIRST:LAST:STEP, or numbers with commas between."),
+    Flag("Protocol", "--iterative", bool, False, "Run until a rule is met, not to fixed budgets."),
+    Flag(
+        "Protocol",
+        "--rules",
+        str,
+        "sequential,anytime,tie-aware,hypergeometric",
+        "sequential, anytime, tie-aware, hypergeometric.",
+    ),
+    Flag("Protocol", "--risk", str, "0.1,0.2", "Stated risks, with commas between."),
+    Flag("Protocol", "--pairs", int, 300, "Pairs of systems, at most."),
+    Flag("Protocol", "--seeds", int, 10, "Repetitions of each pair."),
+    Flag("Protocol", "--subset", float, 0.8, "Share of the items in a repetition."),
+)
 
 
-def replay(
-    context: typer.Context,
-    outputs: Outputs,
-    items: Items,
-    verdicts: Verdicts,
-    output: OutputDir,
-    leave_out: LeaveOut = "",
-    tie_margin: options.TieMargin = 0.0,
-    selectors: Selectors = "random,diffuse,max-norm",
-    represent: options.Represent = "lexical",
-    vectors: Vectors = None,
-    combine: options.Combine = "difference",
-    clustering: options.Clustering = "ward",
-    representative: options.Representative = "cosine",
-    budgets: Budgets = "5:200:5",
-    iterative: Iterative = False,
-    rules: Rules = "sequential,anytime,tie-aware,hypergeometric",
-    risk: Risks = "0.1,0.2",
-    pairs: Pairs = 300,
-    seeds: Seeds = 10,
-    subset: Subset = 0.8,
-    min_judgments: options.MinJudgments = 5,
-    max_judgments: options.MaxJudgments = 200,
-    seed: options.Seed = 0,
-    jobs: Jobs = -1,
-    resume: Resume = False,
-    analyse: Analyse = None,
-    as_json: options.AsJson = False,
-) -> None:
+@takes(DATA, FILES, options.TIE_MARGIN, SELECTION, PROTOCOL, options.MIN_JUDGMENTS, options.MAX_JUDGMENTS)
+def replay(*, as_json: bool, **flags: Any) -> None:
     """Measure selectors and stopping rules on recorded verdicts, over many pairs of systems.
 
     By budget: how often the judged items name the better system. With --iterative: judgments, errors and successes until a rule is
@@ -84,8 +84,7 @@ def replay(
     from judgeloop.jobs.analysing import pictures_of_replay
 
     with explained():
-        given = {name: value for name, value in context.params.items() if name not in {"context", "as_json"}}
-        config = checked(ReplayConfig, given)
+        config = checked(ReplayConfig, flags)
         _check(config)
         rows, table = _table(config)
         _write(config, table)

@@ -9,11 +9,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from judgeloop.loop import Progress
-    from judgeloop.records import Tally
+    from judgeloop.records import Estimate
 
 SECONDS_BETWEEN_LINES = 5.0
 EXIT_ERROR, EXIT_USAGE = 1, 2
@@ -23,7 +23,7 @@ BAR = 20  # characters
 @contextmanager
 def watching(
     max_judgments: int, budget_p: int | None, stream: TextIO | None = None
-) -> Iterator[Callable[[Progress[Tally]], None]]:
+) -> Iterator[Callable[[Progress[Any]], None]]:
     """A function to call with every step forward."""
     stream = stream or sys.stderr
     show = _LiveLine(stream) if stream.isatty() else _PlainLines(stream)
@@ -33,17 +33,24 @@ def watching(
         show.close()
 
 
-def describe(progress: Progress[Tally], max_judgments: int, budget_p: int | None) -> str:
-    """Progress in one line: asked, spent, risk."""
+def describe(progress: Progress[Any], max_judgments: int, budget_p: int | None) -> str:
+    """Progress in one line: asked, spent, and how the decision stands."""
     from judgeloop.money import show_usd
-    from judgeloop.report.text import show_risk
 
     of = "" if budget_p is None else f" of {show_usd(budget_p)}"
-    first, second = progress.estimate.tally.wins
-    return (
-        f"asked {progress.asked} of at most {max_judgments}, spent {show_usd(progress.spent_p)}{of}, "
-        f"votes {first}:{second}, stated risk {show_risk(progress.estimate.risk)}"
-    )
+    return f"asked {progress.asked} of at most {max_judgments}, spent {show_usd(progress.spent_p)}{of}, {_stands(progress.estimate)}"
+
+
+def _stands(estimate: Estimate[Any]) -> str:
+    """How the decision stands."""
+    from judgeloop.records import Tally
+    from judgeloop.report.sentences import show_risk
+
+    tally = estimate.tally
+    if isinstance(tally, Tally):
+        first, second = tally.wins
+        return f"votes {first}:{second}, stated risk {show_risk(estimate.risk)}"
+    return f"{tally.queries} items, {int(tally.in_question.sum())} of {len(tally.wins)} systems in question"
 
 
 @contextmanager

@@ -175,6 +175,8 @@ def test_a_run_leaves_its_result_and_one_line_a_judged_item_in_the_order_asked(t
     assert [strict_json(line) for line in text.splitlines()] == [
         {
             "item_id": "q3",
+            "system": "small",
+            "against": "large",
             "score": 1.0,
             "winner": "small",
             "flipped": False,
@@ -185,6 +187,8 @@ def test_a_run_leaves_its_result_and_one_line_a_judged_item_in_the_order_asked(t
         },
         {
             "item_id": "q1",
+            "system": "small",
+            "against": "large",
             "score": 0.5,
             "winner": None,
             "flipped": True,
@@ -195,6 +199,8 @@ def test_a_run_leaves_its_result_and_one_line_a_judged_item_in_the_order_asked(t
         },
         {
             "item_id": "q2",
+            "system": "small",
+            "against": "large",
             "score": None,
             "winner": None,
             "flipped": False,

@@ -7,29 +7,23 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
-from importlib.metadata import version
+from collections.abc import Mapping
 
 import numpy as np
 
-from judgeloop.asking import Interruption, Terms, asks_for
+from judgeloop.asking import Interruption, Terms
 from judgeloop.config import CompareConfig
 from judgeloop.estimators.preferences import Preferences
+from judgeloop.jobs.driving import drive_session, quotes_of, setup_of, terms_for
 from judgeloop.jobs.preparing import TAKES, Comparison, prepare
 from judgeloop.jobs.selecting import selector_for
-from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.loop import Finished, Observe, decoys_of, drive, unobserved
+from judgeloop.loop import Finished, Observe, decoys_of, unobserved
 from judgeloop.planning import Plan, more_to_decide, plan
-from judgeloop.pool import Pool
-from judgeloop.presentation import Order
-from judgeloop.records import Query, Quote, StopKind, Tally
+from judgeloop.records import StopKind, Tally
 from judgeloop.report.result import Result, Setup, result_of
 from judgeloop.selectors.making import Variant
 from judgeloop.session import Session
 from judgeloop.stats.dendrogram import MOST_EXACT
-
-FEWEST_REPEATS, REPEATED_SHARE = 3, 0.2
 
 
 def compare(config: CompareConfig, environment: Mapping[str, str] | None = None) -> Result:
@@ -66,22 +60,11 @@ async def foresee(comparison: Comparison) -> tuple[Plan, Result]:
         outcome.estimate.tally,
         comparison.limits,
         asked=min(len(comparison.pool), config.max_judgments) if over else outcome.asked,
-        quotes=_quotes(comparison, terms, map(comparison.pool.query, range(len(comparison.pool)))),
-        beside=_quotes(comparison, terms, decoys_of(comparison.pool, terms)),
+        quotes=quotes_of(comparison, terms, map(comparison.pool.query, range(len(comparison.pool)))),
+        beside=quotes_of(comparison, terms, decoys_of(comparison.pool, terms)),
         left_p=None if terms.budget_p is None else max(0, terms.budget_p - finished.spend.charged_p),
     )
     return foreseen, _result(comparison, finished)
-
-
-def _quotes(comparison: Comparison, terms: Terms, queries: Iterable[Query]) -> list[list[Quote]]:
-    """The quotes of every call that each query takes."""
-    return [
-        [
-            comparison.judges[ask.judge].quote(ask.call)
-            for ask in asks_for(query, comparison.judges, terms.order, terms.seed)
-        ]
-        for query in queries
-    ]
 
 
 async def _drive(
@@ -101,59 +84,18 @@ async def _drive(
         rng=np.random.default_rng(config.seed),
         lookahead=config.lookahead,
     )
-    ledger = SqliteLedger(config.ledger)
-    try:
-        with nullcontext() if terms.offline else ledger.only_run(comparison.run):
-            return await drive(
-                session,
-                comparison.pool,
-                comparison.judges,
-                ledger,
-                terms,
-                interruption=interruption,
-                observe=observe,
-            )
-    finally:
-        for one in comparison.judges:
-            await one.aclose()
-        await ledger.aclose()
+    return await drive_session(session, config, comparison, terms, interruption=interruption, observe=observe)
 
 
 def terms_of(comparison: Comparison, *, offline: bool = False) -> Terms:
-    """On which terms to ask; a person sees a whole round, in an order of its own, and takes the time it takes."""
-    config, by_hand = comparison.config, comparison.by_hand
-    return Terms(
-        run=comparison.run,
-        order=Order.RANDOM if by_hand else config.order,
-        vote=config.vote,
-        seed=config.seed,
-        budget_p=config.budget_p,
-        concurrency=config.max_judgments if by_hand else config.concurrency,
-        calls_a_minute=config.rpm,
-        tokens_a_minute=config.tpm,
-        timeout_s=None if by_hand else config.judge_timeout,
-        deadline_s=config.deadline,
-        decoys=config.decoys,
-        decoy_texts=comparison.decoy_texts,
-        offline=offline,
-    )
-
-
-def _repeated(pool: Pool) -> dict[str, int]:
-    """Systems that gave one output to so many items that it can hardly be an answer to each."""
-    many = max(FEWEST_REPEATS, REPEATED_SHARE * len(pool))
-    counts = {name: pool.most_repeated(number) for number, name in enumerate(pool.systems)}
-    return {name: count for name, count in counts.items() if count >= many}
+    """On which terms to ask."""
+    return terms_for(comparison.config, comparison, comparison.run, offline=offline)
 
 
 def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
-    config, outcome, judges = comparison.config, finished.outcome, comparison.judges
-    order = terms_of(comparison).order
+    config, outcome = comparison.config, finished.outcome
     setup = Setup(
-        systems=comparison.pool.systems,
-        judge=" + ".join(one.identity.name for one in judges),
-        judges=tuple(one.identity.name for one in judges),
-        vote=config.vote.value if len(judges) > 1 else None,
+        **setup_of(config, comparison, terms_of(comparison)),
         rule=comparison.rule.name,
         risk_threshold=comparison.rule.threshold,
         guarantee=comparison.rule.guarantee,
@@ -161,14 +103,6 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         selector=config.selector,
         variant=_variant(config, len(comparison.pool)),
         represent=None if config.selector == "random" else config.represent,
-        order=order.value if any(one.order_matters for one in judges) else None,
-        seed=config.seed,
-        calls_per_item=sum(2 if one.order_matters and order is Order.BOTH else 1 for one in judges),
-        required_winner=config.require_winner,
-        left_out=comparison.joined.left_out,
-        repeated=_repeated(comparison.pool),
-        run=comparison.run,
-        version=version("judgeloop"),
     )
     undecided = outcome.winner is None
     return result_of(

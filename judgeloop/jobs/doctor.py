@@ -12,7 +12,7 @@ from judgeloop.asking import Interruption
 from judgeloop.attempts import Attempts, NotAskedError
 from judgeloop.config import JudgeSettings
 from judgeloop.errors import InputError, JudgeError
-from judgeloop.jobs.preparing import judge_options
+from judgeloop.jobs.inputs import judge_options
 from judgeloop.judge_specs import judge_from_spec
 from judgeloop.judges.human import HumanJudge
 from judgeloop.judges.replay import ReplayJudge

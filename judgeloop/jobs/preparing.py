@@ -1,6 +1,6 @@
-"""Files and settings to a comparison that is ready to run, with nothing spent.
+"""A comparison that is ready to run, with nothing spent.
 
-Everything that somebody may have got wrong is looked at here, before the first call.
+What every job needs is read in `inputs.py`.
 """
 
 from __future__ import annotations
@@ -8,29 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from judgeloop import decoys
-from judgeloop.config import CompareConfig, JudgeSettings, template_for
-from judgeloop.errors import InputError, UnpricedError
-from judgeloop.formats.join import Joined, join
-from judgeloop.formats.outputs import read_items, read_outputs
-from judgeloop.judge_specs import JudgeOptions, judge_from_spec
-from judgeloop.judges.human import HumanJudge
-from judgeloop.judges.replay import ReplayJudge
+from judgeloop.config import CompareConfig
+from judgeloop.errors import InputError
+from judgeloop.jobs.inputs import Inputs, read_inputs
 from judgeloop.keys import digest
-from judgeloop.pool import Pool
-from judgeloop.protocols import Judge, StoppingRule
+from judgeloop.protocols import StoppingRule
 from judgeloop.records import Tally
-from judgeloop.session import Limits
 from judgeloop.stopping import make_rule
 
-# What decides a run's outcome, and so makes it another run; its budget and its pace do not.
-DECISIVE = {
-    "selector", "represent", "risk", "min_judgments", "max_judgments", "max_abstentions", "order", "vote",
-    "seed", "decoys",
-}  # fmt: skip
-
-
-# These only where they are not the default, so that older runs keep their names.
+# These make it another run only where they are not the default, so that older runs keep their names.
 VARIANT = {"combine", "clustering", "representative"}
 TAKES: dict[str, set[str]] = {
     "random": set(),
@@ -41,26 +27,12 @@ TAKES: dict[str, set[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """A comparison ready to run: read, joined and checked."""
+class Comparison(Inputs):
+    """A comparison ready to run."""
 
     config: CompareConfig
-    joined: Joined
-    judges: tuple[Judge, ...]
     rule: StoppingRule[Tally]
-    limits: Limits
-    decoy_texts: tuple[str, ...]
     run: str
-
-    @property
-    def pool(self) -> Pool:
-        """The items and both systems' outputs."""
-        return self.joined.pool
-
-    @property
-    def by_hand(self) -> bool:
-        """Whether a person judges."""
-        return any(isinstance(judge, HumanJudge) for judge in self.judges)
 
 
 def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: bool = False) -> Comparison:
@@ -71,51 +43,22 @@ def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: b
     Raises:
         InputError: something given is wrong; nothing was spent.
     """
-    limits = Limits(config.min_judgments, config.max_judgments, config.max_abstentions)
     _check_selector(config)
-    outputs = [read_outputs(config.first), read_outputs(config.second)]
-    items = read_items(config.items) if config.items else None
-    joined = join(outputs, items, config.items, allow_partial=config.allow_partial)
-    options = judge_options(config, environment, offline=offline)
-    judges = tuple(judge_from_spec(spec, options) for spec in config.judge)
-    for spec, judge in zip(config.judge, judges, strict=True):
-        _check_judge(config, joined.pool, spec, judge)
-    _check_panel(config, judges)
-    _check_winner(config, joined.pool)
-    texts = _decoy_texts(config)
+    inputs = read_inputs(config, environment, offline=offline)
     return Comparison(
+        joined=inputs.joined,
+        judges=inputs.judges,
+        limits=inputs.limits,
+        decoy_texts=inputs.decoy_texts,
         config=config,
-        joined=joined,
-        judges=judges,
         rule=make_rule(
             config.rule_name,
             risk=config.risk,
-            items=len(joined.pool),
+            items=len(inputs.pool),
             limit=config.max_judgments,
             near_tie=config.near_tie,
         ),
-        limits=limits,
-        decoy_texts=texts,
-        run=_run_id(config, joined.pool, judges, texts),
-    )
-
-
-def judge_options(
-    config: JudgeSettings, environment: Mapping[str, str], *, offline: bool = False
-) -> JudgeOptions:
-    """What the judges need of a configuration."""
-    return JudgeOptions(
-        template=template_for(config),
-        environment=environment,
-        base_url=config.judge_base_url,
-        price=config.judge_price,
-        prices=config.prices,
-        tie_margin=config.tie_margin,
-        timeout_s=config.judge_timeout,
-        max_output_tokens=config.judge_max_tokens,
-        verdict=config.verdict,
-        allow_plugins=config.allow_plugins,
-        offline=offline,
+        run=_run_id(config, inputs),
     )
 
 
@@ -129,79 +72,15 @@ def _check_selector(config: CompareConfig) -> None:
             )
 
 
-def _check_judge(config: CompareConfig, pool: Pool, spec: str, judge: Judge) -> None:
-    if isinstance(judge, ReplayJudge):
-        judge.check(pool.systems, [item.id for item in pool.items], config.max_abstentions)
-    if judge.identity.provider == "metric" and not any(item.reference for item in pool.items):
-        raise InputError(
-            f"--judge {spec}: a metric compares with references, and no item has the field 'reference'; give it in "
-            "the items file or the output files"
-        )
-    if not judge.priced and config.budget is not None:
-        raise UnpricedError(
-            f"--judge {spec}: no price is known for this model at this address, and without one the budget of "
-            f"${config.budget} cannot be kept. Give it, in dollars per million tokens: --judge-price IN,OUT (a server "
-            "of your own: --judge-price 0,0), or in a file: --prices FILE. To run without any limit of money: "
-            "--budget none"
-        )
-    if config.decoys and not (judge.blind and judge.order_matters):
-        raise InputError(
-            f"--decoys: {spec} does not read answers as a model or a person does, so that none can fool it"
-        )
-
-
-def _check_panel(config: CompareConfig, judges: tuple[Judge, ...]) -> None:
-    names = [judge.identity.name for judge in judges]
-    if len(set(names)) < len(names):
-        raise InputError("--judge: a panel needs different judges, and one is named twice")
-    by_hand = any(isinstance(judge, HumanJudge) for judge in judges)
-    if by_hand and config.deadline is not None:
-        raise InputError(
-            "--deadline: a person takes the time it takes; quit with q, and the same command goes on"
-        )
-    if len(judges) > 1 and by_hand:
-        raise InputError("--judge human cannot sit on a panel: its order of presentation is its own")
-    if len(judges) > 1 and config.judge_base_url is not None:
-        raise InputError(
-            "--judge-base-url is one address for several judges; set OPENAI_BASE_URL and ANTHROPIC_BASE_URL instead"
-        )
-
-
-def _decoy_texts(config: CompareConfig) -> tuple[str, ...]:
-    """What to try on the judge: judgeloop's own texts, or the distinct outputs of a file."""
-    if config.decoy_outputs is None:
-        return decoys.TEXTS
-    if not config.decoys:
-        raise InputError("--decoy-outputs: say how many decoys to try with --decoys")
-    return tuple(dict.fromkeys(located.row.output for located in read_outputs(config.decoy_outputs).rows))
-
-
-def _check_winner(config: CompareConfig, pool: Pool) -> None:
-    if config.require_winner is not None and config.require_winner not in pool.systems:
-        raise InputError(
-            f"--require-winner: expected one of {', '.join(pool.systems)}, found {config.require_winner!r}"
-        )
-
-
-def _run_id(
-    config: CompareConfig, pool: Pool, judges: tuple[Judge, ...], decoy_texts: tuple[str, ...]
-) -> str:
-    """The run's name in the ledger: the same question on the same data, whatever its budget or pace.
-
-    A budget bounds all that is ever spent under one name, so that repeating a command cannot exceed it.
-    """
-    identities = [judge.identity for judge in judges]
+def _run_id(config: CompareConfig, inputs: Inputs) -> str:
+    """The run's name in the ledger."""
     return digest(
         {
             "job": "compare",
-            "judges": [[one.provider, one.model, dict(one.parameters)] for one in identities],
-            "systems": pool.systems,
-            "items": [[item.id, item.prompt, item.reference] for item in pool.items],
-            "outputs": pool.outputs,
-            **({"decoy_texts": decoy_texts} if config.decoy_outputs else {}),
+            **inputs.question(config),
             "rule": config.rule_name,
+            "represent": config.represent,
             **({"near_tie": config.near_tie} if config.near_tie else {}),
-            **config.model_dump(mode="json", include=DECISIVE),
             **config.model_dump(mode="json", include=VARIANT, exclude_defaults=True),
         }
     )[:16]

@@ -1,18 +1,24 @@
-"""The selector that a configuration names, with the vectors that it looks at."""
+"""The selector that a configuration names, with the vectors or opinions that it looks at."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.config import CompareConfig, ReplayConfig
+from judgeloop.config import CompareConfig, ReplayConfig, SelectConfig
 from judgeloop.pool import Pool
 from judgeloop.protocols import Selector
+from judgeloop.selectors.halving import Halving
 from judgeloop.selectors.making import Variant, make_selector
+from judgeloop.selectors.picking import make_picker
+from judgeloop.selectors.race import Racing
+from judgeloop.selectors.random import Random
 from judgeloop.stats.combining import combined
+from judgeloop.stats.information import choose_epsilons
 
 
 def selector_for(config: CompareConfig, pool: Pool) -> Selector[Any]:
@@ -46,3 +52,37 @@ def embed(texts: Sequence[str], config: CompareConfig | ReplayConfig) -> NDArray
         lambda missing: embed_sentences(missing, model), model=model, folder=config.cache_dir / "embeddings"
     )
     return remember(texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A selector among many systems, and what LLM Selector took for the losses and draws of the best."""
+
+    selector: Selector[Any]
+    epsilon: tuple[float, float] | None = None
+
+
+def selector_among(config: SelectConfig, pool: Pool, baseline: int, level: float | None) -> Chosen:
+    """The selector of queries that are judged for many systems; `level` is the risk at which a race drops one."""
+    systems = len(pool.systems)
+    if config.selector == "race":
+        assert level is not None, "a race goes with a rule that states a risk"
+        return Chosen(Racing(systems, baseline, level))
+    if config.selector == "random":
+        return Chosen(Random(tuple((one, baseline) for one in range(systems) if one != baseline)))
+    if config.selector == "halving":
+        lengths = np.array([[len(text) for text in outputs] for outputs in pool.outputs])
+        return Chosen(Halving(lengths, baseline, config.max_judgments))
+    return _picker(config, pool, baseline)
+
+
+def _picker(config: SelectConfig, pool: Pool, baseline: int) -> Chosen:
+    from judgeloop.represent.weak_judges import weak_opinions
+
+    opinions = weak_opinions(pool.outputs, baseline, config.weak_judges, config.cache_dir / "weak-judges")
+    epsilon = None
+    if config.selector == "llm-selector":
+        queries = max(1, min(len(pool), config.max_judgments // (len(pool.systems) - 1)))
+        rng = np.random.default_rng([config.seed, queries])
+        epsilon = config.epsilon or choose_epsilons(opinions, queries, rng)
+    return Chosen(make_picker(config.selector, opinions, baseline, epsilon), epsilon)

@@ -39,13 +39,14 @@ class ReplayJudge:
             {"table": self._table.digest, "tie_margin": repr(self._tie_margin)},
         )
 
-    def check(self, systems: tuple[str, ...], item_ids: Sequence[str], max_missing: float) -> None:
-        """Refuse systems that the table does not know, or a table without more than a share of the items.
+    def check(self, pairs: Sequence[tuple[str, str]], item_ids: Sequence[str], max_missing: float) -> None:
+        """Refuse systems that the table does not know, or a table without more than a share of the items, over all pairs.
 
         Raises:
             InputError: names what is missing, and what the table has.
         """
-        unknown = [name for name in systems if name not in self._table.systems]
+        named = dict.fromkeys(name for pair in pairs for name in pair)
+        unknown = [name for name in named if name not in self._table.systems]
         if unknown:
             known = sorted(self._table.systems)
             more = len(known) - SHOWN
@@ -54,14 +55,17 @@ class ReplayJudge:
                 f"replay:{self._table.name} has no verdicts on {', '.join(unknown)}; it has {shown}"
             )
 
-        missing = [item for item in item_ids if not self._has(item, systems)]
-        if len(missing) > max_missing * len(item_ids):
+        missing = [(item, pair) for pair in pairs for item in item_ids if not self._has(item, pair)]
+        wanted = len(pairs) * len(item_ids)
+        if len(missing) > max_missing * wanted:
+            item, pair = missing[0]
+            between = f" between {' and '.join(pair)}" if len(pairs) > 1 else ""
             raise InputError(
-                f"replay:{self._table.name} has no verdicts on {len(missing)} of {len(item_ids)} items, such as "
-                f"{missing[0]!r}; more than --max-abstentions, {max_missing:.0%}"
+                f"replay:{self._table.name} has no verdicts on {len(missing)} of {wanted} items, such as "
+                f"{item!r}{between}; more than --max-abstentions, {max_missing:.0%}"
             )
 
-    def _has(self, item: str, systems: tuple[str, ...]) -> bool:
+    def _has(self, item: str, systems: tuple[str, str]) -> bool:
         rows = self._table.rows
         if self._table.paired:
             return (item, *systems) in rows or (item, *systems[::-1]) in rows

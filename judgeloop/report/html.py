@@ -8,8 +8,8 @@ from __future__ import annotations
 from html import escape
 
 from judgeloop.report.escaping import visible
-from judgeloop.report.result import LabelRow, Result
-from judgeloop.report.text import details, headline
+from judgeloop.report.page import details, headline
+from judgeloop.report.run_result import LabelRow, RunResult
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -34,7 +34,7 @@ th {{ font-weight: 600; white-space: nowrap; }}
 </table>
 <h2>Judged items, in the order asked</h2>
 <table>
-<tr><th>item</th><th>winner</th><th>reason</th></tr>
+<tr><th>item</th><th>compared</th><th>winner</th><th>reason</th></tr>
 {labels}
 </table>
 <p class="aside">judgeloop {version}, run {run}. Greyed items were judged and left the decision.</p>
@@ -43,7 +43,7 @@ th {{ font-weight: 600; white-space: nowrap; }}
 """
 
 
-def render_html(result: Result) -> str:
+def render_html(result: RunResult) -> str:
     """The decision as the heading, what it rests on, and every judged item."""
     rows = "\n".join(
         f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in details(result)
@@ -62,5 +62,8 @@ def _label(label: LabelRow) -> str:
     winner = (
         "no verdict" if label.score is None else label.winner or ("tie, flipped" if label.flipped else "tie")
     )
-    cells = "".join(f"<td>{escape(visible(text))}</td>" for text in (label.item_id, winner, label.reason))
+    compared = f"{label.system} : {label.against}"
+    cells = "".join(
+        f"<td>{escape(visible(text))}</td>" for text in (label.item_id, compared, winner, label.reason)
+    )
     return f"<tr{'' if label.in_decision else ' class=aside'}>{cells}</tr>"

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 
-from judgeloop.report.result import Result
-from judgeloop.report.text import details, headline
+from judgeloop.report.page import details, headline
+from judgeloop.report.run_result import RunResult
 
 _LINKING = re.compile(r"(@|https?:|www)", re.IGNORECASE)  # an empty comment behind it keeps it from linking
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!&~])")
 
 
-def render_markdown(result: Result) -> str:
+def render_markdown(result: RunResult) -> str:
     """The decision as a heading, and what it rests on as a table."""
     rows = "\n".join(f"| {name} | {escape(text)} |" for name, text in details(result))
     return f"### {escape(headline(result))}\n\n| | |\n|---|---|\n{rows}\n"

@@ -52,11 +52,16 @@ class RawDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache has no types
         """Delete no file: this cache has none."""
 
 
+def opened(folder: Path) -> diskcache.Cache:
+    """The cache in `folder`, which it makes if need be; nothing is ever evicted from it."""
+    return diskcache.Cache(folder, disk=RawDisk, eviction_policy="none", cull_limit=0)
+
+
 def cached(embed: Embed, *, model: str, folder: Path) -> Embed:
     """`embed` with its vectors kept in `folder`, under the model and the text."""
 
     def embed_new(texts: Sequence[str]) -> NDArray[np.floating]:
-        with diskcache.Cache(folder, disk=RawDisk, eviction_policy="none", cull_limit=0) as cache:
+        with opened(folder) as cache:
             keys = [_key(model, text) for text in texts]
             found = {key: vector for key in keys if (vector := _read(cache, key)) is not None}
             missing = {k: t for k, t in zip(keys, texts, strict=True) if k not in found}

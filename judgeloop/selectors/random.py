@@ -23,8 +23,9 @@ class RandomState:
 @final
 @dataclass(frozen=True)
 class Random:
-    """Every item not yet drawn is equally likely to be next."""
+    """Every item not yet drawn is equally likely to be next; all `pairs` of systems are compared on it."""
 
+    pairs: tuple[tuple[int, int], ...] = ((0, 1),)
     name: str = "random"
     draws: bool = True
 
@@ -37,7 +38,9 @@ class Random:
         del rng  # all randomness is in the shuffle
         end = min(state.drawn + n, len(state.order))
         steps = [
-            Step((Choice(int(state.order[i]), 1.0 / (len(state.order) - i)),))
+            Step(
+                tuple(Choice(int(state.order[i]), 1.0 / (len(state.order) - i), pair) for pair in self.pairs)
+            )
             for i in range(state.drawn, end)
         ]
         return steps, RandomState(state.order, end)

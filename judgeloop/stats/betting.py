@@ -28,7 +28,7 @@ class Wealth(NamedTuple):
         return float(np.exp(-max(0.0, self.most)))
 
 
-def log_wealth(scores: NDArray[np.int8], items: int, mean: float = 0.0) -> Wealth:
+def log_wealth(scores: NDArray[np.int8] | NDArray[np.float64], items: int, mean: float = 0.0) -> Wealth:
     """How who bets that the mean of all `items` is above `mean` fared on `scores`, in the order drawn.
 
     Before the draw numbered t, from 0, with sum S so far, what remains would have the mean m = (items · mean - S) / (items - t) at
@@ -37,7 +37,7 @@ def log_wealth(scores: NDArray[np.int8], items: int, mean: float = 0.0) -> Wealt
     """
     if not len(scores):
         return Wealth(0.0)
-    before = np.concatenate([[0], np.cumsum(scores, dtype=np.int64)[:-1]])
+    before = np.concatenate([[0], np.cumsum(scores, dtype=np.float64)[:-1]])
     remaining_mean = (items * mean - before) / (items - np.arange(len(scores)))
     room = 1 + remaining_mean
     sure = (room < 0) | ((room == 0) & (scores > -1))
@@ -46,7 +46,7 @@ def log_wealth(scores: NDArray[np.int8], items: int, mean: float = 0.0) -> Wealt
     top = paths.max(axis=1)
     mixed = top + np.log(np.exp(paths - top[:, None]) @ STAKES)
     left = items - len(scores)
-    if sure.any() or items * mean - int(scores.sum(dtype=np.int64)) < -left:
+    if sure.any() or items * mean - float(scores.sum(dtype=np.float64)) < -left:
         return Wealth(np.inf)
     return Wealth(float(mixed.max()))
 

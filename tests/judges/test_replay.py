@@ -90,30 +90,30 @@ def test_recorded_costs_are_rehearsed_and_never_real(table, item, cost_p):
 
 @pytest.mark.parametrize("table", [SINGLE, PAIRED])
 def test_systems_that_the_table_does_not_know_are_refused_with_those_it_has(table):
-    ReplayJudge(table).check(("b", "a"), ["q1"], 0.0)
+    ReplayJudge(table).check([("b", "a")], ["q1"], 0.0)
     with pytest.raises(InputError, match=f"^replay:{table.name} has no verdicts on c, d; it has a, b$"):
-        ReplayJudge(table).check(("a", "c", "d"), ["q1"], 1.0)
+        ReplayJudge(table).check([("a", "c"), ("a", "d")], ["q1"], 1.0)
 
 
 def test_only_some_of_many_known_systems_are_shown():
     table = VerdictTable("t", "d", paired=False, rows={("q1", f"s{n}"): Recorded(1.0) for n in range(10)})
     with pytest.raises(InputError, match=r"it has s0, s1, s2, s3, s4, s5, s6, s7 and 2 more$"):
-        ReplayJudge(table).check(("other",), [], 1.0)
+        ReplayJudge(table).check([("s0", "other")], [], 1.0)
 
 
 @pytest.mark.parametrize("table", [SINGLE, PAIRED])
 @pytest.mark.parametrize("systems", [("a", "b"), ("b", "a")])
 def test_a_table_without_more_items_than_may_abstain_is_refused_with_one_of_them(table, systems):
     ids = ["q1", "q2", "q8", "q9"]
-    ReplayJudge(table).check(systems, ids, 0.5)
+    ReplayJudge(table).check([systems], ids, 0.5)
     message = rf"^replay:{table.name} has no verdicts on 2 of 4 items, such as 'q8'; more than --max-abstentions, 49%$"
     with pytest.raises(InputError, match=message):
-        ReplayJudge(table).check(systems, ids, 0.49)
+        ReplayJudge(table).check([systems], ids, 0.49)
 
 
 def test_an_item_with_a_row_for_one_system_alone_is_missing():
     with pytest.raises(InputError, match="no verdicts on 1 of 1 items, such as 'q3'"):
-        ReplayJudge(SINGLE).check(("a", "b"), ["q3"], 0.0)
+        ReplayJudge(SINGLE).check([("a", "b")], ["q3"], 0.0)
 
 
 def test_the_identity_follows_the_content_and_the_margin_of_the_table():

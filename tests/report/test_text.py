@@ -8,7 +8,9 @@ from support.results import SPEND, make_result, undecided
 from judgeloop.decoys import DecoyTally
 from judgeloop.planning import Plan, Range
 from judgeloop.records import Choice, Label, Spend, StopKind, StopReason, Tally, Verdict
-from judgeloop.report.text import details, headline, plan_json, render, render_plan
+from judgeloop.report.page import render
+from judgeloop.report.plan_text import plan_json, render_plan
+from judgeloop.report.text import details, headline
 
 EVIL = "x\x1b[31m\u202e\u200b\x07\n\r\u2028y"
 STEERING = set("\x1b\u202e\u200b\x07\r\u2028")

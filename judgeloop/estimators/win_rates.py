@@ -1,0 +1,76 @@
+"""Win rates of many systems against one baseline.
+
+It counts the labels that it is given; whether the counts are enough is a stopping rule's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import final
+
+import numpy as np
+
+from judgeloop.records import TIE, Label, StopKind, StopReason, Verdict
+from judgeloop.stats.query_scores import scores_of
+from judgeloop.stats.racing import after, start
+from judgeloop.stats.standings import Standings
+
+
+@final
+@dataclass(frozen=True)
+class WinRates:
+    """Wins, ties and losses of `systems` systems against number `baseline`, query by query."""
+
+    systems: int
+    baseline: int
+
+    def tally(self, labels: Sequence[Label], items: int) -> Standings:
+        """Count `labels`, those of one query next to each other, over a pool of `items`."""
+        none = np.zeros(self.systems, dtype=np.int64)
+        race = start(items, self.systems)
+        return self.extended(Standings(items, self.baseline, none, none, none, none, race), labels)
+
+    def extended(self, tally: Standings, labels: Sequence[Label]) -> Standings:
+        """`tally` with the labels of further whole queries."""
+        for _, group in groupby(labels, key=lambda label: label.choice.position):
+            tally = self._with_query(tally, list(group))
+        return tally
+
+    def _with_query(self, tally: Standings, labels: Sequence[Label]) -> Standings:
+        scores, asked = scores_of(labels, self.systems, self.baseline)
+        drawn = all(label.choice.propensity is not None for label in labels)
+        race = after(tally.race, scores, asked) if tally.race is not None and drawn else None
+        flips = sum(isinstance(label.answer, Verdict) and label.answer.flipped for label in labels)
+        return replace(
+            tally,
+            wins=tally.wins + (scores > TIE),
+            ties=tally.ties + (scores == TIE),
+            losses=tally.losses + (scores < TIE),
+            silent=tally.silent + (asked & np.isnan(scores)),
+            race=race,
+            scores=(*tally.scores, scores),
+            flips=tally.flips + flips,
+        )
+
+    def exhausted(self, tally: Standings) -> StopReason:
+        """What it means that nothing further is to be asked."""
+        if tally.queries < tally.items or not tally.in_question.all():
+            return StopReason(StopKind.POOL_EXHAUSTED, "the selector has no further queries to propose")
+        points = tally.wins + TIE * tally.ties
+        rivals = np.delete(points + tally.silent, tally.best[0])
+        if len(tally.best) == 1 and (points[tally.best[0]] > rivals).all():
+            return StopReason(
+                StopKind.ALL_JUDGED,
+                f"every system is judged on every one of the {tally.items} items, so nothing is left to chance",
+            )
+        if not tally.abstentions:
+            return StopReason(
+                StopKind.POOL_EXHAUSTED,
+                f"every one of the {tally.items} items is judged, and the best systems are level",
+            )
+        return StopReason(
+            StopKind.POOL_EXHAUSTED,
+            f"every item is asked, but {tally.abstentions} abstentions outweigh the lead",
+        )

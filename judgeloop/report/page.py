@@ -1,0 +1,33 @@
+"""The words of any job's result, whatever form they take.
+
+They are put together in the job's own file (`text.py`, `selection_text.py`).
+"""
+
+from __future__ import annotations
+
+from judgeloop.report import selection_text, text
+from judgeloop.report.result import Result
+from judgeloop.report.run_result import RunResult
+from judgeloop.report.selection import Selected
+from judgeloop.report.sentences import lines
+
+
+def headline(result: RunResult) -> str:
+    """The decision in one line."""
+    if isinstance(result, Selected):
+        return selection_text.headline(result)
+    assert isinstance(result, Result)
+    return text.headline(result)
+
+
+def details(result: RunResult) -> list[tuple[str, str]]:
+    """What the decision rests on, as pairs of a name and a sentence."""
+    if isinstance(result, Selected):
+        return selection_text.details(result)
+    assert isinstance(result, Result)
+    return text.details(result)
+
+
+def render(result: RunResult) -> str:
+    """The whole result for a terminal or a log."""
+    return lines(headline(result), details(result))

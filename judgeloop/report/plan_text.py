@@ -1,0 +1,79 @@
+"""A forecast as text and as JSON values: what a run would take.
+
+No figure is worked out here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from judgeloop.money import show_usd, to_usd
+from judgeloop.planning import Plan
+from judgeloop.records import StopKind
+from judgeloop.report.page import render
+from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
+from judgeloop.report.sentences import count
+
+ASSUMED = {
+    "compare": "45 % to 25 % wins and 30 % ties",
+    "select": "win rates spread evenly from 30 % to 70 % and 30 % ties",
+}
+
+
+def render_plan(plan: Plan, result: RunResult, *, priced: bool) -> str:
+    """A dry run's forecast, as text; `priced` says whether its dollars mean anything."""
+    if plan.calls.worst == 0 or result.stop_reason is not StopKind.DRY_RUN:
+        return f"nothing to ask: the ledger already decides.\n{render(result)}"
+    known = f"; {result.asked} items are answered from the ledger" if result.asked else ""
+    money = [show_usd(cost_p) for cost_p in (plan.cost_p.low, plan.cost_p.expected, plan.cost_p.worst)]
+    rows = [
+        ("", "low", "expected", "worst"),
+        ("judgments", *_three(plan.judgments.low, plan.judgments.expected, plan.judgments.worst)),
+        ("calls", *_three(plan.calls.low, plan.calls.expected, plan.calls.worst)),
+        ("cost", *money),
+    ]
+    table = "\n".join(f"  {a:<10}{b:>10}{c:>10}{d:>10}" for a, b, c, d in rows)
+    basis = ASSUMED[result.job] if plan.assumed else "that the votes in the ledger go on as they are"
+    if plan.judgments.low == plan.judgments.worst:
+        basis = "that all allowed judgments are made, as by this rule"
+    unpriced = "" if priced else "; the model has no known price"
+    return (
+        f"a dry run asks nobody and spends nothing{known}\n{table}\n"
+        f"  the expected case assumes {basis}; the worst is every allowed judgment at its dearest{unpriced}\n  {_affordable(plan, result)}"
+    )
+
+
+def _affordable(plan: Plan, result: RunResult) -> str:
+    budget = result.spend.budget_p
+    if budget is None:
+        return "no budget bounds it"
+    if plan.affordable is None or plan.affordable >= plan.judgments.worst:
+        return f"the budget of {show_usd(budget)} will do"
+    ends = (
+        "probably before it is decided" if plan.affordable < plan.judgments.expected else "if it takes longer"
+    )
+    return f"the budget of {show_usd(budget)} pays for about {count(plan.affordable, 'judgment')}, and ends the run {ends}"
+
+
+def plan_json(plan: Plan, result: RunResult, *, priced: bool) -> dict[str, Any]:
+    """A dry run's forecast as JSON values; amounts in dollars, null without a price."""
+    dollars = {name: float(to_usd(cost_p)) for name, cost_p in asdict(plan.cost_p).items()}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "job": result.job,
+        "dry_run": True,
+        "decided_by_ledger": result.winner,
+        "answered_from_ledger": result.asked,
+        "judgments": asdict(plan.judgments),
+        "calls": asdict(plan.calls),
+        "usd": dollars if priced else None,
+        "expected_is_assumed": plan.assumed,
+        "budget_usd": None if result.spend.budget_p is None else float(to_usd(result.spend.budget_p)),
+        "budget_pays_for": plan.affordable,
+        "run": result.setup.run,
+    }
+
+
+def _three(low: int, expected: int, worst: int) -> tuple[str, str, str]:
+    return f"{low:,}", f"{expected:,}", f"{worst:,}"

@@ -1,0 +1,130 @@
+"""Sentences that the result of every job has: its money, its judge, its cost.
+
+What the job found is said elsewhere (`text.py`, `selection_text.py`).
+"""
+
+from __future__ import annotations
+
+from judgeloop.money import show_usd
+from judgeloop.records import StopKind
+from judgeloop.report.escaping import visible
+from judgeloop.report.run_result import RunResult
+
+LEAST_RISK_SHOWN = 0.001
+MANY_FLIPS = 0.5  # share of verdicts that change with the order, above which the judge judges places
+
+CUT_SHORT = {
+    StopKind.INTERRUPTED: "the same command goes on from here",
+    StopKind.DEADLINE: "the same command goes on from here",
+    StopKind.JUDGE_FAILED: "once that is mended, the same command goes on from here",
+    StopKind.ABSTENTIONS: "once that is mended, the same command goes on from here",
+}
+
+
+def with_warnings(line: str, result: RunResult) -> str:
+    """The decision with what must not be overlooked: a judge that judges places, a required winner that did not win."""
+    if result.flip_rate is not None and result.flip_rate > MANY_FLIPS:
+        line += f"; beware: {result.flip_rate:.0%} of the verdicts changed with the order of presentation"
+    required = result.setup.required_winner
+    if required not in {None, result.winner} and result.winner is not None:
+        return f"FAILED: {visible(required or '')} was required, and {line}"
+    return line
+
+
+def show_risk(risk: float) -> str:
+    """A risk for people.
+
+    >>> show_risk(0.0861), show_risk(0.00002)
+    ('0.086', 'under 0.001')
+    """
+    return f"{risk:.3f}" if risk >= LEAST_RISK_SHOWN else f"under {LEAST_RISK_SHOWN}"
+
+
+def money(result: RunResult) -> str:
+    """What was spent of what."""
+    spend = result.spend
+    spent = show_usd(spend.run_p) if spend.known else "an unknown amount"
+    if spend.budget_p is None:
+        return f"{spent} spent"
+    if spend.charged_p > spend.budget_p and spend.run_p:
+        return f"BUDGET EXCEEDED: {spent} of {show_usd(spend.budget_p)} spent"
+    return f"{spent} of {show_usd(spend.budget_p)} spent"
+
+
+def count(number: int, thing: str) -> str:
+    """A number of things."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def judge(result: RunResult) -> str:
+    """Who judged, and how consistently."""
+    text = visible(result.setup.judge)
+    text += _models(result)
+    if result.setup.vote:
+        text += f"; by {result.setup.vote}"
+    if result.agreement:
+        agreement = result.agreement
+        text += f", {agreement.name} {agreement.value:.2f} on {count(agreement.items, 'item')}"
+    if result.setup.order:
+        text += f"; order {result.setup.order}"
+    if result.flip_rate is not None:
+        text += f", {result.flips} of {result.judged} verdicts flipped with it ({result.flip_rate:.0%})"
+    return text
+
+
+def _models(result: RunResult) -> str:
+    """What the servers called their models, where that is not what was asked for."""
+    text = ""
+    for judge, models in zip(result.setup.judges, result.judge_models, strict=True):
+        asked = judge.partition("/")[2] or judge
+        if len(models) > 1:
+            text += f"; the model of {visible(judge)} changed during the run: {', then '.join(map(visible, models))}"
+        elif models and models[0] != asked:
+            text += f"; the server of {visible(judge)} calls it {visible(models[0])}"
+    return text
+
+
+def decoys(result: RunResult) -> str:
+    """How decoys fared."""
+    tried = result.decoys
+    assert tried is not None
+    judged = tried.won + tried.tied + tried.lost
+    text = f"{tried.won} of {count(judged, 'empty or constant answer')} beat a real one, {tried.tied} tied"
+    if 2 * (2 * tried.won + tried.tied) > judged:  # more than a quarter of the points
+        text += ": this judge can be fooled, and its verdicts deserve little trust"
+    return text
+
+
+def bewares(result: RunResult) -> list[tuple[str, str]]:
+    """What makes the data doubtful: an output that many items share, items left out."""
+    rows = [("decoys", decoys(result))] if result.decoys is not None else []
+    for name, count_ in result.setup.repeated.items():
+        rows.append(
+            ("beware", f"{visible(name)} gives the very same output to {count_} of {result.items} items")
+        )
+    if result.setup.left_out:
+        rows.append(("left out", visible(result.setup.left_out)))
+    return rows
+
+
+def cost(result: RunResult) -> str:
+    """What the run cost, and what it did not need to buy."""
+    spend = result.spend
+    now = f"{show_usd(spend.now_p)} now" if spend.known else "unknown: the model has no known price"
+    text = f"{now}, {count(spend.attempts, 'attempt')} made, {spend.remembered} answered from the ledger"
+    if spend.unconfirmed_p:
+        text += f"; {show_usd(spend.unconfirmed_p)} of it charged for attempts without a reply, which may not be billed"
+    if result.ahead:
+        about = f", for about {show_usd(result.ahead_p)}" if result.ahead_p else ""
+        text += f"; {count(result.ahead, 'item')} asked ahead and not needed{about}"
+    if spend.run_p != spend.now_p:
+        text += f"; {show_usd(spend.run_p)} with the commands before"
+    if spend.rehearsed_p:
+        text += f"; {show_usd(spend.rehearsed_p)} rehearsed with recorded costs"
+    return text
+
+
+def lines(headline: str, details: list[tuple[str, str]]) -> str:
+    """The whole result for a terminal or a log: the decision, and under it what it rests on."""
+    width = max(len(name) for name, _ in details)
+    return "\n".join([headline, *(f"  {name:<{width}}  {text}" for name, text in details)])

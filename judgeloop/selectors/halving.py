@@ -1,0 +1,128 @@
+"""Successive halving: a fixed number of judgments in rounds, and after each the better half of the systems goes on.
+
+It states no risk. Queries come in the order of how much the outputs of the systems in question differ in length.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.records import Choice, Label, Step
+from judgeloop.stats.query_scores import scores_of
+from judgeloop.stats.racing import Floats
+
+KEPT = 0.5  # share of the systems that goes on
+SHRINKING = 0.9  # a round's judgments, as a share of those of the round before
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HalvingState:
+    """Which systems are in question and in which order ties are broken; what a round still has to ask and to hear."""
+
+    systems: tuple[int, ...]
+    order: NDArray[np.int64]  # shape (m,): the earlier of two level systems goes on
+    left: int  # judgments
+    todo: frozenset[int]  # positions not asked so far
+    queued: tuple[int, ...] = ()
+    out: int = 0  # queries whose answers are awaited
+    number: int = 0  # of the round
+    points: Floats | None = None  # shape (m,)
+    verdicts: Floats | None = None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Halving:
+    """Karnin, Koren & Somekh (2013), algorithm 1, on queries that all systems in question share.
+
+    `lengths` are those of the outputs in characters, shape (m, items); at most `limit` judgments are made. In every round the queries
+    are next on which the logarithms of the lengths of the outputs in question, the baseline's among them, are most spread: there the
+    systems differ most, which halved the judgments needed on recorded verdicts (docs/results.md), and no longer stand for the others.
+    """
+
+    lengths: NDArray[np.int64]
+    baseline: int
+    limit: int
+    name: str = "halving"
+    draws: bool = False
+
+    def init(self, items: int, rng: np.random.Generator) -> HalvingState:
+        """All systems are in question, and nothing is asked."""
+        count = len(self.lengths)
+        systems = tuple(system for system in range(count) if system != self.baseline)
+        return HalvingState(
+            systems,
+            rng.permutation(count),
+            self.limit,
+            frozenset(range(items)),
+            points=np.zeros(count),
+            verdicts=np.zeros(count),
+        )
+
+    def ask(
+        self, state: HalvingState, n: int, rng: np.random.Generator
+    ) -> tuple[Sequence[Step], HalvingState]:
+        """At most `n` further queries of this round; none while answers to it are out."""
+        del rng
+        if not state.queued and not state.out:
+            state = self._begun(state)
+        now, later = state.queued[:n], state.queued[n:]
+        pairs = [(system, self.baseline) for system in state.systems]
+        steps = [Step(tuple(Choice(position, None, pair) for pair in pairs)) for position in now]
+        return steps, replace(state, queued=later, out=state.out + len(now))
+
+    def tell(self, state: HalvingState, labels: Sequence[Label]) -> HalvingState:
+        """Add up the scores; at the end of a round let the better half go on."""
+        assert state.points is not None
+        assert state.verdicts is not None
+        points, verdicts, heard = state.points.copy(), state.verdicts.copy(), 0
+        for _, group in groupby(labels, key=lambda label: label.choice.position):
+            scores, _ = scores_of(list(group), len(self.lengths), self.baseline)
+            points += np.nan_to_num(scores)
+            verdicts += ~np.isnan(scores)
+            heard += 1
+        state = replace(state, points=points, verdicts=verdicts, out=state.out - heard)
+        over = not state.queued and not state.out
+        return replace(state, systems=self._better_half(state), number=state.number + 1) if over else state
+
+    def _begun(self, state: HalvingState) -> HalvingState:
+        """The state with this round's queries in line, if there is another round."""
+        each = len(state.systems)
+        if each <= 1 and state.number:
+            return state
+        rounds = _rounds(len(self.lengths) - 1)
+        shares = SHRINKING ** np.arange(rounds)
+        last = state.number >= rounds - 1
+        share = state.left if last else self.limit * shares[state.number] / shares.sum()
+        queries = min(max(1, int(share / each)), state.left // each, len(state.todo))
+        positions = np.array(sorted(state.todo), dtype=np.int64)
+        spread = np.log1p(self.lengths[[*state.systems, self.baseline]][:, positions]).std(axis=0)
+        chosen = tuple(int(one) for one in positions[np.argsort(-spread, kind="stable")][:queries])
+        return replace(state, queued=chosen, todo=state.todo - set(chosen), left=state.left - queries * each)
+
+    def _better_half(self, state: HalvingState) -> tuple[int, ...]:
+        assert state.points is not None
+        assert state.verdicts is not None
+        rates = state.points / np.maximum(state.verdicts, 1)
+        ranked = sorted(state.systems, key=lambda system: (-rates[system], state.order[system]))
+        return tuple(sorted(ranked[: max(1, math.ceil(len(ranked) * KEPT))]))
+
+
+def _rounds(systems: int) -> int:
+    """How often `systems` can be cut down until one is left.
+
+    >>> _rounds(1), _rounds(2), _rounds(53)
+    (1, 1, 6)
+    """
+    count = 0
+    while systems > 1:
+        systems = math.ceil(systems * KEPT)
+        count += 1
+    return max(1, count)

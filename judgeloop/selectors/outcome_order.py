@@ -1,0 +1,89 @@
+"""Orders of queries fixed by how many systems are thought to win, tie and lose: rivals of LLM Selector.
+
+Durmazkeser et al. (2025), appendix C. The outcomes are those of all weak judges together (appendix D), which are not formed here;
+the judge's own answers change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.records import Label, Step
+from judgeloop.selectors.llm_selector import check_shape, query_step
+from judgeloop.stats.information import OUTCOMES
+
+Counts = NDArray[np.int64]  # shape (outcomes, queries), in the order of `OUTCOMES`
+DRAW = OUTCOMES.index(0)
+
+
+def frequency_entropies(counts: Counts) -> NDArray[np.float64]:
+    """The entropy of each query's outcomes, in nats.
+
+    Counts are sorted first: the same ones for other outcomes have the same entropy, and must not differ by rounding.
+    """
+    shares = np.sort(counts, axis=0) / counts.sum(axis=0)
+    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+    return np.asarray(-(shares * logs).sum(axis=0))
+
+
+RANKS: Final[dict[str, Callable[[Counts], NDArray[np.float64]]]] = {  # the least comes first
+    "most-draws": lambda counts: -counts[DRAW].astype(np.float64),
+    "confidence": frequency_entropies,
+    "uncertainty": lambda counts: -frequency_entropies(counts),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeOrderState:
+    """The order of the queries, and how many have been asked."""
+
+    order: NDArray[np.int64]  # shape (items,)
+    given: int = 0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class OutcomeOrder:
+    """A fixed order: the most draws first, or the least (`confidence`) or largest (`uncertainty`) entropy of the outcomes.
+
+    `outcomes` has the shape (queries, systems); all systems but the baseline count. Queries that are level come in random order.
+    """
+
+    outcomes: NDArray[np.int8]
+    baseline: int
+    name: str
+    draws: bool = False
+
+    def __post_init__(self) -> None:
+        if self.name not in RANKS:
+            raise ValueError(f"expected one of {', '.join(RANKS)}, found {self.name!r}")
+
+    def init(self, items: int, rng: np.random.Generator) -> OutcomeOrderState:
+        """Sort; random is only which comes first of those that are level."""
+        check_shape(self.outcomes.shape, self.baseline, items)
+        others = np.delete(self.outcomes, self.baseline, axis=1)
+        counts = np.stack([(others == outcome).sum(axis=1) for outcome in OUTCOMES])
+        shuffled = rng.permutation(items)
+        return OutcomeOrderState(shuffled[np.argsort(RANKS[self.name](counts)[shuffled], kind="stable")])
+
+    def ask(
+        self, state: OutcomeOrderState, n: int, rng: np.random.Generator
+    ) -> tuple[Sequence[Step], OutcomeOrderState]:
+        """The next `n` of the order."""
+        del rng
+        end = min(state.given + n, len(state.order))
+        steps = [
+            query_step(int(position), self.outcomes.shape[1], self.baseline)
+            for position in state.order[state.given : end]
+        ]
+        return steps, replace(state, given=end)
+
+    def tell(self, state: OutcomeOrderState, labels: Sequence[Label]) -> OutcomeOrderState:
+        """The order does not depend on answers."""
+        del labels
+        return state

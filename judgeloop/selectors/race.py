@@ -1,0 +1,79 @@
+"""A race: systems share random queries, and one that is shown not to be the best is asked about no more.
+
+When a run may name a winner is the stopping rule's business; the bets are those of `stats/racing.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.records import Choice, Label, Step
+from judgeloop.stats.query_scores import scores_of
+from judgeloop.stats.racing import Flags, Race, after, could_be_out, start
+
+
+@dataclass(frozen=True, slots=True)
+class RaceState:
+    """A shuffled pool, how far into it the draws have come, and how the race stands for the answers heard."""
+
+    order: NDArray[np.int64]  # shape (items,)
+    race: Race
+    drawn: int = 0
+
+
+@final
+@dataclass(frozen=True)
+class Racing:
+    """Every item not yet drawn is equally likely to be next; it is judged for the systems still in the race.
+
+    A system leaves the race once the evidence that it is not the best reaches `risk`. Further queries are asked side by side as long as no
+    answers to those that are out could make any system leave, so that no call is made that would not have been made one at a time.
+    """
+
+    systems: int
+    baseline: int
+    risk: float
+    name: str = "race"
+    draws: bool = True
+
+    def init(self, items: int, rng: np.random.Generator) -> RaceState:
+        """Shuffle the pool once: draws are then independent of answers."""
+        return RaceState(rng.permutation(items), start(items, self.systems))
+
+    def ask(self, state: RaceState, n: int, rng: np.random.Generator) -> tuple[Sequence[Step], RaceState]:
+        """At most `n` further queries, each for every system in the race; none while answers could make one leave."""
+        del rng  # all randomness is in the shuffle
+        systems = [system for system in np.flatnonzero(self._in(state.race)) if system != self.baseline]
+        steps: list[Step] = []
+        while len(steps) < n and self._may_ask(state):
+            propensity = 1.0 / (len(state.order) - state.drawn)
+            position = int(state.order[state.drawn])
+            steps.append(
+                Step(tuple(Choice(position, propensity, (int(one), self.baseline)) for one in systems))
+            )
+            state = replace(state, drawn=state.drawn + 1)
+        return steps, state
+
+    def tell(self, state: RaceState, labels: Sequence[Label]) -> RaceState:
+        """Bet on whole queries, in the order drawn."""
+        race = state.race
+        for _, group in groupby(labels, key=lambda label: label.choice.position):
+            race = after(race, *scores_of(list(group), self.systems, self.baseline))
+        return replace(state, race=race)
+
+    def _in(self, race: Race) -> Flags:
+        running: Flags = race.running & ~race.out(self.risk)
+        return running
+
+    def _may_ask(self, state: RaceState) -> bool:
+        running = self._in(state.race)
+        if state.drawn == len(state.order) or running.sum() <= 1:
+            return False
+        heard_of = state.drawn - state.race.drawn
+        return not (could_be_out(state.race, heard_of, self.risk) & running).any()

@@ -1,0 +1,69 @@
+"""How likely each of some texts is under models of short word sequences that are fitted to all of them.
+
+Which texts to compare, and what a likely text deserves, is the weak judges' business (`weak.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+def likelihoods(texts: Sequence[str], orders: int) -> NDArray[np.float64]:
+    """The likelihood of each of `texts` under k-gram models of all of them, for k = 1 … `orders`; shape (orders, texts).
+
+    A word is what stands between white space. Its probability is that of the word after the k - 1 before it, counted over all the texts
+    with nothing taken off for what was never seen; before a text's first word stands a mark of its own. A text's likelihood is the mean of
+    its words': Durmazkeser et al. (2025), section 2.3.1. A text without words has 0.
+    """
+    words = [text.split() for text in texts]
+    lengths = np.array([len(own) for own in words], dtype=np.int64)
+    likely = np.zeros((orders, len(texts)))
+    if not lengths.sum():
+        return likely
+    number: dict[str, int] = {}
+    stream = np.array([number.setdefault(word, len(number)) for word in chain.from_iterable(words)])
+    text_of = np.repeat(np.arange(len(texts)), lengths)
+    first = np.concatenate([[True], text_of[1:] != text_of[:-1]])
+    for order, probabilities in enumerate(_probabilities(stream, first, len(number), orders)):
+        sums = np.bincount(text_of, weights=probabilities, minlength=len(texts))
+        likely[order] = np.divide(sums, lengths, out=np.zeros(len(texts)), where=lengths > 0)
+    return likely
+
+
+def _probabilities(
+    stream: Ints, first: NDArray[np.bool_], words: int, orders: int
+) -> list[NDArray[np.float64]]:
+    """The probability of every word of the stream given those before it, for each order.
+
+    A context that occurs once makes its word certain, and so all longer ones that it ends: only words after a repeated context
+    are looked at, and they get fewer with every order.
+    """
+    has_next = np.concatenate([~first[1:], [False]])
+    starts = np.flatnonzero(first)
+    found = []
+    places, contexts = np.arange(len(stream)), np.zeros(len(stream), dtype=np.int64)
+    for _ in range(orders):
+        occurrences = np.bincount(contexts)
+        _, gram, counts = np.unique(
+            contexts * words + stream[places], return_inverse=True, return_counts=True
+        )
+        probabilities = np.ones(len(stream))
+        probabilities[places] = counts[gram] / occurrences[contexts]
+        found.append(probabilities)
+        followed = has_next[places]
+        places = np.concatenate([starts, places[followed] + 1])
+        contexts = np.concatenate([np.zeros(len(starts), dtype=np.int64), gram[followed] + 1])
+        repeated = np.bincount(contexts)[contexts] > 1
+        places, contexts = places[repeated], _renumbered(contexts[repeated])
+    return found
+
+
+def _renumbered(numbers: Ints) -> Ints:
+    """The same groups, numbered from 0 without gaps."""
+    return np.unique(numbers, return_inverse=True)[1]

@@ -1,0 +1,166 @@
+"""Rules for naming the best of many systems: once all others are shown not to be it, or at the end of a fixed budget.
+
+Which systems are still asked about is the selector's business.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Self, final
+
+import numpy as np
+
+from judgeloop.errors import InputError
+from judgeloop.protocols import StoppingRule
+from judgeloop.records import StopKind
+from judgeloop.stats.betting import log_wealth
+from judgeloop.stats.racing import Floats, could_be_out
+from judgeloop.stats.standings import Standings
+
+RULES_AMONG_MANY = ("separated", "fixed-budget")
+GUARANTEE = "for random draws, a system that is not the best is ever named with at most this chance, however often one looks"
+NEAR_GUARANTEE = (
+    "for random draws, a system whose win rate is more than {near} below the best one's is ever named with at most this chance, however "
+    "often one looks"
+)
+
+
+def make_rule_among(
+    name: str, *, risk: float, items: int, near_best: float | None
+) -> StoppingRule[Standings]:
+    """The rule called `name`, for a pool of `items`.
+
+    Raises:
+        InputError: `near_best` is given to a rule that states no risk.
+    """
+    if name == "fixed-budget":
+        if near_best is not None:
+            raise InputError(
+                "--near-best needs a stated risk, and --rule fixed-budget has none; use --rule separated"
+            )
+        return FixedBudget()
+    return Separated(risk, items, near_best)
+
+
+@final
+@dataclass(frozen=True)
+class Separated:
+    """Names the leader once every other system is shown not to be the best; guaranteed, for random draws.
+
+    The evidence is that of `stats/racing.py`. With `near_best`, a rival need not be beaten: it is enough that it is shown, by bets on the
+    differences between the leader and it alone, to be less than that better than the leader. Half of the threshold is then kept for
+    these bets, and divided by the number of rivals, because any system may turn out to be the leader.
+    """
+
+    threshold: float
+    items: int
+    near_best: float | None = None
+    name: str = "separated"
+    needs_draws: bool = True
+    decides_at: frozenset[StopKind] = frozenset({StopKind.RISK_MET, StopKind.ALL_JUDGED})
+
+    @property
+    def guarantee(self) -> str:
+        """What is promised."""
+        return GUARANTEE if self.near_best is None else NEAR_GUARANTEE.format(near=f"{self.near_best:g}")
+
+    @property
+    def level(self) -> float:
+        """The risk at which a system is out."""
+        return self.threshold if self.near_best is None else self.threshold / 2
+
+    def risk(self, tally: Standings) -> float:
+        """The stated risk of naming the leader of `tally`."""
+        if tally.leader is None or tally.race is None:
+            return 1.0
+        share = self.level / self.threshold
+        risks = np.exp(-tally.race.evidence) / share
+        if self.near_best is not None:
+            risks = np.minimum(risks, self._near_risks(tally, tally.leader) / share)
+        return float(min(1.0, np.delete(risks, tally.leader).max()))
+
+    def is_met(self, tally: Standings) -> bool:
+        """Whether every other system is out, or near enough."""
+        return tally.leader is not None and self.risk(tally) <= self.threshold * (1 + 1e-12)
+
+    def can_be_met(self, tally: Standings, unknown: int) -> bool:
+        """Whether answers to `unknown` further queries could separate all systems but one; with `near_best`, always."""
+        if tally.race is None:
+            return False
+        if self.near_best is not None:
+            return True
+        return int((~could_be_out(tally.race, unknown, self.level)).sum()) <= 1
+
+    def for_limit(self, limit: int) -> Self:
+        """The same rule: it needs no limit."""
+        del limit
+        return self
+
+    def interval(self, tally: Standings) -> None:
+        """No bounds are kept for win rates."""
+        del tally
+
+    def no_difference(self, tally: Standings) -> bool:
+        """Level systems are told apart by `near_best`, or not at all."""
+        del tally
+        return False
+
+    def _near_risks(self, tally: Standings, leader: int) -> Floats:
+        """For each system the risk of claiming that it is no more than `near_best` better than the leader."""
+        assert self.near_best is not None
+        assert tally.race is not None
+        scores = np.array(tally.scores)
+        rivals = scores.shape[1] - 1
+        risks = np.zeros(scores.shape[1])
+        for rival in np.flatnonzero(~tally.race.out(self.level)):
+            if rival != leader:
+                apart = np.nan_to_num(scores[:, leader], nan=0.0) - np.nan_to_num(scores[:, rival], nan=1.0)
+                risks[rival] = rivals * log_wealth(apart, self.items, -self.near_best).risk
+        return risks
+
+
+@final
+@dataclass(frozen=True)
+class FixedBudget:
+    """Names the system with the highest win rate once the judgments, the money or the queries are used up; states no risk.
+
+    What the LLM Selector paper does (Durmazkeser et al. 2025, algorithm 1): the best of a fixed number of queries.
+    """
+
+    threshold: float = 1.0
+    name: str = "fixed-budget"
+    guarantee: None = None
+    needs_draws: bool = False
+    decides_at: frozenset[StopKind] = frozenset(
+        {StopKind.ALL_JUDGED, StopKind.JUDGMENT_LIMIT, StopKind.BUDGET, StopKind.POOL_EXHAUSTED}
+    )
+
+    def risk(self, tally: Standings) -> float:
+        """Unknown."""
+        del tally
+        return math.nan
+
+    def is_met(self, tally: Standings) -> bool:
+        """Not before everything is used up."""
+        del tally
+        return False
+
+    def can_be_met(self, tally: Standings, unknown: int) -> bool:
+        """Not before everything is used up."""
+        del tally, unknown
+        return False
+
+    def for_limit(self, limit: int) -> Self:
+        """The same rule."""
+        del limit
+        return self
+
+    def interval(self, tally: Standings) -> None:
+        """No bounds are kept for win rates."""
+        del tally
+
+    def no_difference(self, tally: Standings) -> bool:
+        """Nothing is claimed about level systems."""
+        del tally
+        return False

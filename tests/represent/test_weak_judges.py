@@ -1,0 +1,152 @@
+"""Opinions of weak judges: what they are, and that the folder they are kept in costs time only."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+
+import numpy as np
+import pytest
+
+from judgeloop.represent import weak_judges
+from judgeloop.represent.weak_judges import QUERIES_AT_A_TIME, weak_opinions
+from judgeloop.stats.kgrams import likelihoods
+from judgeloop.stats.weak import opinions
+
+OUTPUTS = [  # by system, then by query; the first query is worked by hand in tests/stats/test_kgrams.py
+    ["a b a b", "x", ""],
+    ["a b", "x", ""],
+    ["a c", "x", "y z"],
+]
+EXPECTED = [
+    [[0, 0, -1], [0, 0, 0], [0, 0, 1]],
+    [[0, 0, -1], [0, 0, 0], [0, 0, 1]],
+    [[1, 0, -1], [0, 0, 0], [0, 0, 1]],
+]
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """The lists of texts whose likelihoods were computed."""
+    lists = []
+
+    def noted(texts, orders):
+        lists.append(texts)
+        return likelihoods(texts, orders)
+
+    monkeypatch.setattr(weak_judges, "likelihoods", noted)
+    return lists
+
+
+def doctored(folder, value):
+    """Put `value` in place of everything kept."""
+    connection = sqlite3.connect(folder / "cache.db")
+    connection.execute("UPDATE Cache SET value = ?", (value,))
+    connection.commit()
+    connection.close()
+
+
+def test_opinions_by_judge_query_and_system(tmp_path):
+    found = weak_opinions(OUTPUTS, 1, 3, tmp_path)
+    assert found.dtype == np.int8
+    assert found.tolist() == EXPECTED
+
+
+def test_an_empty_text_loses_to_every_other(tmp_path):
+    assert weak_opinions([["y"], [""], [""]], 0, 2, tmp_path).tolist() == [[[0, -1, -1]]] * 2
+
+
+def test_one_system_ties_with_itself(tmp_path):
+    assert weak_opinions([["a", ""]], 0, 2, tmp_path).tolist() == [[[0], [0]]] * 2
+
+
+def test_no_queries_have_no_opinions(tmp_path):
+    assert weak_opinions([[], []], 0, 4, tmp_path).shape == (4, 0, 2)
+
+
+def test_a_second_run_computes_nothing(tmp_path, computed):
+    for _ in range(2):
+        assert weak_opinions(OUTPUTS, 1, 3, tmp_path).tolist() == EXPECTED
+    assert len(computed) == 3
+
+
+def test_queries_with_the_same_texts_are_computed_once(tmp_path, computed):
+    weak_opinions([["a", "b", "a"], ["b", "c", "b"]], 0, 2, tmp_path)
+    assert computed == [("a", "b"), ("b", "c")]
+
+
+def test_another_baseline_computes_nothing(tmp_path, computed):
+    weak_opinions(OUTPUTS, 1, 3, tmp_path)
+    found = weak_opinions(OUTPUTS, 0, 3, tmp_path)
+    assert found[:, 0].tolist() == [[0, 0, -1], [0, 0, -1], [0, -1, -1]]
+    assert len(computed) == 3
+
+
+def test_other_texts_or_judges_are_computed_anew(tmp_path, computed):
+    for outputs, judges in ([["a"], ["b"]], 2), ([["b"], ["a"]], 2), ([["ab"], [""]], 2), ([["a"], ["b"]], 3):
+        weak_opinions(outputs, 0, judges, tmp_path)
+    assert len(computed) == 4
+
+
+def test_texts_do_not_run_into_each_other():
+    assert weak_judges._key(("a", "1\0b"), 2) != weak_judges._key(("a1\0", "b"), 2)
+    assert weak_judges._key(("a", ""), 2) != weak_judges._key(("a",), 2)
+
+
+def test_many_queries_are_found_in_their_places(tmp_path, computed):
+    rng = np.random.default_rng(0)
+    queries = QUERIES_AT_A_TIME + 30
+    outputs = [["".join(rng.choice(list("ab "), size=9)) for _ in range(queries)] for _ in range(3)]
+    weak_opinions([texts[::2] for texts in outputs], 0, 2, tmp_path)  # half of them are there already
+    found = weak_opinions(outputs, 0, 2, tmp_path)
+    for query, texts in enumerate(zip(*outputs, strict=True)):
+        assert np.array_equal(found[:, query], opinions(likelihoods(texts, 2), 0))
+
+
+def test_losing_the_folder_costs_nothing_but_time(tmp_path):
+    weak_opinions(OUTPUTS, 1, 3, tmp_path / "c")
+    shutil.rmtree(tmp_path / "c")
+    assert weak_opinions(OUTPUTS, 1, 3, tmp_path / "c").tolist() == EXPECTED
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"",
+        b"short",
+        bytes(8 * 9 + 1),
+        np.full(9, np.nan).tobytes(),
+        np.full(9, -5.0).tobytes(),
+        "text",
+        None,
+        7,
+    ],
+)
+def test_what_cannot_be_likelihoods_is_computed_anew_and_mended(tmp_path, computed, value):
+    weak_opinions(OUTPUTS, 1, 3, tmp_path)
+    doctored(tmp_path, value)
+    for _ in range(2):
+        assert weak_opinions(OUTPUTS, 1, 3, tmp_path).tolist() == EXPECTED
+    assert len(computed) == 6
+
+
+def test_a_folder_that_cannot_be_read_is_done_without_and_left_alone(tmp_path):
+    (tmp_path / "cache.db").write_bytes(b"no database at all" * 100)
+    assert weak_opinions(OUTPUTS, 1, 3, tmp_path).tolist() == EXPECTED
+    assert (tmp_path / "cache.db").read_bytes().startswith(b"no database")
+
+
+@pytest.mark.parametrize("baseline", [-1, 3])
+def test_a_baseline_that_is_no_system_is_refused(tmp_path, baseline):
+    with pytest.raises(ValueError, match="the baseline is system"):
+        weak_opinions(OUTPUTS, baseline, 3, tmp_path)
+
+
+def test_no_judge_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="at least one weak judge"):
+        weak_opinions(OUTPUTS, 1, 0, tmp_path)
+
+
+def test_systems_with_different_numbers_of_outputs_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="shorter"):
+        weak_opinions([["a", "b"], ["a"]], 0, 2, tmp_path)
