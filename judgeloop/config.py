@@ -270,6 +270,35 @@ class ReplayConfig(BaseModel):
         return self.model_dump(mode="json", exclude=beside)
 
 
+class ReplaySelectConfig(BaseModel):
+    """Everything that a replay of searches for the best of many depends on."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    outputs: Path
+    items: Path
+    verdicts: Path
+    output: Path
+    baseline: str
+    selectors: Annotated[tuple[Among, ...], BeforeValidator(_listed), Field(min_length=1)]
+    pool: int = Field(400, ge=1)
+    calls: Annotated[tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_numbers)] = ()
+    seeds: int = Field(100, ge=1)
+    risk: float = Field(0.1, gt=0, le=1)
+    epsilon: Annotated[tuple[Epsilon, Epsilon] | None, BeforeValidator(_epsilons)] = None
+    weak_judges: int = Field(10, ge=1)
+    tie_margin: float = Field(0.0, ge=0)
+    leave_out: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    seed: int = Field(0, ge=0)
+    jobs: int = -1
+    resume: bool = False
+    cache_dir: Path = DEFAULT_HOME / "cache"
+
+    def decisive(self) -> dict[str, object]:
+        """What the rows depend on, and so has to be the same for a replay to be resumed; the realisations may grow."""
+        return self.model_dump(mode="json", exclude={"output", "jobs", "resume", "cache_dir", "seeds"})
+
+
 C = TypeVar("C", bound=BaseModel)
 
 

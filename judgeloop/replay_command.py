@@ -14,11 +14,30 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from judgeloop import options
+from judgeloop.errors import InputError
 from judgeloop.options import REQUIRED, Argument, Flag, Group, takes
 from judgeloop.terminal import counting, explained
 
 if TYPE_CHECKING:
     from judgeloop.config import ReplayConfig
+
+Rows = list[dict[str, Any]]
+JOBS = ("compare", "select")
+# What only the other job takes, by the names of parameters.
+OF_ANOTHER_JOB = {
+    "compare": ("baseline", "pool", "calls", "weak_judges", "epsilon"),
+    "select": (
+        "represent", "vectors", "combine", "clustering", "representative", "budgets", "iterative", "rules", "pairs", "subset",
+        "min_judgments", "max_judgments", "analyse",
+    ),
+}  # fmt: skip
+# Where the jobs' defaults differ.
+COMPARE_DEFAULTS: dict[str, Any] = {"selectors": "random,diffuse,max-norm", "risk": "0.1,0.2", "seeds": 10}
+SELECT_DEFAULTS: dict[str, Any] = {
+    "selectors": "race,halving,random,llm-selector,bradley-terry,most-draws,confidence,uncertainty",
+    "risk": 0.1,
+    "seeds": 100,
+}
 
 DATA: Group = (
     Argument("outputs", "OUTPUTS_DIR", Path, "Output files, one a system."),
@@ -72,32 +91,122 @@ PROTOCOL: Group = (
 )
 
 
-@takes(DATA, FILES, options.TIE_MARGIN, SELECTION, PROTOCOL, options.MIN_JUDGMENTS, options.MAX_JUDGMENTS)
-def replay(*, as_json: bool, **flags: Any) -> None:
+MANY: Group = (
+    Flag("Best of many", "--baseline", str | None, None, "The system that all others are compared with."),
+    Flag("Best of many", "--pool", int, 400, "Items in a realisation."),
+    Flag("Best of many", "--calls", str, "", "Judgments that halving is given, with commas between."),
+    Flag("Best of many", "--weak-judges", int, 10, "Models of word sequences that guess for the judge."),
+    Flag("Best of many", "--epsilon", str, "auto", "For llm-selector: E1,E2."),
+)
+JOB = Flag(
+    "Protocol",
+    "--job",
+    str,
+    "compare",
+    "compare (pairs of systems), or select (the best of all, in --seeds pools drawn at random).",
+)
+
+
+@takes(
+    DATA,
+    FILES,
+    options.TIE_MARGIN,
+    JOB,
+    SELECTION,
+    PROTOCOL,
+    options.MIN_JUDGMENTS,
+    options.MAX_JUDGMENTS,
+    MANY,
+)
+def replay(*, job: str, as_json: bool, **flags: Any) -> None:
     """Measure selectors and stopping rules on recorded verdicts, over many pairs of systems.
 
     By budget: how often the judged items name the better system. With --iterative: judgments, errors and successes until a rule is
-    met. Asks nobody and spends nothing.
+    met. With --job select: how often the best of all systems is named, by judge calls and by items. Asks nobody and spends nothing.
     """
+    with explained():
+        if job not in JOBS:
+            raise InputError(f"--job: expected {' or '.join(JOBS)}, found {job!r}")
+        given = _for_job(job, flags)
+        (_replay_compare if job == "compare" else _replay_select)(given, as_json=as_json)
+
+
+def _for_job(job: str, flags: dict[str, Any]) -> dict[str, Any]:
+    """The flags that a job takes; those of another job may not be given."""
+    every = (*SELECTION, *PROTOCOL, *FILES, *MANY, options.MIN_JUDGMENTS, options.MAX_JUDGMENTS)
+    defaults = {flag.parameter: flag.default for flag in every if isinstance(flag, Flag)}
+    for name in OF_ANOTHER_JOB[job]:
+        if flags[name] != defaults[name]:
+            raise InputError(f"--{name.replace('_', '-')}: --job {job} has no such choice")
+    return {name: value for name, value in flags.items() if name not in OF_ANOTHER_JOB[job]}
+
+
+def _replay_select(flags: dict[str, Any], *, as_json: bool) -> None:
+    """Run the realisations, write their tables and pictures, print what it takes to name the best so often."""
+    from judgeloop.config import ReplaySelectConfig, checked
+    from judgeloop.files import write_pictures, write_whole
+    from judgeloop.jobs.replaying_selection import replay_selection
+    from judgeloop.replay.identifying import by_calls, by_queries, needed, races
+
+    if flags["baseline"] is None:
+        raise InputError("--job select needs --baseline, the system that all others are compared with")
+    given = {name: value for name, value in flags.items() if value != ""}
+    for name, default in SELECT_DEFAULTS.items():
+        given[name] = default if flags[name] == COMPARE_DEFAULTS[name] else flags[name]
+    config = checked(ReplaySelectConfig, given)
+    with counting("realisations") as observe:
+        rows = replay_selection(config, observe)
+    calls = _grid(max(row["calls"] for row in rows))
+    tables = {
+        "calls": by_calls(rows, calls),
+        "queries": by_queries(rows, range(1, max(row["queries"] for row in rows) + 1)),
+        "needed": needed(rows),
+        "races": races(rows),
+    }
+    for name, table in tables.items():
+        write_whole(config.output / f"{name}.csv", _csv(table))
+        write_whole(config.output / f"{name}.json", json.dumps(table, indent=2) + "\n")
+    write_pictures(config.output, _select_pictures(tables))
+    best = [row for row in tables["needed"] if row["goal"] == "best"]
+    print(
+        json.dumps(tables, indent=2)
+        if as_json
+        else "\n\n".join(map(_render, (best, tables["races"]))).rstrip()
+    )
+
+
+def _grid(most: int) -> list[int]:
+    """Calls to look at, closer together where they are few."""
+    steps = 120
+    return sorted({round(most ** (step / steps)) for step in range(steps + 1)})
+
+
+def _select_pictures(tables: dict[str, Rows]) -> dict[str, str]:
+    if not _can_draw():
+        return {}
+    from judgeloop.replay import pictures
+
+    drawn = {"identified-by-calls": pictures.identification_picture(tables["calls"], "calls")}
+    if tables["queries"]:
+        drawn["identified-by-queries"] = pictures.identification_picture(tables["queries"], "queries")
+    return drawn
+
+
+def _replay_compare(flags: dict[str, Any], *, as_json: bool) -> None:
     from judgeloop.config import ReplayConfig, checked
     from judgeloop.files import write_pictures
     from judgeloop.jobs.analysing import pictures_of_replay
 
-    with explained():
-        config = checked(ReplayConfig, flags)
-        _check(config)
-        rows, table = _table(config)
-        _write(config, table)
-        if config.analyse is not None:
-            write_pictures(config.output, pictures_of_replay(config, rows, config.analyse))
-        print(json.dumps(table, indent=2) if as_json else _render(table))
-
-
-Rows = list[dict[str, Any]]
+    config = checked(ReplayConfig, flags)
+    _check(config)
+    rows, table = _table(config)
+    _write(config, table)
+    if config.analyse is not None:
+        write_pictures(config.output, pictures_of_replay(config, rows, config.analyse))
+    print(json.dumps(table, indent=2) if as_json else _render(table))
 
 
 def _check(config: ReplayConfig) -> None:
-    from judgeloop.errors import InputError
     from judgeloop.jobs.analysing import check_pictures
 
     if config.analyse is None:
@@ -130,16 +239,23 @@ def _write(config: ReplayConfig, table: Rows) -> None:
 
 
 def _pictures(config: ReplayConfig, table: Rows) -> dict[str, str]:
-    from importlib.util import find_spec
-
+    if not _can_draw():
+        return {}
     from judgeloop.replay import pictures
 
-    if find_spec("matplotlib") is None:
-        typer.echo("judgeloop: no pictures; they need pip install 'judgeloop[pictures]'", err=True)
-        return {}
     if config.iterative:
         return {"rules": pictures.rules_picture(table)}
     return {"success": pictures.success_picture(table), "bias": pictures.bias_picture(table)}
+
+
+def _can_draw() -> bool:
+    """Whether matplotlib is installed; says so if not."""
+    from importlib.util import find_spec
+
+    if find_spec("matplotlib") is None:
+        typer.echo("judgeloop: no pictures; they need pip install 'judgeloop[pictures]'", err=True)
+        return False
+    return True
 
 
 def _csv(table: Rows) -> str:

@@ -1,7 +1,8 @@
 """Summarise each report of a collection by picking two of its own sentences.
 
-`lead` picks the first two sentences. `central` picks the two that have most in common with the
-rest of the report, by the cosine of TF-IDF vectors, and keeps them in their original order.
+`lead` picks the first two sentences, `ending` the last two, `bookends` the first and the last. `central`
+picks the two that have most in common with the rest of the report, by the cosine of TF-IDF vectors,
+`longest` those with the most words, `figures` those with the most numbers; they keep them in their original order.
 
 This script does not write new sentences, does not look at the references and does not score
 anything.
@@ -77,15 +78,43 @@ def central(reports: Sequence[Sentences]) -> list[str]:
 
 
 def pick_most_central(sentences: Sentences, idf: Vector) -> str:
-    """Join the most central sentences of one report; of equals, the earlier is preferred."""
-    scores = centralities(sentences, idf)
+    """Join the most central sentences of one report."""
+    return pick_highest(sentences, centralities(sentences, idf))
+
+
+def pick_highest(sentences: Sentences, scores: Sequence[float]) -> str:
+    """Join the sentences with the highest scores; of equals, the earlier is preferred."""
     ranked = sorted(range(len(sentences)), key=lambda place: -scores[place])
     return " ".join(sentences[place] for place in sorted(ranked[:SENTENCES_PICKED]))
+
+
+def ending(reports: Sequence[Sentences]) -> list[str]:
+    """Summarise each report by its last sentences."""
+    return [" ".join(report[-SENTENCES_PICKED:]) for report in reports]
+
+
+def bookends(reports: Sequence[Sentences]) -> list[str]:
+    """Summarise each report by its first and its last sentence."""
+    return [f"{report[0]} {report[-1]}" for report in reports]
+
+
+def longest(reports: Sequence[Sentences]) -> list[str]:
+    """Summarise each report by the sentences with the most words."""
+    return [pick_highest(report, [len(words_of(one)) for one in report]) for report in reports]
+
+
+def figures(reports: Sequence[Sentences]) -> list[str]:
+    """Summarise each report by the sentences with the most numbers."""
+    return [pick_highest(report, [len(re.findall(r"\d+", one)) for one in report]) for report in reports]
 
 
 SUMMARISERS: Mapping[str, tuple[str, Callable[[Sequence[Sentences]], list[str]]]] = {
     "lead": ("lead-2", lead),
     "central": ("centrality", central),
+    "ending": ("ending-2", ending),
+    "bookends": ("bookends", bookends),
+    "longest": ("longest-2", longest),
+    "figures": ("figures-2", figures),
 }
 
 

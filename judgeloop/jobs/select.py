@@ -123,7 +123,7 @@ def _result(selection: Selection, chosen: Chosen, finished: Finished[Standings])
         guarantee=rule.guarantee,
         selector=config.selector,
         baseline=config.baseline,
-        near_best=config.near_best,
+        near=config.near_best,
         epsilon=chosen.epsilon,
     )
     return selected_of(

@@ -32,6 +32,27 @@ def bias_picture(table: Sequence[Row]) -> str:
     return _lines(table, "bias", "bias_se", "bias of the win distance")
 
 
+def identification_picture(table: Sequence[Row], unit: str) -> str:
+    """How often the best of many is named, by calls or queries, a line a selector: Durmazkeser et al. (2025), figure 2."""
+    figure, axes = _axes()
+    for selector in dict.fromkeys(row["selector"] for row in table):
+        rows = [row for row in table if row["selector"] == selector]
+        shares = np.array([row["identified"] for row in rows])
+        errors = Z * np.array([row["identified_se"] for row in rows])
+        (line,) = axes.plot([row[unit] for row in rows], shares, linewidth=1.4, label=selector)
+        axes.fill_between(
+            [row[unit] for row in rows], shares - errors, shares + errors, color=line.get_color(), alpha=0.12,
+            linewidth=0,
+        )  # fmt: skip
+    axes.set_xlabel({"calls": "judged pairs of a system and the baseline", "queries": "judged items"}[unit])
+    axes.set_ylabel("share of realisations that name the best")
+    axes.set_ylim(0, 1)
+    if unit == "calls":
+        axes.set_xscale("log")
+    axes.legend(frameon=False)
+    return _svg(figure)
+
+
 def rules_picture(table: Sequence[Row]) -> str:
     """Judgments against realised error, a point a rule, risk and selector; the stated risk beside it."""
     figure, axes = _axes()

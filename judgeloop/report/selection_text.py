@@ -30,8 +30,8 @@ def _decision(result: Selected) -> str:
             f"{visible(result.winner)} has the highest win rate of {others + 1} systems, without a stated risk: "
             f"{_standing(result)}"
         )
-    if result.setup.near_best is not None and result.stop_reason is StopKind.RISK_MET:
-        return f"{visible(result.winner)} is within {result.setup.near_best:g} of the best of {others + 1} systems: {_standing(result)}"
+    if result.setup.near is not None and result.stop_reason is StopKind.RISK_MET:
+        return f"{visible(result.winner)} is within {result.setup.near:g} of the best of {others + 1} systems: {_standing(result)}"
     return f"{visible(result.winner)} is the best of {others + 1} systems: {_standing(result)}"
 
 

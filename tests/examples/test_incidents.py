@@ -28,6 +28,8 @@ def test_its_files_are_remade_byte_for_byte(incidents, remade):
     assert (remade / "items.jsonl").read_bytes() == (incidents / "items.jsonl").read_bytes()
     for name in ("lead", "central"):
         assert run("summarise.py", name, "items.jsonl") == (incidents / f"{name}.jsonl").read_bytes()
+    for made in sorted((incidents / "systems").iterdir()):
+        assert run("summarise.py", made.stem, "items.jsonl") == made.read_bytes()
 
 
 def test_it_has_at_least_150_items_with_references(incidents):

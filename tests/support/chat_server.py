@@ -71,6 +71,10 @@ def error(status: int, code: str | None = None, **headers: str) -> Response:
     return Response(status, json.dumps(body).encode(), {k.replace("_", "-"): v for k, v in headers.items()})
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 256  # connections made at once must not be refused on a busy machine
+
+
 class ChatServer:
     """Serves until closed; `requests` are the JSON bodies in the order of arrival."""
 
@@ -84,7 +88,7 @@ class ChatServer:
         self.most_in_flight = 0
         self._in_flight = 0
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server = _Server(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
         self._thread.start()
