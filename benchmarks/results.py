@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,15 @@ EXPERIMENTS: dict[str, tuple[str, str, list[str]]] = {
         )
     },
 }  # fmt: skip
+MANY = ["--job", "select", "--seeds", "100"]
+SELECTIONS: dict[str, tuple[str, str, list[str]]] = {
+    "select-gpt4": ("alpacaeval", "gpt4", [*MANY, "--baseline", "text_davinci_003"]),
+    "select-turbo": ("alpacaeval", "gpt4turbo", [*MANY, *TURBO, "--baseline", "gpt4_1106_preview"]),
+}
+SHOWN_CALLS = (424, 795, 1060, 1500, 2120, 3180, 5300, 10600)
+SHOWN_QUERIES = (5, 10, 20, 40, 80, 160, 320)
 PICTURES = {
+    "select-gpt4": ["identified-by-calls", "identified-by-queries"],
     "realsumm-human-pyramid": ["success", "bias"],
     "alpaca": ["success", "bias"],
     "turbo05-rules": ["rules"],
@@ -55,9 +64,12 @@ PICTURES = {
 }
 
 
-def run(name: str, arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    """Run one replay, or read what it gave."""
-    data, verdicts, flags = EXPERIMENTS[name]
+Rows = list[dict[str, Any]]
+
+
+def run(name: str, arguments: argparse.Namespace) -> Path:
+    """Run one replay, or go on with it; the folder with its tables."""
+    data, verdicts, flags = (EXPERIMENTS | SELECTIONS)[name]
     folder, out = arguments.data / data, arguments.output / name
     command = [
         sys.executable,
@@ -69,15 +81,19 @@ def run(name: str, arguments: argparse.Namespace) -> list[dict[str, Any]]:
         folder / "items.jsonl",
     ]
     command += ["--verdicts", folder / f"verdicts-{verdicts}.csv.gz", *flags, "-o", out]
-    if "lexical" not in flags and flags is not WHOLE and "turbo05" not in name:
+    if "lexical" not in flags and flags is not WHOLE and "turbo05" not in name and name not in SELECTIONS:
         vectors = getattr(arguments, f"{data}_vectors")
         command += ["--vectors", vectors] if vectors else ["--represent", "minilm"]
     if (out / "runs.jsonl").exists():
         command.append("--resume")
     print("$ judgeloop", *command[3:], flush=True)
     subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
-    table = out / ("rules.json" if "--iterative" in flags else "budgets.json")
-    rows: list[dict[str, Any]] = json.loads(table.read_text())
+    return out
+
+
+def read(out: Path, name: str) -> Rows:
+    """One of the tables that a replay left."""
+    rows: Rows = json.loads((out / f"{name}.json").read_text())
     return rows
 
 
@@ -111,6 +127,69 @@ def rules_table(rows: list[dict[str, Any]]) -> str:
         cells += ["-" if value is None else f"{value:.2f}" for value in distances]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def needed_table(rows: Rows) -> str:
+    """What it takes to name the best, or one near it, so often: judge calls, and beside random's."""
+    goals = {"best": "the best", 0.01: "within 1 %", 0.005: "within 0.5 %", 0.001: "within 0.1 %"}
+    levels = sorted({row["level"] for row in rows})
+    lines = [
+        "| | goal | " + " | ".join(f"{level:.0%}" for level in levels) + " |",
+        "|---" * (2 + len(levels)) + "|",
+    ]
+    for selector in dict.fromkeys(row["selector"] for row in rows):
+        for goal, words in goals.items():
+            own = {row["level"]: row for row in rows if (row["selector"], row["goal"]) == (selector, goal)}
+            cells = [_needed(own[level]) for level in levels]
+            lines.append(f"| {selector if goal == 'best' else ''} | {words} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _needed(row: dict[str, Any]) -> str:
+    if row["calls"] is None:
+        return "never"
+    saved = row["against_random"]
+    return f"{row['calls']:,}" + ("" if not saved else f" ({-saved:+.0%})")
+
+
+def identified_table(rows: Rows, unit: str, shown: Sequence[int]) -> str:
+    """How often the best is named, by calls or queries, a column a selector."""
+    selectors = list(dict.fromkeys(row["selector"] for row in rows))
+    lines = [f"| {unit} | " + " | ".join(selectors) + " |", "|---" * (len(selectors) + 1) + "|"]
+    for budget in shown:
+        cells = []
+        for selector in selectors:
+            fitting = [row for row in rows if row["selector"] == selector and row[unit] <= budget]
+            cells.append(share(fitting[-1], "identified") if fitting else "-")
+        lines.append(f"| {budget:,} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def gap_table(calls: Rows, needed: Rows) -> str:
+    """The 95th percentile of the win-rate gap, at the calls that LLM Selector needs to name the best so often."""
+    at = {
+        row["level"]: row["calls"]
+        for row in needed
+        if (row["selector"], row["goal"]) == ("llm-selector", "best")
+    }
+    reached = {level: budget for level, budget in at.items() if budget is not None}
+    head = "| | " + " | ".join(f"{level:.0%}: {budget:,} calls" for level, budget in reached.items()) + " |"
+    lines = [head, "|---" * (1 + len(reached)) + "|"]
+    for selector in dict.fromkeys(row["selector"] for row in calls):
+        cells = []
+        for budget in reached.values():
+            fitting = [row for row in calls if row["selector"] == selector and row["calls"] <= budget]
+            cells.append(f"{100 * fitting[-1]['gap95']:.1f}" if fitting else "-")
+        lines.append(f"| {selector} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def races_table(rows: Rows) -> str:
+    """How races ended."""
+    row = rows[0]
+    calls = f"{row['calls']:,.0f} ± {row['calls_se']:,.0f}"
+    head = "| realisations | decided before or at the end of the pool | wrong | calls |\n|---|---|---|---|\n"
+    return head + f"| {row['runs']} | {row['decided']:.0%} | {row['error']:.1%} | {calls} |"
 
 
 def ablation_table(tables: dict[str, list[dict[str, Any]]]) -> str:
@@ -148,7 +227,10 @@ def main() -> None:
     parser.add_argument("--realsumm-vectors", type=Path)
     parser.add_argument("--alpacaeval-vectors", type=Path)
     arguments = parser.parse_args()
-    tables = {name: run(name, arguments) for name in EXPERIMENTS}
+    tables = {
+        name: read(run(name, arguments), "rules" if "--iterative" in flags else "budgets")
+        for name, (_, _, flags) in EXPERIMENTS.items()
+    }
     page = PAGE.read_text(encoding="utf-8")
     for name, rows in tables.items():
         if not name.startswith("ablation-"):
@@ -156,6 +238,14 @@ def main() -> None:
     page = fill(
         page, "ablation", ablation_table({n: t for n, t in tables.items() if n.startswith("ablation-")})
     )
+    for name in SELECTIONS:
+        out = run(name, arguments)
+        calls, needed = read(out, "calls"), read(out, "needed")
+        page = fill(page, f"{name}-needed", needed_table(needed))
+        page = fill(page, f"{name}-calls", identified_table(calls, "calls", SHOWN_CALLS))
+        page = fill(page, f"{name}-queries", identified_table(read(out, "queries"), "queries", SHOWN_QUERIES))
+        page = fill(page, f"{name}-gaps", gap_table(calls, needed))
+        page = fill(page, f"{name}-races", races_table(read(out, "races")))
     PAGE.write_text(page, encoding="utf-8")
     (DOCS / "pictures").mkdir(exist_ok=True)
     for name, pictures in PICTURES.items():

@@ -220,7 +220,7 @@ def _show(config: RunSettings, result: RunResult, *, as_json: bool, output: Path
 
     folder = config.run_dir or config.ledger.parent / "runs" / result.setup.run
     print(
-        render_json(result) if as_json else f"{render(result)}\n  {'files':<8}  {folder}",
+        render_json(result) if as_json else render(result, files=str(folder)),
         end="" if as_json else "\n",
     )
     write_run(folder, result)

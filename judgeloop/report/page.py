@@ -28,6 +28,7 @@ def details(result: RunResult) -> list[tuple[str, str]]:
     return text.details(result)
 
 
-def render(result: RunResult) -> str:
-    """The whole result for a terminal or a log."""
-    return lines(headline(result), details(result))
+def render(result: RunResult, files: str | None = None) -> str:
+    """The whole result for a terminal or a log, and where its `files` are."""
+    rows = details(result)
+    return lines(headline(result), rows if files is None else [*rows, ("files", files)])

@@ -19,8 +19,10 @@ from judgeloop.stats.standings import Standings
 
 @dataclass(frozen=True, slots=True)
 class SelectSetup(RunSetup):
-    """Between what the best was looked for, and how; `near` is how near the best is near enough, `epsilon` what LLM Selector took for losses and
-    draws of the best."""
+    """Between what the best was looked for, and how.
+
+    `near` is how near the best is near enough, `epsilon` what LLM Selector took for losses and draws of the best.
+    """
 
     baseline: str
     near: float | None

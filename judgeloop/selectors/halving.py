@@ -19,7 +19,7 @@ from judgeloop.stats.query_scores import scores_of
 from judgeloop.stats.racing import Floats
 
 KEPT = 0.5  # share of the systems that goes on
-SHRINKING = 0.9  # a round's judgments, as a share of those of the round before
+SHRINKING = 0.8  # a round's judgments, as a share of those of the round before
 
 
 @dataclass(frozen=True, slots=True, eq=False)
