@@ -53,8 +53,11 @@ SELECTIONS: dict[str, tuple[str, str, list[str]]] = {
     "select-gpt4": ("alpacaeval", "gpt4", [*MANY, "--baseline", "text_davinci_003"]),
     "select-turbo": ("alpacaeval", "gpt4turbo", [*MANY, *TURBO, "--baseline", "gpt4_1106_preview"]),
 }
-SHOWN_CALLS = (424, 795, 1060, 1500, 2120, 3180, 5300, 10600)
-SHOWN_QUERIES = (5, 10, 20, 40, 80, 160, 320)
+SHOWN_CALLS = {
+    "select-gpt4": (424, 795, 1060, 1500, 2120, 3180, 5300, 10600),
+    "select-turbo": (74, 148, 222, 444, 740, 1480, 2960),
+}
+SHOWN_QUERIES = (2, 5, 10, 20, 40, 80, 160, 320)
 PICTURES = {
     "select-gpt4": ["identified-by-calls", "identified-by-queries"],
     "realsumm-human-pyramid": ["success", "bias"],
@@ -242,7 +245,7 @@ def main() -> None:
         out = run(name, arguments)
         calls, needed = read(out, "calls"), read(out, "needed")
         page = fill(page, f"{name}-needed", needed_table(needed))
-        page = fill(page, f"{name}-calls", identified_table(calls, "calls", SHOWN_CALLS))
+        page = fill(page, f"{name}-calls", identified_table(calls, "calls", SHOWN_CALLS[name]))
         page = fill(page, f"{name}-queries", identified_table(read(out, "queries"), "queries", SHOWN_QUERIES))
         page = fill(page, f"{name}-gaps", gap_table(calls, needed))
         page = fill(page, f"{name}-races", races_table(read(out, "races")))

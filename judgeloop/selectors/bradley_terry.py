@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.records import Label, Step
-from judgeloop.selectors.llm_selector import Asked, check_shape, query_step
+from judgeloop.selectors.query_by_query import Asked, check_shape, query_step
 from judgeloop.stats.information import OUTCOMES, entropies_after, log_ratios, lowest
 
 

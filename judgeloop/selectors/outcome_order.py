@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.records import Label, Step
-from judgeloop.selectors.llm_selector import check_shape, query_step
+from judgeloop.selectors.query_by_query import check_shape, query_step
 from judgeloop.stats.information import OUTCOMES
 
 Counts = NDArray[np.int64]  # shape (outcomes, queries), in the order of `OUTCOMES`

@@ -65,14 +65,15 @@ def test_no_more_judgments_than_the_limit_and_no_query_twice(systems, items, lim
 
 
 def test_the_limit_is_used_up_but_for_what_makes_no_whole_query():
-    # 8 systems, of which 4, 2 and 1 go on; the last round takes all that is left, by twos.
+    # 8 systems, of which 4, 2 and 1 go on: rounds of so many whole queries as their shares pay for; the last takes all that is left.
+    shares = SHRINKING ** np.arange(3)
+    first, second = (
+        int(301 * share / shares.sum() / each) for share, each in zip(shares, (8, 4), strict=False)
+    )
     selector = Halving(lengths_of(9, 500), 8, 301)
     asked = [steps for steps, _, _ in rounds_of(selector, 500, np.random.default_rng(0).random((9, 500)))]
     sizes = [(len(steps), len(steps[0].choices)) for steps in asked]
-    # Shares of 1, 0.9 and 0.81 of 2.71: 111.07 / 8 = 13, 99.96 / 4 = 24, and (301 - 13 · 8 - 24 · 4) / 2 = 50.
-    shares = 301 * SHRINKING ** np.arange(3) / (SHRINKING ** np.arange(3)).sum()
-    assert [int(shares[0] / 8), int(shares[1] / 4)] == [13, 24]
-    assert sizes == [(13, 8), (24, 4), (50, 2)]
+    assert sizes == [(first, 8), (second, 4), ((301 - 8 * first - 4 * second) // 2, 2)]
     assert sum(queries * each for queries, each in sizes) == 300
 
 
