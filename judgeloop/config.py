@@ -173,6 +173,7 @@ class SelectConfig(RunSettings):
     baseline: str
     selector: Among = "race"
     rule: Literal["separated", "fixed-budget"] | None = None
+    risk: float = Field(0.1, gt=0, lt=1)  # at a risk of 1 every system would be out before the first query
     near_best: float | None = Field(None, gt=0, lt=1)
     epsilon: Annotated[tuple[Epsilon, Epsilon] | None, BeforeValidator(_epsilons)] = None
     weak_judges: int = Field(10, ge=1)
@@ -284,7 +285,7 @@ class ReplaySelectConfig(BaseModel):
     pool: int = Field(400, ge=1)
     calls: Annotated[tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_numbers)] = ()
     seeds: int = Field(100, ge=1)
-    risk: float = Field(0.1, gt=0, le=1)
+    risk: float = Field(0.1, gt=0, lt=1)
     epsilon: Annotated[tuple[Epsilon, Epsilon] | None, BeforeValidator(_epsilons)] = None
     weak_judges: int = Field(10, ge=1)
     tie_margin: float = Field(0.0, ge=0)

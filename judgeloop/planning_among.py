@@ -13,7 +13,7 @@ import numpy as np
 from judgeloop.planning import Range
 from judgeloop.records import TIE
 from judgeloop.session import Limits
-from judgeloop.stats.racing import Floats, Race, after, could_be_out
+from judgeloop.stats.racing import Flags, Floats, Race, after, could_be_out
 from judgeloop.stats.standings import Standings
 
 # What the expected case assumes while little is known: win rates spread evenly, and so many ties.
@@ -30,53 +30,63 @@ def judgments_among(
     `level` is the risk at which a system is out, None for a run to the end of its budget; `shrinking` says that a system that is out is asked
     about no more.
     """
-    rivals = len(tally.wins) - 1
-    most = max(0, min(limits.max_judgments, tally.items * rivals) - asked)
+    allowed = max(0, limits.max_judgments - asked)
     if level is None or tally.race is None:
-        return Range(most, most, most), False
+        everything = min(allowed, tally.items * (len(tally.wins) - 1) - asked)
+        return Range(everything, everything, everything), False
+    still = _rivals_asked(tally.race, tally.baseline, level, shrinking=shrinking)
     assumed = tally.queries < LEAST_KNOWN
     rows = _assumed_rows(tally) if assumed else cycle(tally.scores)
-    expected = _run_on(tally.race, rows, tally.baseline, level, shrinking=shrinking)
-    return Range(
-        min(most, _fewest(tally, level)), most if expected is None else min(most, expected), most
-    ), assumed
+    expected, _ = _run_on(tally.race, rows, tally.baseline, level, shrinking=shrinking)
+    fewest = _fewest(tally, level, shrinking=shrinking)
+    cases = (fewest, expected, still * tally.race.left)
+    return Range(*(min(allowed, judgments) for judgments in cases)), assumed
 
 
 def more_to_separate(tally: Standings, level: float, *, shrinking: bool) -> int | None:
     """How many further judgments would probably separate the best, were the answers so far to go on; None: not even all."""
     if tally.race is None or not tally.queries:
         return None
-    return _run_on(tally.race, cycle(tally.scores), tally.baseline, level, shrinking=shrinking)
+    judgments, separated = _run_on(
+        tally.race, cycle(tally.scores), tally.baseline, level, shrinking=shrinking
+    )
+    return judgments if separated else None
 
 
 def _run_on(
     race: Race, rows: Iterator[Floats], baseline: int, level: float, *, shrinking: bool
-) -> int | None:
+) -> tuple[int, bool]:
+    """The judgments until all systems but one are out, or all queries are asked; and whether one is left alone."""
     judgments = 0
-    asked = race.running.copy()
     while (~race.out(level)).sum() > 1:
         if not race.left:
-            return None
-        asked = asked & ~race.out(level) if shrinking else asked
-        judgments += int(asked.sum()) - int(asked[baseline])
-        race = after(race, next(rows), asked)
-    return judgments
+            return judgments, False
+        judgments += _rivals_asked(race, baseline, level, shrinking=shrinking)
+        race = after(race, next(rows), _asked(race, level, shrinking=shrinking))
+    return judgments, True
 
 
-def _fewest(tally: Standings, level: float) -> int:
-    """As many queries as have to be asked before all systems but one could be out."""
+def _asked(race: Race, level: float, *, shrinking: bool) -> Flags:
+    """Which systems the next query is about."""
+    return race.running & ~race.out(level) if shrinking else race.running
+
+
+def _rivals_asked(race: Race, baseline: int, level: float, *, shrinking: bool) -> int:
+    """The judgments that the next query takes."""
+    asked = _asked(race, level, shrinking=shrinking)
+    return int(asked.sum()) - int(asked[baseline])
+
+
+def _fewest(tally: Standings, level: float, *, shrinking: bool) -> int:
+    """The judgments before all systems but one could be out, each asked about until it could be."""
     assert tally.race is not None
-    queries = next(
-        (
-            queries
-            for queries in range(1, tally.race.left + 1)
-            if (~could_be_out(tally.race, queries, level)).sum() <= 1
-        ),
-        tally.race.left,
-    )
-    in_question = ~tally.race.out(level)
-    in_question[tally.baseline] = False
-    return queries * int(in_question.sum())
+    queries = np.zeros(len(tally.wins), dtype=np.int64)  # that have to be asked about each system
+    for ahead in range(tally.race.left):
+        inside = ~could_be_out(tally.race, ahead, level)
+        if inside.sum() <= 1:
+            break
+        queries += inside if shrinking else 1
+    return int(queries.sum() - queries[tally.baseline])
 
 
 def _assumed_rows(tally: Standings) -> Iterator[Floats]:

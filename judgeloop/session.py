@@ -173,7 +173,7 @@ class Session(Generic[T]):
             steps, state = self._selector.ask(self._state, 1, self._rng)
             if not steps:
                 if not self._pending:
-                    self._stop = self._estimator.exhausted(self._tally)
+                    self._stop = self._exhausted()
                 return
             new = [choice for choice in steps[0].choices if choice.key not in known]
             if len(known) + len(new) > self._limits.max_judgments:
@@ -227,12 +227,16 @@ class Session(Generic[T]):
         known = [self._labels[key] for keys in active.values() for key in keys if key in self._labels]
         return self._estimator.tally(known, self._items)
 
-    def _settled(self) -> StopReason | None:
+    def _exhausted(self) -> StopReason:
+        """Nothing further is to be asked: what is known may be enough, though it is less than the least to judge."""
+        stop = self._estimator.exhausted(self._tally)
+        return stop if stop.kind is StopKind.ALL_JUDGED else self._settled(at_least=0) or stop
+
+    def _settled(self, at_least: int | None = None) -> StopReason | None:
         """Why the labels in the decision are enough, if they are."""
-        if len(self._active) < self._limits.min_judgments:
-            return None
+        at_least = self._limits.min_judgments if at_least is None else at_least
         tally = self._tally
-        if tally.judged < self._limits.min_judgments:
+        if min(len(self._active), tally.judged) < at_least:
             return None
         if self._rule.no_difference(tally):
             return StopReason(

@@ -56,7 +56,14 @@ class WinRates:
 
     def exhausted(self, tally: Standings) -> StopReason:
         """What it means that nothing further is to be asked."""
-        if tally.queries < tally.items or not tally.in_question.all():
+        if tally.queries < tally.items:
+            return StopReason(StopKind.POOL_EXHAUSTED, "the selector has no further queries to propose")
+        if len(tally.best) > 1 and not tally.abstentions:
+            return StopReason(
+                StopKind.POOL_EXHAUSTED,
+                f"every one of the {tally.items} items is asked, and the best systems are level",
+            )
+        if not tally.in_question.all():
             return StopReason(StopKind.POOL_EXHAUSTED, "the selector has no further queries to propose")
         points = tally.wins + TIE * tally.ties
         rivals = np.delete(points + tally.silent, tally.best[0])
@@ -64,11 +71,6 @@ class WinRates:
             return StopReason(
                 StopKind.ALL_JUDGED,
                 f"every system is judged on every one of the {tally.items} items, so nothing is left to chance",
-            )
-        if not tally.abstentions:
-            return StopReason(
-                StopKind.POOL_EXHAUSTED,
-                f"every one of the {tally.items} items is judged, and the best systems are level",
             )
         return StopReason(
             StopKind.POOL_EXHAUSTED,

@@ -42,6 +42,15 @@ class Racing:
     name: str = "race"
     draws: bool = True
 
+    def __post_init__(self) -> None:
+        """Refuse a risk at which nobody would have to be asked.
+
+        Raises:
+            ValueError: the risk is not between 0 and 1.
+        """
+        if not 0 < self.risk < 1:
+            raise ValueError(f"expected a risk between 0 and 1, found {self.risk}")
+
     def init(self, items: int, rng: np.random.Generator) -> RaceState:
         """Shuffle the pool once: draws are then independent of answers."""
         return RaceState(rng.permutation(items), start(items, self.systems))

@@ -51,8 +51,7 @@ class Race:
 
     def behind(self) -> Floats:
         """How far each running system is behind the best of the other running ones, at least; minus infinity where there is no other."""
-        least = np.where(self.running, self.least, -np.inf)
-        return least[_opponents(least)] - self.most
+        return _rivals(np.where(self.running, self.least, -np.inf))[1] - self.most
 
 
 def start(items: int, systems: int) -> Race:
@@ -69,8 +68,8 @@ def after(race: Race, scores: Floats, asked: Flags) -> Race:
     silent = np.isnan(scores)
     low, high = np.where(silent, 0.0, scores), np.where(silent, 1.0, scores)
     sums = np.where(running, race.least, -np.inf)
-    opponent = _opponents(sums)
-    betted = running & np.isfinite(sums[opponent])
+    opponent, theirs = _rivals(sums)
+    betted = running & np.isfinite(theirs)
     gap = np.where(betted, race.least[opponent] - race.most, 0.0)
     won = np.where(betted, low[opponent] - high, 0.0)
     # What the rest would have to average, from the view of the leader, were the system as good as it; a bet wins beyond that.
@@ -104,14 +103,16 @@ def could_be_out(race: Race, queries: int, risk: float) -> Flags:
     return race.out(risk) | (apart & (surely | (_mixed(wealth) >= -math.log(risk))))
 
 
-def _opponents(sums: Floats) -> NDArray[np.intp]:
-    """For each system who leads the others; for the leader itself who comes second."""
+def _rivals(sums: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """For each system who leads the others, and that one's sum; for the leader itself who comes second, if anybody does."""
     leader = int(np.argmax(sums))
     others = sums.copy()
     others[leader] = -np.inf
     opponents = np.full(len(sums), leader)
     opponents[leader] = int(np.argmax(others))
-    return opponents
+    theirs = sums[opponents]
+    theirs[leader] = others.max()
+    return opponents, theirs
 
 
 def _mixed(wealth: Floats) -> Floats:

@@ -112,7 +112,7 @@ class Separated:
         assert tally.race is not None
         scores = np.array(tally.scores)
         rivals = scores.shape[1] - 1
-        risks = np.zeros(scores.shape[1])
+        risks = np.full(scores.shape[1], np.inf)  # of who is out, the race says it
         for rival in np.flatnonzero(~tally.race.out(self.level)):
             if rival != leader:
                 apart = np.nan_to_num(scores[:, leader], nan=0.0) - np.nan_to_num(scores[:, rival], nan=1.0)

@@ -223,14 +223,13 @@ def clear():
     return np.repeat([[0.5], [1.0], [0.0]], 100, axis=1)
 
 
-@pytest.mark.xfail(reason="a race that is over before the least number of judgments ends without a winner")
 @pytest.mark.parametrize("least", [20, 50])
 def test_a_race_that_is_over_early_still_names_its_winner(least):
     outcome = replay(session_of(clear(), limits=Limits(least, 1000, 1.0)), oracle(clear()))
     assert outcome.winner == 1
 
 
-@pytest.mark.xfail(reason="at a risk of 1 everybody is out before the first query")
-def test_at_a_risk_of_one_it_asks_at_least_once():
-    outcome = replay(session_of(clear(), risk=1.0), oracle(clear()))
-    assert outcome.winner == 1
+@pytest.mark.parametrize("risk", [0.0, 1.0, float("nan")])
+def test_a_risk_at_which_nobody_has_to_be_asked_is_refused(risk):
+    with pytest.raises(ValueError, match="expected a risk between 0 and 1"):
+        Racing(3, 0, risk)

@@ -103,7 +103,6 @@ def test_the_last_one_running_is_bet_against_by_nobody():
     assert race.behind()[1] == -inf
 
 
-@pytest.mark.xfail(reason="`behind` sets the first system against itself where it runs alone")
 def test_the_first_system_alone_is_behind_nobody():
     race = after(start(10, 2), np.array([1.0, 0.5]), np.array([True, False]))
     assert race.behind()[0] == -inf

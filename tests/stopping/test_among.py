@@ -112,7 +112,6 @@ def test_abstentions_count_against_the_leader_when_it_is_near_the_best():
     assert rule.risk(tally(hidden, items=60)) > rule.risk(tally(rows, items=60))
 
 
-@pytest.mark.xfail(reason="a rival that is out counts as no risk at all with near_best")
 def test_with_near_best_the_stated_risk_is_never_nothing_while_something_is_left_to_chance():
     standings = tally([[0.5, 1.0, 0.0]] * 12, items=100)
     rule = Separated(0.1, 100, 0.01)
