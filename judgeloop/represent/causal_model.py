@@ -1,0 +1,235 @@
+"""A causal language model of Hugging Face transformers, with its tokenizer: loading it, prompts to tokens, and where its layers are.
+
+No code that comes with a model is ever run, and weights are read from safetensors only. What to read off the model is the business of
+`hidden.py` and `layer_search.py`. torch and transformers are imported on first use.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any
+
+from judgeloop.errors import InputError
+from judgeloop.represent.model_place import ModelPlace, cannot_load, flag, needs_extra
+
+Tokens = list[int]
+THREE = 3  # dimensions of hidden states: prompts, tokens, hidden size
+
+
+@dataclass(frozen=True, eq=False)
+class CausalModel:
+    """A model with its head (`network`), its tokenizer, and how many `layers` it has.
+
+    `blocks` are its layers, so that the input of the k-th is transformers' `hidden_states[k]` for k below `layers`; None where that does
+    not hold. `prefix` are the tokens that go before every prompt.
+    """
+
+    name: str
+    network: Any
+    tokenizer: Any
+    layers: int
+    prefix: Tokens = field(default_factory=list)
+    blocks: Any = None
+
+    @property
+    def base(self) -> Any:
+        """The model without its head: from tokens to hidden states."""
+        return self.network.base_model
+
+    @property
+    def longest(self) -> int | None:
+        """The most tokens that the model has positions for; None where it has no such limit."""
+        most = getattr(self.network.config.get_text_config(), "max_position_embeddings", None)
+        return most if isinstance(most, int) and most > 0 else None
+
+    def encode(self, prompts: Sequence[str]) -> list[Tokens]:
+        """The tokens of each prompt, the prefix first; where that is too long for the model, the prefix and the prompt's end.
+
+        Half a surrogate pair, which no tokenizer takes, is read as a question mark. A prompt that was cut is warned about.
+
+        Raises:
+            InputError: a prompt has no tokens, or one that the model has never seen.
+        """
+        texts = [text.encode("utf-8", "replace").decode("utf-8") for text in prompts]
+        own = self.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"] if texts else []
+        encoded = [tokens if _begins(tokens, self.prefix) else self.prefix + tokens for tokens in own]
+        if not all(encoded):
+            raise InputError(
+                f"{flag(self.name)}: a prompt has no tokens, and the tokenizer has no first token"
+            )
+        known = self.network.get_input_embeddings().num_embeddings
+        if (most := max(map(max, encoded), default=0)) >= known:
+            raise InputError(
+                f"{flag(self.name)}: the tokenizer gives token {most}, and the model knows {known}: they do not belong together"
+            )
+        return self._ends(encoded)
+
+    def _ends(self, encoded: list[Tokens]) -> list[Tokens]:
+        """What the model has positions for of each prompt."""
+        longest = self.longest
+        cut = 0 if longest is None else sum(len(tokens) > longest for tokens in encoded)
+        if longest is None or not cut:
+            return encoded
+        warnings.warn(
+            f"{flag(self.name)}: {cut} of {len(encoded)} prompts are longer than the model's {longest} tokens: "
+            "of these, only the end was read",
+            stacklevel=3,
+        )
+        return [
+            self.prefix + tokens[len(tokens) - longest + len(self.prefix) :]
+            if len(tokens) > longest
+            else tokens
+            for tokens in encoded
+        ]
+
+    def padded(self, tokens: Sequence[Tokens]) -> dict[str, Any]:
+        """What the model takes: the tokens, padded at the end, where no token of a causal model sees them; and what is padding."""
+        import torch
+
+        rows = list(zip(*zip_longest(*tokens, fillvalue=0), strict=True))
+        lengths = torch.tensor([len(one) for one in tokens])
+        mask = torch.arange(len(rows[0])) < lengths[:, None]
+        device = self.network.device
+        return {"input_ids": torch.tensor(rows, device=device), "attention_mask": mask.long().to(device)}
+
+
+def load(place: ModelPlace) -> CausalModel:
+    """The model at `place`: on a GPU if there is one, in the precision it was saved in; else on the CPU in 32 bits.
+
+    Raises:
+        InputError: the extra is not installed, or what is there is no causal language model that can be loaded.
+    """
+    try:
+        import torch
+        import transformers
+    except ModuleNotFoundError as error:
+        raise needs_extra(place.name, error) from error
+    gpu = torch.cuda.is_available()
+    where = {"revision": place.revision} if place.revision else {"local_files_only": True}
+    try:
+        with _quietly(transformers.utils.logging):
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
+                place.name, trust_remote_code=False, **where
+            )
+            network, report = transformers.AutoModelForCausalLM.from_pretrained(
+                place.name,
+                trust_remote_code=False,
+                use_safetensors=True,
+                dtype="auto" if gpu else torch.float32,
+                output_loading_info=True,
+                **where,
+            )
+            network.to("cuda" if gpu else "cpu").eval()
+            network.config.use_cache = False
+            layers = network.config.get_text_config().num_hidden_layers
+            blocks = _blocks(network, layers)
+    except Exception as error:  # these libraries raise what they like, down to Exception itself
+        raise cannot_load(place.name, error) from error
+    if report["missing_keys"]:
+        lacking = ", ".join(sorted(report["missing_keys"])[:3])
+        raise InputError(
+            f"{flag(place.name)}: the weights of a causal language model are not all there: no {lacking}"
+        )
+    model = CausalModel(place.name, network, tokenizer, layers, _prefix(tokenizer), blocks)
+    _check_causal(model)
+    return model
+
+
+@contextlib.contextmanager
+def _quietly(logging: Any) -> Iterator[None]:
+    """No bars and no remarks of transformers' while it loads."""
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _prefix(tokenizer: Any) -> Tokens:
+    """What a tokenizer puts before a prompt, after the token for a beginning, whether it adds that by itself or not."""
+    plain = tokenizer("a", add_special_tokens=False)["input_ids"]
+    dressed = tokenizer("a")["input_ids"]
+    before = next((n for n in range(len(dressed)) if dressed[n : n + len(plain)] == plain), 0)
+    prefix: Tokens = dressed[:before]
+    beginning = tokenizer.bos_token_id
+    return prefix if beginning is None or beginning in prefix else [beginning, *prefix]
+
+
+def _begins(tokens: Tokens, prefix: Tokens) -> bool:
+    return tokens[: len(prefix)] == prefix
+
+
+def block_input(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The hidden states among the arguments of a block."""
+    return args[0] if args else kwargs.get("hidden_states")
+
+
+@contextlib.contextmanager
+def watched(blocks: Iterable[Any], take: Callable[[Any], Any]) -> Iterator[list[Any]]:
+    """What `take` takes of the hidden states that go into each of `blocks`, in the order of their passing."""
+    seen: list[Any] = []
+
+    def see(_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        seen.append(take(block_input(args, kwargs)))
+
+    hooks = [block.register_forward_pre_hook(see, with_kwargs=True) for block in blocks]
+    try:
+        yield seen
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _blocks(network: Any, layers: int) -> Any:
+    """The list of modules whose inputs, tried out on a few tokens, are transformers' hidden states; None if there is none."""
+    import torch
+
+    few = torch.arange(min(3, network.get_input_embeddings().num_embeddings), device=network.device)[None]
+    for blocks in network.base_model.modules():
+        if not isinstance(blocks, torch.nn.ModuleList) or len(blocks) != layers:
+            continue
+        with watched(blocks, lambda hidden: hidden) as seen, torch.inference_mode():
+            found = network.base_model(
+                input_ids=few, attention_mask=torch.ones_like(few), output_hidden_states=True
+            )
+        if _same([*seen, found.last_hidden_state], found.hidden_states):
+            return blocks
+    return None
+
+
+def _same(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
+    """Whether both hold the same tensors, of shape (prompts, tokens, hidden size)."""
+    return len(ours) == len(theirs) and all(
+        one is not None
+        and one.shape == other.shape
+        and one.ndim == THREE
+        and one.allclose(other, equal_nan=True)
+        for one, other in zip(ours, theirs, strict=True)
+    )
+
+
+def _check_causal(model: CausalModel) -> None:
+    """Refuse a model in which a token sees those after it: its hidden states would depend on the padding.
+
+    Raises:
+        InputError: it is such a one.
+    """
+    import torch
+
+    known = model.network.get_input_embeddings().num_embeddings
+    with torch.inference_mode():
+        states = model.base(**model.padded([[0, 0], [0, known - 1]])).last_hidden_state[:, 0]
+    rounding = torch.finfo(states.dtype).eps ** 0.5
+    if not torch.allclose(states[0], states[1], rtol=rounding, atol=rounding, equal_nan=True):
+        raise InputError(
+            f"{flag(model.name)}: in this {model.network.config.model_type}, a token sees those after it: "
+            "it is no causal language model"
+        )

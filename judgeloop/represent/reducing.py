@@ -1,0 +1,43 @@
+"""Vectors of many dimensions to few, by principal component analysis; AcTracer reduces hidden states to 64 (Huang et al. 2024, A.1.1).
+
+Nothing is scaled: a direction counts by its variance. scikit-learn is imported on first use.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+DIMENSIONS = 64
+EXACT_UP_TO = 512  # items or dimensions, whichever are fewer; beyond, the full decomposition takes minutes
+
+
+def reduced(
+    vectors: NDArray[np.floating], dimensions: int = DIMENSIONS, *, seed: int = 0
+) -> NDArray[np.float64]:
+    """The first principal components of `vectors`, of shape (items, hidden); shape (items, min(`dimensions`, items, hidden)).
+
+    Equal vectors give zeros. `seed` starts the randomised decomposition of what is large (Halko, Martinsson & Tropp 2011).
+
+    Raises:
+        ValueError: `vectors` are no table, hold a value that is not finite, or `dimensions` is below 1.
+    """
+    exact = np.asarray(vectors, dtype=np.float64)
+    if exact.ndim != 2 or not exact.size:  # noqa: PLR2004 - a table
+        raise ValueError(f"expected vectors of shape (items, hidden), found {exact.shape}")
+    if dimensions < 1:
+        raise ValueError(f"expected at least 1 dimension, found {dimensions}")
+    if bad := int((~np.isfinite(exact).all(axis=1)).sum()):
+        raise ValueError(f"{bad} of {len(exact)} vectors hold a value that is not finite")
+    kept = min(dimensions, *exact.shape)
+    if (exact == exact[0]).all():
+        return np.zeros((len(exact), kept))
+    return _components(exact, kept, seed)
+
+
+def _components(vectors: NDArray[np.float64], kept: int, seed: int) -> NDArray[np.float64]:
+    from sklearn.decomposition import PCA
+
+    solver = "full" if min(vectors.shape) <= EXACT_UP_TO else "randomized"
+    with np.errstate(divide="ignore", invalid="ignore"):  # of shares of a variance too small for a float
+        return np.asarray(PCA(kept, svd_solver=solver, random_state=seed).fit_transform(vectors))
