@@ -48,7 +48,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What the oracle is asked: an item and the systems to judge on it, two for a comparison."""
+    """What the oracle is asked: an item and the systems to judge on it, two for a comparison and one for a rating."""
 
     item: Item
     systems: tuple[str, ...]
@@ -81,7 +81,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The oracle's answer: 1 the first is better, 0 the second, 0.5 a tie.
+    """The oracle's answer: of two, 1 the first is better, 0 the second, 0.5 a tie; of one, its score from 0 to 1.
 
     `flipped` says that the two orders of presentation disagreed, which made it a tie; `votes` are the scores of a panel's
     judges, None where one abstained.
@@ -166,16 +166,16 @@ class JudgeIdentity:
         return f"{self.provider}{separator}{self.model}"
 
 
-Key = tuple[int, int, int]  # a position and the two systems compared on it
+Key = tuple[int, ...]  # a position, and the one system rated or the two compared on it
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A position to judge, the probability with which it was drawn (None: picked, not drawn), and the systems to compare on it."""
+    """A position to judge, the probability with which it was drawn (None: picked, not drawn), and the one or two systems to judge on it."""
 
     position: int
     propensity: float | None
-    systems: tuple[int, int] = (0, 1)
+    systems: tuple[int, ...] = (0, 1)
 
     @property
     def key(self) -> Key:
@@ -281,6 +281,7 @@ class StopKind(enum.StrEnum):
     """Why a run halted."""
 
     RISK_MET = "risk_met"
+    PRECISE = "precise_enough"
     ALL_JUDGED = "all_judged"
     NO_DIFFERENCE = "no_difference"
     POOL_EXHAUSTED = "pool_exhausted"

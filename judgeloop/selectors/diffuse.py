@@ -38,7 +38,8 @@ class DiffUse:
     second. The first step cuts the dendrogram into `start` clusters (a fixed budget is a cut and nothing after);
     each further step splits the next cluster in the dendrogram, lets the representatives of both parts enter and
     that of the whole leave (algorithm 1). `clustering` is ward (Euclidean) or cosine; `representative` is the closest to the centre
-    in cosine or euclidean distance, or that of the largest-norm, or random.
+    in cosine or euclidean distance, or that of the largest-norm, or random. To estimate the score of one of the `systems`
+    alone, `differences` holds what represents its own outputs.
     """
 
     differences: NDArray[np.floating]
@@ -47,6 +48,7 @@ class DiffUse:
     representative: str = "cosine"
     name: str = "diffuse"
     draws: bool = False
+    systems: tuple[int, ...] = (0, 1)
 
     def init(self, items: int, rng: np.random.Generator) -> DiffUseState:
         """Cluster; random is only the order for random representatives."""
@@ -80,7 +82,7 @@ class DiffUse:
     def _cut(self, state: DiffUseState) -> tuple[Step, DiffUseState]:
         clusters = min(self.start, len(state.tree.leaves))
         chosen = sorted(self._representative(state, node) for node in state.tree.cut(clusters))
-        step = Step(tuple(Choice(position, None) for position in chosen))
+        step = Step(tuple(Choice(position, None, self.systems) for position in chosen))
         return step, replace(state, clusters=clusters)
 
     def _split(self, state: DiffUseState) -> tuple[Step, DiffUseState]:
@@ -91,7 +93,9 @@ class DiffUse:
             self._representative(state, int(child)) for child in tree.children[parent - len(tree.leaves)]
         ]
         step = Step(
-            choices=tuple(Choice(position, None) for position in entering if position != leaving),
+            choices=tuple(
+                Choice(position, None, self.systems) for position in entering if position != leaving
+            ),
             leave=() if leaving in entering else (leaving,),
         )
         return step, replace(state, clusters=state.clusters + 1)

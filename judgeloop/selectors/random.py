@@ -23,9 +23,9 @@ class RandomState:
 @final
 @dataclass(frozen=True)
 class Random:
-    """Every item not yet drawn is equally likely to be next; all `pairs` of systems are compared on it."""
+    """Every item not yet drawn is equally likely to be next; all `queries` are made on it, of one system or of two."""
 
-    pairs: tuple[tuple[int, int], ...] = ((0, 1),)
+    queries: tuple[tuple[int, ...], ...] = ((0, 1),)
     name: str = "random"
     draws: bool = True
 
@@ -39,7 +39,7 @@ class Random:
         end = min(state.drawn + n, len(state.order))
         steps = [
             Step(
-                tuple(Choice(int(state.order[i]), 1.0 / (len(state.order) - i), pair) for pair in self.pairs)
+                tuple(Choice(int(state.order[i]), 1.0 / (len(state.order) - i), one) for one in self.queries)
             )
             for i in range(state.drawn, end)
         ]

@@ -1,0 +1,83 @@
+"""A systematic sample of the items sorted by a system's confidence: spread evenly over it however many are judged.
+
+Huang et al. (2024), section 4.3, draw such a sample at random from bins of the confidence; here the bins get finer with every item.
+What the confidence is made of is not decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.records import Choice, Label, Step
+
+
+def spread_ranks(items: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The ranks 0 to `items` - 1, shape (items,), in an order of which every prefix is spread evenly.
+
+    A scrambled van der Corput sequence (Owen 1995): each of 2^k equal cells is visited once before any is visited again, in a random one
+    of its halves. A shift round the circle of ranks then makes every rank equally likely at every place. Sequences that are the same
+    but for their start, such as multiples of the golden ratio, are as even, but visit with each start nearly the same neighbours.
+    """
+    cells = np.zeros(1, dtype=np.int64)
+    while len(cells) < items:
+        half = rng.integers(2, size=len(cells))
+        cells = np.concatenate([2 * cells + half, 2 * cells + 1 - half])
+    ranks = np.empty(items, dtype=np.int64)
+    ranks[np.argsort(cells[:items])] = np.arange(items)
+    return (ranks + rng.integers(max(items, 1))) % max(items, 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConfidenceSystematicState:
+    """All positions in the order of the sample, and how far into it the picks have come."""
+
+    order: NDArray[np.int64]  # shape (items,)
+    picked: int = 0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ConfidenceSystematic:
+    """Ranks of the confidence, visited so that the items judged so far are spread evenly over it.
+
+    `confidence` has the shape (items,); of equal ones any may come first. Every item is equally likely at every place, so that the mean
+    of the judged is unbiased. But neighbours hardly ever come together: how much that mean varies cannot be told from
+    one sample, no interval can be justified, and the choices count as picked.
+    """
+
+    confidence: NDArray[np.floating]
+    name: str = "confidence-systematic"
+    draws: bool = False
+
+    def init(self, items: int, rng: np.random.Generator) -> ConfidenceSystematicState:
+        """Sort, and draw in which order the ranks are visited.
+
+        Raises:
+            ValueError: there is not one finite confidence for each item.
+        """
+        if self.confidence.shape != (items,):
+            raise ValueError(f"confidence of the shape {self.confidence.shape} for {items} items")
+        if not np.isfinite(self.confidence).all():
+            raise ValueError("the confidence holds values that are not finite")
+        shuffled = rng.permutation(items)
+        ascending = shuffled[np.argsort(self.confidence[shuffled], kind="stable")]
+        return ConfidenceSystematicState(ascending[spread_ranks(items, rng)])
+
+    def ask(
+        self, state: ConfidenceSystematicState, n: int, rng: np.random.Generator
+    ) -> tuple[Sequence[Step], ConfidenceSystematicState]:
+        """The next `n`, each a step of its own."""
+        del rng  # all randomness is in the order
+        end = min(state.picked + n, len(state.order))
+        steps = [Step((Choice(int(position), None, (0,)),)) for position in state.order[state.picked : end]]
+        return steps, ConfidenceSystematicState(state.order, end)
+
+    def tell(self, state: ConfidenceSystematicState, labels: Sequence[Label]) -> ConfidenceSystematicState:
+        """Picks do not depend on answers."""
+        del labels
+        return state

@@ -1,0 +1,146 @@
+"""What every selector that estimates the score of one system promises (`protocols.Selector`)."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from support.pools import differences
+
+from judgeloop.records import Label, Verdict
+from judgeloop.selectors.confidence_systematic import ConfidenceSystematic
+from judgeloop.selectors.cross_entropy import CrossEntropy
+from judgeloop.selectors.diffuse import DiffUse
+from judgeloop.selectors.mmd_critic import MMDCritic
+from judgeloop.selectors.random import Random
+from judgeloop.selectors.stratified import Stratified
+from judgeloop.stats.strata import Strata
+
+ONE = (0,)
+
+
+def confidence(items):
+    return np.random.default_rng(items).random(items).round(1)
+
+
+def strata(items):
+    return Strata(np.unique(np.arange(items) % 7 // 2, return_inverse=True)[1].astype(np.int64))
+
+
+def heard(steps):
+    """Answers to all that was asked."""
+    return [Label(choice, Verdict(choice.position % 5 / 4)) for step in steps for choice in step.choices]
+
+
+SELECTORS = {
+    "random": lambda items: Random((ONE,)),
+    "confidence-systematic": lambda items: ConfidenceSystematic(confidence(items)),
+    "cross-entropy": lambda items: CrossEntropy(differences(items), tried=4),
+    "mmd-critic": lambda items: MMDCritic(differences(items)),
+    "diffuse": lambda items: DiffUse(differences(items), start=4, systems=ONE),
+    "stratified": lambda items: Stratified(strata(items), items),
+    "stratified, in proportion": lambda items: Stratified(strata(items), items, "proportional"),
+    "actracer": lambda items: Stratified(strata(items), items, confidence=confidence(items)),
+    "actracer, first token": lambda items: Stratified(
+        strata(items), items, confidence=confidence(items), distance="ks"
+    ),
+}
+SIZES = [1, 2, 3, 4, 5, 29, 30, 31, 83]
+
+
+@pytest.fixture(params=SELECTORS)
+def make(request):
+    return SELECTORS[request.param]
+
+
+def all_steps(selector, items, *, at_a_time=1, seed=1):
+    rng = np.random.default_rng(seed)
+    state = selector.init(items, rng)
+    steps = []
+    while True:
+        more, state = selector.ask(state, at_a_time, rng)
+        if not more:
+            return steps
+        assert len(more) <= at_a_time
+        steps += more
+        state = selector.tell(state, heard(more))
+
+
+@pytest.mark.parametrize("items", SIZES)
+def test_it_exhausts_the_pool_and_leaves_every_item_in_the_decision(make, items):
+    active = set()
+    for step in all_steps(make(items), items):
+        assert set(step.leave) <= active, "only what entered may leave"
+        active -= set(step.leave)
+        entering = {choice.position for choice in step.choices}
+        assert not entering & active, "what is in the decision may not enter again"
+        active |= entering
+    assert active == set(range(items))
+
+
+@pytest.mark.parametrize("items", SIZES)
+def test_no_step_is_empty_and_none_names_a_position_twice(make, items):
+    for step in all_steps(make(items), items):
+        positions = [choice.position for choice in step.choices]
+        assert positions
+        assert len(set(positions)) == len(positions)
+        assert not set(positions) & set(step.leave)
+
+
+def test_every_choice_is_about_the_one_system(make):
+    assert all(choice.systems == ONE for step in all_steps(make(83), 83) for choice in step.choices)
+
+
+def test_the_same_generator_gives_the_same_steps(make):
+    assert all_steps(make(83), 83, seed=3) == all_steps(make(83), 83, seed=3)
+
+
+@pytest.mark.parametrize("at_a_time", [2, 7, 33, 1000])
+def test_the_steps_do_not_depend_on_how_many_are_asked_for_at_a_time(make, at_a_time):
+    assert all_steps(make(83), 83, at_a_time=at_a_time) == all_steps(make(83), 83)
+
+
+def test_propensities_are_probabilities_of_a_draw_or_none_for_a_pick(make):
+    selector = make(83)
+    for step in all_steps(selector, 83):
+        for choice in step.choices:
+            if selector.draws:
+                assert choice.propensity is not None
+                assert 0 < choice.propensity <= 1
+            else:
+                assert choice.propensity is None
+
+
+@pytest.mark.parametrize("asked", [0, 5, 37])
+def test_asking_leaves_the_state_it_was_given_alone(make, asked):
+    rng = np.random.default_rng(0)
+    selector = make(83)
+    _, state = selector.ask(selector.init(83, rng), asked, rng)
+    before = pickle.dumps(state)
+    selector.ask(state, 11, rng)
+    assert pickle.dumps(state) == before
+
+
+@pytest.mark.parametrize("asked", [0, 6, 37])
+def test_its_state_survives_pickling(make, asked):
+    rng = np.random.default_rng(0)
+    selector = make(83)
+    _, state = selector.ask(selector.init(83, rng), asked, rng)
+    again = pickle.loads(pickle.dumps(state))
+    assert selector.ask(again, 11, copy.deepcopy(rng))[0] == selector.ask(state, 11, rng)[0]
+
+
+def test_a_selector_serves_several_runs(make):
+    selector = make(83)
+    first = all_steps(selector, 83, seed=1)
+    all_steps(selector, 83, seed=2)
+    assert all_steps(selector, 83, seed=1) == first
+
+
+def test_positions_are_plain_integers(make):
+    # NumPy's own would break JSON and compare as arrays.
+    for step in all_steps(make(5), 5):
+        assert all(type(choice.position) is int for choice in step.choices)
+        assert all(type(position) is int for position in step.leave)

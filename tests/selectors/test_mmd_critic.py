@@ -1,0 +1,165 @@
+"""PACE: reduction, clusters, prototypes, what lies apart, and the shares of groups."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from judgeloop.selectors import mmd_critic
+from judgeloop.selectors.mmd_critic import (
+    DIMENSIONS,
+    MMDCritic,
+    clusters_of,
+    kernel,
+    mean_likeness,
+    reduced,
+    squared_distances,
+)
+
+
+def order_of(selector, items, seed=0):
+    rng = np.random.default_rng(seed)
+    steps, _ = selector.ask(selector.init(items, rng), items, rng)
+    return [step.choices[0].position for step in steps]
+
+
+def blobs(sizes, apart, seed=0):
+    """Tight clusters on a circle, and items scattered far outside."""
+    rng = np.random.default_rng(seed)
+    angles = 2 * np.pi * np.arange(len(sizes)) / len(sizes)
+    centres = 10 * np.column_stack([np.cos(angles), np.sin(angles)])
+    inside = [
+        centre + rng.normal(scale=0.3, size=(size, 2)) for centre, size in zip(centres, sizes, strict=True)
+    ]
+    far = rng.uniform(0, 2 * np.pi, size=apart)
+    outside = (30 + 20 * rng.random((apart, 1))) * np.column_stack([np.cos(far), np.sin(far)])
+    return np.concatenate([*inside, outside])
+
+
+@pytest.fixture
+def one_cluster(monkeypatch):
+    monkeypatch.setattr(mmd_critic, "clusters_of", lambda points: ([np.arange(len(points))], np.arange(0)))
+
+
+@pytest.fixture
+def all_apart(monkeypatch):
+    monkeypatch.setattr(mmd_critic, "clusters_of", lambda points: ([], np.arange(len(points))))
+
+
+def test_prototypes_of_a_small_pool():
+    # Places 0, 1, 2 and 9 have variance 12.5, so k = exp(-d² / 12.5): 0.923 at distance 1, 0.726 at 2, 0.020 at 7, 0.006 at 8, 0.002 at 9.
+    # Mean likeness: 0.663, 0.713, 0.667, 0.257: the second is first. Less half the likeness to it: 0.201, -, 0.206, 0.254:
+    # the fourth. Less a third of that to both: 0.663 - 0.308 = 0.354 for the first, 0.667 - 0.314 = 0.353 for the third.
+    assert order_of(MMDCritic(np.array([[0.0], [1.0], [2.0], [9.0]])), 4) == [1, 3, 0, 2]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_each_prototype_makes_j_b_as_large_as_any_other_would(one_cluster, seed):
+    vectors = np.random.default_rng(seed).normal(size=(30, 3))
+    points = reduced(vectors)
+    likeness = kernel(points, points)
+
+    def j_b(chosen):
+        to_all, among = likeness[:, chosen].mean(axis=0), likeness[np.ix_(chosen, chosen)]
+        return 2 * to_all.mean() - among.mean()
+
+    order = order_of(MMDCritic(vectors), 30)
+    assert sorted(order) == list(range(30))
+    for count in range(30):
+        values = [j_b([*order[:count], other]) for other in order[count:]]
+        assert values[0] == pytest.approx(max(values), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_items_apart_the_farthest_comes_next_after_a_random_one(all_apart, seed):
+    vectors = np.random.default_rng(seed).normal(size=(25, 2))
+    points = reduced(vectors)
+    order = order_of(MMDCritic(vectors), 25, seed)
+    assert sorted(order) == list(range(25))
+    for count in range(1, 25):
+        nearest = squared_distances(points[order[count:]], points[order[:count]]).min(axis=1)
+        assert nearest[0] == pytest.approx(nearest.max())
+
+
+def test_which_item_apart_comes_first_is_random(all_apart):
+    selector = MMDCritic(np.random.default_rng(0).normal(size=(25, 2)))
+    assert len({order_of(selector, 25, seed)[0] for seed in range(60)}) > 15
+
+
+def test_clusters_and_what_is_apart_are_told_from_each_other():
+    clusters, apart = clusters_of(reduced(blobs([40, 30, 20], apart=6)))
+    assert sorted(sorted(cluster.tolist()) for cluster in clusters) == [
+        list(range(40)),
+        list(range(40, 70)),
+        list(range(70, 90)),
+    ]
+    assert apart.tolist() == list(range(90, 96))
+
+
+@pytest.mark.parametrize("points", [np.zeros((20, 1)), np.zeros((4, 2)), np.arange(30.0)[:, None]])
+def test_a_pool_without_clusters_is_one(points):
+    clusters, apart = clusters_of(points)
+    assert [cluster.tolist() for cluster in clusters] == [list(range(len(points)))]
+    assert not len(apart)
+
+
+def test_every_prefix_has_its_share_of_every_group():
+    sizes, apart = [60, 25, 10, 30], 8
+    order = np.array(order_of(MMDCritic(blobs(sizes, apart)), sum(sizes) + apart))
+    group_of = np.repeat(range(5), [*sizes, apart])
+    shares = np.array([*sizes, apart]) / len(order)
+    for judged in range(1, len(order)):
+        given = np.bincount(group_of[order[:judged]], minlength=5)
+        assert np.abs(given - shares * judged).max() < 1.5
+
+
+def test_the_largest_group_comes_first_with_its_most_typical_item():
+    vectors = blobs([20, 50, 10], apart=0)
+    points = reduced(vectors)
+    typical = 20 + int(kernel(points[20:70], points[20:70]).sum(axis=1).argmax())
+    assert order_of(MMDCritic(vectors), 80)[0] == typical
+
+
+def test_components_have_variance_one_and_no_more_of_them_than_there_are():
+    rng = np.random.default_rng(0)
+    flat = rng.normal(size=(50, 2)) @ rng.normal(size=(2, 12)) + 5.0
+    assert reduced(flat).shape == (50, 2)
+    full = reduced(rng.normal(size=(60, 20)).astype(np.float16))
+    assert full.shape == (60, DIMENSIONS)
+    assert full.mean(axis=0) == pytest.approx(np.zeros(DIMENSIONS), abs=1e-4)
+    assert np.cov(full.T, bias=True) == pytest.approx(np.eye(DIMENSIONS), abs=1e-3)
+
+
+def test_scale_and_place_of_a_dimension_do_not_matter():
+    vectors = blobs([30, 20], apart=4)
+    moved = np.column_stack([vectors * np.array([2.0**20, 0.25]) + np.array([0, -50]), np.full(54, 3.0)])
+    assert squared_distances(reduced(moved), reduced(moved)) == pytest.approx(
+        squared_distances(reduced(vectors), reduced(vectors)), abs=1e-3
+    )
+
+
+@pytest.mark.parametrize("items", [1, 2, 12])
+def test_items_that_are_all_the_same_come_in_their_order(items):
+    assert order_of(MMDCritic(np.full((items, 3), 2.5)), items) == list(range(items))
+
+
+def test_a_kernel_is_one_at_the_same_place_and_falls_with_the_distance_by_dimensions():
+    points = np.array([[0.0, 0.0], [1.0, 1.0]])
+    assert kernel(points, points) == pytest.approx(np.array([[1, np.exp(-1)], [np.exp(-1), 1]]))
+
+
+def test_mean_likeness_is_to_all_members_or_to_some_at_equal_steps(monkeypatch):
+    points = np.random.default_rng(0).normal(size=(100, 2))
+    expected = kernel(points, points)
+    monkeypatch.setattr(mmd_critic, "ROWS_AT_A_TIME", 7)
+    assert mean_likeness(points) == pytest.approx(expected.mean(axis=1))
+    monkeypatch.setattr(mmd_critic, "COMPARED", 10)
+    assert mean_likeness(points) == pytest.approx(expected[:, ::10].mean(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"), [(np.ones((4, 2)), "4 vectors for 3"), (np.full((3, 2), np.nan), "not finite")]
+)
+def test_what_is_no_vector_of_each_item_is_refused(vectors, message):
+    with pytest.raises(ValueError, match=message):
+        MMDCritic(vectors).init(3, np.random.default_rng(0))
