@@ -25,7 +25,6 @@ import numpy as np
 import openai
 
 from judgeloop.asking import Terms
-from judgeloop.config import shipped_template
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.judges.openai import OpenAIJudge
 from judgeloop.judges.pools import Clients
@@ -39,6 +38,7 @@ from judgeloop.records import Call, Item
 from judgeloop.selectors.random import Random
 from judgeloop.session import Limits, Session
 from judgeloop.stopping import TieAware
+from judgeloop.templates import shipped_template
 
 DELAY_S = 0.2
 BODY = json.dumps(

@@ -119,7 +119,7 @@ def asks_for(query: Query, judges: Sequence[Judge], order: Order, seed: int) -> 
     """Everything that has to be asked for `query`: each judge, in each order that it is asked in."""
     asks = []
     for number, judge in enumerate(judges):
-        if judge.blind and len(set(query.outputs)) == 1:
+        if judge.blind and len(set(query.outputs)) < len(query.outputs):
             continue  # the same text twice is a tie, and nobody need be asked
         for call in calls_for(query, order, seed, order_matters=judge.order_matters):
             parts = ingredients(judge.identity, call, blind=judge.blind)

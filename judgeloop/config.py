@@ -1,4 +1,4 @@
-"""What a comparison is made of, checked before anything is read or spent, and put together.
+"""What a run is made of, checked before anything is read or spent.
 
 Flags, environment and `judgeloop.toml` are merged in `cli.py`; this is what they merge into. Nothing runs here.
 """
@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from judgeloop.errors import InputError
-from judgeloop.formats.tables import read_text
-from judgeloop.judges.prompting import Template, parse_template
 from judgeloop.money import MOST_DOLLARS, to_pico
 from judgeloop.panel import Vote
 from judgeloop.presentation import Order
@@ -24,6 +21,7 @@ from judgeloop.selectors.making import SELECTORS_THAT_DRAW
 DEFAULT_HOME = Path(".judgeloop")
 DURATION = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[smh]?)")
 REPRESENT = r"^(lexical|minilm|minilm:.+)$"
+REPRESENT_ONE = r"^(lexical|minilm|minilm:.+|hidden:.+)$"
 DRAWING_AMONG = {"race", "random"}
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -47,7 +45,7 @@ def _seconds(value: object) -> float | None:
     return float(found["number"]) * SECONDS[found["unit"]]
 
 
-def _listed(value: object) -> object:
+def listed(value: object) -> object:
     """`a,b` as a list."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
@@ -101,21 +99,31 @@ class RunSettings(JudgeSettings):
     require_winner: str | None = None
 
     @property
+    def rates(self) -> bool:
+        """Whether judges are shown one output at a time, and not two."""
+        return False
+
+    @property
     def output_files(self) -> tuple[Path, ...]:
         """The outputs of each system."""
         raise NotImplementedError
 
-    def pairs(self, systems: tuple[str, ...]) -> list[tuple[str, str]]:
-        """Which of the systems may be compared with each other.
+    def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Which systems may be compared with each other, or rated, on an item.
 
         Raises:
             InputError: one that is named is not among them.
         """
         raise NotImplementedError
 
+    @property
+    def specs(self) -> tuple[str, ...]:
+        """Every judge that is asked, as typed."""
+        return self.judge
+
     def files_read(self) -> list[Path]:
         """Every file that the run reads, and its ledger."""
-        tables = [Path(spec.removeprefix("replay:")) for spec in self.judge if spec.startswith("replay:")]
+        tables = [Path(spec.removeprefix("replay:")) for spec in self.specs if spec.startswith("replay:")]
         given = [*self.output_files, self.items, self.prices, self.ledger, self.decoy_outputs, *tables]
         return [path for path in given if path is not None]
 
@@ -139,10 +147,9 @@ class CompareConfig(RunSettings):
         """The outputs of both systems."""
         return self.first, self.second
 
-    def pairs(self, systems: tuple[str, ...]) -> list[tuple[str, str]]:
+    def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
         """The two."""
-        first, second = systems
-        return [(first, second)]
+        return [systems]
 
     @property
     def rule_name(self) -> str:
@@ -150,13 +157,18 @@ class CompareConfig(RunSettings):
         return self.rule or ("sequential" if self.selector in SELECTORS_THAT_DRAW else "tie-aware")
 
 
-def _epsilons(value: object) -> object:
+def _auto(value: object) -> object:
+    """`auto` as None."""
+    return None if value == "auto" else value
+
+
+def epsilons(value: object) -> object:
     """`auto` as None, `0.1,0.2` as two numbers."""
-    if value is None or value == "auto":
+    if _auto(value) is None:
         return None
-    listed = _listed(value)
-    if isinstance(listed, list | tuple) and len(listed) == len(("losses", "draws")):
-        return listed
+    both = listed(value)
+    if isinstance(both, list | tuple) and len(both) == len(("losses", "draws")):
+        return both
     raise ValueError("expected auto, or E1,E2: how often the best system loses and ties")
 
 
@@ -175,7 +187,7 @@ class SelectConfig(RunSettings):
     rule: Literal["separated", "fixed-budget"] | None = None
     risk: float = Field(0.1, gt=0, lt=1)  # at a risk of 1 every system would be out before the first query
     near_best: float | None = Field(None, gt=0, lt=1)
-    epsilon: Annotated[tuple[Epsilon, Epsilon] | None, BeforeValidator(_epsilons)] = None
+    epsilon: Annotated[tuple[Epsilon, Epsilon] | None, BeforeValidator(epsilons)] = None
     weak_judges: int = Field(10, ge=1)
     min_judgments: int = Field(1, ge=1)
     max_judgments: int = Field(2000, ge=1)
@@ -192,7 +204,7 @@ class SelectConfig(RunSettings):
         """The outputs of all systems."""
         return self.outputs
 
-    def pairs(self, systems: tuple[str, ...]) -> list[tuple[str, str]]:
+    def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Each system with the baseline."""
         if self.baseline not in systems:
             raise InputError(
@@ -207,97 +219,47 @@ class SelectConfig(RunSettings):
         return self.rule or ("separated" if self.selector in DRAWING_AMONG else "fixed-budget")
 
 
-def _numbers(value: object) -> object:
-    """`5:200:5` (first, last, step) or `5,10,20` as a list."""
-    if not isinstance(value, str) or ":" not in value:
-        return _listed(value)
-    try:
-        first, last, step = map(int, value.split(":"))
-        return list(range(first, last + 1, step))
-    except ValueError:
-        raise ValueError(
-            "expected FIRST:LAST:STEP, such as 5:200:5, or numbers with commas between"
-        ) from None
-
-
-SelectorName = Literal["random", "diffuse", "max-norm", "input-cluster"]
-RuleName = Literal["sequential", "anytime", "tie-aware", "hypergeometric"]
-
-
-class ReplayConfig(BaseModel):
-    """Everything that a replay of recorded verdicts depends on."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class EstimateConfig(RunSettings):
+    """Everything that an estimate of one system's mean score depends on."""
 
     outputs: Path
-    items: Path
-    verdicts: Path
-    output: Path
-    selectors: Annotated[tuple[SelectorName, ...], BeforeValidator(_listed), Field(min_length=1)]
-    budgets: Annotated[
-        tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_numbers), Field(min_length=1)
-    ]
-    iterative: bool = False
-    rules: Annotated[tuple[RuleName, ...], BeforeValidator(_listed), Field(min_length=1)]
-    risk: Annotated[
-        tuple[Annotated[float, Field(gt=0, le=1)], ...], BeforeValidator(_listed), Field(min_length=1)
-    ]
-    pairs: int = Field(300, ge=1)
-    seeds: int = Field(10, ge=1)
-    subset: float = Field(0.8, gt=0, le=1)
-    tie_margin: float = Field(0.0, ge=0)
-    leave_out: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
-    represent: str = Field("lexical", pattern=REPRESENT)
-    vectors: Path | None = None
-    combine: Literal["difference", "concatenation", "addition"] = "difference"
-    clustering: Literal["ward", "cosine", "kmeans", "micro-ward"] = "ward"
-    representative: Literal["cosine", "euclidean", "largest-norm", "random"] = "cosine"
-    min_judgments: int = Field(5, ge=1)
-    max_judgments: int = Field(200, ge=1)
-    seed: int = Field(0, ge=0)
-    jobs: int = -1
-    resume: bool = False
-    analyse: int | None = Field(None, ge=2)
-    cache_dir: Path = DEFAULT_HOME / "cache"
-
-    @field_validator("budgets")
-    @classmethod
-    def _ascending(cls, budgets: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(sorted(set(budgets)))
-
-    def decisive(self) -> dict[str, object]:
-        """What the rows depend on, and so has to be the same for a replay to be resumed; the number of pairs may grow."""
-        beside = {"output", "jobs", "resume", "cache_dir", "pairs", "analyse"}
-        return self.model_dump(mode="json", exclude=beside)
-
-
-class ReplaySelectConfig(BaseModel):
-    """Everything that a replay of searches for the best of many depends on."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    outputs: Path
-    items: Path
-    verdicts: Path
-    output: Path
-    baseline: str
-    selectors: Annotated[tuple[Among, ...], BeforeValidator(_listed), Field(min_length=1)]
-    pool: int = Field(400, ge=1)
-    calls: Annotated[tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_numbers)] = ()
-    seeds: int = Field(100, ge=1)
+    selector: Literal[
+        "stratified", "random", "actracer", "stratified-confidence", "confidence-systematic", "cross-entropy", "mmd-critic",
+        "diffuse",
+    ] = "stratified"  # fmt: skip
+    represent: str = Field("lexical", pattern=REPRESENT_ONE)
+    layer: str = Field("middle", pattern=r"^(middle|last|auto|\d+)$")
+    clusters: Annotated[int | None, BeforeValidator(_auto)] = Field(None, ge=1)
+    allocation: Literal["mc-ucb", "proportional"] = "mc-ucb"
+    confidence: str = Field("logprobs", min_length=1)
+    confidence_by: Literal["geometric-mean", "first-token"] = "geometric-mean"
+    proxy: str | None = None
+    interval: Literal["approximate", "anytime"] = "approximate"
+    half_width: float | None = Field(None, gt=0, lt=0.5)
+    require_score: float | None = Field(None, ge=0, le=1)
     risk: float = Field(0.1, gt=0, lt=1)
-    epsilon: Annotated[tuple[Epsilon, Epsilon] | None, BeforeValidator(_epsilons)] = None
-    weak_judges: int = Field(10, ge=1)
-    tie_margin: float = Field(0.0, ge=0)
-    leave_out: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
-    seed: int = Field(0, ge=0)
-    jobs: int = -1
-    resume: bool = False
-    cache_dir: Path = DEFAULT_HOME / "cache"
+    min_judgments: int = Field(20, ge=2)
+    order: Order = Order.FIXED  # one output has no order
+    vote: Vote = Vote.MEAN  # and its scores no majority
 
-    def decisive(self) -> dict[str, object]:
-        """What the rows depend on, and so has to be the same for a replay to be resumed; the realisations may grow."""
-        return self.model_dump(mode="json", exclude={"output", "jobs", "resume", "cache_dir", "seeds"})
+    @property
+    def rates(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def output_files(self) -> tuple[Path, ...]:
+        """The outputs of the one system."""
+        return (self.outputs,)
+
+    @property
+    def specs(self) -> tuple[str, ...]:
+        """Every judge that is asked, and the one that is asked about everything."""
+        return self.judge if self.proxy in {None, "confidence"} else (*self.judge, str(self.proxy))
+
+    def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """The one alone."""
+        return [systems]
 
 
 C = TypeVar("C", bound=BaseModel)
@@ -327,74 +289,3 @@ def checked(model: type[C], values: dict[str, object]) -> C:
         flag = str(first["loc"][0]).replace("_", "-") if first["loc"] else "configuration"
         problem = first["msg"].removeprefix("Value error, ")
         raise InputError(f"--{flag}: {problem}, found {first['input']!r}") from None
-
-
-def template_for(config: JudgeSettings) -> Template:
-    """The prompt that a configuration names, or the one that suits it, with its rubric.
-
-    Raises:
-        InputError: it is not there, or does not suit what is asked of it.
-    """
-    template = _named_template(config)
-    if "{{second}}" not in template.user:
-        raise InputError(
-            f"--prompt {template.id}: this rates one answer; a comparison needs the fields first and second"
-        )
-    if config.verdict == "logprob" and sorted(template.labels.values()) != [0.0, 1.0]:
-        raise InputError(
-            f"--verdict logprob needs a prompt with two labels, scored 1 and 0; {template.id} has others"
-        )
-    bare = template.schema.get("type") == "string"
-    if bare != (config.verdict in {"logprob", "choice"}):
-        fits = "--verdict choice or logprob" if bare else "--verdict schema or tool"
-        raise InputError(
-            f"--prompt {template.id} asks for a reply that goes with {fits}, found {config.verdict}"
-        )
-    if config.rubric is None:
-        if template.takes_rubric:
-            raise InputError(f"--prompt {template.id} has a place for a rubric; give --rubric TEXT or FILE")
-        return template
-    if not template.takes_rubric:
-        raise InputError(f"--rubric: the prompt {template.id} has no place for a rubric ({{{{rubric}}}})")
-    return template.with_rubric(_text_or_file(config.rubric))
-
-
-def _named_template(config: JudgeSettings) -> Template:
-    if config.prompt is None:
-        if config.verdict in {"logprob", "choice"}:
-            kind = "label" if config.verdict == "logprob" else "choice"
-            return shipped_template(f"pairwise-{kind}.v1")
-        return shipped_template("pairwise.v1" if config.rubric is None else "pairwise-rubric.v1")
-    path = Path(config.prompt)
-    if path.suffix == ".md":
-        return parse_template(read_text(path), path)
-    return shipped_template(config.prompt)
-
-
-def _text_or_file(rubric: str) -> str:
-    path = Path(rubric)
-    try:
-        is_file = path.is_file()
-    except OSError:  # too long for a path
-        is_file = False
-    if not is_file and path.suffix in {".md", ".txt"} and " " not in rubric:
-        raise InputError(f"--rubric {rubric}: there is no such file")
-    text = read_text(path) if is_file else rubric
-    if not text.strip():
-        raise InputError("--rubric: the rubric is empty")
-    return text.strip().encode("utf-8", "replace").decode("utf-8")
-
-
-def shipped_template(name: str) -> Template:
-    """A prompt of judgeloop's own, by its file's name without the ending.
-
-    Raises:
-        InputError: there is none of that name; lists those there are.
-    """
-    installed = files("judgeloop") / "_prompts"
-    beside = Path(__file__).parent.parent / "prompts"  # a checkout, installed editable
-    folder = installed if installed.is_dir() else beside
-    names = sorted(entry.name.removesuffix(".md") for entry in folder.iterdir() if entry.name.endswith(".md"))
-    if name not in names:
-        raise InputError(f"--prompt {name}: expected a file ending in .md, or one of {', '.join(names)}")
-    return parse_template((folder / f"{name}.md").read_text(encoding="utf-8"), f"{name}.md")

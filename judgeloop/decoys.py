@@ -1,7 +1,7 @@
-"""Decoys: empty and constant answers set against real ones, to see whether the judge can be fooled.
+"""Decoys: empty and constant answers set against real ones, or rated, to see whether the judge can be fooled.
 
-A judge that prefers such an answer rewards form over content, and its verdicts on real answers deserve little trust. Decoys
-are judged within the budget and never enter a decision.
+A judge that prefers such an answer, or rates it well, rewards form over content, and its verdicts on real answers deserve
+little trust. Decoys are judged within the budget and never enter a decision.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ TEXTS = (
 
 @dataclass(frozen=True, slots=True)
 class DecoyTally:
-    """How decoys fared: preferred to a real answer, tied with one, beaten by one, or without a verdict."""
+    """How decoys fared: preferred to a real answer, tied with one, beaten by one, or without a verdict.
+
+    Of decoys that were rated: above one half, at it, below it, or without a verdict.
+    """
 
     won: int
     tied: int
@@ -43,28 +46,30 @@ class DecoyTally:
 def decoy_queries(
     pool: Pool, count: int, rng: np.random.Generator, texts: Sequence[str] = TEXTS
 ) -> list[Query]:
-    """`count` queries of a real answer against one of `texts`, on distinct items while there are enough."""
+    """`count` queries about one of `texts`, on distinct items while there are enough.
+
+    In a pool of several systems each is set against a real answer; in a pool of one, which is rated, it is rated alone.
+    """
     positions = rng.permutation(len(pool))
     queries = []
     for number in range(count):
-        position = int(positions[number % len(pool)])
-        system = number % len(pool.systems)
-        queries.append(
-            Query(
-                item=pool.items[position],
-                systems=(pool.systems[system], NAME),
-                outputs=(pool.outputs[system][position], texts[number % len(texts)]),
-            )
-        )
+        real = pool.query(int(positions[number % len(pool)]), _against(pool, number))
+        queries.append(Query(real.item, (*real.systems, NAME), (*real.outputs, texts[number % len(texts)])))
     return queries
 
 
-def tally(answers: Sequence[Answer]) -> DecoyTally:
-    """Count how decoys fared; each was the second of its query."""
+def _against(pool: Pool, number: int) -> tuple[int, ...]:
+    """The system whose answer a decoy is set against: each in its turn, or none where one alone is rated."""
+    return (number % len(pool.systems),) if len(pool.systems) > 1 else ()
+
+
+def tally(answers: Sequence[Answer], *, rated: bool = False) -> DecoyTally:
+    """Count how decoys fared: each was the second of its query, or, if `rated`, its only one."""
     preferences = [answer.preference for answer in answers if isinstance(answer, Verdict)]
+    for_decoy = 1 if rated else -1
     return DecoyTally(
-        won=preferences.count(-1),
+        won=preferences.count(for_decoy),
         tied=preferences.count(0),
-        lost=preferences.count(1),
+        lost=preferences.count(-for_decoy),
         abstained=len(answers) - len(preferences),
     )

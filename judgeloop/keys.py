@@ -23,13 +23,20 @@ def ingredients(identity: JudgeIdentity, call: Call, *, blind: bool) -> dict[str
         **{f"judge's {name}": value for name, value in identity.parameters.items()},
         "prompt text": digest(call.item.prompt),
         "reference": digest(call.item.reference),
-        "output shown first": digest(call.outputs[0]),
-        "output shown second": digest(call.outputs[-1]),
+        **_outputs(call),
         "replicate": str(call.replicate),
     }
     if not blind:
         parts |= {"item": call.item.id, "systems": json.dumps(call.systems)}
     return parts
+
+
+def _outputs(call: Call) -> dict[str, str]:
+    """Named apart, so that a rating never answers a comparison of two outputs that read the same."""
+    if len(call.outputs) == 1:
+        return {"output rated": digest(call.outputs[0])}
+    first, second = call.outputs
+    return {"output shown first": digest(first), "output shown second": digest(second)}
 
 
 def verdict_key(identity: JudgeIdentity, call: Call, *, blind: bool) -> str:

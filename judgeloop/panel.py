@@ -1,7 +1,7 @@
 """Several judges on one query: what their answers say together.
 
-A single judge is a panel of one. Asking the judges is the driver's business; how far they agree over many queries is
-`stats/agreement.py`'s.
+A single judge is a panel of one. Ratings are decided by their mean alone: the other votes count preferences, of which a rating
+has none. Asking the judges is the driver's business; how far they agree over many queries is `stats/agreement.py`'s.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """In which order a judge sees two outputs, and what its answers in both orders say together.
 
-Judges answer about what they were shown first; only this module turns such answers round. Nothing is asked here.
+Judges answer about what they were shown first; only this module turns such answers round. One output alone has no order.
+Nothing is asked here.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ class Order(enum.StrEnum):
 
 
 def calls_for(query: Query, order: Order, seed: int, *, order_matters: bool) -> tuple[Call, ...]:
-    """The calls that answer `query`: two for both orders, else one."""
+    """The calls that answer `query`: two for both orders of a comparison, else one."""
     straight = Call(query.item, query.systems, query.outputs)
     swapped = Call(query.item, query.systems[::-1], query.outputs[::-1])
-    if not order_matters or order is Order.FIXED:
+    if len(query.outputs) == 1 or not order_matters or order is Order.FIXED:
         return (straight,)
     if order is Order.BOTH:
         return (straight, swapped)
@@ -36,6 +37,7 @@ def combine(query: Query, calls: Sequence[Call], answers: Sequence[Answer]) -> A
 
     Two orders that prefer the same system give the mean of their scores. Two that do not give a tie, marked as
     flipped. If any order brought no verdict, there is none: one order alone carries the judge's bias of position.
+    The one answer of a rating is its answer.
     """
     verdicts: list[Verdict] = []
     for call, answer in zip(calls, answers, strict=True):

@@ -2,16 +2,18 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
-from judgeloop.config import compare_config, shipped_template, template_for
+from judgeloop.config import compare_config
 from judgeloop.errors import InputError
 from judgeloop.panel import Vote
 from judgeloop.presentation import Order
 from judgeloop.records import Call, Item
+from judgeloop.templates import shipped_template, template_for
 
 LEAST = {"first": "a.jsonl", "second": "b.jsonl", "judge": "metric:rouge2"}
 
@@ -141,7 +143,9 @@ CALL = Call(Item("i", "the task", "the right answer"), ("a", "b"), ("one answer"
 def test_every_shipped_prompt_parses_and_renders_all_that_it_names(name):
     template = shipped_template(name)
     assert template.id == name
-    system, user = (template.with_rubric("brevity") if template.takes_rubric else template).render(CALL)
+    assert template.rates == name.startswith("rating")
+    filled = template.with_rubric("brevity") if template.takes_rubric else template
+    system, user = filled.render(replace(CALL, outputs=CALL.outputs[: 1 if template.rates else 2]))
     shown = json.loads("\n".join(user.split("\n")[1:-1]))
     assert shown["task"] == "the task"
     assert "one answer" in shown.values()
@@ -175,6 +179,31 @@ def test_a_comparison_gets_the_prompt_that_is_named_or_that_suits_it(values, id_
     template = template_for(config(**values))
     assert template.id == id_
     assert template.rubric == values.get("rubric")
+
+
+@pytest.mark.parametrize(
+    ("values", "id_"),
+    [
+        ({}, "rating.v1"),
+        ({"rubric": "brevity"}, "rating-rubric.v1"),
+        ({"verdict": "tool"}, "rating.v1"),
+        ({"verdict": "logprob"}, "rating-label.v1"),
+        ({"verdict": "choice"}, "rating-choice.v1"),
+        ({"prompt": "rating-reference.v1"}, "rating-reference.v1"),
+        ({"prompt": "rating-rubric.v1", "rubric": "brevity"}, "rating-rubric.v1"),
+    ],
+)
+def test_a_rating_gets_the_prompt_that_is_named_or_that_suits_it(values, id_):
+    template = template_for(config(**values), rating=True)
+    assert template.id == id_
+    assert template.rubric == values.get("rubric")
+
+
+@pytest.mark.parametrize("name", ["rating.v1", "rating-reference.v1", "rating-rubric.v1", "rating-choice.v1"])
+def test_a_rating_is_the_place_of_its_label_on_an_even_scale(name):
+    scores = list(shipped_template(name).labels.values())
+    assert list(shipped_template(name).labels) == [str(n) for n in range(1, len(scores) + 1)]
+    assert scores == pytest.approx([n / (len(scores) - 1) for n in range(len(scores))], abs=1e-6)
 
 
 def test_a_prompt_of_ones_own_is_read_from_its_file(tmp_path):
@@ -233,3 +262,28 @@ Judge.
 def test_a_prompt_that_does_not_suit_what_is_asked_of_it_is_refused(values, problem):
     with pytest.raises(InputError, match="^" + re.escape(problem)):
         template_for(config(**values))
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        (
+            {"prompt": "pairwise.v1"},
+            "--prompt pairwise.v1: this compares two answers; a rating needs the field output",
+        ),
+        ({"prompt": "rating-rubric.v1"}, "--prompt rating-rubric.v1 has a place for a rubric; give --rubric"),
+        ({"prompt": "rating.v1", "rubric": "x"}, "--rubric: the prompt rating.v1 has no place for a rubric"),
+        ({"verdict": "logprob", "prompt": "rating.v1"}, "--verdict logprob needs a prompt with two labels"),
+        (
+            {"verdict": "choice", "prompt": "rating.v1"},
+            "--prompt rating.v1 asks for a reply that goes with --verdict schema or tool, found choice",
+        ),
+        (
+            {"prompt": "rating-label.v1"},
+            "--prompt rating-label.v1 asks for a reply that goes with --verdict choice or logprob, found schema",
+        ),
+    ],
+)
+def test_a_prompt_that_does_not_suit_a_rating_is_refused(values, problem):
+    with pytest.raises(InputError, match="^" + re.escape(problem)):
+        template_for(config(**values), rating=True)

@@ -5,6 +5,7 @@ import pytest
 from support.pools import make_pool
 
 from judgeloop.decoys import NAME, TEXTS, DecoyTally, decoy_queries, tally
+from judgeloop.pool import Pool
 from judgeloop.records import Abstention, Verdict
 
 
@@ -59,4 +60,32 @@ def test_decoys_are_counted_by_how_they_fared_as_the_second_of_their_query():
 
 
 def test_no_decoys_are_no_count():
-    assert tally([]) == DecoyTally(0, 0, 0, 0)
+    assert tally([]) == tally([], rated=True) == DecoyTally(0, 0, 0, 0)
+
+
+def rated_alone(count):
+    pool = make_pool(40)
+    one = Pool(pool.items, pool.systems[:1], pool.outputs[:1])
+    return decoy_queries(one, count, np.random.default_rng(0))
+
+
+def test_where_one_system_is_rated_a_decoy_is_rated_alone():
+    made = rated_alone(2 * len(TEXTS))
+    assert [(query.systems, query.outputs) for query in made] == [((NAME,), (text,)) for text in TEXTS * 2]
+
+
+def test_a_decoy_rated_alone_is_on_the_item_on_which_it_would_be_set_against_an_answer():
+    assert [query.item for query in rated_alone(10)] == [query.item for query in queries()]
+
+
+def test_decoys_rated_alone_are_counted_by_whether_they_got_more_than_half():
+    answers = [
+        Verdict(0.0),
+        Verdict(0.49),
+        Verdict(0.25),
+        Verdict(0.5),
+        Verdict(0.51),
+        Verdict(1.0),
+        Abstention("no"),
+    ]
+    assert tally(answers, rated=True) == DecoyTally(won=2, tied=1, lost=3, abstained=1)

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from judgeloop.config import shipped_template
 from judgeloop.errors import DataError, InputError
 from judgeloop.judge_specs import JudgeOptions, judge_from_spec
 from judgeloop.records import Call, Item
+from judgeloop.templates import shipped_template
 
 TEMPLATE = shipped_template("pairwise.v1")
 SECRET = "sk-very-secret"

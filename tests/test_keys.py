@@ -91,6 +91,33 @@ def test_a_key_is_made_of_named_ingredients_with_texts_by_their_hash():
     assert key() == digest(parts)
 
 
+RATING = replace(CALL, systems=("small",), outputs=("4",))
+
+
+def test_the_key_of_a_rating_is_the_same_in_every_version():
+    assert key(call=RATING) == "c051ebe5fa0013028a8c24873e2ff1fa50ab831e5932ea33e874b0a7ca3a45dc"
+    assert key(call=RATING, blind=False) == "1fd95014f05efbd807582d1fd9a83eab189633a7d1cf652749106f205801959a"
+
+
+def test_a_rating_is_made_of_the_output_rated_and_of_nothing_shown_beside_it():
+    compared, rated = (ingredients(IDENTITY, call, blind=True) for call in (CALL, RATING))
+    shown = {"output shown first", "output shown second"}
+    assert rated == {name: compared[name] for name in compared.keys() - shown} | {"output rated": digest("4")}
+
+
+@pytest.mark.parametrize("blind", [True, False])
+def test_a_rating_shares_no_key_with_a_comparison_of_two_outputs_that_read_the_same(blind):
+    for systems in (("small", "large"), ("small", "small")):
+        compared = replace(CALL, systems=systems, outputs=("4", "4"))
+        assert key(call=RATING, blind=blind) != key(call=compared, blind=blind)
+
+
+@pytest.mark.parametrize("blind", [True, False])
+def test_another_output_is_another_rating(blind):
+    other = replace(RATING, outputs=("four",))
+    assert key(call=other, blind=blind) != key(call=RATING, blind=blind)
+
+
 @given(first=st.text(st.characters()), second=st.text(st.characters()))
 def test_any_two_texts_have_different_keys(first, second):
     calls = [

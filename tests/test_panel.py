@@ -53,6 +53,13 @@ def test_the_mean_is_that_of_the_scores_there_are(scores, score):
     assert decide(panel(*scores), Vote.MEAN).score == score
 
 
+def test_ratings_are_decided_by_their_mean_without_those_who_abstained():
+    # (0.25 + 1.0) / 2; no rating is a preference, so that 0.25 and 1.0 are no disagreement.
+    assert decide(panel(0.25, None, 1.0), Vote.MEAN) == Verdict(
+        0.625, reason="said 0.25 / said 1.0", votes=(0.25, None, 1.0)
+    )
+
+
 @pytest.mark.parametrize(
     ("scores", "score"),
     [

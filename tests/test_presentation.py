@@ -8,6 +8,8 @@ from judgeloop.records import Abstention, Call, Item, Query, Verdict
 QUERY = Query(Item("q1", "p"), ("a", "b"), ("x", "y"))
 STRAIGHT = Call(QUERY.item, ("a", "b"), ("x", "y"))
 SWAPPED = Call(QUERY.item, ("b", "a"), ("y", "x"))
+RATED = Query(QUERY.item, ("a",), ("x",))
+RATING = Call(RATED.item, ("a",), ("x",))
 REFUSED, CUT_OFF = Abstention("refused"), Abstention("cut off")
 
 
@@ -31,6 +33,18 @@ def test_a_fixed_order_is_the_one_given(seed):
 def test_a_judge_that_order_cannot_sway_is_asked_once(order):
     for seed in range(5):
         assert calls_for(QUERY, order, seed, order_matters=False) == (STRAIGHT,)
+
+
+@pytest.mark.parametrize("order", Order)
+@pytest.mark.parametrize("order_matters", [True, False])
+def test_one_output_is_asked_about_once_whatever_the_order(order, order_matters):
+    for seed in range(5):
+        assert calls_for(RATED, order, seed, order_matters=order_matters) == (RATING,)
+
+
+@pytest.mark.parametrize("answer", [Verdict(0.0, "why"), Verdict(0.3, "why"), Verdict(1.0), REFUSED])
+def test_the_answer_to_a_rating_is_given_as_it_is(answer):
+    assert combine(RATED, (RATING,), (answer,)) == answer
 
 
 def test_random_orders_are_balanced_over_the_items():

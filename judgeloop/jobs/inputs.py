@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from judgeloop import decoys
-from judgeloop.config import JudgeSettings, RunSettings, template_for
+from judgeloop.config import JudgeSettings, RunSettings
 from judgeloop.errors import InputError, UnpricedError
 from judgeloop.formats.join import Joined, join
 from judgeloop.formats.outputs import read_items, read_outputs
@@ -21,6 +21,7 @@ from judgeloop.judges.replay import ReplayJudge
 from judgeloop.pool import Pool
 from judgeloop.protocols import Judge
 from judgeloop.session import Limits
+from judgeloop.templates import template_for
 
 # What decides a run's outcome, and so makes it another run; its budget and its pace do not.
 DECISIVE = {
@@ -75,22 +76,31 @@ def read_inputs(config: RunSettings, environment: Mapping[str, str], *, offline:
     outputs = [read_outputs(path) for path in config.output_files]
     items = read_items(config.items) if config.items else None
     joined = join(outputs, items, config.items, allow_partial=config.allow_partial)
-    config.pairs(joined.pool.systems)  # a wrong name is said before a judge is looked for
-    options = judge_options(config, environment, offline=offline)
-    judges = tuple(judge_from_spec(spec, options) for spec in config.judge)
-    for spec, judge in zip(config.judge, judges, strict=True):
-        _check_judge(config, joined.pool, spec, judge)
+    config.questions(joined.pool.systems)  # a wrong name is said before a judge is looked for
+    options = judge_options(config, environment, rating=config.rates, offline=offline)
+    judges = tuple(checked_judge(spec, options, config, joined.pool) for spec in config.judge)
     _check_panel(config, judges)
     _check_winner(config, joined.pool)
     return Inputs(joined, judges, limits, _decoy_texts(config))
 
 
+def checked_judge(spec: str, options: JudgeOptions, config: RunSettings, pool: Pool) -> Judge:
+    """The judge that `spec` names, fit to judge the systems of `pool`.
+
+    Raises:
+        InputError: there is no such judge, or it cannot do that.
+    """
+    judge = judge_from_spec(spec, options)
+    _check_judge(config, pool, spec, judge)
+    return judge
+
+
 def judge_options(
-    config: JudgeSettings, environment: Mapping[str, str], *, offline: bool = False
+    config: JudgeSettings, environment: Mapping[str, str], *, rating: bool = False, offline: bool = False
 ) -> JudgeOptions:
-    """What the judges need of a configuration."""
+    """What the judges need of a configuration; `rating` says that they are shown one output at a time."""
     return JudgeOptions(
-        template=template_for(config),
+        template=template_for(config, rating=rating),
         environment=environment,
         base_url=config.judge_base_url,
         price=config.judge_price,
@@ -106,7 +116,7 @@ def judge_options(
 
 def _check_judge(config: RunSettings, pool: Pool, spec: str, judge: Judge) -> None:
     if isinstance(judge, ReplayJudge):
-        judge.check(config.pairs(pool.systems), [item.id for item in pool.items], config.max_abstentions)
+        judge.check(config.questions(pool.systems), [item.id for item in pool.items], config.max_abstentions)
     if judge.identity.provider == "metric" and not any(item.reference for item in pool.items):
         raise InputError(
             f"--judge {spec}: a metric compares with references, and no item has the field 'reference'; give it in "

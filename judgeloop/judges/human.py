@@ -1,8 +1,8 @@
 """A person at the terminal as the judge: blinded, the order shuffled, one key an answer.
 
-Names are never shown, and which output comes first is drawn anew for every item (`--order random`). An answer counts once the
-next one is given, so that one can go back one; quitting keeps all that counted, and the same command resumes there. It draws
-on standard error, because standard output holds the result.
+Names are never shown, and which of two outputs comes first is drawn anew for every item (`--order random`). An answer counts
+once the next one is given, so that one can go back one; quitting keeps all that counted, and the same command resumes there. It
+draws on standard error, because standard output holds the result.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TextIO, final
 
@@ -19,17 +19,38 @@ from judgeloop.errors import JudgeQuitError, JudgeRejectedError
 from judgeloop.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Verdict
 from judgeloop.report.escaping import visible_lines
 
-ANSWERS: dict[str, Answer] = {
-    "a": Verdict(1.0),
-    "b": Verdict(0.0),
-    "t": Verdict(0.5),
-    "s": Abstention("skipped"),
-}
-BACK, QUIT = "z", "q"
-KEYS = "a: A is better   b: B is better   t: tie   s: skip   z: back one   q: quit"
+SKIP, BACK, QUIT = "s", "z", "q"
 SECONDS_TO_GATHER = 0.05  # a round's calls arrive together, but not at once
 WIDEST = 96  # characters
 RULE = "─" * 78
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How a question is put: what its outputs are called, the score that each key gives, and what the keys mean."""
+
+    names: tuple[str, ...]
+    scores: Mapping[str, float]
+    meaning: str
+
+    @property
+    def keys(self) -> str:
+        """The line that explains every key."""
+        return f"{self.meaning}   {SKIP}: skip   {BACK}: back one   {QUIT}: quit"
+
+    def answer(self, key: str) -> Answer | None:
+        """The answer that a key gives; None for a key that gives none."""
+        if key == SKIP:
+            return Abstention("skipped")
+        return Verdict(self.scores[key]) if key in self.scores else None
+
+
+COMPARISON = _Form(("A", "B"), {"a": 1.0, "b": 0.0, "t": 0.5}, "a: A is better   b: B is better   t: tie")
+RATING = _Form(
+    ("Answer",),
+    {"1": 0.0, "2": 0.25, "3": 0.5, "4": 0.75, "5": 1.0},
+    "1: useless or wrong   2   3   4   5: could not be better",
+)
 
 
 @dataclass(slots=True)
@@ -39,6 +60,11 @@ class _Sheet:
     call: Call
     settled: asyncio.Future[Answer]
     answer: Answer | None = None
+
+    @property
+    def form(self) -> _Form:
+        """One output is rated, two are compared."""
+        return RATING if len(self.call.outputs) == 1 else COMPARISON
 
 
 @final
@@ -106,7 +132,7 @@ class HumanJudge:
                 self._show(f"\n{RULE}\nThat is all for now. Any key: go on   z: back one   q: quit\n")
             else:
                 self._show_sheet(at)
-            key = await self._key(any_key=over)
+            key = await self._key(None if over else self._sheets[at].form)
             if key == QUIT:
                 self._leave(at)
                 return
@@ -117,19 +143,19 @@ class HumanJudge:
                 break
             if over:
                 continue  # another call has come meanwhile
-            self._sheets[at].answer = ANSWERS[key]
+            self._sheets[at].answer = self._sheets[at].form.answer(key)
             self._settle(at - 1)
             at += 1
         self._settle(at - 1)
         self._sheets.clear()
 
-    async def _key(self, *, any_key: bool) -> str:
-        """A key that means something here; the end of input means quitting."""
+    async def _key(self, form: _Form | None) -> str:
+        """A key that means something on this form, or any where there is none; the end of input means quitting."""
         while True:
             key = (await asyncio.to_thread(self._read_key)).lower() or QUIT
-            if key in {BACK, QUIT} or key in ANSWERS or any_key:
+            if form is None or key in {BACK, QUIT} or form.answer(key) is not None:
                 return key
-            self._show(f"{KEYS}\n")
+            self._show(f"{form.keys}\n")
 
     def _first_open(self) -> int:
         return next((i for i, sheet in enumerate(self._sheets) if not sheet.settled.done()), 0)
@@ -152,12 +178,12 @@ class HumanJudge:
         self._sheets.clear()
 
     def _show_sheet(self, at: int) -> None:
-        call = self._sheets[at].call
-        parts = [("Task", call.item.prompt), ("A", call.outputs[0]), ("B", call.outputs[1])]
+        call, form = self._sheets[at].call, self._sheets[at].form
+        parts = [("Task", call.item.prompt), *zip(form.names, call.outputs, strict=True)]
         if call.item.reference is not None:
             parts.insert(1, ("Reference", call.item.reference))
         shown = "\n".join(f"── {name} {'─' * (74 - len(name))}\n{_wrapped(text)}\n" for name, text in parts)
-        self._show(f"\n{RULE}\n{at + 1} of {len(self._sheets)} in this round\n\n{shown}\n{KEYS}\n")
+        self._show(f"\n{RULE}\n{at + 1} of {len(self._sheets)} in this round\n\n{shown}\n{form.keys}\n")
 
     def _show(self, text: str) -> None:
         print(text, file=self._screen or sys.stderr, flush=True)

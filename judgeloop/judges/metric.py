@@ -1,4 +1,4 @@
-"""Reference metrics as judges: the output with the higher score is better.
+"""Reference metrics as judges: of two outputs the one with the higher score is better, and one alone is rated by its score.
 
 ROUGE comes from Google's rouge-score; exact match and token F1 follow the SQuAD evaluation. They cost nothing, see no
 prompt, and tell nothing where there is no reference.
@@ -24,7 +24,7 @@ ROUGE = ("rouge1", "rouge2", "rougeL")
 
 @final
 class MetricJudge:
-    """Prefers the output with the higher score against the item's reference; equal within the margin is a tie."""
+    """Scores outputs against the item's reference: one is its rating; of two the higher wins, equal within the margin is a tie."""
 
     order_matters = False
     blind = True
@@ -50,18 +50,24 @@ class MetricJudge:
         return Quote(0, 0)
 
     async def judge(self, call: Call) -> Reply:
-        """Score both outputs, off the event loop."""
+        """Score the one or two outputs, off the event loop."""
         if call.item.reference is None:
             return Reply(Abstention("the item has no reference"), cost_p=0)
-        first, second = await asyncio.to_thread(self._scores, call.item.reference, call.outputs)
-        score = preference(first, second, self._tie_margin)
-        return Reply(Verdict(score, reason=f"{self._name} {first:.4f} against {second:.4f}"), cost_p=0)
+        scores = await asyncio.to_thread(self._scores, call.item.reference, call.outputs)
+        return Reply(self._verdict(scores), cost_p=0)
 
     async def aclose(self) -> None:
         """Nothing is open."""
 
-    def _scores(self, reference: str, outputs: tuple[str, ...]) -> tuple[float, float]:
-        return self._metric(reference, outputs[0]), self._metric(reference, outputs[1])
+    def _scores(self, reference: str, outputs: tuple[str, ...]) -> list[float]:
+        return [self._metric(reference, output) for output in outputs]
+
+    def _verdict(self, scores: list[float]) -> Verdict:
+        reason = f"{self._name} {' against '.join(f'{score:.4f}' for score in scores)}"
+        if len(scores) == 1:
+            return Verdict(scores[0], reason=reason)
+        first, second = scores
+        return Verdict(preference(first, second, self._tie_margin), reason=reason)
 
 
 def preference(first: float, second: float, margin: float) -> float:

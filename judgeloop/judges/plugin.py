@@ -1,7 +1,7 @@
 """A judge of the user's own: any callable, sync or async, by `python:MODULE:FUNCTION`.
 
-It runs the user's code, so it is loaded only with `--allow-plugins`. What the callable returns is checked: "A", "B", "tie",
-a score from 0 to 1, or None for no verdict. What it costs is not known and counts as nothing.
+It runs the user's code, so it is loaded only with `--allow-plugins`. What the callable returns is checked: of two outputs "A",
+"B", "tie" or a score from 0 to 1, of one a score, or None for no verdict. What it costs is not known and counts as nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Plugin = Callable[..., Any | Awaitable[Any]]
 
 @final
 class PluginJudge:
-    """Calls `function(prompt=…, first=…, second=…, reference=…)`; a sync one in a thread of its own."""
+    """Calls `function(prompt=…, first=…, second=…, reference=…)`, or with `output=…` to rate it; a sync one in a thread of its own."""
 
     order_matters = True
     blind = True
@@ -49,12 +49,9 @@ class PluginJudge:
 
     async def judge(self, call: Call) -> Reply:
         """Call the function and check what it returns."""
-        material = {
-            "prompt": call.item.prompt,
-            "first": call.outputs[0],
-            "second": call.outputs[1],
-            "reference": call.item.reference,
-        }
+        rating = len(call.outputs) == 1
+        outputs = zip(("output",) if rating else ("first", "second"), call.outputs, strict=True)
+        material = {"prompt": call.item.prompt, "reference": call.item.reference, **dict(outputs)}
         try:
             if _is_async(self._function):
                 returned = await self._function(**material)
@@ -64,23 +61,26 @@ class PluginJudge:
             raise JudgeRejectedError(
                 f"python:{self._name} raised {type(error).__name__}: {error}", billed=False
             ) from error
-        return Reply(answer_from(returned), cost_p=0)
+        return Reply(answer_from(returned, rating=rating), cost_p=0)
 
     async def aclose(self) -> None:
         """Nothing is open."""
 
 
-def answer_from(returned: object) -> Answer:
-    """What a plugin returned, as an answer; an abstention that says what is wrong with it otherwise."""
+def answer_from(returned: object, *, rating: bool = False) -> Answer:
+    """What a plugin returned, as an answer; an abstention that says what is wrong with it otherwise.
+
+    A `rating` is of one output, to which no label applies.
+    """
     if returned is None:
         return Abstention("the function gave no verdict")
-    if isinstance(returned, str) and returned in LABELS:
-        return Verdict(LABELS[returned])
+    labels = {} if rating else LABELS
+    if isinstance(returned, str) and returned in labels:
+        return Verdict(labels[returned])
     if isinstance(returned, int | float) and not isinstance(returned, bool) and 0 <= returned <= 1:
         return Verdict(float(returned))
-    return Abstention(
-        f"the function returned {repr(returned)[:60]}; expected A, B, tie, a score from 0 to 1 or None"
-    )
+    expected = ", ".join((*labels, "a score from 0 to 1"))
+    return Abstention(f"the function returned {repr(returned)[:60]}; expected {expected} or None")
 
 
 def load_plugin(spec: str, *, allowed: bool) -> PluginJudge:

@@ -5,7 +5,7 @@ A template is TOML front matter between `+++` lines, then a `# System` and a `# 
     id, version     its name; a released file is never edited, a change is a new version
     fields          what the user's part fills in
     answer          the field of the reply that holds the label
-    labels          every allowed label with its score for the answer shown first
+    labels          every allowed label with its score, for the answer shown first or the one rated
     schema          the JSON schema of the reply
 
 `{{field}}` becomes a JSON string (or null), and `{{marker}}` a marker that nobody can guess. Nothing inside a filled-in text
@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from judgeloop.errors import DataError
+from judgeloop.errors import DataError, InputError
 from judgeloop.records import Call
 
 _FORM = re.compile(
@@ -37,7 +37,7 @@ MARKER_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A parsed prompt; `labels` maps each allowed label to its score for the answer shown first."""
+    """A parsed prompt; `labels` maps each allowed label to its score, for the answer shown first or the one rated."""
 
     id: str
     answer: str
@@ -49,9 +49,29 @@ class Template:
     rubric: str | None = None
 
     @property
+    def rates(self) -> bool:
+        """Whether it rates one answer; else it compares two."""
+        return "output" in _FIELD.findall(self.user)
+
+    @property
     def takes_rubric(self) -> bool:
         """Whether a rubric has a place in it."""
         return "rubric" in _FIELD.findall(self.user)
+
+    def check_question(self, *, rating: bool) -> None:
+        """Refuse to rate with a prompt that compares, and to compare with one that rates.
+
+        Raises:
+            InputError: says which fields are needed.
+        """
+        if self.rates and not rating:
+            raise InputError(
+                f"--prompt {self.id}: this rates one answer; a comparison needs the fields first and second"
+            )
+        if rating and not self.rates:
+            raise InputError(
+                f"--prompt {self.id}: this compares two answers; a rating needs the field output"
+            )
 
     def with_rubric(self, rubric: str) -> Template:
         """The template with its rubric, which makes it another template."""
@@ -64,7 +84,11 @@ class Template:
 
         The marker is drawn anew each time and is no part of a verdict's key: whoever wrote a candidate cannot know it, and
         it says nothing about the question.
+
+        Raises:
+            InputError: the template is for another number of outputs.
         """
+        self.check_question(rating=len(call.outputs) == 1)
         values = {
             "prompt": call.item.prompt,
             "reference": call.item.reference,

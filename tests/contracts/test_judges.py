@@ -9,10 +9,9 @@ import re
 from dataclasses import replace
 
 import pytest
-from support.chat_server import Response, completion, goodness, verdict
+from support.chat_server import Response, candidates, completion, goodness
 from support.messages_server import message, text
 
-from judgeloop.config import shipped_template
 from judgeloop.judge_specs import JudgeOptions, judge_from_spec
 from judgeloop.judges.human import HumanJudge
 from judgeloop.judges.metric import MetricJudge
@@ -24,14 +23,17 @@ from judgeloop.judges.scripted import ScriptedJudge
 from judgeloop.keys import verdict_key
 from judgeloop.recorded import Recorded, VerdictTable
 from judgeloop.records import Call, Item, Verdict
+from judgeloop.templates import shipped_template
 
 CALL = Call(Item("i", "Which word is good?", reference="good"), ("a", "b"), ("good", "poor"))
 TURNED = replace(CALL, systems=CALL.systems[::-1], outputs=CALL.outputs[::-1])
+GOOD, POOR = (Call(CALL.item, (name,), (output,)) for name, output in zip("ab", CALL.outputs, strict=True))
 
 
-def openai_judge(server):
+def openai_judge(server, prompt):
+    server.respond = respond
     endpoint = Endpoint(server.url, "key", 5)
-    template, price = shipped_template("pairwise.v1"), price_from_text("1,10")
+    template, price = shipped_template(prompt), price_from_text("1,10")
     return OpenAIJudge("m", endpoint=endpoint, template=template, price=price)
 
 
@@ -39,13 +41,17 @@ def respond(request, number):
     """Every wire's honest verdict, and vLLM's probe."""
     if "choice" in request.get("structured_outputs", {}):
         return completion(request["structured_outputs"]["choice"][0])
-    if "system" in request:
-        return message(text(json.dumps({"reason": "because", "winner": goodness(request)})))
-    return verdict(goodness(request))
+    shown = candidates(request)
+    if "answer" in shown:
+        label = {"rating": "10" if "good" in shown["answer"] else "1"}
+    else:
+        label = {"winner": goodness(request)}
+    said = json.dumps({"reason": "because"} | label)
+    return message(text(said)) if "system" in request else completion(said)
 
 
 def model_judge(spec):
-    def make(server):
+    def make(server, prompt):
         server.respond = respond
         server.pages = {
             "/health": Response(),
@@ -53,26 +59,30 @@ def model_judge(spec):
             "/v1/models": Response(body=b'{"data": [{"id": "m"}]}'),
         }
         url = server.root if spec.startswith("anthropic") else server.url
-        options = JudgeOptions(shipped_template("pairwise.v1"), {}, base_url=url, price="1,10", timeout_s=5.0)
+        options = JudgeOptions(shipped_template(prompt), {}, base_url=url, price="1,10", timeout_s=5.0)
         return judge_from_spec(spec, options)
 
     return make
 
 
-def person(server):
-    """A person who prefers what is good, wherever it stands on the screen."""
+def person(server, prompt):
+    """A person who prefers what is good, wherever it stands on the screen, and rates it well."""
     screen = io.StringIO()
 
     def read_key():
         shown = screen.getvalue()
         if shown.rfind("Any key") > shown.rfind("── A"):
             return "g"
+        if "── Answer" in shown:
+            return "5" if "good" in shown[shown.rindex("── Answer") :].split("\n")[1] else "1"
         return "a" if "good" in shown[shown.rindex("── A") : shown.rindex("── B")] else "b"
 
     return HumanJudge(read_key=read_key, screen=screen)
 
 
-def plugin(*, prompt, first, second, reference):
+def plugin(*, prompt, reference, first=None, second=None, output=None):
+    if output is not None:
+        return float(output == reference)
     return "A" if first == reference else "B"
 
 
@@ -80,24 +90,30 @@ JUDGES = {
     "anthropic": model_judge("anthropic/m"),
     "vllm": model_judge("vllm/m"),
     "human": person,
-    "python": lambda server: PluginJudge("m:f", plugin),
-    "scripted": lambda server: ScriptedJudge(
+    "python": lambda server, prompt: PluginJudge("m:f", plugin),
+    "scripted": lambda server, prompt: ScriptedJudge(
         lambda call: Verdict(float(call.outputs[0] == "good")), cost_p=5
     ),
-    "metric": lambda server: MetricJudge("exact"),
-    "replay": lambda server: ReplayJudge(
-        VerdictTable("t", "d", False, {("i", "a"): Recorded(0.9, 7), ("i", "b"): Recorded(0.2, 7)})
+    "metric": lambda server, prompt: MetricJudge("exact", tie_margin=0.5),
+    "replay": lambda server, prompt: ReplayJudge(
+        VerdictTable("t", "d", False, {("i", "a"): Recorded(1.0, 7), ("i", "b"): Recorded(0.0, 7)})
     ),
-    "replay of pairs": lambda server: ReplayJudge(
+    "replay of pairs": lambda server, prompt: ReplayJudge(
         VerdictTable("t", "d", True, {("i", "a", "b"): Recorded(1.0, 7)})
     ),
     "openai": openai_judge,
 }
+RATERS = [name for name in JUDGES if name != "replay of pairs"]
 
 
 @pytest.fixture(params=JUDGES)
 def judge(request, chat_server):
-    return JUDGES[request.param](chat_server)
+    return JUDGES[request.param](chat_server, "pairwise.v1")
+
+
+@pytest.fixture(params=RATERS)
+def rater(request, chat_server):
+    return JUDGES[request.param](chat_server, "rating.v1")
 
 
 def ask(judge, *calls):
@@ -141,6 +157,36 @@ def test_a_blind_judge_pays_no_heed_to_names(judge):
         assert verdict_key(judge.identity, CALL, blind=True) == verdict_key(
             judge.identity, renamed, blind=True
         )
+
+
+def test_it_rates_one_output_from_0_to_1(rater):
+    good, poor = ask(rater, GOOD, POOR)
+    assert (good.answer.score, poor.answer.score) == (1.0, 0.0)
+
+
+def test_a_rating_costs_no_more_than_its_quote_which_is_the_same_every_time(rater):
+    (reply,) = ask(rater, GOOD)
+    quote = rater.quote(GOOD)
+    assert rater.quote(GOOD) == quote
+    assert reply.cost_p is not None
+    assert 0 <= reply.cost_p <= quote.cost_p
+    assert 0 <= quote.likely_cost_p <= quote.cost_p
+
+
+def test_a_blind_judge_rates_without_heed_to_the_name(rater):
+    if rater.blind:
+        renamed = replace(GOOD, systems=("x",))
+        one, other = ask(rater, GOOD, renamed)
+        assert one.answer == other.answer
+        assert verdict_key(rater.identity, GOOD, blind=True) == verdict_key(
+            rater.identity, renamed, blind=True
+        )
+
+
+def test_a_rating_never_answers_a_comparison_of_an_output_with_itself(rater):
+    compared = Call(GOOD.item, ("a", "a"), GOOD.outputs * 2)
+    keys = [verdict_key(rater.identity, call, blind=rater.blind) for call in (GOOD, compared)]
+    assert keys[0] != keys[1]
 
 
 def test_its_identity_is_stable_and_can_be_stored(judge):

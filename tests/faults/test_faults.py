@@ -16,7 +16,6 @@ from support.fault_server import FaultServer, whole
 from support.pools import make_pool, make_session
 
 from judgeloop.asking import Terms
-from judgeloop.config import shipped_template
 from judgeloop.errors import JudgeError
 from judgeloop.judges.anthropic import AnthropicJudge
 from judgeloop.judges.openai import OpenAIJudge
@@ -28,6 +27,7 @@ from judgeloop.loop import drive
 from judgeloop.presentation import Order
 from judgeloop.records import Abstention, StopKind, Verdict
 from judgeloop.session import Limits
+from judgeloop.templates import shipped_template
 
 KEY = "sk-canary-5f2c9d81ab3e4760"
 PRICE = price_from_text("1.00,10.00")

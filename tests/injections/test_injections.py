@@ -14,12 +14,12 @@ import pytest
 from markdown_it import MarkdownIt
 from support.results import make_result, undecided
 
-from judgeloop.config import shipped_template
 from judgeloop.files import render_json, render_text, write_run
 from judgeloop.judges.parsing import parse_verdict
 from judgeloop.keys import ingredients, verdict_key
 from judgeloop.records import Abstention, Call, Item, JudgeIdentity, StopKind, Tally, Verdict
 from judgeloop.report.markdown import render_markdown
+from judgeloop.templates import shipped_template
 
 HERE = Path(__file__).parent
 ROWS = [json.loads(line) for line in (HERE / "corpus.jsonl").read_text(encoding="ascii").splitlines()]

@@ -11,27 +11,28 @@ import pytest
 from support.chat_server import Response, candidates
 from support.messages_server import USAGE, failure, message, text, tool
 
-from judgeloop.config import shipped_template
 from judgeloop.errors import JudgeRejectedError, TransientJudgeError
 from judgeloop.judges.anthropic import AnthropicJudge
 from judgeloop.judges.prices import price_from_text
 from judgeloop.judges.wire import Endpoint
 from judgeloop.money import Price, Rate
 from judgeloop.records import Abstention, Call, Item, Usage, Verdict
+from judgeloop.templates import shipped_template
 
 KEY = "sk-ant-canary-0123456789abcdef"
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
+RATING = Call(CALL.item, ("b",), ("an answer",))
 PRICE = price_from_text("1.00,10.00")
 PAID_P = 400 * 1_000_000 + 20 * 10_000_000
 FOR_A = '{"reason": "because", "winner": "A"}'
 SCHEMA = shipped_template("pairwise.v1").schema
 
 
-def make_judge(url, *, price=PRICE, timeout_s=5.0, model="claude-m", **more):
+def make_judge(url, *, price=PRICE, timeout_s=5.0, model="claude-m", template=None, **more):
     return AnthropicJudge(
         model,
         endpoint=Endpoint(url, KEY, timeout_s),
-        template=shipped_template("pairwise.v1"),
+        template=template or shipped_template("pairwise.v1"),
         price=price,
         **more,
     )
@@ -88,6 +89,26 @@ def test_a_verdict_by_tool_is_asked_for_by_a_forced_strict_tool(messages):
     (only,) = request["tools"]
     assert request["tool_choice"] == {"type": "tool", "name": only["name"]}
     assert (only["strict"], only["input_schema"]) == (True, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("label", "score"), [("1", 0.0), ("4", 0.333333), ("5", 0.444444), ("9", 0.888889), ("10", 1.0)]
+)
+@pytest.mark.parametrize("by", ["schema", "tool"])
+def test_a_rating_is_the_score_of_its_label_by_schema_and_by_tool(messages, by, label, score):
+    template = shipped_template("rating.v1")
+    said = {"reason": "because", "rating": label}
+    block = tool(**said) if by == "tool" else text(json.dumps(said))
+    respond_with(messages, message(block, stop="tool_use" if by == "tool" else "end_turn"))
+    reply, quote = ask(messages.root, RATING, by=by, template=template)
+    assert reply.answer == Verdict(score, "because")
+    assert reply.cost_p == PAID_P <= quote.cost_p
+    (request,) = messages.requests
+    assert candidates(request) == {"task": "Say something.", "reference": None, "answer": "an answer"}
+    sent = (
+        request["tools"][0]["input_schema"] if by == "tool" else request["output_config"]["format"]["schema"]
+    )
+    assert sent == template.schema
 
 
 def test_the_candidates_reach_the_wire_exactly_and_cannot_leave_their_place(messages):

@@ -122,6 +122,44 @@ def test_what_steers_a_terminal_is_made_visible_and_lines_and_tabs_stay():
     assert "a\n\tb" in shown
 
 
+def ratings(count, reference=None):
+    return [Call(Item(f"i{n}", f"task {n}", reference), ("secret-x",), (f"one {n}",)) for n in range(count)]
+
+
+RATED = [Verdict(score) for score in (0.0, 0.25, 0.5, 0.75, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("keys", "answers"),
+    [
+        ("12345s.", [*RATED, SKIPPED]),
+        ("1a2b3t4506s.", [*RATED, SKIPPED]),  # keys of a comparison, and other digits, mean nothing
+        ("1234z1sz2.", [*RATED[:3], RATED[0], RATED[1]]),  # back one, and back from the end
+        ("123q", [*RATED[:3], LEFT, LEFT]),
+        ("1S", [RATED[0], SKIPPED, LEFT]),
+    ],
+)
+def test_one_output_is_rated_from_1_to_5(keys, answers):
+    assert Person(keys).answers(ratings(len(answers))) == answers
+
+
+def test_digits_mean_nothing_in_a_comparison():
+    assert Person("1a5b.").answers(calls(2)) == [A, B]
+
+
+def test_a_rating_shows_the_task_the_reference_and_the_answer_and_never_who_wrote_it():
+    person = Person("x3.")
+    person.answers(ratings(1, "the right answer"))
+    shown = person.screen.getvalue()
+    heads = [line.split()[1] for line in shown.splitlines() if line.startswith("── ")]
+    assert heads == ["Task", "Reference", "Answer"]
+    assert shown.index("task 0") < shown.index("the right answer") < shown.index("one 0")
+    assert "secret" not in shown
+    keys = "1: useless or wrong   2   3   4   5: could not be better   s: skip   z: back one   q: quit"
+    assert shown.count(keys) == 2  # on the sheet, and after a key that means nothing
+    assert "better   t: tie" not in shown
+
+
 def judged_by(person, ledger, items=6):
     async def story():
         book = SqliteLedger(ledger)

@@ -90,6 +90,36 @@ def test_the_margin_reaches_the_verdict_and_the_identity():
     assert MetricJudge("exact").identity != MetricJudge("exact", tie_margin=0.25).identity
 
 
+def rating(judge, output, reference=CAT):
+    return asyncio.run(judge.judge(Call(Item("q1", "p", reference), ("x",), (output,)))).answer
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "score", "shown"),
+    [
+        # As worked out above: 2 * 2 / (3 + 6) and 2 * 1 / (2 + 5); without "the", 1 of 2 and 4: 2 * 1 / (2 + 4).
+        ("rouge1", "the cat lay", 4 / 9, "0.4444"),
+        ("rouge2", "the cat lay", 2 / 7, "0.2857"),
+        ("token-f1", "the cat lay", 1 / 3, "0.3333"),
+        ("exact", "the cat lay", 0.0, "0.0000"),
+        ("exact", "Cat sat on mat.", 1.0, "1.0000"),
+    ],
+)
+def test_one_output_alone_is_rated_by_its_own_score(name, output, score, shown):
+    answer = rating(MetricJudge(name), output)
+    assert answer.score == pytest.approx(score, abs=1e-12)
+    assert answer.reason == f"{name} {shown}"
+
+
+def test_the_margin_plays_no_part_in_a_rating():
+    answers = [rating(MetricJudge("rouge1", tie_margin=margin), "the cat lay") for margin in (0.0, 1.0)]
+    assert answers[0] == answers[1]
+
+
+def test_without_a_reference_there_is_no_rating():
+    assert rating(MetricJudge("exact"), "x", None) == Abstention("the item has no reference")
+
+
 def test_without_a_reference_there_is_no_verdict():
     assert isinstance(reply(MetricJudge("exact"), "x", "y", None).answer, Abstention)
 

@@ -11,24 +11,23 @@ import socket
 import pytest
 from support.chat_server import ChatServer, Response, candidates, completion, error, goodness, verdict
 
-from judgeloop.config import shipped_template
-from judgeloop.errors import JudgeRejectedError, TransientJudgeError
+from judgeloop.errors import InputError, JudgeRejectedError, TransientJudgeError
 from judgeloop.judges.openai import Endpoint, OpenAIJudge
 from judgeloop.judges.prices import price_from_text
 from judgeloop.money import Price, Rate
 from judgeloop.records import Abstention, Call, Item, Usage, Verdict
+from judgeloop.templates import shipped_template
 
 KEY = "sk-canary-0123456789abcdef"
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
+RATING = Call(CALL.item, ("b",), ("an answer",))
 PRICE = price_from_text("1.00,10.00")
 
 
-def ask(url, call=CALL, *, price=PRICE, timeout_s=5.0, **more):
+def ask(url, call=CALL, *, price=PRICE, timeout_s=5.0, prompt="pairwise.v1", **more):
     async def story():
         endpoint = Endpoint(url, KEY, timeout_s)
-        judge = OpenAIJudge(
-            "m", endpoint=endpoint, template=shipped_template("pairwise.v1"), price=price, **more
-        )
+        judge = OpenAIJudge("m", endpoint=endpoint, template=shipped_template(prompt), price=price, **more)
         try:
             return await judge.judge(call), judge.quote(call)
         finally:
@@ -58,6 +57,36 @@ def test_the_request_is_strict_bounded_and_without_sampling_parameters(chat_serv
     schema = request["response_format"]["json_schema"]
     assert schema["strict"] is True
     assert schema["schema"]["properties"]["winner"]["enum"] == ["A", "B", "tie"]
+
+
+@pytest.mark.parametrize(
+    ("label", "score"), [("1", 0.0), ("4", 0.333333), ("5", 0.444444), ("9", 0.888889), ("10", 1.0)]
+)
+def test_a_rating_is_the_score_of_its_label(chat_server, label, score):
+    respond_with(chat_server, completion(json.dumps({"reason": "because", "rating": label})))
+    reply, quote = ask(chat_server.url, RATING, prompt="rating.v1")
+    assert reply.answer == Verdict(score, "because")
+    assert reply.cost_p == 400 * 1_000_000 + 20 * 10_000_000 <= quote.cost_p
+    (request,) = chat_server.requests
+    assert candidates(request) == {"task": "Say something.", "reference": None, "answer": "an answer"}
+    schema = request["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["rating"]["enum"] == [str(n) for n in range(1, 11)]
+
+
+@pytest.mark.parametrize("said", ['{"reason": "r", "rating": 7}', '{"winner": "A"}', '{"rating": "11"}', "7"])
+def test_a_rating_that_is_no_label_of_the_prompt_is_an_abstention(chat_server, said):
+    respond_with(chat_server, completion(said))
+    reply, _ = ask(chat_server.url, RATING, prompt="rating.v1")
+    assert isinstance(reply.answer, Abstention)
+    assert reply.answer.again
+
+
+def test_a_prompt_for_the_other_question_is_refused_before_anything_is_sent(chat_server):
+    with pytest.raises(InputError, match=r"^--prompt rating.v1: this rates one answer"):
+        ask(chat_server.url, CALL, prompt="rating.v1")
+    with pytest.raises(InputError, match=r"^--prompt pairwise.v1: this compares two answers"):
+        ask(chat_server.url, RATING)
+    assert not chat_server.requests
 
 
 def test_openai_itself_is_sent_its_own_names_and_a_pinned_tier():
@@ -242,18 +271,9 @@ def test_whatever_changes_a_verdict_changes_the_identity():
     )
 
 
-def ask_by_probability(url, call=CALL):
-    async def story():
-        judge = OpenAIJudge(
-            "m", endpoint=Endpoint(url, KEY, 5.0), template=shipped_template("pairwise-label.v1"), price=PRICE,
-            by="logprob",
-        )  # fmt: skip
-        try:
-            return await judge.judge(call)
-        finally:
-            await judge.aclose()
-
-    return asyncio.run(story())
+def ask_by_probability(url, call=CALL, prompt="pairwise-label.v1"):
+    reply, _ = ask(url, call, prompt=prompt, by="logprob")
+    return reply
 
 
 def first_token(**shares):
@@ -294,6 +314,22 @@ def test_a_verdict_by_probability_is_the_share_of_the_first_label(chat_server, s
     assert reply.answer.score == pytest.approx(score)
     assert f"{mass:.3f}" in reply.answer.reason
     assert reply.cost_p == 400 * 1_000_000 + 20 * 10_000_000
+
+
+@pytest.mark.parametrize(
+    ("shares", "score"),
+    [
+        ({"Yes": 0.9, "No": 0.1}, 0.9),
+        ({"No": 0.6, "Yes": 0.2, "Maybe": 0.2}, 0.25),
+        ({"_Yes": 0.3, "Yes": 0.3, "No": 0.2, "yes": 0.2}, 0.75),  # what only looks like a label is none
+        ({"No": 1.0}, 0.0),
+    ],
+)
+def test_a_rating_by_probability_is_the_share_of_yes(chat_server, shares, score):
+    respond_with(chat_server, first_token(**shares))
+    reply = ask_by_probability(chat_server.url, RATING, "rating-label.v1")
+    assert reply.answer.score == pytest.approx(score)
+    assert chat_server.requests[0]["max_tokens"] == 1
 
 
 def test_a_verdict_by_probability_asks_for_one_token_with_its_rivals(chat_server):

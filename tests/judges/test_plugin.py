@@ -14,6 +14,7 @@ from judgeloop.keys import verdict_key
 from judgeloop.records import Abstention, Call, Item, Quote, Verdict
 
 CALL = Call(Item("q1", "2+2?", "4"), ("small", "large"), ("4", "four"))
+RATING = Call(CALL.item, ("large",), ("four",))
 
 
 @pytest.fixture
@@ -47,6 +48,41 @@ def test_a_function_sync_or_async_gets_the_texts_and_gives_the_verdict(plugin, k
     assert (reply.answer, reply.cost_p) == (Verdict(1.0), 0)
     assert judge.quote(CALL) == Quote(0, 0)
     assert judge.identity.name == "python:own_judge:judge"
+
+
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_a_function_that_rates_gets_one_output_and_gives_its_score(plugin, kind):
+    judge = plugin(
+        f"{kind} judge(*, prompt, output, reference):\n"
+        "    assert (prompt, output, reference) == ('2+2?', 'four', '4')\n"
+        "    return 0.75\n"
+    )
+    assert answer(judge, RATING).answer == Verdict(0.75)
+
+
+@pytest.mark.parametrize(("call", "argument"), [("CALL", "first"), ("RATING", "output")])
+def test_a_function_for_the_other_question_is_told_which_argument_it_does_not_take(plugin, call, argument):
+    takes = {"CALL": "output", "RATING": "first, second"}[call]
+    judge = plugin(f"def judge(*, prompt, reference, {takes}):\n    return 1.0\n")
+    with pytest.raises(JudgeRejectedError, match=f"unexpected keyword argument '{argument}'"):
+        answer(judge, globals()[call])
+
+
+@pytest.mark.parametrize(("returned", "score"), [(0, 0.0), (1, 1.0), (0.25, 0.25), (0.5, 0.5)])
+def test_a_score_is_a_rating(returned, score):
+    assert answer_from(returned, rating=True) == Verdict(score)
+
+
+@pytest.mark.parametrize("returned", ["A", "B", "tie", "5", 5, True, float("nan")])
+def test_a_label_or_anything_else_is_no_rating(returned):
+    assert answer_from(returned, rating=True) == Abstention(
+        f"the function returned {returned!r}; expected a score from 0 to 1 or None"
+    )
+
+
+def test_a_label_for_a_rating_abstains(plugin):
+    found = answer(plugin("def judge(**_):\n    return 'A'\n"), RATING).answer
+    assert found == Abstention("the function returned 'A'; expected a score from 0 to 1 or None")
 
 
 def test_a_sync_function_does_not_hold_up_the_others(plugin):
@@ -91,8 +127,9 @@ def test_anything_else_is_an_abstention_that_shows_it(returned):
     )
 
 
-def test_none_is_no_verdict():
-    assert answer_from(None) == Abstention("the function gave no verdict")
+@pytest.mark.parametrize("rating", [False, True])
+def test_none_is_no_verdict(rating):
+    assert answer_from(None, rating=rating) == Abstention("the function gave no verdict")
 
 
 @pytest.mark.parametrize("kind", ["def", "async def"])

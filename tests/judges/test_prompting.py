@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.config import shipped_template
-from judgeloop.errors import DataError
+from judgeloop.errors import DataError, InputError
 from judgeloop.judges.prompting import parse_template
 from judgeloop.records import Call, Item
+from judgeloop.templates import shipped_template
 
 SHIPPED = shipped_template("pairwise.v1")
 SOURCE = """+++
@@ -112,10 +112,24 @@ def test_the_marker_is_drawn_anew_for_every_message():
     assert len(markers) == 20
 
 
+def rating_source():
+    return without("second").replace("first", "output").replace("left = 1, ", "left = 1, middle = 0.5, ")
+
+
 def test_a_rating_prompt_shows_the_output_asked_about():
-    source = without("second").replace("first", "output").replace("left = 1, ", "left = 1, middle = 0.5, ")
-    _, user = parse_template(source, "tiny.md").render(call("P", "F", "S"))
-    assert material(user)["1"] == "F"
+    template = parse_template(rating_source(), "tiny.md")
+    assert template.rates
+    _, user = template.render(Call(Item("q1", "P", "R"), ("x",), ("O",)))
+    assert material(user) == {"p": "P", "r": "R", "1": "O", "2": None, "again": "O"}
+
+
+def test_a_prompt_is_refused_for_another_number_of_outputs_than_it_is_for():
+    rating = parse_template(rating_source(), "tiny.md")
+    with pytest.raises(InputError, match=r"^--prompt tiny.v2: this rates one answer; a comparison"):
+        rating.render(call())
+    with pytest.raises(InputError, match=r"^--prompt pairwise.v1: this compares two answers; a rating"):
+        SHIPPED.render(Call(Item("q1", "p"), ("x",), ("f",)))
+    assert not SHIPPED.rates
 
 
 def test_a_rubric_has_its_place_and_makes_another_template():

@@ -7,7 +7,7 @@ import pytest
 from judgeloop.errors import InputError
 from judgeloop.judges.replay import ReplayJudge
 from judgeloop.recorded import Recorded, VerdictTable
-from judgeloop.records import Abstention, Call, Item, Quote
+from judgeloop.records import Abstention, Call, Item, Quote, Verdict
 
 SINGLE = VerdictTable(
     "single.csv",
@@ -114,6 +114,52 @@ def test_a_table_without_more_items_than_may_abstain_is_refused_with_one_of_them
 def test_an_item_with_a_row_for_one_system_alone_is_missing():
     with pytest.raises(InputError, match="no verdicts on 1 of 1 items, such as 'q3'"):
         ReplayJudge(SINGLE).check([("a", "b")], ["q3"], 0.0)
+
+
+@pytest.mark.parametrize("margin", [0.0, 1.0])
+@pytest.mark.parametrize(("system", "score", "cost_p"), [("a", 0.75, 3), ("b", 0.25, 4)])
+def test_a_system_alone_is_rated_by_its_recorded_score(system, score, cost_p, margin):
+    reply = replied(SINGLE, call("q1", system), tie_margin=margin)
+    assert (reply.answer, reply.cost_p) == (Verdict(score), cost_p)
+    assert ReplayJudge(SINGLE).quote(call("q1", system)) == Quote(cost_p, cost_p, rehearsed=True)
+
+
+@pytest.mark.parametrize(
+    ("table", "item", "system"),
+    [(SINGLE, "q2", "a"), (SINGLE, "q3", "b"), (SINGLE, "q9", "a"), (PAIRED, "q1", "a")],
+)
+def test_a_system_alone_without_a_score_is_not_rated(table, item, system):
+    assert replied(table, call(item, system)).answer == Abstention("no recorded verdict")
+
+
+def test_a_table_of_pairs_is_refused_where_one_system_is_to_be_rated():
+    message = r"^replay:paired.csv compares pairs of systems, .* needs a table of item_id, model and score$"
+    with pytest.raises(InputError, match=message):
+        ReplayJudge(PAIRED).check([("a",)], ["q1"], 1.0)
+
+
+def test_only_the_rated_system_has_to_have_rows():
+    ReplayJudge(SINGLE).check([("a",)], ["q1", "q2", "q3"], 0.0)
+    message = (
+        r"^replay:single.csv has no verdicts on 1 of 3 items, such as 'q3'; more than --max-abstentions, 0%$"
+    )
+    with pytest.raises(InputError, match=message):
+        ReplayJudge(SINGLE).check([("b",)], ["q1", "q2", "q3"], 0.0)
+    with pytest.raises(InputError, match=r"has no verdicts on c; it has a, b$"):
+        ReplayJudge(SINGLE).check([("c",)], ["q1"], 1.0)
+
+
+@pytest.mark.parametrize(("score", "shown"), [(7.5, "7.5"), (-0.25, "-0.25"), (1.0000001, "1.0000001")])
+def test_a_score_beyond_0_to_1_is_refused_as_a_rating_and_fine_in_a_comparison(score, shown):
+    rows = {("q1", "a"): Recorded(1.0), ("q2", "a"): Recorded(score), ("q2", "b"): Recorded(0.0)}
+    judge = ReplayJudge(VerdictTable("t", "d", paired=False, rows=rows))
+    judge.check([("a", "b")], ["q2"], 0.0)
+    judge.check([("a",)], ["q1"], 0.0)
+    judge.check([("b",)], ["q2"], 0.0)
+    with pytest.raises(
+        InputError, match=rf"^replay:t scores a on 'q2' with {shown}; a rating lies between 0 and 1"
+    ):
+        judge.check([("a",)], ["q1", "q2"], 1.0)
 
 
 def test_the_identity_follows_the_content_and_the_margin_of_the_table():

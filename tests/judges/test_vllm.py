@@ -9,12 +9,13 @@ import re
 import pytest
 from support.chat_server import Response, completion, error, goodness, verdict
 
-from judgeloop.config import shipped_template
 from judgeloop.errors import JudgeRejectedError, TransientJudgeError
 from judgeloop.judge_specs import JudgeOptions, judge_from_spec
-from judgeloop.records import Call, Item, Verdict
+from judgeloop.records import Abstention, Call, Item, Verdict
+from judgeloop.templates import shipped_template
 
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
+RATING = Call(CALL.item, ("b",), ("an answer",))
 TURNED = Call(CALL.item, CALL.systems[::-1], CALL.outputs[::-1])
 LOOKS = ["/health", "/v1/models", "/version"]
 
@@ -44,11 +45,9 @@ def vllm(chat_server):
     return chat_server
 
 
-def ask(server, *calls, model="org/judge", **options):
+def ask(server, *calls, model="org/judge", prompt="pairwise.v1", **options):
     async def story():
-        settings = JudgeOptions(
-            shipped_template("pairwise.v1"), {}, base_url=server.url, timeout_s=5.0, **options
-        )
+        settings = JudgeOptions(shipped_template(prompt), {}, base_url=server.url, timeout_s=5.0, **options)
         judge = judge_from_spec(f"vllm/{model}", settings)
         try:
             return await asyncio.gather(*map(judge.judge, calls))
@@ -78,6 +77,36 @@ def test_a_verdict_is_held_to_its_schema_at_temperature_0(vllm):
     schema = request["structured_outputs"]["json"]
     assert schema["properties"]["winner"]["enum"] == ["A", "B", "tie"]
     assert schema["required"] == ["reason", "winner"]
+
+
+@pytest.mark.parametrize(("label", "score"), [("1", 0.0), ("2", 0.25), ("3", 0.5), ("4", 0.75), ("5", 1.0)])
+def test_a_rating_by_choice_is_the_score_of_its_bare_label(vllm, label, score):
+    vllm.respond = lambda request, number: obedient(request, number) if number == 0 else completion(label)
+    (reply,) = ask(vllm, RATING, prompt="rating-choice.v1", verdict="choice")
+    assert reply.answer == Verdict(score)
+    assert vllm.requests[-1]["structured_outputs"] == {"choice": ["1", "2", "3", "4", "5"]}
+
+
+@pytest.mark.parametrize("said", ["6", "10", "5.", "A", ""])
+def test_what_is_no_bare_label_of_a_rating_is_an_abstention(vllm, said):
+    vllm.respond = lambda request, number: obedient(request, number) if number == 0 else completion(said)
+    (reply,) = ask(vllm, RATING, prompt="rating-choice.v1", verdict="choice")
+    assert isinstance(reply.answer, Abstention)
+
+
+def test_a_rating_by_probability_is_held_to_yes_or_no(vllm):
+    ask(vllm, RATING, prompt="rating-label.v1", verdict="logprob")
+    request = vllm.requests[-1]
+    assert (request["structured_outputs"], request["max_tokens"]) == ({"choice": ["Yes", "No"]}, 1)
+
+
+def test_a_rating_by_schema_is_held_to_ten_labels(vllm):
+    said = json.dumps({"reason": "because", "rating": "10"})
+    vllm.respond = lambda request, number: obedient(request, number) if number == 0 else completion(said)
+    (reply,) = ask(vllm, RATING, prompt="rating.v1")
+    assert reply.answer == Verdict(1.0, "because")
+    properties = vllm.requests[-1]["structured_outputs"]["json"]["properties"]
+    assert properties["rating"]["enum"] == [str(n) for n in range(1, 11)]
 
 
 @pytest.mark.parametrize("said", ["A", "Quokkas, or else", "", None])

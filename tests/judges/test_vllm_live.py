@@ -13,13 +13,13 @@ import pytest
 from typer.testing import CliRunner
 
 from judgeloop.cli import app
-from judgeloop.config import shipped_template
 from judgeloop.errors import JudgeRejectedError
 from judgeloop.judges.openai import VLLM, OpenAIJudge
 from judgeloop.judges.prices import FREE
 from judgeloop.judges.vllm import VllmJudge
 from judgeloop.judges.wire import Endpoint
 from judgeloop.records import Call, Item, Verdict
+from judgeloop.templates import shipped_template
 
 URL = os.environ.get("JUDGELOOP_VLLM_URL", "")
 MODEL = os.environ.get("JUDGELOOP_VLLM_MODEL", "tiny")
