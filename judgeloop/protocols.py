@@ -129,8 +129,8 @@ class StoppingRule(Protocol[T_contra]):
         """Bounds for the win distance over all items, first minus second; None from a rule that has none."""
         ...
 
-    def no_difference(self, tally: T_contra) -> bool:
-        """Whether to end with "no practical difference"."""
+    def reason_to_stop(self, tally: T_contra) -> StopReason | None:
+        """Why `tally` is enough: the rule is met, or nothing can come of going on; None to go on."""
         ...
 
 

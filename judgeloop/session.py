@@ -238,18 +238,7 @@ class Session(Generic[T]):
         tally = self._tally
         if min(len(self._active), tally.judged) < at_least:
             return None
-        if self._rule.no_difference(tally):
-            return StopReason(
-                StopKind.NO_DIFFERENCE,
-                "the win distance is close enough to zero to make no practical difference",
-            )
-        if not self._rule.is_met(tally):
-            return None
-        risk = self._rule.risk(tally)
-        return StopReason(
-            StopKind.RISK_MET,
-            f"the stated risk, {risk:.3f}, is at or under {self._rule.threshold:g}",
-        )
+        return self._rule.reason_to_stop(tally)
 
     def _limit_reached(self) -> StopReason:
         return StopReason(

@@ -51,7 +51,7 @@ def log_wealth(scores: NDArray[np.int8] | NDArray[np.float64], items: int, mean:
     return Wealth(float(mixed.max()))
 
 
-def bound(scores: NDArray[np.int8], items: int, risk: float) -> float:
+def bound(scores: NDArray[np.int8] | NDArray[np.float64], items: int, risk: float) -> float:
     """A lower bound for the mean of all `items`, wrong with a chance of at most `risk` at any look; by bisection.
 
     The wealth falls as the mean betted against rises, so that what is ruled out is an interval.

@@ -13,10 +13,11 @@ import numpy as np
 
 from judgeloop.errors import InputError
 from judgeloop.protocols import StoppingRule
-from judgeloop.records import StopKind
+from judgeloop.records import StopKind, StopReason
 from judgeloop.stats.betting import log_wealth
 from judgeloop.stats.racing import Floats, could_be_out
 from judgeloop.stats.standings import Standings
+from judgeloop.stopping.reasons import risk_met
 
 RULES_AMONG_MANY = ("separated", "fixed-budget")
 GUARANTEE = "for random draws, a system that is not the best is ever named with at most this chance, however often one looks"
@@ -101,10 +102,9 @@ class Separated:
         """No bounds are kept for win rates."""
         del tally
 
-    def no_difference(self, tally: Standings) -> bool:
-        """Level systems are told apart by `near_best`, or not at all."""
-        del tally
-        return False
+    def reason_to_stop(self, tally: Standings) -> StopReason | None:
+        """The risk is low enough."""
+        return risk_met(self.risk(tally), self.threshold) if self.is_met(tally) else None
 
     def _near_risks(self, tally: Standings, leader: int) -> Floats:
         """For each system the risk of claiming that it is no more than `near_best` better than the leader."""
@@ -160,7 +160,6 @@ class FixedBudget:
         """No bounds are kept for win rates."""
         del tally
 
-    def no_difference(self, tally: Standings) -> bool:
-        """Nothing is claimed about level systems."""
+    def reason_to_stop(self, tally: Standings) -> None:
+        """Not before everything is used up."""
         del tally
-        return False

@@ -9,7 +9,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import StopKind, Tally
+from judgeloop.records import StopKind, StopReason, Tally
+from judgeloop.stopping.reasons import NO_DIFFERENCE, risk_met
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,12 @@ class Rule(ABC):
         """Nothing is claimed about systems that are level."""
         del tally
         return False
+
+    def reason_to_stop(self, tally: Tally) -> StopReason | None:
+        """The risk is low enough, or the systems are surely near enough."""
+        if self.no_difference(tally):
+            return NO_DIFFERENCE
+        return risk_met(self.risk(tally), self.threshold) if self.is_met(tally) else None
 
 
 def scores_for(tally: Tally, side: int) -> NDArray[np.int8]:

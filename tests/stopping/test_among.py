@@ -212,7 +212,7 @@ def test_a_rule_is_made_by_its_name(name):
     assert rule.name == name
     assert rule.for_limit(7) == rule
     assert rule.interval(tally([[0.5, 1.0]])) is None
-    assert not rule.no_difference(tally([[0.5, 1.0]]))
+    assert rule.reason_to_stop(tally([[0.5, 1.0]])) is None
 
 
 def test_near_best_is_promised_in_words_and_refused_without_a_stated_risk():

@@ -1,0 +1,158 @@
+"""Strata in turn, as their spread asks for, and one item of the stratum: at random, or so that the sample's confidences resemble the stratum's.
+
+The second is AcTracer (Huang et al. 2024, "Active Testing of Large Language Model via Multi-Stage Sampling", algorithm 1). How the pool
+is cut into strata is not decided here (`stats/clusearch.py`), nor what the answers mean (`estimators/mean_score.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.records import Choice, Label, Step, Verdict
+from judgeloop.stats.allocation import FIRST_DRAWS, behind_their_share, exploration, upper_bounds
+from judgeloop.stats.resembling import DISTANCES, next_to_resemble
+from judgeloop.stats.strata import Counts, Floats, Strata
+
+ROUND = 0.1  # of the items asked so far: so many are asked before their answers count, so that calls can fly side by side
+ALLOCATIONS = ("mc-ucb", "proportional")
+
+
+@dataclass(frozen=True, slots=True)
+class StratifiedState:
+    """What has been asked of each stratum and heard from it, and how far its scores are known to spread in this round."""
+
+    priority: Counts  # shape (items,): a random order
+    asked: NDArray[np.bool_]  # shape (items,)
+    drawn: Counts  # by stratum
+    heard: Counts  # the same, of those with a verdict
+    sums: Floats
+    squares: Floats
+    deviations: Floats
+    waiting: int = 0  # answers
+    left_in_round: int = 0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Stratified:
+    """Two items of every stratum, and then more of those with the highest upper bound (mc-ucb), or in proportion to their sizes.
+
+    `budget` is how many items are going to be judged, for mc-ucb's β. With `confidence`, shape (items,), the item is picked whose confidence brings
+    the sample's nearest to the stratum's by `distance` (wasserstein or ks); without, it is drawn at random. The spread of the scores is
+    looked at in rounds: with `rounds` of 0 after every answer, as in the paper.
+    """
+
+    strata: Strata
+    budget: int
+    allocation: str = "mc-ucb"
+    confidence: Floats | None = None
+    distance: str = "wasserstein"
+    rounds: float = ROUND
+    name: str = "stratified"
+
+    @property
+    def draws(self) -> bool:
+        """Within a stratum; the choice of the stratum depends on nothing but answers before."""
+        return self.confidence is None
+
+    def init(self, items: int, rng: np.random.Generator) -> StratifiedState:
+        """Shuffle the pool once: draws are then independent of how many are asked for at a time."""
+        if len(self.strata.labels) != items:
+            raise ValueError(f"strata of {len(self.strata.labels)} items for {items}")
+        none = np.zeros(len(self.strata.sizes))
+        counts = none.astype(np.int64)
+        return StratifiedState(
+            rng.permutation(items), np.zeros(items, dtype=bool), counts, counts, none, none, none
+        )
+
+    def ask(
+        self, state: StratifiedState, n: int, rng: np.random.Generator
+    ) -> tuple[Sequence[Step], StratifiedState]:
+        """At most `n` further items; none while the next stratum depends on answers that are out."""
+        del rng  # all randomness is in the shuffle
+        steps: list[Step] = []
+        while len(steps) < n:
+            state = self._begin_round(state)
+            stratum = self._next_stratum(state)
+            if stratum is None:
+                break
+            step, state = self._draw(state, stratum)
+            steps.append(step)
+        return steps, state
+
+    def tell(self, state: StratifiedState, labels: Sequence[Label]) -> StratifiedState:
+        """Remember how the scores spread."""
+        heard, sums, squares = state.heard.copy(), state.sums.copy(), state.squares.copy()
+        for label in labels:
+            if isinstance(label.answer, Verdict):
+                stratum = self.strata.labels[label.choice.position]
+                heard[stratum] += 1
+                sums[stratum] += label.answer.score
+                squares[stratum] += label.answer.score**2
+        waiting = state.waiting - len(labels)
+        return replace(state, heard=heard, sums=sums, squares=squares, waiting=waiting)
+
+    def _begin_round(self, state: StratifiedState) -> StratifiedState:
+        """Look at the spread anew, once the answers of the round before are heard."""
+        begun = state.left_in_round > 0 or self._to_begin_with(state).any()
+        if begun or state.waiting or self.allocation == "proportional":
+            return state
+        counts = np.maximum(state.heard, 1)
+        variances = (state.squares - state.sums**2 / counts) / np.maximum(state.heard - 1, 1)
+        size = max(1, round(self.rounds * int(state.drawn.sum())))
+        return replace(state, deviations=np.sqrt(np.maximum(variances, 0.0)), left_in_round=size)
+
+    def _to_begin_with(self, state: StratifiedState) -> NDArray[np.bool_]:
+        """The strata that have not had their first draws."""
+        few: NDArray[np.bool_] = state.drawn < np.minimum(FIRST_DRAWS, self.strata.sizes)
+        return few
+
+    def _next_stratum(self, state: StratifiedState) -> int | None:
+        beginning = self._to_begin_with(state)
+        if beginning.any():
+            return int(np.argmin(np.where(beginning, state.drawn, FIRST_DRAWS)))
+        open_ = state.drawn < self.strata.sizes
+        if not open_.any():
+            return None
+        if self.allocation == "proportional":
+            urgency = behind_their_share(self.strata.shares, state.drawn)
+        elif state.left_in_round:
+            urgency = upper_bounds(self.strata.shares, state.drawn, state.deviations, self._beta)
+        else:
+            return None
+        return int(np.argmax(np.where(open_, urgency, -np.inf)))
+
+    def _draw(self, state: StratifiedState, stratum: int) -> tuple[Step, StratifiedState]:
+        members = self._members[stratum]
+        asked, drawn = state.asked.copy(), state.drawn.copy()
+        position, propensity = self._pick(members, state)
+        asked[position] = True
+        drawn[stratum] += 1
+        step = Step((Choice(position, propensity, (0,)),))
+        left = max(0, state.left_in_round - 1)
+        return step, replace(state, asked=asked, drawn=drawn, waiting=state.waiting + 1, left_in_round=left)
+
+    def _pick(self, members: Counts, state: StratifiedState) -> tuple[int, float | None]:
+        """One of the stratum's items not asked about, and the propensity of a draw."""
+        if self.confidence is None:
+            left = members[~state.asked[members]]
+            return int(left[np.argmin(state.priority[left])]), 1 / len(left)
+        place = next_to_resemble(self.confidence[members], state.asked[members], DISTANCES[self.distance])
+        return int(members[place]), None
+
+    @cached_property
+    def _beta(self) -> float:
+        return exploration(self.budget)
+
+    @cached_property
+    def _members(self) -> list[Counts]:
+        """The items of each stratum, by confidence where there is any."""
+        key = np.arange(len(self.strata.labels)) if self.confidence is None else self.confidence
+        order = np.lexsort((key, self.strata.labels))
+        return np.split(order, np.cumsum(self.strata.sizes)[:-1])

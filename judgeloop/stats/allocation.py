@@ -1,0 +1,41 @@
+"""From which stratum to draw next.
+
+Which of its items that is, is a selector's business.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from judgeloop.stats.strata import Counts, Floats
+
+FIRST_DRAWS = (
+    2  # of every stratum, so that its spread can be estimated (Carpentier & Munos 2011, algorithm 1)
+)
+
+
+def exploration(budget: int) -> float:
+    """The β of Huang et al. (2024), equation 2, for `budget` draws of scores in [0, 1]: √log(2 / n^(-9/2)).
+
+    This is √log(2/δ) with δ = n^(-9/2), as Carpentier & Munos (2011), "Finite time analysis of stratified sampling for Monte Carlo", set it
+    for bounded scores. It is large: at 400 draws 2β/√T is over the largest possible deviation of such scores, 1/2, until a stratum has
+    443 draws, so that the choice is nearly the proportional one.
+    """
+    return math.sqrt(math.log(2) + 4.5 * math.log(max(1, budget)))
+
+
+def upper_bounds(shares: Floats, drawn: Counts, deviations: Floats, beta: float) -> Floats:
+    """How much a stratum's part of the variance may be, per draw: Huang et al. (2024), equation 1; `drawn` are at least one each.
+
+    B = w / T · (s + 2β / √T), with `shares` w, `drawn` T and `deviations` s.
+    """
+    bounds: Floats = shares / drawn * (deviations + 2 * beta / np.sqrt(drawn))
+    return bounds
+
+
+def behind_their_share(shares: Floats, drawn: Counts) -> Floats:
+    """How far each stratum is behind its proportional share; the highest is next (Sainte-Laguë's divisors)."""
+    behind: Floats = shares / (2 * drawn + 1)
+    return behind

@@ -1,0 +1,17 @@
+"""Sentences for why a run is over, as rules of evidence say it.
+
+What ends a run for other reasons (money, limits, an empty pool) is said where it happens.
+"""
+
+from __future__ import annotations
+
+from judgeloop.records import StopKind, StopReason
+
+NO_DIFFERENCE = StopReason(
+    StopKind.NO_DIFFERENCE, "the win distance is close enough to zero to make no practical difference"
+)
+
+
+def risk_met(risk: float, threshold: float) -> StopReason:
+    """The stated risk is low enough."""
+    return StopReason(StopKind.RISK_MET, f"the stated risk, {risk:.3f}, is at or under {threshold:g}")
