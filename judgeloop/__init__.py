@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from judgeloop.asking import Interruption as Interruption
     from judgeloop.asking import Terms as Terms
     from judgeloop.config import CompareConfig as CompareConfig
+    from judgeloop.config import EstimateConfig as EstimateConfig
     from judgeloop.config import SelectConfig as SelectConfig
     from judgeloop.config import compare_config as compare_config
     from judgeloop.errors import InputError as InputError
@@ -22,13 +23,18 @@ if TYPE_CHECKING:
     from judgeloop.jobs.compare import compare as compare
     from judgeloop.jobs.compare import foresee as foresee
     from judgeloop.jobs.compare import judge as judge
+    from judgeloop.jobs.estimate import estimate as estimate
+    from judgeloop.jobs.estimate import foresee_estimate as foresee_estimate
+    from judgeloop.jobs.estimate import rate as rate
     from judgeloop.jobs.preparing import prepare as prepare
+    from judgeloop.jobs.preparing_estimate import prepare_estimate as prepare_estimate
     from judgeloop.jobs.preparing_selection import prepare_selection as prepare_selection
     from judgeloop.jobs.select import foresee_all as foresee_all
     from judgeloop.jobs.select import judge_all as judge_all
     from judgeloop.jobs.select import select as select
     from judgeloop.judges.scripted import ScriptedJudge as ScriptedJudge
     from judgeloop.loop import drive as drive
+    from judgeloop.report.estimation import Estimated as Estimated
     from judgeloop.report.result import Result as Result
     from judgeloop.report.selection import Selected as Selected
     from judgeloop.session import Limits as Limits
@@ -36,6 +42,12 @@ if TYPE_CHECKING:
 
 _ROOMS = {
     "CompareConfig": "config",
+    "EstimateConfig": "config",
+    "Estimated": "report.estimation",
+    "estimate": "jobs.estimate",
+    "rate": "jobs.estimate",
+    "foresee_estimate": "jobs.estimate",
+    "prepare_estimate": "jobs.preparing_estimate",
     "InputError": "errors",
     "Interruption": "asking",
     "JudgeError": "errors",

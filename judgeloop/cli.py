@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from judgeloop.asking import Interruption
-    from judgeloop.config import CompareConfig, RunSettings, SelectConfig
+    from judgeloop.config import CompareConfig, EstimateConfig, RunSettings, SelectConfig
     from judgeloop.jobs.inputs import Inputs
     from judgeloop.planning import Plan
     from judgeloop.report.run_result import RunResult
@@ -95,8 +95,30 @@ def select(*, dry_run: bool, as_json: bool, output: Path | None, **flags: Any) -
 
 
 @app.command()
+@takes(options.ONE_SCORE)
+def estimate(*, dry_run: bool, as_json: bool, output: Path | None, **flags: Any) -> None:
+    """Estimate one system's mean score over all items, from a few that are judged.
+
+    Exit codes: 0 as precise as wanted (or the budget is used up, where no --half-width is), 1 error, 2 usage, 3 not precise enough, 4 the
+    judge failed, 5 surely below --require-score, 130 interrupted. Repeating a command resumes it, and costs nothing for what is
+    already known.
+    """
+    from judgeloop.config import EstimateConfig, checked
+
+    with explained():
+        config = checked(EstimateConfig, flags)
+        _estimate(config, dry_run=dry_run, as_json=as_json, output=output)
+
+
+@app.command()
 @takes(options.REACHING, options.ASKING, options.TIE_MARGIN, options.BUDGET, options.LEDGER)
-def doctor(**flags: Any) -> None:
+def doctor(
+    *,
+    rating: Annotated[  # typer reads it
+        bool, typer.Option("--rating", help="Have it rate one answer, as estimate does, and not compare two.")
+    ] = False,
+    **flags: Any,
+) -> None:
     """See whether a judge is fit to work: key, server, model, structured output, price. Makes one call at most.
 
     Exit codes: 0 fit, 2 usage, 4 not fit.
@@ -105,7 +127,7 @@ def doctor(**flags: Any) -> None:
 
     with explained():
         config = checked(JudgeSettings, flags)
-        _examine(config)
+        _examine(config, rating=rating)
 
 
 app.command()(replay)
@@ -135,7 +157,7 @@ def explain(
         _explain(compare_config(**flags), item)
 
 
-def _examine(config: Any) -> None:
+def _examine(config: Any, *, rating: bool) -> None:
     import asyncio
 
     from judgeloop.jobs.doctor import examine
@@ -143,7 +165,7 @@ def _examine(config: Any) -> None:
 
     fit = True
     for spec in config.judge:
-        findings = asyncio.run(examine(config, spec, os.environ))
+        findings = asyncio.run(examine(config, spec, os.environ, rating=rating))
         print(render_findings([(one.what, one.fine, one.sentence) for one in findings]))
         fit = fit and all(one.fine is not False for one in findings)
     raise typer.Exit(0 if fit else EXIT_JUDGE)
@@ -196,6 +218,20 @@ def _select(config: SelectConfig, *, dry_run: bool, as_json: bool, output: Path 
         _foresee(foresee_all(selection), selection, as_json=as_json)
         return
     result = _run(judge_all, selection, config, as_json=as_json)
+    _show(config, result, as_json=as_json, output=output)
+    raise typer.Exit(result.exit_code)
+
+
+def _estimate(config: EstimateConfig, *, dry_run: bool, as_json: bool, output: Path | None) -> None:
+    from judgeloop.jobs.estimate import foresee_estimate, rate
+    from judgeloop.jobs.preparing_estimate import prepare_estimate
+
+    _check_outputs(config, dry_run=dry_run, output=output)
+    estimation = prepare_estimate(config, os.environ, offline=dry_run)
+    if dry_run:
+        _foresee(foresee_estimate(estimation), estimation, as_json=as_json)
+        return
+    result = _run(rate, estimation, config, as_json=as_json)
     _show(config, result, as_json=as_json, output=output)
     raise typer.Exit(result.exit_code)
 

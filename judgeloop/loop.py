@@ -102,7 +102,7 @@ async def _ask_until_over(session: Session[T], pool: Pool, asking: Asking, obser
 async def _decoys(asking: Asking, pool: Pool, terms: Terms) -> DecoyTally | None:
     if not terms.decoys or terms.offline:
         return None
-    return tally(await asking.answers(decoys_of(pool, terms), _unheeded))
+    return tally(await asking.answers(decoys_of(pool, terms), _unheeded), rated=len(pool.systems) == 1)
 
 
 def decoys_of(pool: Pool, terms: Terms) -> list[Query]:

@@ -139,10 +139,7 @@ ASKING: Group = (  # what a judge is asked, and how it is to reply
     Flag("Judge", "--rubric", str | None, None, "Judge by this text, or file."),
     Flag("Judge", "--allow-plugins", bool, False, "Run python:MODULE:FUNCTION."),
 )
-JUDGING: Group = (
-    *REACHING,
-    Flag("Judge", "--vote", str, "majority", "A panel's: majority, mean or unanimous."),
-    *ASKING,
+DECOYS: Group = (
     Flag("Judge", "--decoys", int, 0, "Try so many empty or constant answers on it."),
     Flag(
         "Judge",
@@ -151,6 +148,12 @@ JUDGING: Group = (
         None,
         "Try the answers in this output file, not judgeloop's own.",
     ),
+)
+JUDGING: Group = (
+    *REACHING,
+    Flag("Judge", "--vote", str, "majority", "A panel's: majority, mean or unanimous."),
+    *ASKING,
+    *DECOYS,
     ORDER,
     TIE_MARGIN,
 )
@@ -197,11 +200,13 @@ NEAR_TIE = Flag(
     None,
     'With --rule anytime: end with "no practical difference" within so much.',
 )
+RISK = Flag("Stopping", "--risk", float, 0.1, "Stated risk at which to stop.")
+MAX_ABSTENTIONS = Flag("Stopping", "--max-abstentions", float, 0.05, "Share without a verdict to bear.")
 STOPPING: Group = (
-    Flag("Stopping", "--risk", float, 0.1, "Stated risk at which to stop."),
+    RISK,
     MIN_JUDGMENTS,
     MAX_JUDGMENTS,
-    Flag("Stopping", "--max-abstentions", float, 0.05, "Share without a verdict to bear."),
+    MAX_ABSTENTIONS,
     Flag("Stopping", "--require-winner", str | None, None, "Exit with 5 if another wins."),
 )
 PACE: Group = (
@@ -262,6 +267,71 @@ BEST_OF_MANY: Group = (
     *STOPPING,
     replace(MIN_JUDGMENTS, default=1),
     replace(MAX_JUDGMENTS, default=2000),
+    *PACE,
+    LEDGER,
+    RUN_DIR,
+    *PRINTED,
+)
+ONE_SCORE: Group = (
+    Argument("outputs", "OUTPUTS", Path, "Outputs of one system: JSONL, CSV or JSON."),
+    *REACHING,
+    *ASKING,
+    *DECOYS,
+    Flag(
+        "Judge",
+        "--proxy",
+        str | None,
+        None,
+        "A cheap judge of every item, or confidence: it narrows the interval.",
+    ),
+    *ITEMS,
+    replace(
+        SELECTOR,
+        default="stratified",
+        help="stratified, random, stratified-confidence (drawn, with an interval); actracer, confidence-systematic, cross-entropy, "
+        "mmd-critic or diffuse (picked, with none).",
+    ),
+    replace(
+        REPRESENT,
+        help="lexical, minilm, minilm:FOLDER, or hidden:MODEL, a causal language model's hidden states.",
+    ),
+    Flag("Selection", "--layer", str, "middle", "Of the hidden states: middle, last, auto or a number."),
+    Flag("Selection", "--clusters", str, "auto", "Strata; auto looks for their number."),
+    Flag("Selection", "--allocation", str, "mc-ucb", "Judgments among strata: mc-ucb or proportional."),
+    Flag("Selection", "--confidence", str, "logprobs", "The field of OUTPUTS with the system's confidence."),
+    Flag(
+        "Selection",
+        "--confidence-by",
+        str,
+        "geometric-mean",
+        "Of its tokens' log-probabilities: geometric-mean or first-token.",
+    ),
+    SEED,
+    Flag(
+        "Stopping",
+        "--half-width",
+        float | None,
+        None,
+        "End once the interval reaches no farther to either side.",
+    ),
+    Flag(
+        "Stopping",
+        "--interval",
+        str,
+        "approximate",
+        "approximate (for one look) or anytime (for any number of looks).",
+    ),
+    replace(RISK, help="Stated risk that the interval misses."),
+    replace(MIN_JUDGMENTS, default=20),
+    MAX_JUDGMENTS,
+    MAX_ABSTENTIONS,
+    Flag(
+        "Stopping",
+        "--require-score",
+        float | None,
+        None,
+        "Exit with 0 if the interval lies above, with 5 if below.",
+    ),
     *PACE,
     LEDGER,
     RUN_DIR,

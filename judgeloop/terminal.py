@@ -45,11 +45,14 @@ def _stands(estimate: Estimate[Any]) -> str:
     """How the decision stands."""
     from judgeloop.records import Tally
     from judgeloop.report.sentences import show_risk
+    from judgeloop.stats.ratings import Ratings
 
     tally = estimate.tally
     if isinstance(tally, Tally):
         first, second = tally.wins
         return f"votes {first}:{second}, stated risk {show_risk(estimate.risk)}"
+    if isinstance(tally, Ratings):
+        return f"mean {tally.moments.mean:.3f} so far" if tally.judged else "nothing judged so far"
     return f"{tally.queries} items, {int(tally.in_question.sum())} of {len(tally.wins)} systems in question"
 
 

@@ -13,7 +13,7 @@ import sys
 import time
 
 import pytest
-from support.chat_server import Response, candidates, error, goodness, verdict
+from support.chat_server import Response, candidates, completion, error, goodness, verdict
 from typer.testing import CliRunner
 
 from judgeloop.cli import app
@@ -682,6 +682,33 @@ def test_doctor_finds_a_fit_judge_fit_with_one_call(chat_server):
     assert (result.exit_code, len(chat_server.requests)) == (4, 2), (
         "an unpriced judge is not asked under a budget"
     )
+
+
+def test_doctor_has_a_judge_rate_where_it_is_to_rate(chat_server, tmp_path):
+    arguments = [
+        "doctor",
+        "--judge",
+        "openai/judge",
+        "--judge-base-url",
+        chat_server.url,
+        "--judge-price",
+        "1,10",
+        "--rating",
+    ]
+    chat_server.respond = lambda request, n: completion('{"reason": "so", "rating": "10"}')
+    result = judgeloop(*arguments)
+    assert result.exit_code == 0, result.output
+    assert "the right answer was rated 1.00 of 1" in result.stdout
+    assert candidates(chat_server.requests[0]).keys() == {"task", "reference", "answer"}
+    chat_server.respond = lambda request, n: completion('{"reason": "so", "rating": "2"}')
+    assert (
+        "it rated the right answer (Paris) 0.11 of 1"
+        in judgeloop(*arguments, "--ledger", tmp_path / "2.sqlite").stdout
+    )
+    chat_server.respond = lambda request, n: verdict("A")
+    refused = judgeloop(*arguments, "--ledger", tmp_path / "3.sqlite")
+    assert refused.exit_code == 4
+    assert "the reply is no verdict" in refused.stdout
 
 
 def test_ledger_explain_says_what_is_held_what_failed_and_what_differs(files, chat_server):

@@ -1,12 +1,12 @@
 """`doctor`: is the judge fit to work? Key, server, model, structured output and price, in one call at most.
 
-The call is a real comparison of two answers of which one is plainly right; it is reserved and booked like any other.
+The call is a real comparison of two answers of which one is plainly right, or a rating of the right one; it is reserved and booked like any other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from judgeloop.asking import Interruption
 from judgeloop.attempts import Attempts, NotAskedError
@@ -30,6 +30,7 @@ CALL = Call(
     systems=("right", "wrong"),
     outputs=("The capital of France is Paris.", "The capital of France is Berlin, as far as I know."),
 )
+RATING = replace(CALL, systems=CALL.systems[:1], outputs=CALL.outputs[:1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,30 +42,33 @@ class Finding:
     sentence: str
 
 
-async def examine(config: JudgeSettings, spec: str, environment: Mapping[str, str]) -> list[Finding]:
-    """Look at the judge that `spec` names; stops at the first thing that makes the rest pointless."""
+async def examine(
+    config: JudgeSettings, spec: str, environment: Mapping[str, str], *, rating: bool = False
+) -> list[Finding]:
+    """Look at the judge that `spec` names, as one that compares or as one that is to rate; stops at the first thing that makes the rest pointless."""
+    call = RATING if rating else CALL
     try:
-        judge = judge_from_spec(spec, judge_options(config, environment))
+        judge = judge_from_spec(spec, judge_options(config, environment, rating=rating))
     except InputError as error:
         return [Finding("settings", False, str(error))]
-    findings = [Finding("settings", True, _settings(judge)), _price(config, judge)]
+    findings = [Finding("settings", True, _settings(judge)), _price(config, judge, call)]
     if findings[-1].fine is False:
         return findings
     if isinstance(judge, HumanJudge | ReplayJudge):
         return [*findings, Finding("verdict", None, "nothing to try: this judge is not asked over a wire")]
     ledger = SqliteLedger(config.ledger)
     try:
-        return [*findings, *await _try(config, judge, ledger)]
+        return [*findings, *await _try(config, judge, ledger, call)]
     finally:
         await judge.aclose()
         await ledger.aclose()
 
 
-async def _try(config: JudgeSettings, judge: Judge, ledger: SqliteLedger) -> list[Finding]:
+async def _try(config: JudgeSettings, judge: Judge, ledger: SqliteLedger, call: Call) -> list[Finding]:
     """One attempt, booked; no second one."""
-    key = verdict_key(judge.identity, CALL, blind=judge.blind)
-    quote = judge.quote(CALL)
-    wanted = Reservation(key, quote.cost_p, CALL.item.id, judge.identity.name, {"price": quote.price})
+    key = verdict_key(judge.identity, call, blind=judge.blind)
+    quote = judge.quote(call)
+    wanted = Reservation(key, quote.cost_p, call.item.id, judge.identity.name, {"price": quote.price})
     before = (await ledger.spend(RUN, None)).charged_p
     cap_p = None if config.budget_p is None else before + config.budget_p
     granted = await ledger.reserve(RUN, [[wanted]], cap_p)
@@ -79,13 +83,13 @@ async def _try(config: JudgeSettings, judge: Judge, ledger: SqliteLedger) -> lis
         interrupted=Interruption().requested,
     )
     try:
-        answer = await attempts.attempt(CALL, granted[0][0])
+        answer = await attempts.attempt(call, granted[0][0])
     except (JudgeError, NotAskedError) as error:
         return [Finding("server", False, str(error))]
     cost = f"; the call cost {show_usd(attempts.spent_p)}"
     models = ", ".join(attempts.models)
     server = Finding("server", True, f"it answers{f' and calls its model {models}' if models else ''}{cost}")
-    return [server, _verdict(answer)]
+    return [server, _verdict(answer, call)]
 
 
 def _settings(judge: Judge) -> str:
@@ -93,9 +97,9 @@ def _settings(judge: Judge) -> str:
     return f"{judge.identity.name}{f' at {where}' if where else ''}"
 
 
-def _price(config: JudgeSettings, judge: Judge) -> Finding:
+def _price(config: JudgeSettings, judge: Judge, call: Call) -> Finding:
     if judge.priced:
-        quote = judge.quote(CALL)
+        quote = judge.quote(call)
         source = f", by {quote.price}" if quote.price else ""
         return Finding("price", True, f"a call of this size costs at most {show_usd(quote.cost_p)}{source}")
     return Finding(
@@ -105,13 +109,16 @@ def _price(config: JudgeSettings, judge: Judge) -> Finding:
     )
 
 
-def _verdict(answer: Answer) -> Finding:
+def _verdict(answer: Answer, call: Call) -> Finding:
+    rated = len(call.outputs) == 1
     if isinstance(answer, Abstention):
         return Finding("verdict", False, f"the reply is no verdict: {answer.reason}")
     if answer.preference > 0:
-        return Finding("verdict", True, "well-formed, and the right answer was preferred")
-    return Finding(
-        "verdict",
-        None,
-        "well-formed, but it did not prefer the right answer (Paris) to the wrong one (Berlin)",
+        how = f"rated {answer.score:.2f} of 1" if rated else "preferred"
+        return Finding("verdict", True, f"well-formed, and the right answer was {how}")
+    found = (
+        f"it rated the right answer (Paris) {answer.score:.2f} of 1"
+        if rated
+        else "it did not prefer the right answer (Paris) to the wrong one (Berlin)"
     )
+    return Finding("verdict", None, f"well-formed, but {found}")

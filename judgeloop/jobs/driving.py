@@ -17,7 +17,7 @@ from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.loop import Finished, Observe, drive, unobserved
 from judgeloop.pool import Pool
 from judgeloop.presentation import Order
-from judgeloop.protocols import T
+from judgeloop.protocols import Judge, T
 from judgeloop.records import Query, Quote
 from judgeloop.session import Session
 
@@ -50,35 +50,37 @@ async def drive_session(
     inputs: Inputs,
     terms: Terms,
     *,
+    judges: tuple[Judge, ...] | None = None,
     interruption: Interruption | None = None,
     observe: Observe[T] = unobserved,
 ) -> Finished[T]:
-    """Run a session to its end through the ledger, alone under its run's name."""
+    """Run a session to its end through the ledger, alone under its run's name; `judges` are those of `inputs` unless given."""
+    asked = inputs.judges if judges is None else judges
     ledger = SqliteLedger(config.ledger)
     try:
         with nullcontext() if terms.offline else ledger.only_run(terms.run):
             return await drive(
                 session,
                 inputs.pool,
-                inputs.judges,
+                asked,
                 ledger,
                 terms,
                 interruption=interruption,
                 observe=observe,
             )
     finally:
-        for one in inputs.judges:
+        for one in asked:
             await one.aclose()
         await ledger.aclose()
 
 
-def quotes_of(inputs: Inputs, terms: Terms, queries: Iterable[Query]) -> list[list[Quote]]:
-    """The quotes of every call that each query takes."""
+def quotes_of(
+    inputs: Inputs, terms: Terms, queries: Iterable[Query], judges: tuple[Judge, ...] | None = None
+) -> list[list[Quote]]:
+    """The quotes of every call that each query takes; `judges` are those of `inputs` unless given."""
+    asked = inputs.judges if judges is None else judges
     return [
-        [
-            inputs.judges[ask.judge].quote(ask.call)
-            for ask in asks_for(query, inputs.judges, terms.order, terms.seed)
-        ]
+        [asked[ask.judge].quote(ask.call) for ask in asks_for(query, asked, terms.order, terms.seed)]
         for query in queries
     ]
 
@@ -91,7 +93,7 @@ def setup_of(config: RunSettings, inputs: Inputs, terms: Terms) -> dict[str, Any
         "judge": " + ".join(one.identity.name for one in judges),
         "judges": tuple(one.identity.name for one in judges),
         "vote": config.vote.value if len(judges) > 1 else None,
-        "order": order.value if any(one.order_matters for one in judges) else None,
+        "order": None if config.rates or not any(one.order_matters for one in judges) else order.value,
         "seed": config.seed,
         "calls_per_item": sum(2 if one.order_matters and order is Order.BOTH else 1 for one in judges),
         "required_winner": config.require_winner,

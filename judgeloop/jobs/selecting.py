@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.config import CompareConfig, ReplayConfig, SelectConfig
+from judgeloop.config import CompareConfig, SelectConfig
+from judgeloop.jobs.embedding import embed
 from judgeloop.pool import Pool
 from judgeloop.protocols import Selector
 from judgeloop.selectors.halving import Halving
@@ -35,23 +35,6 @@ def _vectors(config: CompareConfig, pool: Pool) -> NDArray[np.floating]:
     first, second = pool.outputs
     both = embed([*first, *second], config)
     return combined(config.combine, both[: len(pool)], both[len(pool) :])
-
-
-def embed(texts: Sequence[str], config: CompareConfig | ReplayConfig) -> NDArray[np.floating]:
-    """Vectors of `texts` by the representation that `config` names, shape (texts, dimensions)."""
-    kind, _, folder = config.represent.partition(":")
-    if kind == "lexical":
-        from judgeloop.represent.lexical import embed_lexical
-
-        return embed_lexical(texts, config.seed)
-    from judgeloop.represent.cache import cached
-    from judgeloop.represent.sentence import embed_sentences, find_model
-
-    model = find_model(folder or None)
-    remember = cached(
-        lambda missing: embed_sentences(missing, model), model=model, folder=config.cache_dir / "embeddings"
-    )
-    return remember(texts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ th {{ font-weight: 600; white-space: nowrap; }}
 </table>
 <h2>Judged items, in the order asked</h2>
 <table>
-<tr><th>item</th><th>compared</th><th>winner</th><th>reason</th></tr>
+<tr><th>item</th><th>judged</th><th>verdict</th><th>reason</th></tr>
 {labels}
 </table>
 <p class="aside">judgeloop {version}, run {run}. Greyed items were judged and left the decision.</p>
@@ -59,11 +59,16 @@ def render_html(result: RunResult) -> str:
 
 
 def _label(label: LabelRow) -> str:
-    winner = (
-        "no verdict" if label.score is None else label.winner or ("tie, flipped" if label.flipped else "tie")
-    )
-    compared = f"{label.system} : {label.against}"
+    judged = f"{label.system} : {label.against}" if label.against else label.system
     cells = "".join(
-        f"<td>{escape(visible(text))}</td>" for text in (label.item_id, compared, winner, label.reason)
+        f"<td>{escape(visible(text))}</td>" for text in (label.item_id, judged, _verdict(label), label.reason)
     )
     return f"<tr{'' if label.in_decision else ' class=aside'}>{cells}</tr>"
+
+
+def _verdict(label: LabelRow) -> str:
+    if label.score is None:
+        return "no verdict"
+    if label.against is None:
+        return f"{label.score:.3f}"
+    return label.winner or ("tie, flipped" if label.flipped else "tie")

@@ -18,6 +18,7 @@ from judgeloop.report.sentences import count
 ASSUMED = {
     "compare": "45 % to 25 % wins and 30 % ties",
     "select": "win rates spread evenly from 30 % to 70 % and 30 % ties",
+    "estimate": "scores of 0 and 1, as many of each",
 }
 
 
@@ -34,7 +35,7 @@ def render_plan(plan: Plan, result: RunResult, *, priced: bool) -> str:
         ("cost", *money),
     ]
     table = "\n".join(f"  {a:<10}{b:>10}{c:>10}{d:>10}" for a, b, c, d in rows)
-    basis = ASSUMED[result.job] if plan.assumed else "that the votes in the ledger go on as they are"
+    basis = ASSUMED[result.job] if plan.assumed else "that the verdicts in the ledger go on as they are"
     if plan.judgments.low == plan.judgments.worst:
         basis = "that all allowed judgments are made, as by this rule"
     unpriced = "" if priced else "; the model has no known price"

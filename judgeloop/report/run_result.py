@@ -20,11 +20,14 @@ EXIT_UNDECIDED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_INTERRUPTED = 3, 4, 5, 130
 
 @dataclass(frozen=True, slots=True)
 class LabelRow:
-    """One judged item; `score` is 1 for `system`, 0 for the one it is compared with, None for an abstention."""
+    """One judged item; `score` is 1 for `system`, 0 for the one it is compared with, None for an abstention.
+
+    Where `system` is rated alone, `against` is None and `score` its own.
+    """
 
     item_id: str
     system: str
-    against: str
+    against: str | None
     score: float | None
     winner: str | None
     flipped: bool
@@ -162,14 +165,15 @@ def label_rows(
 
 def _row(label: Label, systems: Sequence[str], item_ids: Sequence[str], *, in_decision: bool) -> LabelRow:
     answer = label.answer
-    first, second = (systems[number] for number in label.choice.systems)
+    first, *others = (systems[number] for number in label.choice.systems)
+    second = others[0] if others else None
     verdict = None if isinstance(answer, Abstention) else answer
     return LabelRow(
         item_id=item_ids[label.choice.position],
         system=first,
         against=second,
         score=verdict.score if verdict else None,
-        winner=_preferred(verdict, first, second) if verdict else None,
+        winner=_preferred(verdict, first, second) if verdict and second else None,
         flipped=verdict.flipped if verdict else False,
         reason=answer.reason,
         propensity=label.choice.propensity,

@@ -89,7 +89,12 @@ def decoys(result: RunResult) -> str:
     tried = result.decoys
     assert tried is not None
     judged = tried.won + tried.tied + tried.lost
-    text = f"{tried.won} of {count(judged, 'empty or constant answer')} beat a real one, {tried.tied} tied"
+    if result.job == "estimate":
+        text = f"{tried.won} of {count(judged, 'empty or constant answer')} were rated over one half, {tried.tied} at it"
+    else:
+        text = (
+            f"{tried.won} of {count(judged, 'empty or constant answer')} beat a real one, {tried.tied} tied"
+        )
     if 2 * (2 * tried.won + tried.tied) > judged:  # more than a quarter of the points
         text += ": this judge can be fooled, and its verdicts deserve little trust"
     return text

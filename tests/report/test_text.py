@@ -322,7 +322,7 @@ def test_a_dry_run_shows_the_forecast():
 def test_a_dry_run_says_what_its_forecast_rests_on():
     text = render_plan(replace(PLAN, assumed=False), foreseen(asked=4, spend=Spend()), priced=False)
     assert "spends nothing; 4 items are answered from the ledger\n" in text
-    assert "the expected case assumes that the votes in the ledger go on as they are" in text
+    assert "the expected case assumes that the verdicts in the ledger go on as they are" in text
     assert text.endswith("at its dearest; the model has no known price\n  no budget bounds it")
 
 
