@@ -143,3 +143,21 @@ def test_a_biased_choice_within_strata_is_what_the_simulation_would_see():
         found = rule.interval(tally)
         covered += found is not None and found[0] <= scores.mean() <= found[1]
     assert covered / 300 < 0.8
+
+
+@pytest.mark.parametrize("in_strata", [True, False])
+def test_a_useless_proxy_does_no_more_harm_than_noise(in_strata):
+    labels, populations = pool()
+    scores = populations["right or wrong, as strata have it"]
+    strata = Strata(labels) if in_strata else Strata.single(ITEMS)
+    proxy, rule = np.random.default_rng(1).random(ITEMS), Precise(RISK, ITEMS)
+    errors, widths = {}, {}
+    for help_ in (None, proxy):
+        estimator, found = MeanScore(strata, help_), []
+        for seed in range(400):
+            tally = estimator.tally(sample(Stratified(strata, 50, "proportional"), scores, 50, seed), ITEMS)
+            low, high = rule.interval(tally)
+            found.append((abs(tally.moments.mean - scores.mean()), high - low))
+        errors[help_ is None], widths[help_ is None] = np.sqrt(np.mean(np.square(found), axis=0))
+    assert errors[False] <= 1.05 * errors[True]
+    assert widths[False] <= 1.05 * widths[True]

@@ -1,0 +1,66 @@
+"""One step of AcTracer: which cluster by MC-UCB, and which of its items by the confidences sampled so far.
+
+    python benchmarks/estimate_steps.py
+
+Beside the plain form, which works every candidate's distance out anew with SciPy (timed on some of the candidates).
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from scipy.stats import wasserstein_distance
+
+from judgeloop.records import Label, Verdict
+from judgeloop.selectors.stratified import Stratified
+from judgeloop.stats.strata import Strata
+
+SIZES = (1_000, 4_000, 18_000, 100_000)
+CLUSTERS = 32
+STEPS = 300
+PLAIN_CANDIDATES = 30
+
+
+def main() -> None:
+    """Print milliseconds a step, for pools of several sizes."""
+    print(f"{CLUSTERS} clusters; milliseconds a step, after a twentieth of the pool is judged")
+    print(f"{'items':>8}{'selector':>12}{'plain':>12}{'ratio':>8}")
+    for items in SIZES:
+        rng = np.random.default_rng(0)
+        strata = Strata(np.arange(items) % CLUSTERS)
+        confidence, scores = rng.random(items), rng.integers(2, size=items).astype(float)
+        ours = step_ms(strata, confidence, scores)
+        plain = plain_ms(confidence[strata.labels == 0])
+        print(f"{items:>8,}{ours:>12.2f}{plain:>12.1f}{plain / ours:>7.0f}x")
+
+
+def step_ms(strata: Strata, confidence: np.ndarray, scores: np.ndarray) -> float:
+    """Milliseconds of asking for an item and hearing its score, looked at after every answer."""
+    items = len(scores)
+    selector = Stratified(strata, items // 10, confidence=confidence, rounds=0.0, name="actracer")
+    rng = np.random.default_rng(0)
+    state = selector.init(items, rng)
+    began = 0.0
+    for step in range(items // 20 + STEPS):
+        if step == items // 20:
+            began = time.perf_counter()
+        (asked,), state = selector.ask(state, 1, rng)
+        choice = asked.choices[0]
+        state = selector.tell(state, [Label(choice, Verdict(float(scores[choice.position])))])
+    return 1000 * (time.perf_counter() - began) / STEPS
+
+
+def plain_ms(cluster: np.ndarray) -> float:
+    """Milliseconds of comparing every item of a cluster, each added to a twentieth of it, with the cluster."""
+    sample = cluster[: max(1, len(cluster) // 20)]
+    candidates = cluster[len(sample) : len(sample) + PLAIN_CANDIDATES]
+    began = time.perf_counter()
+    for candidate in candidates:
+        wasserstein_distance(np.append(sample, candidate), cluster)
+    each = (time.perf_counter() - began) / len(candidates)
+    return 1000 * each * (len(cluster) - len(sample))
+
+
+if __name__ == "__main__":
+    main()
