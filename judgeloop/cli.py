@@ -99,9 +99,9 @@ def select(*, dry_run: bool, as_json: bool, output: Path | None, **flags: Any) -
 def estimate(*, dry_run: bool, as_json: bool, output: Path | None, **flags: Any) -> None:
     """Estimate one system's mean score over all items, from a few that are judged.
 
-    Exit codes: 0 as precise as wanted (or the budget is used up, where no --half-width is), 1 error, 2 usage, 3 not precise enough, 4 the
-    judge failed, 5 surely below --require-score, 130 interrupted. Repeating a command resumes it, and costs nothing for what is
-    already known.
+    Exit codes: 0 as precise as wanted (or the budget is used, without --half-width), 1 error, 2 usage, 3 not
+    precise enough, 4 the judge failed, 5 surely below --require-score, 130 interrupted. Repeating a command
+    resumes it, and costs nothing for what is already known.
     """
     from judgeloop.config import EstimateConfig, checked
 

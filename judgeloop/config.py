@@ -10,7 +10,15 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from judgeloop.errors import InputError
 from judgeloop.money import MOST_DOLLARS, to_pico
@@ -238,9 +246,20 @@ class EstimateConfig(RunSettings):
     half_width: float | None = Field(None, gt=0, lt=0.5)
     require_score: float | None = Field(None, ge=0, le=1)
     risk: float = Field(0.1, gt=0, lt=1)
-    min_judgments: int = Field(20, ge=2)
+    min_judgments: int = Field(20, ge=1)
     order: Order = Order.FIXED  # one output has no order
     vote: Vote = Vote.MEAN  # and its scores no majority
+
+    @model_validator(mode="before")
+    @classmethod
+    def _look_at_the_end_at_the_latest(cls, values: dict[str, object]) -> dict[str, object]:
+        """A limit below the default of the first look lowers that; a first look of one's own is one's own business."""
+        least, most = (
+            values.get(name, cls.model_fields[name].default) for name in ("min_judgments", "max_judgments")
+        )
+        if least == cls.model_fields["min_judgments"].default and isinstance(most, int) and 0 < most < least:
+            return values | {"min_judgments": most}
+        return values
 
     @property
     def rates(self) -> bool:

@@ -257,6 +257,14 @@ def test_decoys_are_rated_alone(server, outputs):
     assert "0 of 6 empty or constant answers were rated over one half" in text
 
 
+def test_a_limit_below_the_usual_first_look_is_no_error(server, outputs):
+    result = result_of(
+        judgeloop(*live(server, outputs, "--selector", "random", "--max-judgments", 8, "--json"))
+    )
+    assert result["judged"] == 8
+    assert judgeloop(*live(server, outputs, "--max-judgments", 8, "--min-judgments", 9)).exit_code == 2
+
+
 def test_every_form_of_the_result_holds_the_score(server, outputs, tmp_path):
     for suffix in ("json", "md", "txt", "html", "csv"):
         path = tmp_path / f"result.{suffix}"
