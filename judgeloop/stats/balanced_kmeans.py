@@ -15,7 +15,6 @@ from judgeloop.stats.balanced_assignment import fair_prices, share_out, traded
 MOST_ROUNDS = 30
 PATIENCE = 5  # rounds
 WORTHWHILE = 1e-3  # of the inertia
-HAIR = 1e-4  # of the vectors' spread: how far equal vectors are moved apart, so that they can be shared out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,8 +34,9 @@ def balanced_kmeans(vectors: NDArray[np.floating], clusters: int, rng: np.random
     centres to the means, until no item changes its cluster, or `PATIENCE` rounds together lower the inertia by less than `WORTHWHILE`
     of it; at most `MOST_ROUNDS` times. The round of least inertia counts.
 
-    The inertia is that of equation 4, but with each item's own cluster where the paper prints a minimum over all clusters: it is the
-    same for clusters of any size, where every item is with the nearest centre, and larger here, where not all can be.
+    The inertia is that of equation 4 with every item's own cluster. The paper prints the nearest cluster there, which is the same for
+    plain k-means; here an item may have had to leave its nearest cluster to others, so that the inertia is no less than the printed one.
+    (The paper also predicts with the nearest centre, so that its final clusters are of nearly, not exactly, one size.)
 
     Raises:
         ValueError: `clusters` is less than 1 or more than there are items.
@@ -48,7 +48,7 @@ def balanced_kmeans(vectors: NDArray[np.floating], clusters: int, rng: np.random
         return _measured(vectors, np.zeros(items, dtype=np.int64))
     if clusters == items:
         return _measured(vectors, np.arange(items))
-    return _measured(vectors, _best_round(_standardised(vectors, rng), clusters, rng))
+    return _measured(vectors, _best_round(_standardised(vectors), clusters, rng))
 
 
 def _best_round(vectors: NDArray[np.float32], clusters: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -72,13 +72,13 @@ def _settled(rounds: list[Clusters]) -> bool:
     return bool(before) and min(lately) > (1 - WORTHWHILE) * min(before)
 
 
-def _standardised(vectors: NDArray[np.floating], rng: np.random.Generator) -> NDArray[np.float32]:
-    """The vectors around their mean, of mean squared length 1, and none exactly equal to another."""
+def _standardised(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+    """The vectors around their mean, of mean squared length 1, so that single precision is enough."""
     around = np.asarray(vectors, dtype=np.float64)
     around = around - around.mean(axis=0)
     spread = np.sqrt((around**2).sum(axis=1).mean()) or 1.0
-    hair = HAIR / np.sqrt(vectors.shape[1]) * rng.standard_normal(vectors.shape)
-    return (around / spread + hair).astype(np.float32)
+    standardised: NDArray[np.float32] = (around / spread).astype(np.float32)
+    return standardised
 
 
 def _first_centres(
