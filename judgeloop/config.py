@@ -31,6 +31,7 @@ DURATION = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[smh]?)")
 REPRESENT = r"^(lexical|minilm|minilm:.+)$"
 REPRESENT_ONE = r"^(lexical|minilm|minilm:.+|hidden:.+)$"
 DRAWING_AMONG = {"race", "random"}
+FIRST_LOOK = 20  # judgments after which an interval is first looked at
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
@@ -246,7 +247,7 @@ class EstimateConfig(RunSettings):
     half_width: float | None = Field(None, gt=0, lt=0.5)
     require_score: float | None = Field(None, ge=0, le=1)
     risk: float = Field(0.1, gt=0, lt=1)
-    min_judgments: int = Field(20, ge=1)
+    min_judgments: int = Field(FIRST_LOOK, ge=1)
     order: Order = Order.FIXED  # one output has no order
     vote: Vote = Vote.MEAN  # and its scores no majority
 
@@ -254,10 +255,8 @@ class EstimateConfig(RunSettings):
     @classmethod
     def _look_at_the_end_at_the_latest(cls, values: dict[str, object]) -> dict[str, object]:
         """A limit below the default of the first look lowers that; a first look of one's own is one's own business."""
-        least, most = (
-            values.get(name, cls.model_fields[name].default) for name in ("min_judgments", "max_judgments")
-        )
-        if least == cls.model_fields["min_judgments"].default and isinstance(most, int) and 0 < most < least:
+        least, most = values.get("min_judgments", FIRST_LOOK), values.get("max_judgments")
+        if least == FIRST_LOOK and isinstance(most, int) and 0 < most < FIRST_LOOK:
             return values | {"min_judgments": most}
         return values
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,18 +20,22 @@ from judgeloop.options import REQUIRED, Argument, Flag, Group, takes
 from judgeloop.terminal import counting, explained
 
 if TYPE_CHECKING:
-    from judgeloop.config import ReplayConfig
+    from judgeloop.replay_config import ReplayConfig
 
 Rows = list[dict[str, Any]]
-JOBS = ("compare", "select")
-# What only the other job takes, by the names of parameters.
+JOBS = ("compare", "select", "estimate")
+OF_MANY = ("baseline", "pool", "calls", "weak_judges", "epsilon")
+OF_PAIRS = (
+    "combine", "clustering", "representative", "budgets", "iterative", "rules", "pairs", "subset", "min_judgments",
+    "max_judgments", "analyse",
+)  # fmt: skip
+OF_ONE = ("shares", "layer", "confidence", "confidence_by", "proxy")
+# What only other jobs take, by the names of parameters.
 OF_ANOTHER_JOB = {
-    "compare": ("baseline", "pool", "calls", "weak_judges", "epsilon"),
-    "select": (
-        "represent", "vectors", "combine", "clustering", "representative", "budgets", "iterative", "rules", "pairs", "subset",
-        "min_judgments", "max_judgments", "analyse",
-    ),
-}  # fmt: skip
+    "compare": (*OF_MANY, *OF_ONE),
+    "select": ("represent", "vectors", *OF_PAIRS, *OF_ONE),
+    "estimate": (*OF_MANY, *OF_PAIRS, "tie_margin"),
+}
 # Where the jobs' defaults differ.
 COMPARE_DEFAULTS: dict[str, Any] = {"selectors": "random,diffuse,max-norm", "risk": "0.1,0.2", "seeds": 10}
 SELECT_DEFAULTS: dict[str, Any] = {
@@ -38,6 +43,7 @@ SELECT_DEFAULTS: dict[str, Any] = {
     "risk": 0.1,
     "seeds": 100,
 }
+ESTIMATE_DEFAULTS: dict[str, Any] = {"selectors": (), "risk": 0.1, "seeds": 10}  # all that can be
 
 DATA: Group = (
     Argument("outputs", "OUTPUTS_DIR", Path, "Output files, one a system."),
@@ -65,9 +71,12 @@ SELECTION: Group = (
         "--selectors",
         str,
         "random,diffuse,max-norm",
-        "random, diffuse, max-norm, input-cluster.",
+        "random, diffuse, max-norm, input-cluster; with --job select or estimate those of that command, by default all.",
     ),
-    options.REPRESENT,
+    replace(
+        options.REPRESENT,
+        help="lexical, minilm, minilm:FOLDER; with --job estimate also hidden:MODEL.",
+    ),
     Flag(
         "Selection", "--vectors", Path | None, None, "Outputs' vectors: an .npz with models and embeddings."
     ),
@@ -98,12 +107,21 @@ MANY: Group = (
     Flag("Best of many", "--weak-judges", int, 10, "Models of word sequences that guess for the judge."),
     Flag("Best of many", "--epsilon", str, "auto", "For llm-selector: E1,E2."),
 )
+ONE: Group = (
+    Flag("How good is one", "--shares", str, "5:50:1", "Per cent of the items: FIRST:LAST:STEP, or numbers."),
+    *(
+        replace(flag, panel="How good is one")
+        for flag in options.ONE_SCORE
+        if isinstance(flag, Flag) and flag.name in {"--layer", "--confidence", "--confidence-by"}
+    ),
+    Flag("How good is one", "--proxy", str | None, None, "confidence: it helps the selectors that draw."),
+)
 JOB = Flag(
     "Protocol",
     "--job",
     str,
     "compare",
-    "compare (pairs of systems), or select (the best of all, in --seeds pools drawn at random).",
+    "compare (pairs of systems), select (the best of all, in --seeds pools drawn at random), or estimate (each one's mean).",
 )
 
 
@@ -117,23 +135,27 @@ JOB = Flag(
     options.MIN_JUDGMENTS,
     options.MAX_JUDGMENTS,
     MANY,
+    ONE,
 )
 def replay(*, job: str, as_json: bool, **flags: Any) -> None:
     """Measure selectors and stopping rules on recorded verdicts, over many pairs of systems.
 
     By budget: how often the judged items name the better system. With --iterative: judgments, errors and successes until a rule is
-    met. With --job select: how often the best of all systems is named, by judge calls and by items. Asks nobody and spends nothing.
+    met. With --job select: how often the best of all systems is named, by judge calls and by items. With --job estimate: how far from
+    each system's mean score the estimate is from some of its scores. Asks nobody and spends nothing.
     """
     with explained():
         if job not in JOBS:
             raise InputError(f"--job: expected {' or '.join(JOBS)}, found {job!r}")
         given = _for_job(job, flags)
-        (_replay_compare if job == "compare" else _replay_select)(given, as_json=as_json)
+        runs = {"compare": _replay_compare, "select": _replay_select, "estimate": _replay_estimate}
+        runs[job](given, as_json=as_json)
 
 
 def _for_job(job: str, flags: dict[str, Any]) -> dict[str, Any]:
     """The flags that a job takes; those of another job may not be given."""
-    every = (*SELECTION, *PROTOCOL, *FILES, *MANY, options.MIN_JUDGMENTS, options.MAX_JUDGMENTS)
+    beside = (options.TIE_MARGIN, options.MIN_JUDGMENTS, options.MAX_JUDGMENTS)
+    every = (*SELECTION, *PROTOCOL, *FILES, *MANY, *ONE, *beside)
     defaults = {flag.parameter: flag.default for flag in every if isinstance(flag, Flag)}
     for name in OF_ANOTHER_JOB[job]:
         if flags[name] != defaults[name]:
@@ -141,19 +163,23 @@ def _for_job(job: str, flags: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in flags.items() if name not in OF_ANOTHER_JOB[job]}
 
 
+def _with_defaults(flags: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """The flags with a job's own defaults for those not given."""
+    own = {name: value for name, value in defaults.items() if flags[name] == COMPARE_DEFAULTS[name]}
+    return {name: value for name, value in flags.items() if value != ""} | own
+
+
 def _replay_select(flags: dict[str, Any], *, as_json: bool) -> None:
     """Run the realisations, write their tables and pictures, print what it takes to name the best so often."""
-    from judgeloop.config import ReplaySelectConfig, checked
-    from judgeloop.files import write_pictures, write_whole
+    from judgeloop.config import checked
+    from judgeloop.files import write_pictures
     from judgeloop.jobs.replaying_selection import replay_selection
     from judgeloop.replay.identifying import by_calls, by_queries, needed, races
+    from judgeloop.replay_config import ReplaySelectConfig
 
     if flags["baseline"] is None:
         raise InputError("--job select needs --baseline, the system that all others are compared with")
-    given = {name: value for name, value in flags.items() if value != ""}
-    for name, default in SELECT_DEFAULTS.items():
-        given[name] = default if flags[name] == COMPARE_DEFAULTS[name] else flags[name]
-    config = checked(ReplaySelectConfig, given)
+    config = checked(ReplaySelectConfig, _with_defaults(flags, SELECT_DEFAULTS))
     with counting("realisations") as observe:
         rows = replay_selection(config, observe)
     calls = _grid(max(row["calls"] for row in rows))
@@ -163,9 +189,7 @@ def _replay_select(flags: dict[str, Any], *, as_json: bool) -> None:
         "needed": needed(rows),
         "races": races(rows),
     }
-    for name, table in tables.items():
-        write_whole(config.output / f"{name}.csv", _csv(table))
-        write_whole(config.output / f"{name}.json", json.dumps(table, indent=2) + "\n")
+    _write_tables(config.output, tables)
     write_pictures(config.output, _select_pictures(tables))
     best = [row for row in tables["needed"] if row["goal"] == "best"]
     print(
@@ -192,10 +216,42 @@ def _select_pictures(tables: dict[str, Rows]) -> dict[str, str]:
     return drawn
 
 
+def _replay_estimate(flags: dict[str, Any], *, as_json: bool) -> None:
+    """Estimate every system again and again, write the tables and pictures, print how far off each selector is."""
+    from judgeloop.config import checked
+    from judgeloop.files import write_pictures
+    from judgeloop.jobs.recorded_systems import EVERY
+    from judgeloop.jobs.replaying_estimate import replay_estimate
+    from judgeloop.replay.accuracy import areas, by_share, headlines
+    from judgeloop.replay_config import ReplayEstimateConfig
+
+    config = checked(ReplayEstimateConfig, _with_defaults(flags, ESTIMATE_DEFAULTS))
+    with counting("parts") as observe:
+        rows = replay_estimate(config, observe)
+    run = {row["selector"] for row in rows}
+    if not config.selectors and (without := [name for name in EVERY if name not in run]):
+        typer.echo(
+            f"judgeloop: without {', '.join(without)}: the outputs hold no field {config.confidence!r} (--confidence)",
+            err=True,
+        )
+    tables = {"accuracy": by_share(rows), "area": areas(rows)}
+    _write_tables(config.output, tables)
+    if _can_draw():
+        from judgeloop.replay.pictures import shares_picture
+
+        rows = tables["accuracy"]
+        known = [name for name in ("error", "coverage") if any(row[name] is not None for row in rows)]
+        drawn = {name: shares_picture(rows, name) for name in known}
+        write_pictures(config.output, drawn)
+    shown = headlines(tables["accuracy"], tables["area"])
+    print(json.dumps(tables, indent=2) if as_json else _render(shown))
+
+
 def _replay_compare(flags: dict[str, Any], *, as_json: bool) -> None:
-    from judgeloop.config import ReplayConfig, checked
+    from judgeloop.config import checked
     from judgeloop.files import write_pictures
     from judgeloop.jobs.analysing import pictures_of_replay
+    from judgeloop.replay_config import ReplayConfig
 
     config = checked(ReplayConfig, flags)
     _check(config)
@@ -230,11 +286,9 @@ def _table(config: ReplayConfig) -> tuple[Rows, Rows]:
 
 def _write(config: ReplayConfig, table: Rows) -> None:
     """The table as CSV and JSON, and pictures where matplotlib is installed."""
-    from judgeloop.files import write_pictures, write_whole
+    from judgeloop.files import write_pictures
 
-    name = "rules" if config.iterative else "budgets"
-    write_whole(config.output / f"{name}.csv", _csv(table))
-    write_whole(config.output / f"{name}.json", json.dumps(table, indent=2) + "\n")
+    _write_tables(config.output, {"rules" if config.iterative else "budgets": table})
     write_pictures(config.output, _pictures(config, table))
 
 
@@ -256,6 +310,15 @@ def _can_draw() -> bool:
         typer.echo("judgeloop: no pictures; they need pip install 'judgeloop[pictures]'", err=True)
         return False
     return True
+
+
+def _write_tables(folder: Path, tables: dict[str, Rows]) -> None:
+    """Each as CSV and JSON."""
+    from judgeloop.files import write_whole
+
+    for name, table in tables.items():
+        write_whole(folder / f"{name}.csv", _csv(table))
+        write_whole(folder / f"{name}.json", json.dumps(table, indent=2) + "\n")
 
 
 def _csv(table: Rows) -> str:

@@ -9,14 +9,15 @@ import importlib.util
 
 import numpy as np
 
-from judgeloop.config import CompareConfig, ReplayConfig
+from judgeloop.config import CompareConfig
 from judgeloop.errors import InputError
+from judgeloop.jobs.embedding import embed
 from judgeloop.jobs.preparing import Comparison
 from judgeloop.jobs.replaying import protocol_of, recordings_for
-from judgeloop.jobs.selecting import embed
 from judgeloop.replay import pictures
 from judgeloop.replay.analysing import PairAnalysis, Picks, analyse_pair, picks_of
 from judgeloop.replay.running import Row
+from judgeloop.replay_config import ReplayConfig
 from judgeloop.report.result import Result
 from judgeloop.stats.anatomy import anatomy, projection
 from judgeloop.stats.combining import combined

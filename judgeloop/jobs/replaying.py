@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.config import ReplayConfig
 from judgeloop.errors import DataError, InputError
 from judgeloop.formats.join import join
 from judgeloop.formats.outputs import read_items, read_outputs
 from judgeloop.formats.verdicts import read_verdicts
-from judgeloop.jobs.selecting import embed
+from judgeloop.jobs.embedding import embed
 from judgeloop.pool import Pool
 from judgeloop.recorded import VerdictTable
 from judgeloop.replay.journal import Journal
 from judgeloop.replay.recordings import Recordings
 from judgeloop.replay.running import Protocol, Row, run_pair
+from judgeloop.replay_config import ReplayConfig
 from judgeloop.selectors.making import Variant
 from judgeloop.session import Limits
 

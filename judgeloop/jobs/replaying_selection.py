@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from judgeloop.config import ReplaySelectConfig
 from judgeloop.errors import DataError, InputError
 from judgeloop.formats.join import join
 from judgeloop.formats.outputs import read_items, read_outputs
@@ -24,6 +23,7 @@ from judgeloop.replay.journal import Journal
 from judgeloop.replay.realising import Field, Realisations, realise
 from judgeloop.replay.recordings import ROUNDING
 from judgeloop.replay.running import Row
+from judgeloop.replay_config import ReplaySelectConfig
 from judgeloop.selectors.picking import PICKERS
 from judgeloop.stats.information import choose_epsilons
 from judgeloop.stats.racing import Floats

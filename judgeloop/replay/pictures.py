@@ -53,6 +53,32 @@ def identification_picture(table: Sequence[Row], unit: str) -> str:
     return _svg(figure)
 
 
+def shares_picture(table: Sequence[Row], value: str) -> str:
+    """The median relative error of a mean, or how often its interval holds it, by share of the items; a line a selector that has any.
+
+    Huang et al. (2024), appendix A.3.
+    """
+    figure, axes = _axes()
+    for selector in dict.fromkeys(row["selector"] for row in table):
+        rows = [row for row in table if row["selector"] == selector and row[value] is not None]
+        if not rows:
+            continue
+        shares, middle = [row["share"] for row in rows], np.array([row[value] for row in rows])
+        errors = Z * np.array([row[f"{value}_se"] for row in rows])
+        (line,) = axes.plot(shares, middle, linewidth=1.4, label=selector)
+        axes.fill_between(
+            shares, middle - errors, middle + errors, color=line.get_color(), alpha=0.12, linewidth=0
+        )
+    axes.set_xlabel("judged items, % of all")
+    axes.set_ylabel(
+        {"error": "median relative error", "coverage": "share of intervals that hold the mean"}[value]
+    )
+    if value == "error":
+        axes.set_ylim(bottom=0)
+    axes.legend(frameon=False)
+    return _svg(figure)
+
+
 def rules_picture(table: Sequence[Row]) -> str:
     """Judgments against realised error, a point a rule, risk and selector; the stated risk beside it."""
     figure, axes = _axes()
