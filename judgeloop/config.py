@@ -233,9 +233,9 @@ class EstimateConfig(RunSettings):
 
     outputs: Path
     selector: Literal[
-        "stratified", "random", "actracer", "stratified-confidence", "confidence-systematic", "cross-entropy", "mmd-critic",
+        "random", "stratified", "actracer", "stratified-confidence", "confidence-systematic", "cross-entropy", "mmd-critic",
         "diffuse",
-    ] = "stratified"  # fmt: skip
+    ] = "random"  # fmt: skip
     represent: str = Field("lexical", pattern=REPRESENT_ONE)
     layer: str = Field("middle", pattern=r"^(middle|last|auto|\d+)$")
     clusters: Annotated[int | None, BeforeValidator(_auto)] = Field(None, ge=1)

@@ -287,8 +287,7 @@ ONE_SCORE: Group = (
     *ITEMS,
     replace(
         SELECTOR,
-        default="stratified",
-        help="stratified, random, stratified-confidence (drawn, with an interval); actracer, confidence-systematic, cross-entropy, "
+        help="random, stratified, stratified-confidence (drawn, with an interval); actracer, confidence-systematic, cross-entropy, "
         "mmd-critic or diffuse (picked, with none).",
     ),
     replace(

@@ -83,7 +83,7 @@ def test_no_figure_was_left_to_fill_in(document):
 def test_every_flag_named_in_the_readme_exists():
     helps = [
         run(f"judgeloop {command} --help", ROOT).stdout
-        for command in ("compare", "select", "replay", "doctor")
+        for command in ("compare", "select", "estimate", "replay", "doctor")
     ]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     pip = {"--quiet", "--editable"}

@@ -90,7 +90,7 @@ def recordings_for(config: ReplayConfig) -> Recordings:
         return _recordings(config, table, systems, items)
     if config.vectors is not None:
         items = [located.row.id or "" for located in read_items(config.items)]
-        vectors = _vectors_from(config.vectors, items)
+        vectors = vectors_from(config.vectors, items)
         recordings = _recordings(config, table, [name for name in systems if name in vectors], items)
         outputs = np.stack([vectors[name] for name in recordings.systems])
         prompts = [located.row.prompt or "" for located in read_items(config.items)]
@@ -135,7 +135,7 @@ def _pool(config: ReplayConfig, systems: Sequence[str]) -> Pool:
     return join(found, read_items(config.items), config.items, allow_partial=True).pool
 
 
-def _vectors_from(path: Path, items: Sequence[str]) -> dict[str, NDArray[np.floating]]:
+def vectors_from(path: Path, items: Sequence[str]) -> dict[str, NDArray[np.floating]]:
     """The vectors of each system's outputs, shape (items, dimensions), from an .npz with `models` and `embeddings`."""
     try:
         with np.load(path, allow_pickle=False) as arrays:

@@ -10,7 +10,7 @@ from typing import Any, final
 from judgeloop.errors import InputError, JudgeloopError
 from judgeloop.replay.running import Row
 
-Pair = tuple[int, int]  # of systems; or twice the number of a realisation
+Pair = tuple[int, int]  # of systems; or twice the number of a realisation; or a system and its part
 
 
 @final
