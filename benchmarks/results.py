@@ -62,7 +62,7 @@ SHOWN_CALLS = {
 SHOWN_QUERIES = (2, 5, 10, 20, 40, 80, 160, 320)
 ONE = ["--job", "estimate", "--shares", "5:50:5"]
 EVERY_PART = (
-    "random,stratified,actracer,actracer-8,actracer-proportional,stratified-confidence,confidence-systematic,cross-entropy,"
+    "random,stratified,actracer,actracer-8,actracer-proportional,actracer-random,stratified-confidence,confidence-systematic,cross-entropy,"
     "mmd-critic,diffuse"
 )
 BY_VECTORS = "random,stratified,cross-entropy,mmd-critic,diffuse"
@@ -73,6 +73,11 @@ ESTIMATES: dict[str, tuple[str, str, list[str]]] = {
         "tiny-lm",
         "exact",
         [*ONE, "--selectors", "random,stratified,actracer", "--layer", "last", "--seeds", "40"],
+    ),
+    "estimate-tiny-auto": (
+        "tiny-lm",
+        "exact",
+        [*ONE, "--selectors", "random,stratified,actracer", "--layer", "auto", "--seeds", "40"],
     ),
     "estimate-tiny-proxy": ("tiny-lm", "exact", [*ONE, *DRAWN, "--seeds", "40"]),
     "estimate-rouge2": ("realsumm", "rouge2", [*ONE, "--selectors", BY_VECTORS, "--seeds", "10"]),

@@ -108,7 +108,7 @@ class ReplaySelectConfig(BaseModel):
 
 OfOne = Literal[
     "random", "stratified", "actracer", "stratified-confidence", "confidence-systematic", "cross-entropy", "mmd-critic",
-    "diffuse", "actracer-8", "actracer-proportional",
+    "diffuse", "actracer-8", "actracer-proportional", "actracer-random",
 ]  # fmt: skip
 
 

@@ -297,8 +297,8 @@ def test_a_dry_run_asks_nobody(server, outputs):
             ["--selector", "random", "--represent", "minilm"],
             "--represent minilm: --selector random has no such choice",
         ),
-        (["--layer", "last"], "only --represent hidden:MODEL has layers"),
-        (["--clusters", "30", "--max-judgments", "40"], "at most 20"),
+        (["--layer", "last", "--selector", "stratified"], "only --represent hidden:MODEL has layers"),
+        (["--clusters", "30", "--max-judgments", "40", "--selector", "stratified"], "at most 20"),
         (["--confidence", "sure"], "does not look at confidence"),
         (["--selector", "actracer", "--confidence", "sure"], "the field 'sure' is missing"),
         (["--proxy", "openai/judge"], "this is the judge itself"),
@@ -309,7 +309,7 @@ def test_a_dry_run_asks_nobody(server, outputs):
         (["--interval", "exact"], "--interval"),
         (["--prompt", "pairwise.v1"], "--prompt pairwise.v1"),
         (["--min-judgments", "50", "--max-judgments", "40"], "--min-judgments"),
-        (["--represent", "hidden:nowhere"], "--represent hidden:nowhere"),
+        (["--represent", "hidden:nowhere", "--selector", "stratified"], "--represent hidden:nowhere"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_asked(server, outputs, flags, said):

@@ -18,6 +18,7 @@ from judgeloop.selectors.diffuse import DiffUse
 from judgeloop.selectors.mmd_critic import MMDCritic
 from judgeloop.selectors.random import Random
 from judgeloop.selectors.stratified import Stratified
+from judgeloop.stats.allocation import ITEMS_A_STRATUM, paying_strata
 from judgeloop.stats.sections import SECTIONS, by_sections
 from judgeloop.stats.strata import Floats, Strata
 
@@ -25,8 +26,7 @@ NEED_CONFIDENCE = {"actracer", "stratified-confidence", "confidence-systematic"}
 NEED_VECTORS = {"stratified", "actracer", "cross-entropy", "mmd-critic", "diffuse"}
 NEED_CLUSTERS = {"stratified", "actracer"}
 DRAWING_ONE = {"stratified", "random", "stratified-confidence"}
-BUDGET_A_CLUSTER = 4  # judgments, at least: Huang et al. (2024), appendix A.1.3
-ITEMS_A_CLUSTER = 2
+BUDGET_A_CLUSTER = 4
 THE_ONE = (0,)
 
 
@@ -62,9 +62,7 @@ def sampling_for(
 
 
 def _by_clusters(config: EstimateConfig, budget: int, vectors: Floats, confidence: Floats | None) -> Sampling:
-    # A run that ends by its width may end early: the first draws of all clusters, two each, have to be made by the first look.
-    begins = budget if config.half_width is None else min(budget, 2 * config.min_judgments)
-    strata = clusters_of(vectors, begins, config.clusters, np.random.default_rng([config.seed, begins]))
+    strata = _clusters(config, budget, vectors)
     acts = config.selector == "actracer"
     selector = Stratified(
         strata,
@@ -77,24 +75,39 @@ def _by_clusters(config: EstimateConfig, budget: int, vectors: Floats, confidenc
     return Sampling(selector, strata)
 
 
-def clusters_of(vectors: Floats, budget: int, clusters: int | None, rng: np.random.Generator) -> Strata:
-    """Strata by balanced clusters of `vectors`: `clusters` of them, or, where that is None, as many as CluSearch finds for `budget`.
+def _clusters(config: EstimateConfig, budget: int, vectors: Floats) -> Strata:
+    """So many balanced clusters as the configuration says; else for AcTracer as CluSearch finds, and for random draws as many as pay.
 
     Raises:
-        InputError: there are more clusters than `budget` pays two judgments each of, or than items.
+        InputError: there are more than `budget` pays two judgments each of, or than items.
     """
+    rng = np.random.default_rng([config.seed, budget])
+    most = min(budget // 2, len(vectors))
+    if config.clusters is not None and config.clusters > most:
+        raise InputError(
+            f"--clusters {config.clusters}: at least two items of each are judged, and with {budget} judgments of {len(vectors)} items "
+            f"there can be at most {most}"
+        )
+    if config.clusters is None and config.selector == "actracer":
+        return searched_clusters(vectors, budget, rng)
+    # A run that ends by its width may end early: the first draws of all clusters have to be made by the first look.
+    begins = budget if config.half_width is None else min(budget, 2 * config.min_judgments)
+    return clusters_of(vectors, config.clusters or paying_strata(begins, len(vectors)), rng)
+
+
+def clusters_of(vectors: Floats, clusters: int, rng: np.random.Generator) -> Strata:
+    """Strata of equal size by balanced k-means."""
     from judgeloop.stats.balanced_kmeans import balanced_kmeans
+
+    return Strata(balanced_kmeans(vectors, clusters, rng).labels)
+
+
+def searched_clusters(vectors: Floats, budget: int, rng: np.random.Generator) -> Strata:
+    """As many as CluSearch finds, with at most one for four judgments (Huang et al. 2024, appendix A.1.3)."""
     from judgeloop.stats.clusearch import strata_by_clusters
 
-    if clusters is None:
-        most = min(budget // BUDGET_A_CLUSTER, len(vectors) // ITEMS_A_CLUSTER)
-        return Strata(strata_by_clusters(vectors, most, rng)[0])
-    if clusters > min(budget // 2, len(vectors)):
-        raise InputError(
-            f"--clusters {clusters}: at least two items of each are judged, and with {budget} judgments of {len(vectors)} items "
-            f"there can be at most {min(budget // 2, len(vectors))}"
-        )
-    return Strata(balanced_kmeans(vectors, clusters, rng).labels)
+    most = min(budget // BUDGET_A_CLUSTER, len(vectors) // ITEMS_A_STRATUM)
+    return Strata(strata_by_clusters(vectors, most, rng)[0])
 
 
 def vectors_for(config: EstimateConfig, pool: Pool) -> Floats | None:

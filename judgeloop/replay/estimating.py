@@ -24,6 +24,7 @@ from judgeloop.selectors.mmd_critic import MMDCritic
 from judgeloop.selectors.random import Random
 from judgeloop.selectors.stratified import Stratified
 from judgeloop.session import Limits, Session
+from judgeloop.stats.allocation import ITEMS_A_STRATUM, paying_strata
 from judgeloop.stats.balanced_kmeans import balanced_kmeans
 from judgeloop.stats.mean_intervals import Interval
 from judgeloop.stats.ratings import Ratings
@@ -41,13 +42,16 @@ WALKING = (
     "mmd-critic",
     "diffuse",
 )
-# The last two are AcTracer without one of its parts (Huang et al. 2024, table 2); without its third part it is `stratified`.
-CLUSTERING = ("stratified", "actracer", "actracer-8", "actracer-proportional")
+# The last three are AcTracer without one of its parts each (Huang et al. 2024, table 2): CluSearch, MC-UCB, the picks by confidence.
+CLUSTERING = ("stratified", "actracer", "actracer-8", "actracer-proportional", "actracer-random")
 OF_LAST_LAYER = ("cross-entropy", "mmd-critic")  # as their papers have it
 NEED_VECTORS = {*CLUSTERING, *OF_LAST_LAYER, "diffuse"}
-NEED_CONFIDENCE = {"stratified-confidence", "confidence-systematic", *CLUSTERING} - {"stratified"}
+NEED_CONFIDENCE = {"stratified-confidence", "confidence-systematic", *CLUSTERING} - {
+    "stratified",
+    "actracer-random",
+}
 FIXED_CLUSTERS = 8
-BUDGET_A_CLUSTER, ITEMS_A_CLUSTER = 4, 2  # at least, of what CluSearch looks at
+BUDGET_A_CLUSTER = 4  # at least, of what CluSearch looks at
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,15 +126,19 @@ def stratify(subject: Subject, number: int, share: int, plan: Estimations) -> li
     if not names:
         return []
     assert subject.vectors is not None, "the job finds vectors for this selector"
-    budget = judgments(share, len(subject.scores))
-    counts = dict.fromkeys(names, max(1, min(FIXED_CLUSTERS, budget // 2)))
-    if searching := set(names) - {"actracer-8"}:
+    items = len(subject.scores)
+    budget = judgments(share, items)
+    counts = {
+        "stratified": paying_strata(budget, items),
+        "actracer-8": max(1, min(FIXED_CLUSTERS, budget // 2)),
+    }
+    if searching := set(names) - counts.keys():
         found = _searched(subject.vectors, budget, np.random.default_rng([plan.seed, number, share]))
         counts |= dict.fromkeys(searching, found)
     rows = []
     for repetition in range(plan.seeds):
         trial = _Trial(subject, number, share, repetition, plan)
-        strata = {count: trial.clusters(count) for count in sorted(set(counts.values()))}
+        strata = {count: trial.clusters(count) for count in sorted({counts[name] for name in names})}
         rows += [trial.session(name, strata[counts[name]]) for name in names]
     return rows
 
@@ -139,7 +147,7 @@ def _searched(vectors: Floats, budget: int, rng: np.random.Generator) -> int:
     """The number of clusters that CluSearch finds for a budget."""
     from judgeloop.stats.clusearch import strata_by_clusters
 
-    most = min(budget // BUDGET_A_CLUSTER, len(vectors) // ITEMS_A_CLUSTER)
+    most = min(budget // BUDGET_A_CLUSTER, len(vectors) // ITEMS_A_STRATUM)
     return len(np.unique(strata_by_clusters(vectors, most, rng)[0]))
 
 

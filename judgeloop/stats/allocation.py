@@ -1,4 +1,4 @@
-"""From which stratum to draw next.
+"""Into how many strata to cut a pool, and from which to draw next.
 
 Which of its items that is, is a selector's business.
 """
@@ -11,9 +11,20 @@ import numpy as np
 
 from judgeloop.stats.strata import Counts, Floats
 
+JUDGMENTS_A_STRATUM = 5
+ITEMS_A_STRATUM = 2  # at least
 FIRST_DRAWS = (
     2  # of every stratum, so that its spread can be estimated (Carpentier & Munos 2011, algorithm 1)
 )
+
+
+def paying_strata(budget: int, items: int) -> int:
+    """Into how many strata to cut `items` for `budget` random draws: the more the better, while the spread within each can still be told.
+
+    On the hidden states of a language model five judgments a stratum gave narrower intervals than ten, and than the fewer clusters at the
+    elbow of their inertia, at the stated coverage (docs/results.md).
+    """
+    return max(1, min(budget // JUDGMENTS_A_STRATUM, items // ITEMS_A_STRATUM))
 
 
 def exploration(budget: int) -> float:

@@ -100,6 +100,7 @@ def test_a_walk_to_a_share_is_the_live_run_that_ends_there(name):
         ("actracer", "actracer", {}),
         ("actracer-8", "actracer", {}),
         ("actracer-proportional", "actracer", {"allocation": "proportional"}),
+        ("actracer-random", "stratified", {}),
     ],
 )
 def test_on_the_same_clusters_a_share_is_the_live_run_of_that_budget(name, command, flags):

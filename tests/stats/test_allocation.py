@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from judgeloop.stats.allocation import behind_their_share, exploration, upper_bounds
+from judgeloop.stats.allocation import behind_their_share, exploration, paying_strata, upper_bounds
 
 
 def test_beta_is_that_of_equation_2():
@@ -37,3 +37,10 @@ def test_shares_are_followed_as_seats_are_by_sainte_lague():
         drawn[behind_their_share(shares, drawn).argmax()] += 1
     assert drawn.tolist() == [3, 2, 2]
     # Quotients: .53, .24, .23, .177, .106, .08, .077: the first, both others, the first twice, then .08 (second) and .077 (third).
+
+
+@pytest.mark.parametrize(
+    ("budget", "items", "strata"), [(200, 4000, 40), (4, 4000, 1), (0, 9, 1), (60, 20, 10), (5, 1, 1)]
+)
+def test_five_judgments_pay_for_a_stratum_of_at_least_two_items(budget, items, strata):
+    assert paying_strata(budget, items) == strata
