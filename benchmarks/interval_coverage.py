@@ -3,7 +3,7 @@
     python benchmarks/interval_coverage.py OUTPUTS VERDICTS [--vectors FILE.npz --layer layer2] [--runs 2000]
 
 OUTPUTS has a field `logprobs`; VERDICTS the scores of one system. The vectors of an .npz (`ids`, and one array a layer) are clustered once, into as many
-strata as a tenth of the judgments.
+strata as `estimate` makes for so many judgments.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.records import Label, Verdict
 from judgeloop.represent.reducing import reduced
 from judgeloop.selectors.stratified import Stratified
+from judgeloop.stats.allocation import paying_strata
 from judgeloop.stats.balanced_kmeans import balanced_kmeans
 from judgeloop.stats.mean_intervals import interval_at_once
 from judgeloop.stats.sections import by_sections
@@ -51,8 +52,8 @@ def main() -> None:
         judged = round(share * len(scores))
         ways = {"random": Strata.single(len(scores)), "by confidence": by_sections(confidence)}
         if vectors is not None:
-            labels = balanced_kmeans(vectors, judged // 10, np.random.default_rng(0)).labels
-            ways["by clusters"] = Strata(labels)
+            clusters = paying_strata(judged, len(scores))
+            ways["by clusters"] = Strata(balanced_kmeans(vectors, clusters, np.random.default_rng(0)).labels)
         for name, strata in ways.items():
             found = coverage(scores, confidence, strata, judged, given.runs)
             plain, helped = (f"{100 * held:>9.1f}%{half:>12.4f}" for held, half in found)

@@ -277,7 +277,8 @@ def _run(judge: Callable[..., Any], ready: Inputs, config: RunSettings, *, as_js
         _catch_signals(interruption)
         if as_json or ready.by_hand:
             return await judge(ready, interruption=interruption)
-        with watching(config.max_judgments, config.budget_p) as observe:
+        every = len(ready.pool) * len(config.questions(ready.pool.systems))
+        with watching(min(config.max_judgments, every), config.budget_p) as observe:
             return await judge(ready, interruption=interruption, observe=observe)
 
     return asyncio.run(run())

@@ -311,7 +311,7 @@ ONE_SCORE: Group = (
         "--half-width",
         float | None,
         None,
-        "End once the interval reaches no farther to either side.",
+        "End once the interval reaches no farther from the score.",
     ),
     Flag(
         "Stopping",

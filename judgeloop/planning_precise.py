@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from judgeloop.planning import Range
-from judgeloop.stats.mean_intervals import interval_at_once, interval_whenever
+from judgeloop.stats.mean_intervals import interval_at_once, interval_whenever, reach
 from judgeloop.stats.ratings import Ratings
 from judgeloop.stats.strata import Moments
 from judgeloop.stopping.precise import Precise
@@ -62,4 +62,4 @@ def _half_width(rule: Precise, items: int, each: float, judged: int) -> float:
     find = interval_whenever if rule.kind == "anytime" else interval_at_once
     variance = each / judged * (1 - judged / items)
     found = find(Moments(ASSUMED_MEAN, variance, float(max(1, judged - 1))), judged, items, rule.threshold)
-    return math.inf if found is None else (found[1] - found[0]) / 2
+    return math.inf if found is None else reach(ASSUMED_MEAN, found)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from judgeloop.records import Estimate
 
 SECONDS_BETWEEN_LINES = 5.0
-EXIT_ERROR, EXIT_USAGE = 1, 2
+EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 BAR = 20  # characters
 
 
@@ -52,7 +52,7 @@ def _stands(estimate: Estimate[Any]) -> str:
         first, second = tally.wins
         return f"votes {first}:{second}, stated risk {show_risk(estimate.risk)}"
     if isinstance(tally, Ratings):
-        return f"mean {tally.moments.mean:.3f} so far" if tally.judged else "nothing judged so far"
+        return f"mean {tally.moments.mean:.3f} so far" if tally.judged else "no score to show so far"
     return f"{tally.queries} items, {int(tally.in_question.sum())} of {len(tally.wins)} systems in question"
 
 
@@ -91,6 +91,9 @@ def explained() -> Iterator[None]:
 
         print(f"judgeloop: {visible(str(error))}", file=sys.stderr)
         raise typer.Exit(EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR) from None
+    except KeyboardInterrupt:
+        print("judgeloop: interrupted; what was paid for is kept", file=sys.stderr)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
 class _LiveLine:

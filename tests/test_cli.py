@@ -558,7 +558,7 @@ def test_looking_ahead_gives_the_same_decision_and_says_what_it_cost(files):
     assert faster["rounds"] < plain["rounds"]
     assert faster["ahead_usd"] == pytest.approx(0.01 * faster["ahead"])
     shown = judgeloop(*arguments[:-1], "--lookahead", 10, "--ledger", "third.sqlite").stdout
-    assert f"{faster['ahead']} items asked ahead and not needed, for about $" in shown
+    assert f"{faster['ahead']} answers that did not come into it, for about $" in shown
 
 
 def test_a_dry_run_counts_decoys(files, chat_server):
@@ -709,6 +709,16 @@ def test_doctor_has_a_judge_rate_where_it_is_to_rate(chat_server, tmp_path):
     refused = judgeloop(*arguments, "--ledger", tmp_path / "3.sqlite")
     assert refused.exit_code == 4
     assert "the reply is no verdict" in refused.stdout
+
+
+def test_ctrl_c_outside_of_a_run_says_so_and_exits_with_130(files, monkeypatch):
+    def interrupted(*arguments, **more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("judgeloop.jobs.preparing.read_inputs", interrupted)
+    result = judgeloop("compare", *files[:2], "--judge", "metric:rouge2")
+    assert result.exit_code == 130
+    assert result.stderr == "judgeloop: interrupted; what was paid for is kept\n"
 
 
 def test_ledger_explain_says_what_is_held_what_failed_and_what_differs(files, chat_server):

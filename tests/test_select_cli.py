@@ -326,3 +326,10 @@ def test_ctrl_c_keeps_what_was_paid_for_and_the_same_command_goes_on(systems, ch
     outcome = outcome_of(judgeloop(*arguments, "--json"))
     assert outcome["stop_reason"] in {"all_judged", "risk_met"}
     assert outcome["remembered"] >= paid - 2
+
+
+def test_a_limit_below_one_whole_item_is_refused(systems, chat_server):
+    done = judgeloop(*live(chat_server, systems, "--max-judgments", 3))
+    assert done.exit_code == 2
+    assert "one item alone takes 4 judgments" in done.stderr
+    assert not chat_server.requests

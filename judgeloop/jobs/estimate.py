@@ -214,6 +214,7 @@ def _result(estimation: Estimation, ran: _Ran) -> Estimated:
         decoys=finished.decoys,
         proxy_mean=None if ran.proxy is None else float(ran.proxy.mean()),
         more_judgments=more_to_know(estimation.rule, tally) if finished.outcome.winner is None else None,
+        least=min(config.min_judgments, len(estimation.pool)),
     )
 
 

@@ -120,9 +120,17 @@ def _check_flags(config: EstimateConfig) -> None:
             f"--confidence {config.confidence}: --selector {config.selector} does not look at confidence; give --proxy confidence, or "
             "a selector that does"
         )
-    if config.half_width is not None and config.selector not in DRAWING_ONE:
+    about_intervals = {
+        "--half-width": config.half_width is not None,
+        "--require-score": config.require_score is not None,
+        "--interval anytime": config.interval != "approximate",
+        "--proxy": config.proxy is not None,
+    }
+    for flag in (
+        flag for flag, given in about_intervals.items() if given and config.selector not in DRAWING_ONE
+    ):
         raise InputError(
-            f"--half-width: --selector {config.selector} picks its items, and no interval can be stated then; use --selector stratified"
+            f"{flag}: --selector {config.selector} picks its items, and no interval can be stated then; use --selector random or stratified"
         )
     if config.order != EstimateConfig.model_fields["order"].default:
         raise InputError("--order: one output at a time is rated, so that there is no order")
@@ -137,7 +145,13 @@ def _proxy(
     if config.proxy in config.judge:
         raise InputError(f"--proxy {config.proxy}: this is the judge itself; a proxy is a cheaper one")
     options = judge_options(config, environment, rating=True, offline=offline)
-    judge = checked_judge(config.proxy, replace(options, price=None, base_url=None), config, inputs.pool)
+    try:
+        judge = checked_judge(config.proxy, replace(options, price=None, base_url=None), config, inputs.pool)
+    except InputError as error:
+        said = str(error).replace(
+            "--judge-price IN,OUT (a server of your own: --judge-price 0,0), or in a file: ", ""
+        )
+        raise InputError(f"--proxy {config.proxy}, as a judge of its own: {said}") from None
     if isinstance(judge, HumanJudge):
         raise InputError("--proxy human: a proxy rates every item, and is there to spare people that")
     return judge

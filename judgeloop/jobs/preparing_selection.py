@@ -74,6 +74,11 @@ def _check_flags(config: SelectConfig) -> None:
             f"select: expected the outputs of at least {FEWEST_SYSTEMS} systems, the baseline's among them; found "
             f"{len(config.outputs)}"
         )
+    if config.max_judgments < len(config.outputs) - 1:
+        raise InputError(
+            f"--max-judgments {config.max_judgments}: one item alone takes {len(config.outputs) - 1} judgments, each system's but the baseline's; "
+            "give at least so many"
+        )
     if config.rule == "separated" and config.selector not in DRAWING_AMONG:
         raise InputError(
             f"--rule separated holds only for random draws, and --selector {config.selector} picks queries; use "

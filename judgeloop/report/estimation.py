@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from judgeloop.decoys import DecoyTally
 from judgeloop.records import Outcome, Spend, StopKind
 from judgeloop.report.run_result import EXIT_OTHER_WON, EXIT_UNDECIDED, RunResult, RunSetup, label_rows
+from judgeloop.stats.mean_intervals import reach, unseen_variance
 from judgeloop.stats.ratings import Ratings
 
 
@@ -40,7 +41,8 @@ class Estimated(RunResult):
     """One system's mean score over all items.
 
     `mean` is None while nothing is judged; `interval` misses the mean over all items with the threshold's chance, and is None where items were picked:
-    then `mean_biased` says that nothing is known of how far off the mean is. `sampled_mean` is the plain mean of the judged items,
+    then `mean_biased` says that nothing is known of how far off the mean is. `cautious` says that the interval is as wide as scores that few
+    items have, and none of those judged, may make it. `sampled_mean` is the plain mean of the judged items,
     `proxy_mean` that of the proxy over all items.
     """
 
@@ -51,12 +53,23 @@ class Estimated(RunResult):
     interval: tuple[float, float] | None
     mean_biased: bool
     sampled_mean: float | None
+    cautious: bool
     proxy_mean: float | None
 
     @property
-    def half_width(self) -> float | None:
-        """How far the interval reaches to either side of its middle."""
-        return None if self.interval is None else (self.interval[1] - self.interval[0]) / 2
+    def reach(self) -> float | None:
+        """How far the interval reaches from the mean, to the farther side."""
+        if self.interval is None or self.mean is None:
+            return None
+        return reach(self.mean, self.interval)
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as JSON values: with whether it is decided, and nothing of what only a contest has."""
+        values = super(Estimated, self).to_json()
+        contest = ("winner", "leader", "risk", "flips", "flip_rate", "agreement", "required_winner", "order")
+        kept = {name: value for name, value in values.items() if name not in contest}
+        promise = self.setup.guarantee or "approximate"
+        return kept | {"decided": self.winner is not None, "reach": self.reach, "guarantee": promise}
 
     @property
     def shown(self) -> str | None:
@@ -87,16 +100,18 @@ def estimated_of(
     decoys: DecoyTally | None,
     proxy_mean: float | None,
     more_judgments: int | None,
+    least: int,
 ) -> Estimated:
-    """Work out a result from how a run ended; `item_ids` by position."""
+    """Work out a result from how a run ended; `item_ids` by position, `least` is how many judgments there were to be."""
     tally, systems = outcome.estimate.tally, setup.systems
     certain = outcome.stop.kind is StopKind.ALL_JUDGED
     mean = tally.moments.mean
     known = tally.scores[~np.isnan(tally.scores)]
     plain = float(known.mean()) if len(known) else None
+    decided = outcome.winner is not None and not _cut_too_short(outcome, least)
     return Estimated(
         setup=setup,
-        winner=None if outcome.winner is None else systems[outcome.winner],
+        winner=systems[0] if decided else None,
         leader=None if tally.leader is None else systems[tally.leader],
         risk=None,
         judged=tally.judged,
@@ -119,5 +134,15 @@ def estimated_of(
         interval=(mean, mean) if certain else outcome.estimate.interval,
         mean_biased=not tally.drawn and not certain,
         sampled_mean=plain,
+        cautious=bool(tally.moments.variance < unseen_variance(mean, tally.judged, tally.items))
+        if len(known)
+        else False,
         proxy_mean=proxy_mean,
     )
+
+
+def _cut_too_short(outcome: Outcome[Ratings], least: int) -> bool:
+    """Whether money or time ended the run before there was anything to be sure of."""
+    tally = outcome.estimate.tally
+    cut = outcome.stop.kind in {StopKind.BUDGET, StopKind.DEADLINE}
+    return cut and (tally.judged < least or (tally.drawn and outcome.estimate.interval is None))

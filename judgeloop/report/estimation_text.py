@@ -17,7 +17,12 @@ NEARLY = 0.0005  # a narrower interval is a point as shown
 def headline(result: Estimated) -> str:
     """The score in one line, and before it whether a required one is reached."""
     required = result.setup.required_score
-    said = {None: "", "reached": "", "missed": f"FAILED: {required} was required, and ", "open": ""}
+    said = {
+        None: "",
+        "reached": f"{required} is reached: ",
+        "missed": f"FAILED: {required} was required, and ",
+        "open": "",
+    }
     line = said[result.shown] + _decision(result)
     return line + (f"; whether it reaches {required} is open" if result.shown == "open" else "")
 
@@ -25,7 +30,14 @@ def headline(result: Estimated) -> str:
 def _decision(result: Estimated) -> str:
     if result.winner is None:
         return f"undecided: {visible(result.stop_sentence)}; {_what_would_do(result)}; {_known(result)}, {_standing(result)}"
-    return f"{_known(result)}, {_standing(result)}"
+    return f"{_known(result)}, {_standing(result)}{_cut(result)}"
+
+
+def _cut(result: Estimated) -> str:
+    """What ended a run before all its judgments were made."""
+    if result.stop_reason in {StopKind.BUDGET, StopKind.DEADLINE}:
+        return f"; ended early: {visible(result.stop_sentence)}"
+    return ""
 
 
 def _known(result: Estimated) -> str:
@@ -53,6 +65,8 @@ def _what_would_do(result: Estimated) -> str:
         return CUT_SHORT[result.stop_reason]
     if result.asked == result.items:
         return "nothing is left to judge"
+    if result.setup.half_width is None:
+        return "too few are judged"
     if result.more_judgments is None:
         return "nothing can be said of what would do"
     dollars = f" (about {show_usd(result.more_p)})" if result.more_p else ""
@@ -82,12 +96,21 @@ def _interval(result: Estimated) -> str:
     if result.stop_reason is StopKind.ALL_JUDGED:
         return "a point: nothing is left to chance"
     if result.interval is None:
-        return "none: it would need items that are drawn at random; --selector stratified draws them"
+        if not result.mean_biased:
+            return "none: too few items are judged"
+        return (
+            "none: it would need items that are drawn at random; --selector random or stratified draws them"
+        )
     promise = setup.guarantee or _approximation(result)
-    text = f"{setup.interval_kind}, {result.half_width:.3f} to either side; risk {setup.risk_threshold:g} ({promise})"
+    text = f"{setup.interval_kind}, {result.reach:.3f} from the score at most; risk {setup.risk_threshold:g} ({promise})"
     wanted = "" if setup.half_width is None else f", wanted {setup.half_width:g}"
     widened = "; abstentions count as 0 below and as 1 above" if result.abstentions else ""
-    return text + wanted + widened
+    unseen = (
+        "; no narrower, as scores that few items have may be missing from so small a sample"
+        if result.cautious
+        else ""
+    )
+    return text + wanted + widened + unseen
 
 
 def _approximation(result: Estimated) -> str:
@@ -97,7 +120,7 @@ def _approximation(result: Estimated) -> str:
 
 def _proxy(result: Estimated) -> str:
     mean = "" if result.proxy_mean is None else f", mean {result.proxy_mean:.3f} over all items"
-    return f"{visible(result.setup.proxy or '')}{mean}; it narrows the interval and does not shift the score"
+    return f"{visible(result.setup.proxy or '')}{mean}; the score is the judge's all the same"
 
 
 def _selector(result: Estimated) -> str:

@@ -50,7 +50,9 @@ def _affordable(plan: Plan, result: RunResult) -> str:
     if budget is None:
         return "no budget bounds it"
     if plan.affordable is None or plan.affordable >= plan.judgments.worst:
-        return f"the budget of {show_usd(budget)} will do"
+        if plan.cost_p.worst <= budget - result.spend.charged_p:
+            return f"the budget of {show_usd(budget)} will do"
+        return f"the budget of {show_usd(budget)} will do at likely prices, and ends the run if all calls are the dearest"
     ends = (
         "probably before it is decided" if plan.affordable < plan.judgments.expected else "if it takes longer"
     )

@@ -103,6 +103,8 @@ def _state(row: SystemRow) -> str:
 def _near_best(result: Selected) -> str:
     if result.near_best is None:
         return "unknown: the queries were picked, and no risk can be stated"
+    if not result.queries:
+        return "unknown: nothing is judged"
     if len(result.near_best) == 1:
         return f"{visible(result.near_best[0])} alone; every other system is separated from it"
     names = ", ".join(map(visible, result.near_best))

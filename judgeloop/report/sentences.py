@@ -121,7 +121,7 @@ def cost(result: RunResult) -> str:
         text += f"; {show_usd(spend.unconfirmed_p)} of it charged for attempts without a reply, which may not be billed"
     if result.ahead:
         about = f", for about {show_usd(result.ahead_p)}" if result.ahead_p else ""
-        text += f"; {count(result.ahead, 'item')} asked ahead and not needed{about}"
+        text += f"; {count(result.ahead, 'answer')} that did not come into it{about}"
     if spend.run_p != spend.now_p:
         text += f"; {show_usd(spend.run_p)} with the commands before"
     if spend.rehearsed_p:

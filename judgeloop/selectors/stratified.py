@@ -28,6 +28,7 @@ class StratifiedState:
     """What has been asked of each stratum and heard from it, and how far its scores are known to spread in this round."""
 
     priority: Counts  # shape (items,): a random order
+    turns: Counts  # by stratum: a random order of the first draws, so that those made stand for the others at any time
     asked: NDArray[np.bool_]  # shape (items,)
     drawn: Counts  # by stratum
     heard: Counts  # the same, of those with a verdict
@@ -68,7 +69,14 @@ class Stratified:
         none = np.zeros(len(self.strata.sizes))
         counts = none.astype(np.int64)
         return StratifiedState(
-            rng.permutation(items), np.zeros(items, dtype=bool), counts, counts, none, none, none
+            priority=rng.permutation(items),
+            turns=rng.permutation(len(counts)),
+            asked=np.zeros(items, dtype=bool),
+            drawn=counts,
+            heard=counts,
+            sums=none,
+            squares=none,
+            deviations=none,
         )
 
     def ask(
@@ -116,7 +124,8 @@ class Stratified:
     def _next_stratum(self, state: StratifiedState) -> int | None:
         beginning = self._to_begin_with(state)
         if beginning.any():
-            return int(np.argmin(np.where(beginning, state.drawn, FIRST_DRAWS)))
+            turn = state.drawn * len(state.turns) + state.turns
+            return int(np.argmin(np.where(beginning, turn, turn.max() + 1)))
         open_ = state.drawn < self.strata.sizes
         if not open_.any():
             return None

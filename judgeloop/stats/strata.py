@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+FEWEST = 2  # known, to tell a spread
 ROUNDING = 1e-12  # relative: what varies less is constant
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -50,7 +51,7 @@ class Strata:
 class Moments(NamedTuple):
     """A mean over a whole pool as estimated from some of its items, the variance of that, and its degrees of freedom.
 
-    The variance is NaN where it cannot be known: a stratum of several items has fewer than two that are known.
+    The variance is NaN where it cannot be known: too few items are.
     """
 
     mean: float
@@ -61,39 +62,73 @@ class Moments(NamedTuple):
 UNKNOWN = Moments(math.nan, math.nan, math.nan)
 
 
+class _Part(NamedTuple):
+    """What the strata of one kind add to a mean: their share of the pool, their sum, and the parts of the variance with their freedoms."""
+
+    share: float
+    total: float
+    variances: Floats
+    freedoms: Floats
+
+
 def stratified(strata: Strata, positions: Counts, scores: Floats) -> Moments:
     """The mean of all items from the `scores` of those at `positions`, drawn at random within each stratum.
 
     The weighted mean of the strata's means (Huang et al. 2024, algorithm 1, line 23), its variance with the finite population
-    correction (Cochran 1977, equation 5.12) and Satterthwaite's degrees of freedom (equation 5.16). A stratum of which nothing is
-    known counts as the others do together.
+    correction (Cochran 1977, equation 5.12) and Satterthwaite's degrees of freedom (equation 5.16). Strata with too few known to tell their spread
+    are taken together, as they came in random order; strata of which nothing is known count as the others do.
     """
     if not len(positions):
         return UNKNOWN
     within = strata.labels[positions]
     known = np.bincount(within, minlength=len(strata.sizes))
-    means: Floats = np.bincount(within, scores, minlength=len(known)) / np.maximum(known, 1)
-    shares = np.where(known > 0, strata.shares, 0.0)
-    mean = float(shares @ means / shares.sum())
+    few = known < np.minimum(FEWEST, strata.sizes)
+    parts = [_apart(strata, within, scores, known, few), _together(strata, within, scores, few)]
+    share = sum(part.share for part in parts)
+    mean = sum(part.total for part in parts) / share
+    if share < 1 - ROUNDING:  # nothing is known of some, and nothing can be said of them
+        return Moments(mean, math.nan, math.nan)
+    return Moments(
+        mean, *_satterthwaite(*(np.concatenate(one) for one in zip(*(p[2:] for p in parts), strict=True)))
+    )
+
+
+def _apart(strata: Strata, within: Counts, scores: Floats, known: Counts, few: NDArray[np.bool_]) -> _Part:
+    """Each stratum by itself."""
+    means = np.bincount(within, scores, minlength=len(known)) / np.maximum(known, 1)
     squares = np.bincount(within, (scores - means[within]) ** 2, minlength=len(known))
-    return Moments(mean, *_spread(strata, known, squares.astype(np.float64)))
+    shares = np.where(few, 0.0, strata.shares)
+    spread = squares / np.maximum(known - 1, 1) / np.maximum(known, 1)
+    variances: Floats = shares**2 * (1 - known / strata.sizes) * spread
+    partly = ~few & (known < strata.sizes)
+    return _Part(
+        float(shares.sum()), float(shares @ means), variances[partly], (known - 1)[partly].astype(np.float64)
+    )
 
 
-def _spread(strata: Strata, known: Counts, squares: Floats) -> tuple[float, float]:
-    """The variance of the stratified mean and its degrees of freedom; `squares` are sums of squared deviations by stratum."""
-    complete = known == strata.sizes
-    if (known[~complete] < len(("one", "another"))).any():
-        return math.nan, math.nan
-    if complete.all():
+def _together(strata: Strata, within: Counts, scores: Floats, few: NDArray[np.bool_]) -> _Part:
+    """Strata with fewer than two known as one, each known item standing for its stratum (a ratio to size: Cochran 1977, equation 6.13)."""
+    taken = few[within]
+    share, count = float(strata.shares[few].sum()), int(taken.sum())
+    if not count:
+        return _Part(0.0, 0.0, np.zeros(0), np.zeros(0))
+    weights = strata.sizes[within[taken]] / strata.sizes[within[taken]].sum()
+    mean = float(weights @ scores[taken])
+    if count < FEWEST:
+        return _Part(share, share * mean, np.full(1, np.nan), np.full(1, np.nan))
+    left = 1 - count / strata.sizes[few].sum()
+    spread = float((weights**2) @ (scores[taken] - mean) ** 2) * count / (count - 1)
+    return _Part(share, share * mean, np.full(1, share**2 * left * spread), np.full(1, count - 1.0))
+
+
+def _satterthwaite(variances: Floats, freedoms: Floats) -> tuple[float, float]:
+    """The sum of independent variances and its degrees of freedom; NaN where one of them is."""
+    if not len(variances):
         return 0.0, math.inf
-    left = 1 - known / strata.sizes
-    parts = strata.shares**2 * left * squares / np.maximum(known - 1, 1) / known
-    parts[complete] = 0.0
-    variance = float(parts.sum())
+    variance = float(variances.sum())
     if variance == 0:
-        return 0.0, float((known - 1)[~complete].sum())
-    freedom = variance**2 / float((parts[~complete] ** 2 / (known - 1)[~complete]).sum())
-    return variance, freedom
+        return 0.0, float(freedoms.sum())
+    return variance, variance**2 / float((variances**2 / freedoms).sum())
 
 
 def with_proxy(strata: Strata, positions: Counts, scores: Floats, proxy: Floats) -> Moments:

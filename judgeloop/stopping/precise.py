@@ -13,7 +13,7 @@ import numpy as np
 
 from judgeloop.records import StopKind, StopReason
 from judgeloop.stats.betting import bound
-from judgeloop.stats.mean_intervals import Interval, interval_at_once, interval_whenever
+from judgeloop.stats.mean_intervals import Interval, interval_at_once, interval_whenever, reach
 from judgeloop.stats.ratings import Ratings
 
 INTERVALS = ("approximate", "anytime")
@@ -27,7 +27,7 @@ AT_THE_END = frozenset({StopKind.JUDGMENT_LIMIT, StopKind.BUDGET, StopKind.POOL_
 @final
 @dataclass(frozen=True)
 class Precise:
-    """Ends once the interval for the mean reaches no farther than `half_width` to either side of its middle; without, at the end of the budget.
+    """Ends once the interval reaches no farther than `half_width` from the mean to either side; without, at the end of the budget.
 
     `threshold` is the risk that the interval misses the mean over all `items`. `kind` is approximate (one look; where a run stops by the width
     alone, many looks do little harm: Chow & Robbins 1965) or anytime (any number of looks: bets against each value where the pool
@@ -86,7 +86,7 @@ class Precise:
         if self.half_width is None or not self._looks_at(tally.asked):
             return False
         found = self.interval(tally)
-        return found is not None and (found[1] - found[0]) / 2 <= self.half_width * (1 + 1e-12)
+        return found is not None and reach(tally.moments.mean, found) <= self.half_width * (1 + 1e-12)
 
     def reason_to_stop(self, tally: Ratings) -> StopReason | None:
         """It is narrow enough."""

@@ -42,7 +42,10 @@ def test_the_first_five_of_actracer_as_worked_by_hand():
     # Scores in the first cluster differ (deviation √½), in the second they do not: the fifth is of the first cluster.
     scores = np.array([0, 1, 0, 0, 0, 1, 1, 1, 1, 1.0])
     selector = Stratified(Strata(LABELS), 10, confidence=CONFIDENCE, rounds=0.0, name="actracer")
-    assert asked_by(selector, scores, 4) == [2, 7, 1, 6]
+    four = asked_by(selector, scores, 4)
+    assert [position for position in four if position < 5] == [2, 1]
+    assert [position for position in four if position >= 5] == [7, 6]
+    assert {LABELS[position] for position in four[:2]} == {0, 1}, "one of each, before the second of any"
     fifth = asked_by(selector, scores, 5)[4]
     assert LABELS[fifth] == 0
     # With 0.1 and 0.2 of five: 0.3 gives 0.02 + 0.1·|1/3 - 0.4| + 0.1·|2/3 - 0.6| + 0.7·0.2, 1.0 the last as 0.7·|2/3 - 0.8|: 0.02 + 0.1/15 +
@@ -65,7 +68,12 @@ def test_every_stratum_is_drawn_from_twice_to_begin_with():
     labels = np.array([0] * 50 + [1] * 3 + [2] + [3] * 2)
     asked = asked_by(Stratified(Strata(labels), 20), np.zeros(56), 7)
     assert sorted(labels[asked].tolist()) == [0, 0, 1, 1, 2, 3, 3]
-    assert labels[asked[:4]].tolist() == [0, 1, 2, 3], "once each, before any is drawn from again"
+    assert sorted(labels[asked[:4]].tolist()) == [0, 1, 2, 3], "once each, before any is drawn from again"
+    firsts = {
+        int(labels[asked_by(Stratified(Strata(labels), 20), np.zeros(56), 1, seed=seed)[0]])
+        for seed in range(40)
+    }
+    assert firsts == {0, 1, 2, 3}, "in random order"
 
 
 @pytest.mark.parametrize("allocation", ["mc-ucb", "proportional"])

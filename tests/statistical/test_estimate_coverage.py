@@ -77,6 +77,54 @@ def test_a_proxy_narrows_and_covers_as_often_as_it_says():
     assert coverage(population, Strata(labels), 100, proxy=proxy) >= LEAST
 
 
+@pytest.mark.parametrize("judged", [25, 60])
+def test_ended_while_first_draws_are_made_it_covers_as_often_as_it_says(judged):
+    scores = pool()[1]["right or wrong, as strata have it"]
+    strata = Strata(np.arange(ITEMS) // 25)  # forty, along the rates
+    estimator, rule, covered = MeanScore(strata), Precise(RISK, ITEMS), 0
+    for seed in range(1000):
+        tally = estimator.tally(sample(Stratified(strata, 200), scores, judged, seed), ITEMS)
+        low, high = rule.interval(tally)
+        covered += low <= scores.mean() <= high
+    assert covered / 1000 >= binom.ppf(0.025, 1000, 1 - RISK) / 1000
+
+
+RARE = {"few score nothing": 0.04, "hardly any scores nothing": 0.01}
+
+
+@pytest.mark.parametrize("population", RARE)
+@pytest.mark.parametrize("half_width", [0.03, 0.05])
+def test_scores_that_few_items_have_do_not_end_a_run_too_soon(population, half_width):
+    rng = np.random.default_rng(0)
+    nothing = rng.random(400) < RARE[population]
+    scores = np.where(nothing, 0.0, np.where(rng.random(400) < 0.5, 7 / 9, 8 / 9))
+    assert ever_missed_by_width(scores, half_width) <= 0.14
+
+
+@pytest.mark.parametrize("half_width", [0.03, 0.06])
+def test_a_proxy_that_is_nearly_always_right_does_not_end_a_run_too_soon(half_width):
+    rng = np.random.default_rng(0)
+    scores = (rng.random(400) < 0.69).astype(float)
+    proxy = np.where(rng.random(400) < 0.03, 1 - scores, scores) + rng.normal(0, 0.01, 400)
+    assert ever_missed_by_width(scores, half_width, proxy) <= 0.12
+
+
+def ever_missed_by_width(scores, half_width, proxy=None, runs=200):
+    """How often the interval misses at the look that ends a run by its width, of random draws."""
+    whole = Strata.single(len(scores))
+    rule, estimator, missed = Precise(RISK, len(scores), half_width), MeanScore(whole, proxy), 0
+    for seed in range(runs):
+        labels = sample(Stratified(whole, len(scores), "proportional"), scores, len(scores), seed)
+        tally = estimator.tally((), len(scores))
+        for label in labels:
+            tally = estimator.extended(tally, [label])
+            if rule.is_met(tally):
+                break
+        low, high = rule.interval(tally)
+        missed += not low <= scores.mean() <= high
+    return missed / runs
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.25])
 @pytest.mark.parametrize("allocation", ["mc-ucb", "proportional"])

@@ -54,6 +54,27 @@ def test_a_stratum_of_which_nothing_is_known_counts_as_the_others_do():
     assert math.isnan(found.variance)
 
 
+def test_strata_with_one_known_each_are_taken_together_by_their_sizes():
+    # Sizes 4 and 2, scores 1 and 0: the mean is 4/6; the spread ((4/6)² · (1/3)² + (2/6)² · (2/3)²) · 2 / 1 = 16/81, of two of six known.
+    strata = Strata(np.array([0, 0, 0, 0, 1, 1]))
+    found = stratified(strata, np.array([1, 4]), np.array([1.0, 0.0]))
+    assert tuple(found) == pytest.approx((4 / 6, (1 - 2 / 6) * 16 / 81, 1.0))
+
+
+def test_while_first_draws_are_made_the_variance_is_right_on_average():
+    # Three of six strata of two items each, in random order: over all choices of strata and items.
+    scores = np.array([0.0, 0.1, 1, 0.9, 0.2, 0.3, 0.8, 0.6, 0.5, 0.5, 0, 1])
+    strata = Strata(np.repeat(np.arange(6), 2))
+    samples = [
+        np.array([2 * stratum + side for stratum, side in zip(chosen, sides, strict=True)])
+        for chosen in itertools.combinations(range(6), 3)
+        for sides in itertools.product((0, 1), repeat=3)
+    ]
+    found = [stratified(strata, positions, scores[positions]) for positions in samples]
+    assert np.mean([one.mean for one in found]) == pytest.approx(scores.mean())
+    assert np.mean([one.variance for one in found]) >= 0.9 * np.var([one.mean for one in found])
+
+
 def test_of_nothing_nothing_is_known():
     assert all(map(math.isnan, stratified(Strata(LABELS), np.zeros(0, dtype=np.int64), np.zeros(0))))
 

@@ -1,0 +1,23 @@
+"""A judge of one's own that rates: passes a summary that has enough of what the reference says.
+
+    judgeloop estimate A --judge python:examples.judges.content:passes --allow-plugins
+
+It reads longer words and numbers only, and knows nothing of grammar or truth.
+"""
+
+from __future__ import annotations
+
+import re
+
+WORDS = re.compile(r"\b(?:\w{5,}|\d[\d,.]*)\b")
+ENOUGH = 1 / 5
+
+
+def passes(*, prompt: str, output: str, reference: str | None) -> float | None:
+    """Return 1 for a summary with at least a fifth of the reference's words, else 0; None where there is nothing to go by."""
+    del prompt
+    wanted = set(WORDS.findall((reference or "").lower()))
+    if not wanted:
+        return None
+    found = wanted & set(WORDS.findall(output.lower()))
+    return float(len(found) / len(wanted) >= ENOUGH)
