@@ -28,8 +28,19 @@ from judgeloop.selectors.making import SELECTORS_THAT_DRAW
 
 DEFAULT_HOME = Path(".judgeloop")
 DURATION = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[smh]?)")
-REPRESENT = r"^(lexical|minilm|minilm:.+)$"
-REPRESENT_ONE = r"^(lexical|minilm|minilm:.+|hidden:.+)$"
+Represent = Annotated[
+    str, Field(pattern=r"^(lexical|minilm|minilm:.+)$", description="lexical, minilm or minilm:FOLDER")
+]
+RepresentOne = Annotated[
+    str,
+    Field(
+        pattern=r"^(lexical|minilm|minilm:.+|hidden:.+)$",
+        description="lexical, minilm, minilm:FOLDER or hidden:MODEL",
+    ),
+]
+Layer = Annotated[
+    str, Field(pattern=r"^(middle|last|auto|\d+)$", description="middle, last, auto or a number")
+]
 DRAWING_AMONG = {"race", "random"}
 FIRST_LOOK = 20  # judgments after which an interval is first looked at
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -146,7 +157,7 @@ class CompareConfig(RunSettings):
     combine: Literal["difference", "concatenation", "addition"] = "difference"
     clustering: Literal["ward", "cosine", "kmeans", "micro-ward"] = "ward"
     representative: Literal["cosine", "euclidean", "largest-norm", "random"] = "cosine"
-    represent: str = Field("lexical", pattern=REPRESENT)
+    represent: Represent = "lexical"
     rule: Literal["sequential", "anytime", "tie-aware", "hypergeometric"] | None = None
     near_tie: float | None = Field(None, gt=0, lt=1)
     analyse: bool = False
@@ -236,8 +247,8 @@ class EstimateConfig(RunSettings):
         "random", "stratified", "actracer", "stratified-confidence", "confidence-systematic", "cross-entropy", "mmd-critic",
         "diffuse",
     ] = "random"  # fmt: skip
-    represent: str = Field("lexical", pattern=REPRESENT_ONE)
-    layer: str = Field("middle", pattern=r"^(middle|last|auto|\d+)$")
+    represent: RepresentOne = "lexical"
+    layer: Layer = "middle"
     clusters: Annotated[int | None, BeforeValidator(_auto)] = Field(None, ge=1)
     allocation: Literal["mc-ucb", "proportional"] = "mc-ucb"
     confidence: str = Field("logprobs", min_length=1)
@@ -306,4 +317,6 @@ def checked(model: type[C], values: dict[str, object]) -> C:
         first = error.errors(include_url=False)[0]
         flag = str(first["loc"][0]).replace("_", "-") if first["loc"] else "configuration"
         problem = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "string_pattern_mismatch":
+            problem = f"expected {model.model_fields[str(first['loc'][0])].description}"
         raise InputError(f"--{flag}: {problem}, found {first['input']!r}") from None

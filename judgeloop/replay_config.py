@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from judgeloop.config import DEFAULT_HOME, REPRESENT, REPRESENT_ONE, Among, Epsilon, epsilons, listed
+from judgeloop.config import DEFAULT_HOME, Among, Epsilon, Layer, Represent, RepresentOne, epsilons, listed
 
 
 def _numbers(value: object) -> object:
@@ -53,7 +53,7 @@ class ReplayConfig(BaseModel):
     subset: float = Field(0.8, gt=0, le=1)
     tie_margin: float = Field(0.0, ge=0)
     leave_out: Annotated[tuple[str, ...], BeforeValidator(listed)] = ()
-    represent: str = Field("lexical", pattern=REPRESENT)
+    represent: Represent = "lexical"
     vectors: Path | None = None
     combine: Literal["difference", "concatenation", "addition"] = "difference"
     clustering: Literal["ward", "cosine", "kmeans", "micro-ward"] = "ward"
@@ -130,8 +130,8 @@ class ReplayEstimateConfig(BaseModel):
     ]
     seeds: int = Field(10, ge=1)
     risk: float = Field(0.1, gt=0, lt=1)
-    represent: str = Field("lexical", pattern=REPRESENT_ONE)
-    layer: str = Field("middle", pattern=r"^(middle|last|auto|\d+)$")
+    represent: RepresentOne = "lexical"
+    layer: Layer = "middle"
     vectors: Path | None = None
     confidence: str = Field("logprobs", min_length=1)
     confidence_by: Literal["geometric-mean", "first-token"] = "geometric-mean"

@@ -357,6 +357,11 @@ def test_a_dry_run_asks_nobody(server, outputs):
         (["--proxy", "human"], "a proxy rates every item"),
         (["--proxy", "nobody"], "there is no such judge"),
         (["--half-width", "0.6"], "--half-width"),
+        (["--layer", "foo"], "--layer: expected middle, last, auto or a number, found 'foo'"),
+        (
+            ["--represent", "foo"],
+            "--represent: expected lexical, minilm, minilm:FOLDER or hidden:MODEL, found 'foo'",
+        ),
         (["--risk", "1"], "--risk"),
         (["--interval", "exact"], "--interval"),
         (["--prompt", "pairwise.v1"], "--prompt pairwise.v1"),

@@ -17,7 +17,7 @@ from judgeloop.report.sentences import count
 
 ASSUMED = {
     "compare": "45 % to 25 % wins and 30 % ties",
-    "select": "win rates spread evenly from 30 % to 70 % and 30 % ties",
+    "select": "win rates spread evenly from 30 % to 70 % and 30 % ties (a close field takes far more)",
     "estimate": "scores of 0 and 1, as many of each",
 }
 
