@@ -216,10 +216,8 @@ def _select(config: SelectConfig, *, dry_run: bool, as_json: bool, output: Path 
     selection = prepare_selection(config, os.environ, offline=dry_run)
     if dry_run:
         _foresee(foresee_all(selection), selection, as_json=as_json)
-        return
-    result = _run(judge_all, selection, config, as_json=as_json)
-    _show(config, result, as_json=as_json, output=output)
-    raise typer.Exit(result.exit_code)
+    else:
+        _finish(judge_all, selection, config, as_json=as_json, output=output)
 
 
 def _estimate(config: EstimateConfig, *, dry_run: bool, as_json: bool, output: Path | None) -> None:
@@ -230,8 +228,15 @@ def _estimate(config: EstimateConfig, *, dry_run: bool, as_json: bool, output: P
     estimation = prepare_estimate(config, os.environ, offline=dry_run)
     if dry_run:
         _foresee(foresee_estimate(estimation), estimation, as_json=as_json)
-        return
-    result = _run(rate, estimation, config, as_json=as_json)
+    else:
+        _finish(rate, estimation, config, as_json=as_json, output=output)
+
+
+def _finish(
+    judge: Callable[..., Any], ready: Inputs, config: RunSettings, *, as_json: bool, output: Path | None
+) -> None:
+    """Run, show the result, and exit with its code."""
+    result = _run(judge, ready, config, as_json=as_json)
     _show(config, result, as_json=as_json, output=output)
     raise typer.Exit(result.exit_code)
 
