@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pytest
 from support.pools import differences
+from support.walking import all_steps
 
 from judgeloop.selectors.making import Variant, make_selector
 from judgeloop.stats.combining import COMBINATIONS, combined
@@ -42,18 +43,6 @@ SIZES = [1, 2, 3, 4, 5, 37]
 @pytest.fixture(params=SELECTORS)
 def make(request):
     return SELECTORS[request.param]
-
-
-def all_steps(selector, items, *, at_a_time=1, seed=1):
-    rng = np.random.default_rng(seed)
-    state = selector.init(items, rng)
-    steps = []
-    while True:
-        more, state = selector.ask(state, at_a_time, rng)
-        if not more:
-            return steps
-        assert len(more) <= at_a_time
-        steps += more
 
 
 @pytest.mark.parametrize("items", SIZES)

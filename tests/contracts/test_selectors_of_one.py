@@ -8,8 +8,8 @@ import pickle
 import numpy as np
 import pytest
 from support.pools import differences
+from support.walking import all_steps
 
-from judgeloop.records import Label, Verdict
 from judgeloop.selectors.confidence_systematic import ConfidenceSystematic
 from judgeloop.selectors.cross_entropy import CrossEntropy
 from judgeloop.selectors.diffuse import DiffUse
@@ -27,11 +27,6 @@ def confidence(items):
 
 def strata(items):
     return Strata(np.unique(np.arange(items) % 7 // 2, return_inverse=True)[1].astype(np.int64))
-
-
-def heard(steps):
-    """Answers to all that was asked."""
-    return [Label(choice, Verdict(choice.position % 5 / 4)) for step in steps for choice in step.choices]
 
 
 SELECTORS = {
@@ -53,19 +48,6 @@ SIZES = [1, 2, 3, 4, 5, 29, 30, 31, 83]
 @pytest.fixture(params=SELECTORS)
 def make(request):
     return SELECTORS[request.param]
-
-
-def all_steps(selector, items, *, at_a_time=1, seed=1):
-    rng = np.random.default_rng(seed)
-    state = selector.init(items, rng)
-    steps = []
-    while True:
-        more, state = selector.ask(state, at_a_time, rng)
-        if not more:
-            return steps
-        assert len(more) <= at_a_time
-        steps += more
-        state = selector.tell(state, heard(more))
 
 
 @pytest.mark.parametrize("items", SIZES)
