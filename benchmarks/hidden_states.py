@@ -1,9 +1,9 @@
 """How long the hidden states of many prompts take, beside the plain way: one prompt at a time, and all layers of it.
 
-    python benchmarks/hidden_states.py MODEL [--prompts 4000] [--plain 500] [--layer middle] [--longest 40]
+    python benchmarks/hidden_states.py MODEL [--prompts 1000,4000,18000] [--plain 500] [--layer middle] [--longest 40]
 
-Prompts are random letters, digits and spaces, up to `--longest` of them. The plain way is timed on the first `--plain` prompts; that both
-give the same is asserted. Loading the model is timed apart, and is in neither.
+Prompts are random letters, digits and spaces, up to `--longest` of them; there is a line for each number of them. The plain way is timed on
+the first `--plain` prompts; that both give the same is asserted. Loading the model is timed apart, and is in neither.
 """
 
 from __future__ import annotations
@@ -45,28 +45,31 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("model")
-    parser.add_argument("--prompts", type=int, default=4000)
+    parser.add_argument("--prompts", default="1000,4000,18000", help="how many, by commas")
     parser.add_argument("--plain", type=int, default=500, help="prompts to read plainly as well")
     parser.add_argument("--layer", default="middle", help="middle, last or a number")
     parser.add_argument("--longest", type=int, default=40, help="characters of the longest prompt")
     arguments = parser.parse_args()
-    prompts = make_prompts(arguments.prompts, arguments.longest, np.random.default_rng(0))
+    numbers = [int(number) for number in arguments.prompts.split(",")]
+    prompts = make_prompts(max(numbers), arguments.longest, np.random.default_rng(0))
     began = time.perf_counter()
     model = load(find_place(arguments.model))
     layer = _number(model, int(arguments.layer) if arguments.layer.isdigit() else arguments.layer)
-    loaded = time.perf_counter()
-    ours = _read(model, prompts, layer, TOGETHER)
-    read = time.perf_counter()
+    print(f"layer {layer} of {model.layers}, on {model.network.device}")
+    print(f"loading, and what is imported for it  {time.perf_counter() - began:>8.2f} s")
+    began = time.perf_counter()
     theirs = plain(model, prompts[: arguments.plain], layer)
-    took, plainly = read - loaded, time.perf_counter() - read
-    assert np.allclose(ours[: len(theirs)], theirs, rtol=1e-2, atol=1e-3)
-    ratio = (plainly / len(theirs)) / (took / len(ours))
-    print(f"layer {layer} of {model.layers}, {ours.shape[1]} wide, on {model.network.device}")
-    print(f"loading, and what is imported for it  {loaded - began:>8.2f} s")
-    print(f"{len(ours):>5} prompts                         {took:>8.2f} s")
-    print(
-        f"{len(theirs):>5} prompts, one at a time          {plainly:>8.2f} s   {ratio:.1f} times as long a prompt"
-    )
+    plainly = (time.perf_counter() - began) / len(theirs)
+    print(f"{len(theirs):>7,} prompts, one at a time        {plainly * len(theirs):>8.2f} s")
+    for number in numbers:
+        began = time.perf_counter()
+        ours = _read(model, prompts[:number], layer, TOGETHER)
+        took = time.perf_counter() - began
+        both = min(number, len(theirs))
+        assert np.allclose(ours[:both], theirs[:both], rtol=1e-2, atol=1e-3)
+        print(
+            f"{number:>7,} prompts                        {took:>8.2f} s   one at a time {plainly * number / took:.1f} x"
+        )
 
 
 if __name__ == "__main__":

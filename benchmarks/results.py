@@ -60,7 +60,7 @@ SHOWN_CALLS = {
     "select-turbo": (74, 148, 222, 444, 740, 1480, 2960),
 }
 SHOWN_QUERIES = (2, 5, 10, 20, 40, 80, 160, 320)
-ONE = ["--job", "estimate", "--shares", "5:50:5"]
+ONE = ["--job", "estimate", "--shares", "5:50:1"]
 EVERY_PART = (
     "random,stratified,actracer,actracer-8,actracer-proportional,actracer-random,stratified-confidence,confidence-systematic,cross-entropy,"
     "mmd-critic,diffuse"
@@ -72,14 +72,14 @@ ESTIMATES: dict[str, tuple[str, str, list[str]]] = {
     "estimate-tiny-last": (
         "tiny-lm",
         "exact",
-        [*ONE, "--selectors", "random,stratified,actracer", "--layer", "last", "--seeds", "40"],
+        [*ONE, "--selectors", "random,stratified,actracer", "--layer", "last", "--seeds", "20"],
     ),
     "estimate-tiny-auto": (
         "tiny-lm",
         "exact",
-        [*ONE, "--selectors", "random,stratified,actracer", "--layer", "auto", "--seeds", "40"],
+        [*ONE, "--selectors", "random,stratified,actracer", "--layer", "auto", "--seeds", "20"],
     ),
-    "estimate-tiny-proxy": ("tiny-lm", "exact", [*ONE, *DRAWN, "--seeds", "40"]),
+    "estimate-tiny-proxy": ("tiny-lm", "exact", [*ONE, *DRAWN, "--seeds", "20"]),
     "estimate-rouge2": ("realsumm", "rouge2", [*ONE, "--selectors", BY_VECTORS, "--seeds", "10"]),
     "estimate-pyramid": ("realsumm", "human-pyramid", [*ONE, "--selectors", BY_VECTORS, "--seeds", "10"]),
     "estimate-gpt4": ("alpacaeval", "gpt4", [*ONE, "--selectors", BY_VECTORS, "--seeds", "4"]),
