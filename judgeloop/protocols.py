@@ -15,6 +15,7 @@ import numpy as np
 from judgeloop.records import (
     Call,
     Counted,
+    Draws,
     JudgeIdentity,
     Label,
     Quote,
@@ -40,8 +41,8 @@ class Selector(Protocol[S]):
         ...
 
     @property
-    def draws(self) -> bool:
-        """True when every choice is drawn with a known propensity; False when it is picked."""
+    def draws(self) -> Draws:
+        """How it comes by its choices: picked, drawn with known propensities, or all items alike."""
         ...
 
     def init(self, items: int, rng: np.random.Generator) -> S:
@@ -93,7 +94,7 @@ class StoppingRule(Protocol[T_contra]):
 
     @property
     def needs_draws(self) -> bool:
-        """True when the rule holds only for choices drawn with known propensities."""
+        """True when the rule holds only where every item not drawn yet is equally likely to be next."""
         ...
 
     @property

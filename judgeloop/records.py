@@ -166,6 +166,14 @@ class JudgeIdentity:
         return f"{self.provider}{separator}{self.model}"
 
 
+class Draws(enum.IntEnum):
+    """How a selector comes by its choices; the more is known of it, the more may be concluded."""
+
+    PICKED = 0  # by a rule that leaves no chance to reckon with
+    KNOWN = 1  # at random, each with its propensity
+    EVEN = 2  # at random, every item not drawn yet with the same propensity
+
+
 Key = tuple[int, ...]  # a position, and the one system rated or the two compared on it
 
 

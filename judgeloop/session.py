@@ -32,6 +32,7 @@ from judgeloop.records import (
     Abstention,
     Answer,
     Choice,
+    Draws,
     Estimate,
     Key,
     Label,
@@ -82,10 +83,11 @@ class Session(Generic[T]):
         Raises:
             InputError: the rule's statement would be untrue for what the selector picks.
         """
-        if rule.needs_draws and not selector.draws:
+        if rule.needs_draws and selector.draws is not Draws.EVEN:
+            does = "picks items" if selector.draws is Draws.PICKED else "prefers some items"
             raise InputError(
-                f"the rule {rule.name!r} holds only for random draws, and the selector "
-                f"{selector.name!r} picks items; use --selector random, or a heuristic rule"
+                f"the rule {rule.name!r} holds only for random draws that prefer no item, and the selector "
+                f"{selector.name!r} {does}; use --selector random, or a rule that needs no such draws"
             )
         self._items = items
         self._selector = selector

@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Label, Step
+from judgeloop.records import Draws, Label, Step
 from judgeloop.selectors.query_by_query import Asked, check_shape, query_step
 from judgeloop.stats.information import OUTCOMES, entropies_after, log_ratios, lowest
 
@@ -38,7 +38,7 @@ class BradleyTerry:
     opinions: NDArray[np.int8]
     baseline: int
     name: str = "bradley-terry"
-    draws: bool = False
+    draws: Draws = Draws.PICKED
 
     def init(self, items: int, rng: np.random.Generator) -> BradleyTerryState:
         """Nothing asked and nothing counted."""

@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Label, Step
+from judgeloop.records import Choice, Draws, Label, Step
 
 
 def spread_ranks(items: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -52,7 +52,7 @@ class ConfidenceSystematic:
 
     confidence: NDArray[np.floating]
     name: str = "confidence-systematic"
-    draws: bool = False
+    draws: Draws = Draws.PICKED
 
     def init(self, items: int, rng: np.random.Generator) -> ConfidenceSystematicState:
         """Sort, and draw in which order the ranks are visited.

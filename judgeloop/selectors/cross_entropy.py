@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Label, Step
+from judgeloop.records import Choice, Draws, Label, Step
 
 FIRST = 30  # items drawn at random before there is a sample to be improved
 GROUP = 5  # items that enter together
@@ -50,7 +50,7 @@ class CrossEntropy:
     sections: int = SECTIONS
     tried: int = TRIED
     name: str = "cross-entropy"
-    draws: bool = False
+    draws: Draws = Draws.PICKED
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no histogram or no choice.

@@ -15,7 +15,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Label, Step
+from judgeloop.records import Choice, Draws, Label, Step
 from judgeloop.stats.dendrogram import HIERARCHIES, Dendrogram
 from judgeloop.stats.representatives import representative
 
@@ -47,7 +47,7 @@ class DiffUse:
     clustering: str = "ward"
     representative: str = "cosine"
     name: str = "diffuse"
-    draws: bool = False
+    draws: Draws = Draws.PICKED
     systems: tuple[int, ...] = (0, 1)
 
     def init(self, items: int, rng: np.random.Generator) -> DiffUseState:

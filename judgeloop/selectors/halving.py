@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Label, Step
+from judgeloop.records import Choice, Draws, Label, Step
 from judgeloop.stats.query_scores import scores_of
 from judgeloop.stats.racing import Floats
 
@@ -51,7 +51,7 @@ class Halving:
     baseline: int
     limit: int
     name: str = "halving"
-    draws: bool = False
+    draws: Draws = Draws.PICKED
 
     def init(self, items: int, rng: np.random.Generator) -> HalvingState:
         """All systems are in question, and nothing is asked."""

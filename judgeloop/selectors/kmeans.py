@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Label, Step
+from judgeloop.records import Choice, Draws, Label, Step
 from judgeloop.stats.representatives import representative
 
 
@@ -39,7 +39,7 @@ class KMeansDiffUse:
     start: int
     representative: str = "cosine"
     name: str = "diffuse"
-    draws: bool = False
+    draws: Draws = Draws.PICKED
 
     def init(self, items: int, rng: np.random.Generator) -> KMeansState:
         """Draw the seed of the clusterings, and the order for random representatives."""

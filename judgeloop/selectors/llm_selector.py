@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Label, Step
+from judgeloop.records import Draws, Label, Step
 from judgeloop.selectors.query_by_query import Asked, check_shape, query_step
 from judgeloop.stats.information import Epsilons, expected_entropies, lowest, uniform, updated
 
@@ -39,7 +39,7 @@ class LLMSelector:
     baseline: int
     epsilons: Epsilons
     name: str = "llm-selector"
-    draws: bool = False
+    draws: Draws = Draws.PICKED
 
     def init(self, items: int, rng: np.random.Generator) -> LLMSelectorState:
         """Nothing asked and nothing believed."""

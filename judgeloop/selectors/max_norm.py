@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Label, Step
+from judgeloop.records import Choice, Draws, Label, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class MaxNorm:
 
     differences: NDArray[np.floating]
     name: str = "max-norm"
-    draws: bool = False
+    draws: Draws = Draws.PICKED
 
     def init(self, items: int, rng: np.random.Generator) -> MaxNormState:
         """Sort; nothing is random."""

@@ -15,7 +15,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Label, Step
+from judgeloop.records import Choice, Draws, Label, Step
 
 DIMENSIONS = 8  # that the vectors are reduced to, and the two numbers for HDBSCAN below: as in the authors' program for 10,000 items
 SMALLEST_SHARE = 0.008  # of the pool that makes a cluster
@@ -110,7 +110,7 @@ class MMDCritic:
 
     vectors: NDArray[np.floating]
     name: str = "mmd-critic"
-    draws: bool = False
+    draws: Draws = Draws.PICKED
 
     def init(self, items: int, rng: np.random.Generator) -> MMDCriticState:
         """Cluster.

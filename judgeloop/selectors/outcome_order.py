@@ -13,7 +13,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Label, Step
+from judgeloop.records import Draws, Label, Step
 from judgeloop.selectors.query_by_query import check_shape, query_step
 from judgeloop.stats.information import OUTCOMES
 
@@ -57,7 +57,7 @@ class OutcomeOrder:
     outcomes: NDArray[np.int8]
     baseline: int
     name: str
-    draws: bool = False
+    draws: Draws = Draws.PICKED
 
     def __post_init__(self) -> None:
         if self.name not in RANKS:

@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Label, Step
+from judgeloop.records import Choice, Draws, Label, Step
 from judgeloop.stats.query_scores import scores_of
 from judgeloop.stats.racing import Flags, Race, after, could_be_out, start
 
@@ -40,7 +40,7 @@ class Racing:
     baseline: int
     risk: float
     name: str = "race"
-    draws: bool = True
+    draws: Draws = Draws.EVEN
 
     def __post_init__(self) -> None:
         """Refuse a risk at which nobody would have to be asked.

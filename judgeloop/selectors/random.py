@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Label, Step
+from judgeloop.records import Choice, Draws, Label, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Random:
 
     queries: tuple[tuple[int, ...], ...] = ((0, 1),)
     name: str = "random"
-    draws: bool = True
+    draws: Draws = Draws.EVEN
 
     def init(self, items: int, rng: np.random.Generator) -> RandomState:
         """Shuffle the pool once: draws are then independent of how many are asked for at a time."""

@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Label, Step, Verdict
+from judgeloop.records import Choice, Draws, Label, Step, Verdict
 from judgeloop.stats.allocation import FIRST_DRAWS, behind_their_share, exploration, upper_bounds
 from judgeloop.stats.resembling import DISTANCES, next_to_resemble
 from judgeloop.stats.strata import Counts, Floats, Strata
@@ -58,9 +58,9 @@ class Stratified:
     name: str = "stratified"
 
     @property
-    def draws(self) -> bool:
+    def draws(self) -> Draws:
         """Within a stratum; the choice of the stratum depends on nothing but answers before."""
-        return self.confidence is None
+        return Draws.KNOWN if self.confidence is None else Draws.PICKED
 
     def init(self, items: int, rng: np.random.Generator) -> StratifiedState:
         """Shuffle the pool once: draws are then independent of how many are asked for at a time."""
