@@ -24,7 +24,7 @@ from judgeloop.errors import InputError
 from judgeloop.money import MOST_DOLLARS, to_pico
 from judgeloop.panel import Vote
 from judgeloop.presentation import Order
-from judgeloop.selectors.making import SELECTORS_THAT_DRAW
+from judgeloop.selectors.making import DRAWING_EVENLY
 
 DEFAULT_HOME = Path(".judgeloop")
 DURATION = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[smh]?)")
@@ -174,7 +174,7 @@ class CompareConfig(RunSettings):
     @property
     def rule_name(self) -> str:
         """The rule asked for; else the guaranteed one, or a heuristic for a selector that picks."""
-        return self.rule or ("sequential" if self.selector in SELECTORS_THAT_DRAW else "tie-aware")
+        return self.rule or ("sequential" if self.selector in DRAWING_EVENLY else "tie-aware")
 
 
 def _auto(value: object) -> object:

@@ -16,7 +16,7 @@ from judgeloop.protocols import Selector
 from judgeloop.records import Verdict
 from judgeloop.replay.driver import replay
 from judgeloop.replay.recordings import Contest, Recordings
-from judgeloop.selectors.making import SELECTORS_THAT_DRAW, Variant, make_selector
+from judgeloop.selectors.making import DRAWING_EVENLY, Variant, make_selector
 from judgeloop.session import Limits, Session
 from judgeloop.stopping import GUARANTEED, make_rule
 
@@ -105,4 +105,4 @@ def _until_met(
 
 def suiting(rules: Sequence[str], selector: str) -> list[str]:
     """Those of `rules` that may go with a selector: a guarantee needs random draws."""
-    return [rule for rule in rules if selector in SELECTORS_THAT_DRAW or rule not in GUARANTEED]
+    return [rule for rule in rules if selector in DRAWING_EVENLY or rule not in GUARANTEED]

@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.protocols import Selector
+from judgeloop.selectors.decisive import decisive
 from judgeloop.selectors.diffuse import DiffUse
 from judgeloop.selectors.kmeans import KMeansDiffUse
 from judgeloop.selectors.max_norm import MaxNorm
 from judgeloop.selectors.random import Random
 
-SELECTORS = ("random", "diffuse", "max-norm", "input-cluster")
-SELECTORS_THAT_DRAW = {"random"}
+SELECTORS = ("random", "decisive", "diffuse", "max-norm", "input-cluster")
+DRAWING_EVENLY = {"random"}  # what a guaranteed rule needs
+LOOKING_AT_VECTORS = {"diffuse", "max-norm", "input-cluster"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +33,22 @@ class Variant:
 
 
 def make_selector(
-    name: str, vectors: NDArray[np.floating] | None, *, start: int, variant: Variant
+    name: str,
+    vectors: NDArray[np.floating] | None,
+    *,
+    start: int,
+    variant: Variant,
+    weights: NDArray[np.float64] | None = None,
 ) -> Selector[Any]:
     """The selector called `name`; `vectors` has the shape (items, dimensions), None for one that looks at none.
 
     They are the combined vectors of the outputs, or for `input-cluster` those of the inputs. `start` is the number of clusters to
-    begin with.
+    begin with. `weights` are those of `decisive`, None where nothing is known that would prefer an item.
     """
     if name == "random":
         return Random()
+    if name == "decisive":
+        return decisive(weights)
     if vectors is None:
         raise ValueError(f"the selector {name!r} needs vectors")
     if name == "max-norm":
