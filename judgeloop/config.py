@@ -25,6 +25,7 @@ from judgeloop.money import MOST_DOLLARS, to_pico
 from judgeloop.panel import Vote
 from judgeloop.presentation import Order
 from judgeloop.selectors.making import DRAWING_EVENLY
+from judgeloop.stopping import GUARANTEED
 
 DEFAULT_HOME = Path(".judgeloop")
 DURATION = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[smh]?)")
@@ -153,14 +154,24 @@ class CompareConfig(RunSettings):
 
     first: Path
     second: Path
-    selector: Literal["random", "diffuse", "max-norm", "input-cluster"] = "random"
+    selector: Literal["random", "decisive", "diffuse", "max-norm", "input-cluster"] = "random"
+    history: str = Field("auto", min_length=1)
     combine: Literal["difference", "concatenation", "addition"] = "difference"
     clustering: Literal["ward", "cosine", "kmeans", "micro-ward"] = "ward"
     representative: Literal["cosine", "euclidean", "largest-norm", "random"] = "cosine"
     represent: Represent = "lexical"
-    rule: Literal["sequential", "anytime", "tie-aware", "hypergeometric"] | None = None
+    rule: Literal["sequential", "anytime", "calibrated", "tie-aware", "hypergeometric"] | None = None
     near_tie: float | None = Field(None, gt=0, lt=1)
     analyse: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _draw_evenly_for_a_guarantee(cls, values: dict[str, object]) -> dict[str, object]:
+        """Where no selector is asked for: even draws for a rule that needs them, and decisive items first for all others."""
+        if values.get("selector") is not None:
+            return values
+        evenly = values.get("rule") in {None, *GUARANTEED}
+        return values | {"selector": "random" if evenly else "decisive"}
 
     @property
     def output_files(self) -> tuple[Path, ...]:
@@ -171,9 +182,13 @@ class CompareConfig(RunSettings):
         """The two."""
         return [systems]
 
+    def files_read(self) -> list[Path]:
+        """Every file that the run reads, and its ledger."""
+        return [*super().files_read(), *([Path(self.history)] if Path(self.history).is_file() else [])]
+
     @property
     def rule_name(self) -> str:
-        """The rule asked for; else the guaranteed one, or a heuristic for a selector that picks."""
+        """The rule asked for; else the guaranteed one, or a heuristic for a selector that prefers some items."""
         return self.rule or ("sequential" if self.selector in DRAWING_EVENLY else "tie-aware")
 
 

@@ -110,7 +110,21 @@ JUDGES = (
 JUDGE = Flag("Judge", "--judge", list[str], REQUIRED, JUDGES, in_environment=False)
 TIE_MARGIN = Flag("Judge", "--tie-margin", float, 0.0, "Scores closer than this are a tie.")
 ORDER = Flag("Judge", "--order", str, "both", "both, random or fixed.")
-SELECTOR = Flag("Selection", "--selector", str, "random", "random, diffuse, max-norm or input-cluster.")
+SELECTOR = Flag(
+    "Selection",
+    "--selector",
+    str | None,
+    None,
+    "random, decisive (items that told systems apart before), diffuse, max-norm or input-cluster. Default: random, and "
+    "decisive for a rule without a guarantee of its own.",
+)
+HISTORY = Flag(
+    "Selection",
+    "--history",
+    str,
+    "auto",
+    "Earlier comparisons, for decisive and calibrated: auto (the ledger's), none, RUN,RUN... of it, or a FILE of verdicts.",
+)
 REPRESENT = Flag("Selection", "--represent", str, "lexical", "lexical, minilm or minilm:FOLDER.")
 SEED = Flag("Selection", "--seed", int, 0, "Starts all random numbers.")
 MIN_JUDGMENTS = Flag("Stopping", "--min-judgments", int, 5, "Judge at least so many.")
@@ -184,14 +198,14 @@ CLUSTERS: Group = (
         "Of a cluster: cosine, euclidean (closest), largest-norm, random.",
     ),
 )
-SELECTION: Group = (SELECTOR, REPRESENT, *CLUSTERS, SEED)
+SELECTION: Group = (SELECTOR, HISTORY, REPRESENT, *CLUSTERS, SEED)
 RULE = Flag(
     "Stopping",
     "--rule",
     str | None,
     None,
-    "sequential or anytime (guaranteed, for random draws); tie-aware or hypergeometric (heuristics). Default: sequential, and "
-    "tie-aware for a selector that picks.",
+    "sequential or anytime (guaranteed, for random draws); calibrated (on earlier comparisons); tie-aware or hypergeometric "
+    "(heuristics). Default: sequential, and tie-aware for a selector that prefers items.",
 )
 NEAR_TIE = Flag(
     "Stopping",
@@ -249,6 +263,7 @@ BEST_OF_MANY: Group = (
     *ITEMS,
     replace(
         SELECTOR,
+        kind=str,
         default="race",
         help="race or random (drawn, with a stated risk); halving, llm-selector, bradley-terry, most-draws, confidence or "
         "uncertainty (picked, for a fixed budget).",
@@ -287,6 +302,8 @@ ONE_SCORE: Group = (
     *ITEMS,
     replace(
         SELECTOR,
+        kind=str,
+        default="random",
         help="random, stratified, stratified-confidence (drawn, with an interval); actracer, confidence-systematic, cross-entropy, "
         "mmd-critic or diffuse (picked, with none).",
     ),

@@ -21,7 +21,7 @@ from judgeloop.loop import Finished, Observe, decoys_of, unobserved
 from judgeloop.planning import Plan, more_to_decide, plan
 from judgeloop.records import StopKind, Tally
 from judgeloop.report.result import Result, Setup, result_of
-from judgeloop.selectors.making import Variant
+from judgeloop.selectors.making import LOOKING_AT_VECTORS, Variant
 from judgeloop.session import Session
 from judgeloop.stats.dendrogram import MOST_EXACT
 
@@ -77,7 +77,9 @@ async def _drive(
     config = comparison.config
     session = Session(
         items=len(comparison.pool),
-        selector=selector_for(config, comparison.pool),
+        selector=selector_for(
+            config, comparison.pool, comparison.history.weights if comparison.history else None
+        ),
         estimator=Preferences(),
         rule=comparison.rule,
         limits=comparison.limits,
@@ -102,7 +104,8 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         near_tie=config.near_tie,
         selector=config.selector,
         variant=_variant(config, len(comparison.pool)),
-        represent=None if config.selector == "random" else config.represent,
+        represent=config.represent if config.selector in LOOKING_AT_VECTORS else None,
+        history=comparison.history.source if comparison.history else None,
     )
     undecided = outcome.winner is None
     return result_of(

@@ -5,11 +5,14 @@ What every job needs is read in `inputs.py`.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from judgeloop.config import CompareConfig
 from judgeloop.errors import InputError
+from judgeloop.jobs.history import AUTO, About, History, find_history
 from judgeloop.jobs.inputs import Inputs, read_inputs
 from judgeloop.keys import digest
 from judgeloop.protocols import StoppingRule
@@ -20,6 +23,7 @@ from judgeloop.stopping import make_rule
 VARIANT = {"combine", "clustering", "representative"}
 TAKES: dict[str, set[str]] = {
     "random": set(),
+    "decisive": set(),
     "diffuse": VARIANT,
     "max-norm": {"combine"},
     "input-cluster": {"clustering", "representative"},
@@ -28,11 +32,12 @@ TAKES: dict[str, set[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Comparison(Inputs):
-    """A comparison ready to run."""
+    """A comparison ready to run; `history` is None where nothing looks at earlier comparisons."""
 
     config: CompareConfig
     rule: StoppingRule[Tally]
     run: str
+    history: History | None
 
 
 def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: bool = False) -> Comparison:
@@ -45,6 +50,7 @@ def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: b
     """
     _check_selector(config)
     inputs = read_inputs(config, environment, offline=offline)
+    run = _run_id(config, inputs)
     return Comparison(
         joined=inputs.joined,
         judges=inputs.judges,
@@ -58,8 +64,25 @@ def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: b
             limit=config.max_judgments,
             near_tie=config.near_tie,
         ),
-        run=_run_id(config, inputs),
+        run=run,
+        history=_history(config, inputs, run, begin=not offline) if _looks_back(config) else None,
     )
+
+
+def _looks_back(config: CompareConfig) -> bool:
+    return config.selector == "decisive"
+
+
+def _history(config: CompareConfig, inputs: Inputs, run: str, *, begin: bool) -> History:
+    pool = inputs.pool
+    about = About(
+        items=pool.items,
+        systems=pool.systems,
+        outputs=pool.outputs,
+        judges=tuple(judge.identity for judge in inputs.judges),
+        tie_margin=config.tie_margin,
+    )
+    return find_history(config.history, about, config.ledger, run, begin=begin)
 
 
 def _check_selector(config: CompareConfig) -> None:
@@ -70,6 +93,16 @@ def _check_selector(config: CompareConfig) -> None:
             raise InputError(
                 f"--{flag} {value}: --selector {config.selector} has no such choice; it goes with {takers}"
             )
+    if config.history != AUTO and not _looks_back(config):
+        raise InputError(
+            f"--history {config.history}: --selector {config.selector} looks at no earlier comparisons; use --selector decisive"
+        )
+
+
+def _named(history: str) -> str:
+    """A history's name: a file's by its contents, since other contents give other draws."""
+    path = Path(history)
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else history
 
 
 def _run_id(config: CompareConfig, inputs: Inputs) -> str:
@@ -81,6 +114,7 @@ def _run_id(config: CompareConfig, inputs: Inputs) -> str:
             "rule": config.rule_name,
             "represent": config.represent,
             **({"near_tie": config.near_tie} if config.near_tie else {}),
+            **({"history": _named(config.history)} if _looks_back(config) else {}),
             **config.model_dump(mode="json", include=VARIANT, exclude_defaults=True),
         }
     )[:16]

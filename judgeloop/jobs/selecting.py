@@ -13,7 +13,7 @@ from judgeloop.jobs.embedding import embed
 from judgeloop.pool import Pool
 from judgeloop.protocols import Selector
 from judgeloop.selectors.halving import Halving
-from judgeloop.selectors.making import Variant, make_selector
+from judgeloop.selectors.making import LOOKING_AT_VECTORS, Variant, make_selector
 from judgeloop.selectors.picking import make_picker
 from judgeloop.selectors.race import Racing
 from judgeloop.selectors.random import Random
@@ -21,11 +21,13 @@ from judgeloop.stats.combining import combined
 from judgeloop.stats.information import choose_epsilons
 
 
-def selector_for(config: CompareConfig, pool: Pool) -> Selector[Any]:
-    """The selector, its vectors embedded if it looks at any."""
+def selector_for(config: CompareConfig, pool: Pool, weights: NDArray[np.float64] | None) -> Selector[Any]:
+    """The selector, its vectors embedded if it looks at any; `weights` are those of the items for `decisive`."""
     variant = Variant(config.combine, config.clustering, config.representative)
-    vectors = None if config.selector == "random" else _vectors(config, pool)
-    return make_selector(config.selector, vectors, start=config.min_judgments, variant=variant)
+    vectors = _vectors(config, pool) if config.selector in LOOKING_AT_VECTORS else None
+    return make_selector(
+        config.selector, vectors, start=config.min_judgments, variant=variant, weights=weights
+    )
 
 
 def _vectors(config: CompareConfig, pool: Pool) -> NDArray[np.floating]:

@@ -66,7 +66,7 @@ class SqliteLedger:
         """
         self.path = path
         self._opener = uuid.uuid4().hex
-        self._writer = Writer(lambda: _connect(path))
+        self._writer = Writer(lambda: connect(path))
 
     async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
         """The verdicts already held under `keys`."""
@@ -181,7 +181,12 @@ class SqliteLedger:
         return Ticket(cursor.lastrowid, wanted.key, wanted.cost_p, wanted.rehearsed)
 
 
-def _connect(path: Path | str) -> sqlite3.Connection:
+def connect(path: Path | str) -> sqlite3.Connection:
+    """A connection to a ledger, created if there is none.
+
+    Raises:
+        LedgerError: it cannot be created, or is something else.
+    """
     try:
         if str(path) != ":memory:":
             _make_private(Path(path))

@@ -16,11 +16,15 @@ from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label
 
 @dataclass(frozen=True, slots=True)
 class Setup(RunSetup):
-    """What was compared, and how; `represent` is None for a selector that looks at no vectors."""
+    """What was compared, and how.
+
+    `represent` is None for a selector that looks at no vectors, `history` where no earlier comparisons were looked at.
+    """
 
     near_tie: float | None
     variant: str | None
     represent: str | None
+    history: str | None
 
 
 @dataclass(frozen=True, slots=True)

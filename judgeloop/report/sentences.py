@@ -53,7 +53,7 @@ def money(result: RunResult) -> str:
 
 def count(number: int, thing: str) -> str:
     """A number of things."""
-    return f"{number} {thing}{'' if number == 1 else 's'}"
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def judge(result: RunResult) -> str:

@@ -129,4 +129,5 @@ def _rule(result: Result) -> str:
 def _selector(result: Result) -> str:
     represent = f" on {visible(result.setup.represent)} vectors" if result.setup.represent else ""
     variant = f" ({result.setup.variant})" if result.setup.variant else ""
-    return f"{result.setup.selector}{variant}{represent}, seed {result.setup.seed}"
+    history = f", by {visible(result.setup.history)}" if result.setup.history else ""
+    return f"{result.setup.selector}{variant}{represent}, seed {result.setup.seed}{history}"

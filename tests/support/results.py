@@ -20,6 +20,7 @@ SETUP = Setup(
     selector="random",
     variant=None,
     represent=None,
+    history=None,
     order="both",
     seed=7,
     calls_per_item=2,
