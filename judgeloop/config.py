@@ -269,6 +269,7 @@ class EstimateConfig(RunSettings):
     confidence: str = Field("logprobs", min_length=1)
     confidence_by: Literal["geometric-mean", "first-token"] = "geometric-mean"
     proxy: str | None = None
+    history: str = Field("auto", min_length=1)
     interval: Literal["approximate", "anytime"] = "approximate"
     half_width: float | None = Field(None, gt=0, lt=0.5)
     require_score: float | None = Field(None, ge=0, le=1)
@@ -299,7 +300,11 @@ class EstimateConfig(RunSettings):
     @property
     def specs(self) -> tuple[str, ...]:
         """Every judge that is asked, and the one that is asked about everything."""
-        return self.judge if self.proxy in {None, "confidence"} else (*self.judge, str(self.proxy))
+        return self.judge if self.proxy in {None, "confidence", "history"} else (*self.judge, str(self.proxy))
+
+    def files_read(self) -> list[Path]:
+        """Every file that the run reads, and its ledger."""
+        return [*super().files_read(), *([Path(self.history)] if Path(self.history).is_file() else [])]
 
     def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
         """The one alone."""

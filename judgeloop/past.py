@@ -6,9 +6,10 @@ Where they come from is the business of `formats/history.py` and `ledger/history
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,17 +42,56 @@ class Past:
         return frozenset(name for pair in self.pairs for name in pair)
 
     @property
+    def systems_an_item(self) -> float:
+        """How many systems were compared on an item, on average over all items."""
+        seen = [self.known[[name in pair for pair in self.pairs]].any(axis=0).sum() for name in self.systems]
+        return float(sum(seen) / max(1, self.known.shape[1]))
+
+    @property
     def verdicts(self) -> int:
         """How many verdicts there are."""
         return int(self.known.sum())
 
+    def apart_from(self, *systems: str) -> NDArray[np.bool_]:
+        """Which comparisons none of `systems` took part in."""
+        return np.array([not set(pair) & set(systems) for pair in self.pairs], dtype=np.bool_)
+
+    def with_implied(self) -> Past:
+        """These and what they imply: of two systems that were compared with a third, who did better against it, on common items.
+
+        Where both won against it, or both lost, it is a tie. Systems that were compared themselves are left at that.
+        """
+        implied = [*islice(self._implied(), max(0, MOST_COMPARISONS - len(self)))]
+        if not implied:
+            return self
+        pairs, preferences, known = zip(*implied, strict=True)
+        return self.beside(Past(pairs, np.array(preferences, dtype=np.int8), np.array(known)))
+
+    def _implied(self) -> Iterator[tuple[Pair, NDArray[np.int8], NDArray[np.bool_]]]:
+        done = {frozenset(pair) for pair in self.pairs}
+        if len(done) == math.comb(len(self.systems), 2):
+            return
+        for one, other in combinations(range(len(self)), 2):
+            shared = set(self.pairs[one]) & set(self.pairs[other])
+            first, second = (next(iter(set(self.pairs[row]) - shared), "") for row in (one, other))
+            if len(shared) != 1 or frozenset((first, second)) in done:
+                continue
+            both = self.known[one] & self.known[other]
+            if both.any():
+                done.add(frozenset((first, second)))
+                ours, theirs = (
+                    self.preferences[row] * (1 if self.pairs[row][1] in shared else -1)
+                    for row in (one, other)
+                )
+                yield (first, second), np.where(both, np.sign(ours - theirs), 0), both
+
     def without(self, *systems: str) -> Past:
         """The comparisons in which none of `systems` took part."""
-        return self._only([not set(pair) & set(systems) for pair in self.pairs])
+        return self._only(self.apart_from(*systems))
 
     def but(self, pair: Pair) -> Past:
         """The comparisons of any other two systems."""
-        return self._only([set(pair) != set(one) for one in self.pairs])
+        return self._only(np.array([set(pair) != set(one) for one in self.pairs], dtype=np.bool_))
 
     def beside(self, other: Past) -> Past:
         """These comparisons and those of `other`, on the same items."""
@@ -61,10 +101,9 @@ class Past:
             np.concatenate([self.known, other.known]),
         )
 
-    def _only(self, kept: Sequence[bool]) -> Past:
-        rows = np.asarray(kept, dtype=np.bool_)
+    def _only(self, kept: NDArray[np.bool_]) -> Past:
         pairs = tuple(pair for pair, stays in zip(self.pairs, kept, strict=True) if stays)
-        return Past(pairs, self.preferences[rows], self.known[rows])
+        return Past(pairs, self.preferences[kept], self.known[kept])
 
 
 def no_past(items: int) -> Past:

@@ -215,7 +215,8 @@ class Tally:
     """Counts of preferences among `items` items.
 
     `history` holds them in the order asked: 1 for the first, -1 for the second, 0 for a tie, None for an abstention; it is empty where
-    only counts are known. `picked` says that a deterministic selector picked them, so that sampled shares are biased.
+    only counts are known. `picked` says that a deterministic selector picked them, so that sampled shares are biased. `propensities`, in the
+    same order, are there only where they were drawn with a preference for some, so that sampled shares are biased and can be mended.
     """
 
     items: int
@@ -225,6 +226,7 @@ class Tally:
     flips: int = 0
     picked: bool = False
     history: tuple[int | None, ...] = ()
+    propensities: tuple[float, ...] = ()
 
     @property
     def judged(self) -> int:
@@ -242,7 +244,7 @@ class Tally:
     def win_distance(self) -> float | None:
         """Share of wins of the first among the judged items minus that of the second, in [-1, 1]; None while nothing is judged.
 
-        It does not stand for the other items when `picked`.
+        It does not stand for the other items when `picked`, nor where there are `propensities`.
         """
         return (self.wins[0] - self.wins[1]) / self.judged if self.judged else None
 

@@ -500,7 +500,10 @@ def test_a_selector_that_picks_runs_by_a_heuristic_and_is_named_with_its_variant
             ["--selector", "input-cluster", "--combine", "addition"],
             "--combine addition: --selector input-cluster",
         ),
-        (["--selector", "diffuse", "--rule", "anytime"], "use --selector random, or a heuristic rule"),
+        (
+            ["--selector", "diffuse", "--rule", "anytime"],
+            "use --selector random, or a rule that needs no such draws",
+        ),
         (["--near-tie", "0.1"], "use --rule anytime"),
     ],
 )

@@ -78,7 +78,10 @@ async def _drive(
     session = Session(
         items=len(comparison.pool),
         selector=selector_for(
-            config, comparison.pool, comparison.history.weights if comparison.history else None
+            config,
+            comparison.selector,
+            comparison.pool,
+            comparison.history.weights if comparison.history else None,
         ),
         estimator=Preferences(),
         rule=comparison.rule,
@@ -102,10 +105,11 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         risk_threshold=comparison.rule.threshold,
         guarantee=comparison.rule.guarantee,
         near_tie=config.near_tie,
-        selector=config.selector,
+        selector=comparison.selector,
         variant=_variant(config, len(comparison.pool)),
         represent=config.represent if config.selector in LOOKING_AT_VECTORS else None,
         history=comparison.history.source if comparison.history else None,
+        instead=comparison.instead,
     )
     undecided = outcome.winner is None
     return result_of(

@@ -1,6 +1,6 @@
-"""Earlier comparisons for a new one: from the ledger, from some of its runs, or from a file.
+"""Earlier comparisons for a new one, and earlier ratings: from the ledger, from some of its runs, or from a file.
 
-What they say about an item is `stats/decisiveness.py`'s business; whether to trust them, that of `judgeloop calibrate`.
+What they say about an item is the business of `stats/decisiveness.py` and `stats/foretelling.py`; whether to trust them, that of `judgeloop calibrate`.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ from judgeloop.past import Pair, Past, no_past, past_of_pairs, past_of_scores
 from judgeloop.recorded import VerdictTable
 from judgeloop.records import Item, JudgeIdentity, Verdict
 from judgeloop.report.sentences import count
-from judgeloop.stats.decisiveness import Floats, draw_weights
+from judgeloop.selectors.decisive import preferred_by
+from judgeloop.stats.decisiveness import Floats
+from judgeloop.stats.foretelling import Forecast, foretell
 
 AUTO, NONE = "auto", "none"
 RUN_ID = re.compile(r"[0-9a-f]{16}")
 SHOWN = 5
 FIRST, SECOND = "output shown first", "output shown second"
+RATED = "output rated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +52,9 @@ class About:
     tie_margin: float
 
 
-def history_of(past: Past, source: str) -> History:
-    """A past with the weights that it gives."""
-    weights = draw_weights(past.preferences, past.known, len(past.systems))
+def history_of(past: Past, source: str, systems: Sequence[str]) -> History:
+    """A past with the weights that it gives when the two `systems` are compared."""
+    weights = preferred_by(past.with_implied(), tuple(systems))
     if weights is None:
         source += ": plain random draws"
     return History(past, source, weights)
@@ -66,7 +69,7 @@ def find_history(given: str, about: About, ledger: Path, run: str, *, begin: boo
         InputError: there is no such file or run, or it has nothing on these items.
     """
     if given == NONE:
-        return history_of(no_past(len(about.items)), "no history")
+        return history_of(no_past(len(about.items)), "no history", about.systems)
     if Path(given).is_file():
         return _of_file(Path(given), about)
     runs = _runs(given, ledger)
@@ -74,7 +77,7 @@ def find_history(given: str, about: About, ledger: Path, run: str, *, begin: boo
     past, by_same = _of_ledger(verdicts, about)
     if runs and not past.verdicts:
         raise InputError(f"--history {given}: there are no comparisons on these items in it")
-    return history_of(past, _said(past, by_same=by_same, runs=runs))
+    return history_of(past, _said(past, by_same=by_same, runs=runs), about.systems)
 
 
 def _runs(given: str, ledger: Path) -> tuple[str, ...]:
@@ -96,9 +99,12 @@ def _runs(given: str, ledger: Path) -> tuple[str, ...]:
 def _said(past: Past, *, by_same: bool, runs: tuple[str, ...]) -> str:
     if not past.verdicts:
         return "no other comparisons on these items in the ledger"
-    where = f"run{'s' * (len(runs) > 1)} {', '.join(runs)}" if runs else "the ledger"
     judge = "" if by_same else ", all by other judges"
-    return f"{_counted(past)} in {where}{judge}"
+    return f"{_counted(past)} in {_where(runs)}{judge}"
+
+
+def _where(runs: tuple[str, ...]) -> str:
+    return f"run{'s' * (len(runs) > 1)} {', '.join(runs)}" if runs else "the ledger"
 
 
 def _counted(past: Past) -> str:
@@ -115,7 +121,7 @@ def _of_file(path: Path, about: About) -> History:
         )
     first, second = about.systems
     past = past.but((first, second))
-    return history_of(past, f"{_counted(past)} in {path.name}")
+    return history_of(past, f"{_counted(past)} in {path.name}", about.systems)
 
 
 def past_of_table(table: VerdictTable, items: Sequence[str], tie_margin: float) -> Past:
@@ -143,7 +149,7 @@ def _of_ledger(verdicts: Iterable[RememberedVerdict], about: About) -> tuple[Pas
     usable = list(_usable(verdicts, about))
     own = [_of_judge(identity) for identity in about.judges]
     by_same = [one for one in usable if _judge_of(one) in own]
-    past = _compared(by_same or usable, {item.id: at for at, item in enumerate(about.items)})
+    past = _compared(by_same or usable, about)
     return past, bool(by_same)
 
 
@@ -197,9 +203,10 @@ def _numbered(name: str, number: int) -> str:
     return name if number == 1 else f"{name} ({number})"
 
 
-def _compared(verdicts: Sequence[RememberedVerdict], positions: Mapping[str, int]) -> Past:
+def _compared(verdicts: Sequence[RememberedVerdict], about: About) -> Past:
     """Comparisons by pair of systems; orders of presentation, or judges, that disagree are a tie."""
-    labels = _labels(verdicts)
+    positions = {item.id: position for position, item in enumerate(about.items)}
+    labels = _labels(verdicts, about)
     found: dict[Pair, dict[int, int]] = {}
     for verdict in verdicts:
         first, second = (labels[verdict.run, name] for name in verdict.systems)
@@ -212,12 +219,119 @@ def _compared(verdicts: Sequence[RememberedVerdict], positions: Mapping[str, int
     return past_of_pairs(found, len(positions))
 
 
-def _labels(verdicts: Iterable[RememberedVerdict]) -> dict[tuple[str, str], str]:
-    """What to call each system, by run and name."""
+def _labels(verdicts: Iterable[RememberedVerdict], about: About) -> dict[tuple[str, str], str]:
+    """What to call each system, by run and name; today's are called by their names alone."""
     outputs: dict[tuple[str, str], dict[str, str]] = {}
     for verdict in verdicts:
         shown = (verdict.ingredients[FIRST], verdict.ingredients[SECOND])
         for name, output in zip(verdict.systems, shown, strict=True):
             outputs.setdefault((verdict.run, name), {})[verdict.item_id] = output
     versions = _Versions()
+    for name, texts in zip(about.systems, about.outputs, strict=True):
+        versions.label(name, {item.id: digest(text) for item, text in zip(about.items, texts, strict=True)})
     return {(run, name): versions.label(name, by_item) for (run, name), by_item in outputs.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Foretold:
+    """What earlier ratings let expect of each item, None where they say nothing; and where they come from, in words."""
+
+    forecast: Forecast | None
+    source: str
+
+
+def find_ratings(given: str, about: About, ledger: Path, run: str, *, begin: bool) -> Foretold:
+    """What earlier ratings of other systems, by `given` (auto, none, runs or a file), let expect of the one that is rated now.
+
+    Those in a ledger count where the same judge gave them by the same prompt. With `begin` the run is noted in the ledger, as by `find_history`.
+
+    Raises:
+        InputError: there is no such file or run, or it has nothing on these items.
+    """
+    if given == NONE:
+        return Foretold(None, "no history")
+    if Path(given).is_file():
+        return _foretold(_ratings_of_file(Path(given), about), Path(given).name)
+    runs = _runs(given, ledger)
+    scores = _rated(_ratings(remembered_verdicts(ledger, run, begin=begin, of_runs=runs), about), about)
+    if runs and not len(scores):
+        raise InputError(f"--history {given}: there are no ratings by this judge on these items in it")
+    return _foretold(scores, _where(runs))
+
+
+def _foretold(scores: Floats, where: str) -> Foretold:
+    """What `scores`, shape (systems, items), let expect."""
+    if not len(scores):
+        return Foretold(None, f"no other ratings by this judge on these items in {where}")
+    ratings, found = int((~np.isnan(scores)).sum()), foretell(scores)
+    said = f"{count(ratings, 'rating')} of {count(len(scores), 'system')} in {where}"
+    return Foretold(found, said if found is not None else f"{said}, which tell no item from another")
+
+
+def _ratings_of_file(path: Path, about: About) -> Floats:
+    """The scores in a file of all systems but the one that is rated now, by its name: shape (systems, items)."""
+    table = read_verdicts(path)
+    if table.paired:
+        raise InputError(
+            f"--history {path}: expected scores of systems (item_id, model, score), found comparisons"
+        )
+    positions = {item.id: at for at, item in enumerate(about.items)}
+    found: dict[str, dict[int, float]] = {}
+    for (item, system), recorded in table.rows.items():
+        if item not in positions or recorded.score is None or system in about.systems:
+            continue
+        if not 0 <= recorded.score <= 1:
+            raise InputError(
+                f"--history {path}: expected scores from 0 to 1, found {recorded.score:g} of {system!r} on {item!r}"
+            )
+        found.setdefault(system, {})[positions[item]] = recorded.score
+    if not found:
+        raise InputError(
+            f"--history {path}: expected scores of other systems than {about.systems[0]!r} on the items {about.items[0].id!r} and so on, "
+            "found none"
+        )
+    return _in_rows(found, len(positions))
+
+
+def _ratings(verdicts: Iterable[RememberedVerdict], about: About) -> list[RememberedVerdict]:
+    """Ratings by the same judges on the same items; not of the very outputs that are rated now, which are no other system's."""
+    texts = {item.id: (digest(item.prompt), digest(item.reference)) for item in about.items}
+    now = {item.id: digest(output) for item, output in zip(about.items, about.outputs[0], strict=True)}
+    own = [_of_judge(identity) for identity in about.judges]
+    return [
+        verdict
+        for verdict in verdicts
+        for made_of in [verdict.ingredients]
+        if RATED in made_of
+        and decoys.NAME not in verdict.systems
+        and texts.get(verdict.item_id) == (made_of.get("prompt text"), made_of.get("reference"))
+        and made_of[RATED] != now[verdict.item_id]
+        and _judge_of(verdict) in own
+    ]
+
+
+def _rated(ratings: Sequence[RememberedVerdict], about: About) -> Floats:
+    """Scores by system and item, shape (systems, items); the mean where there are several of one output."""
+    outputs: dict[tuple[str, str], dict[str, str]] = {}
+    for one in ratings:
+        outputs.setdefault((one.run, one.systems[0]), {})[one.item_id] = one.ingredients[RATED]
+    versions = _Versions()
+    labels = {(run, name): versions.label(name, by_item) for (run, name), by_item in outputs.items()}
+    positions = {item.id: at for at, item in enumerate(about.items)}
+    given: dict[str, dict[int, list[float]]] = {}
+    for one in ratings:
+        of_system = given.setdefault(labels[one.run, one.systems[0]], {})
+        of_system.setdefault(positions[one.item_id], []).append(one.score)
+    means = {
+        name: {at: float(np.mean(scores)) for at, scores in by_position.items()}
+        for name, by_position in given.items()
+    }
+    return _in_rows(means, len(positions))
+
+
+def _in_rows(scores: Mapping[str, Mapping[int, float]], items: int) -> Floats:
+    """A row a system, NaN where it has no score."""
+    rows = np.full((len(scores), items), np.nan)
+    for row, by_position in enumerate(scores.values()):
+        rows[row, list(by_position)] = list(by_position.values())
+    return rows

@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from judgeloop.calibrating import Calibration, TooLittle, calibrate
 from judgeloop.config import CompareConfig
 from judgeloop.errors import InputError
 from judgeloop.jobs.history import AUTO, About, History, find_history
@@ -19,6 +22,8 @@ from judgeloop.protocols import StoppingRule
 from judgeloop.records import Tally
 from judgeloop.stopping import make_rule
 
+CALIBRATED = "calibrated"
+CALIBRATED_FOR = {"decisive", "random"}
 # These make it another run only where they are not the default, so that older runs keep their names.
 VARIANT = {"combine", "clustering", "representative"}
 TAKES: dict[str, set[str]] = {
@@ -32,12 +37,18 @@ TAKES: dict[str, set[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Comparison(Inputs):
-    """A comparison ready to run; `history` is None where nothing looks at earlier comparisons."""
+    """A comparison ready to run.
+
+    `history` is None where nothing looks at earlier comparisons; `selector` and `rule` are those asked for, unless earlier comparisons
+    are too few for what was asked, as `instead` then says.
+    """
 
     config: CompareConfig
     rule: StoppingRule[Tally]
+    selector: str
     run: str
     history: History | None
+    instead: str | None
 
 
 def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: bool = False) -> Comparison:
@@ -51,26 +62,58 @@ def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: b
     _check_selector(config)
     inputs = read_inputs(config, environment, offline=offline)
     run = _run_id(config, inputs)
+    history = _history(config, inputs, run, begin=not offline) if _looks_back(config) else None
+    calibrated = _calibrated(config, inputs, history) if config.rule_name == CALIBRATED else None
+    too_little = isinstance(calibrated, TooLittle)
     return Comparison(
         joined=inputs.joined,
         judges=inputs.judges,
         limits=inputs.limits,
         decoy_texts=inputs.decoy_texts,
         config=config,
-        rule=make_rule(
-            config.rule_name,
-            risk=config.risk,
-            items=len(inputs.pool),
-            limit=config.max_judgments,
-            near_tie=config.near_tie,
-        ),
+        rule=calibrated.rule if isinstance(calibrated, Calibration) else _rule(config, len(inputs.pool)),
+        selector="random" if too_little else config.selector,
         run=run,
-        history=_history(config, inputs, run, begin=not offline) if _looks_back(config) else None,
+        history=None if too_little else history,
+        instead=f"too little history for {CALIBRATED}: {calibrated.sentence}"
+        if isinstance(calibrated, TooLittle)
+        else None,
+    )
+
+
+def _rule(config: CompareConfig, items: int) -> StoppingRule[Tally]:
+    """The rule asked for; for one that the past would have to choose, the guaranteed one."""
+    return make_rule(
+        "sequential" if config.rule_name == CALIBRATED else config.rule_name,
+        risk=config.risk,
+        items=items,
+        limit=config.max_judgments,
+        near_tie=config.near_tie,
+    )
+
+
+def _calibrated(config: CompareConfig, inputs: Inputs, history: History | None) -> Calibration | TooLittle:
+    assert history is not None, "a rule that the past chooses looks back"
+    if config.near_tie is not None:
+        raise InputError("--near-tie needs bounds for the win distance; use --rule anytime")
+    if config.selector not in CALIBRATED_FOR:
+        raise InputError(
+            f"--rule calibrated replays earlier comparisons by chance, and --selector {config.selector} picks items; use --selector "
+            "decisive or random"
+        )
+    first, second = inputs.pool.systems
+    return calibrate(
+        history.past,
+        (first, second),
+        risk=config.risk,
+        limits=inputs.limits,
+        weighted=config.selector == "decisive",
+        rng=np.random.default_rng([config.seed, len(inputs.pool)]),
     )
 
 
 def _looks_back(config: CompareConfig) -> bool:
-    return config.selector == "decisive"
+    return config.selector == "decisive" or config.rule_name == CALIBRATED
 
 
 def _history(config: CompareConfig, inputs: Inputs, run: str, *, begin: bool) -> History:
@@ -95,7 +138,7 @@ def _check_selector(config: CompareConfig) -> None:
             )
     if config.history != AUTO and not _looks_back(config):
         raise InputError(
-            f"--history {config.history}: --selector {config.selector} looks at no earlier comparisons; use --selector decisive"
+            f"--history {config.history}: --selector {config.selector} looks at no earlier comparisons; use --selector decisive or --rule calibrated"
         )
 
 

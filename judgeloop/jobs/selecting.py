@@ -21,13 +21,13 @@ from judgeloop.stats.combining import combined
 from judgeloop.stats.information import choose_epsilons
 
 
-def selector_for(config: CompareConfig, pool: Pool, weights: NDArray[np.float64] | None) -> Selector[Any]:
-    """The selector, its vectors embedded if it looks at any; `weights` are those of the items for `decisive`."""
+def selector_for(
+    config: CompareConfig, name: str, pool: Pool, weights: NDArray[np.float64] | None
+) -> Selector[Any]:
+    """The selector called `name`, its vectors embedded if it looks at any; `weights` are those of the items for `decisive`."""
     variant = Variant(config.combine, config.clustering, config.representative)
-    vectors = _vectors(config, pool) if config.selector in LOOKING_AT_VECTORS else None
-    return make_selector(
-        config.selector, vectors, start=config.min_judgments, variant=variant, weights=weights
-    )
+    vectors = _vectors(config, pool) if name in LOOKING_AT_VECTORS else None
+    return make_selector(name, vectors, start=config.min_judgments, variant=variant, weights=weights)
 
 
 def _vectors(config: CompareConfig, pool: Pool) -> NDArray[np.floating]:

@@ -24,7 +24,8 @@ class EstimateSetup(RunSetup):
     """What was estimated, and how.
 
     `represent` is None for a selector that looks at no vectors, `layer` for vectors that are no hidden states. `strata` is how many parts the
-    pool was cut into, `half_width` how narrow the interval was to be.
+    pool was cut into, `half_width` how narrow the interval was to be. `history` says where earlier ratings are from, None where none were looked
+    at.
     """
 
     represent: str | None
@@ -33,6 +34,7 @@ class EstimateSetup(RunSetup):
     half_width: float | None
     interval_kind: str
     proxy: str | None
+    history: str | None
     required_score: float | None
 
 

@@ -119,8 +119,11 @@ def _approximation(result: Estimated) -> str:
 
 
 def _proxy(result: Estimated) -> str:
-    mean = "" if result.proxy_mean is None else f", mean {result.proxy_mean:.3f} over all items"
-    return f"{visible(result.setup.proxy or '')}{mean}; the score is the judge's all the same"
+    name, source = visible(result.setup.proxy or ""), result.setup.history
+    said = name if source is None else f"{name}: {visible(source)}"
+    if result.proxy_mean is None:
+        return f"{said}; the score is the judge's alone"
+    return f"{said}, mean {result.proxy_mean:.3f} over all items; the score is the judge's all the same"
 
 
 def _selector(result: Estimated) -> str:

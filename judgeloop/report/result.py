@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from judgeloop.decoys import DecoyTally
+from judgeloop.estimators.preferences import WeightedDistance, weighted_distance
 from judgeloop.records import Outcome, Spend, StopKind, Tally
 from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label_rows
 
@@ -18,13 +19,15 @@ from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label
 class Setup(RunSetup):
     """What was compared, and how.
 
-    `represent` is None for a selector that looks at no vectors, `history` where no earlier comparisons were looked at.
+    `represent` is None for a selector that looks at no vectors, `history` where no earlier comparisons were looked at. `instead` says
+    why it is not the rule that was asked for.
     """
 
     near_tie: float | None
     variant: str | None
     represent: str | None
     history: str | None
+    instead: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,9 @@ class Result(RunResult):
     `win_distance` is the leader's share of wins minus the other's among the judged items, and `win_distance_biased` says that the items were picked
     and do not stand for the others; `win_distance_interval` holds bounds for that of all items, the first system minus the second, each
     of which is wrong with at most the threshold's chance.
+
+    `win_distance_weighted` says that the draws preferred some items: `win_distance` is then an estimate for all items, negative where it speaks
+    against the leader (without a leader, the first system minus the second), and the interval an approximate one of 90 %.
     """
 
     job: ClassVar[str] = "compare"
@@ -44,6 +50,7 @@ class Result(RunResult):
     ties: int
     win_distance: float | None
     win_distance_biased: bool
+    win_distance_weighted: bool
     win_distance_interval: tuple[float, float] | None
 
 
@@ -59,7 +66,7 @@ def result_of(
 ) -> Result:
     """Work out a result from how a run ended; `item_ids` by position."""
     tally, systems = outcome.estimate.tally, setup.systems
-    distance = tally.win_distance
+    weighted = weighted_distance(tally) if tally.judged < tally.items else None
     return Result(
         setup=setup,
         winner=None if outcome.winner is None else systems[outcome.winner],
@@ -75,9 +82,10 @@ def result_of(
         abstentions=tally.abstentions,
         flips=tally.flips,
         flip_rate=tally.flips / tally.judged if tally.judged and setup.order == "both" else None,
-        win_distance=None if distance is None else abs(distance),
+        win_distance=_for_the_leader(tally, weighted),
         win_distance_biased=tally.picked and tally.judged < tally.items,
-        win_distance_interval=outcome.estimate.interval,
+        win_distance_weighted=weighted is not None,
+        win_distance_interval=weighted.interval if weighted else outcome.estimate.interval,
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
         more_judgments=None if outcome.stop.kind is StopKind.NO_DIFFERENCE else more_judgments,
@@ -87,3 +95,10 @@ def result_of(
         decoys=decoys,
         labels=label_rows(outcome.labels, systems, item_ids, outcome.deciding),
     )
+
+
+def _for_the_leader(tally: Tally, weighted: WeightedDistance | None) -> float | None:
+    """The leader's share of wins minus the other's: as estimated where it can be, else among the judged items."""
+    if weighted is not None:
+        return 0.0 - weighted.value if tally.leader == 1 else weighted.value
+    return None if tally.win_distance is None else abs(tally.win_distance)

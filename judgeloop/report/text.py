@@ -5,6 +5,7 @@ Nothing is printed here, and no figure is worked out here.
 
 from __future__ import annotations
 
+from judgeloop.estimators.preferences import MISSES
 from judgeloop.money import show_usd
 from judgeloop.records import StopKind
 from judgeloop.report.escaping import visible
@@ -64,6 +65,7 @@ def _risk(result: Result) -> str:
     if result.stop_reason is StopKind.ALL_JUDGED:
         return "certain, as every item is judged"
     kind = "guaranteed" if result.setup.guarantee else "heuristic"
+    kind = "on average" if result.setup.rule == "calibrated" else kind
     return f"stated risk {show_risk(result.risk)} ({kind})"
 
 
@@ -92,6 +94,8 @@ def _votes(result: Result) -> str:
 def _gap(result: Result) -> str:
     if result.win_distance is None:
         return "nothing is judged"
+    if result.win_distance_weighted:
+        return _estimated(result.win_distance, result)
     towards = f" for {visible(result.leader)}" if result.leader else ""
     if result.win_distance_biased:
         return (
@@ -101,19 +105,46 @@ def _gap(result: Result) -> str:
     return f"{result.win_distance:.2f}{towards} among the judged items{_bounds(result)}"
 
 
+def _estimated(distance: float, result: Result) -> str:
+    """A win distance for all items, for the system that it favours; and a warning where that is not the one that leads."""
+    first, second = result.setup.systems
+    leader, other = (second, first) if result.leader == second else (first, second)
+    favoured = leader if round(distance, 2) >= 0 else other
+    against = (
+        f"; beware: it contradicts the votes, where {visible(leader)} leads"
+        if favoured == other and result.leader is not None
+        else ""
+    )
+    return (
+        f"{abs(distance):.2f} for {visible(favoured)}, estimated from draws that prefer some items"
+        f"{_approximate(favoured, result)}{against}"
+    )
+
+
+def _approximate(favoured: str, result: Result) -> str:
+    if result.win_distance_interval is None:
+        return ", with no interval, as too few are judged"
+    low, high = map(_signed, _seen_from(favoured, result, result.win_distance_interval))
+    return f" ({100 * (1 - MISSES):g} % interval {low} to {high}, approximate)"
+
+
 def _bounds(result: Result) -> str:
     if (
         result.win_distance_interval is None
         or result.win_distance_interval[0] == result.win_distance_interval[1]
     ):
         return ""
-    low, high = result.win_distance_interval
-    if result.leader == result.setup.systems[1]:
-        low, high = -high, -low
+    low, high = _seen_from(result.leader, result, result.win_distance_interval)
     return (
         f"; over all items at least {_signed(low)} and at most {_signed(high)} (each bound wrong with a chance of at most "
         f"{result.setup.risk_threshold:g}, whenever one looks)"
     )
+
+
+def _seen_from(system: str | None, result: Result, bounds: tuple[float, float]) -> tuple[float, float]:
+    """Bounds of the first system minus the second, as those of `system` minus the other."""
+    low, high = bounds
+    return (-high, -low) if system == result.setup.systems[1] else (low, high)
 
 
 def _signed(distance: float) -> str:
@@ -123,7 +154,8 @@ def _signed(distance: float) -> str:
 
 def _rule(result: Result) -> str:
     promise = result.setup.guarantee or "heuristic: it looks many times, and no bound is proved"
-    return f"{result.setup.rule}, to stop at a stated risk of {result.setup.risk_threshold:g} ({promise})"
+    instead = f"; {visible(result.setup.instead)}" if result.setup.instead else ""
+    return f"{result.setup.rule}, to stop at a stated risk of {result.setup.risk_threshold:g} ({promise}){instead}"
 
 
 def _selector(result: Result) -> str:

@@ -1,6 +1,6 @@
 """Draws that prefer the items which told systems apart before; without a history, plain random draws.
 
-What an item's weight is made of is `stats/decisiveness.py`'s business.
+What an item's weight is made of is `stats/decisiveness.py`'s business; where earlier comparisons come from, that of the job.
 """
 
 from __future__ import annotations
@@ -12,8 +12,12 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.past import Past
 from judgeloop.records import Choice, Draws, Label, Step
 from judgeloop.selectors.random import Random
+from judgeloop.stats.decisiveness import Floats, draw_weights
+
+MOST_WEIGHED = 300  # comparisons that weights rest on, spread over all: more take time and say little more
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,21 @@ class Decisive:
         """Draws do not depend on answers."""
         del labels
         return state
+
+
+def preferred_by(past: Past, systems: tuple[str, ...], power: float | None = None) -> Floats | None:
+    """The items' weights when `systems` are compared after this past, shape (items,); None where it prefers none.
+
+    `power` is the exponent, by default one that grows with the systems that were compared on an item.
+    """
+    rows = np.unique(np.linspace(0, max(0, len(past) - 1), min(len(past), MOST_WEIGHED)).astype(np.int64))
+    return draw_weights(
+        past.preferences[rows],
+        past.known[rows],
+        past.systems_an_item,
+        apart=past.apart_from(*systems)[rows],
+        power=power,
+    )
 
 
 def decisive(

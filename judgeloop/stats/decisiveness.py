@@ -14,7 +14,7 @@ Preferences = NDArray[np.int8]
 Known = NDArray[np.bool_]
 
 # All of these were the best, or as good as the best, on every recorded data set (docs/results.md).
-PRIOR_VERDICTS = 1.0  # as many comparisons as the mean over all items is worth
+PRIOR_VERDICTS = 4.0  # as many comparisons as the mean over all items is worth
 PRIOR_DECISIVE = 20.0  # the same of agreement, in decisive comparisons
 LEAST_AGREEMENT = 0.02
 LEAST_EVEN = 0.1  # the share of chance that is spread over all items alike
@@ -52,24 +52,34 @@ def agreements(preferences: Preferences, known: Known) -> Floats:
     return found
 
 
-def exponent(systems: int) -> float:
-    """How strongly to prefer, by how many systems were compared: 0 for none, 2 for very many."""
+def exponent(systems: float) -> float:
+    """How strongly to prefer, by how many systems were compared on an item: 0 for none, 2 for very many."""
     return MOST_EXPONENT * systems / (systems + HALF_WAY)
 
 
 def draw_weights(
-    preferences: Preferences, known: Known, systems: int, power: float | None = None
+    preferences: Preferences,
+    known: Known,
+    systems: float,
+    *,
+    apart: NDArray[np.bool_] | None = None,
+    power: float | None = None,
 ) -> Floats | None:
-    """The chance of each item to be drawn first, by earlier comparisons of so many systems; None where they prefer none.
+    """The chance of each item to be drawn first, by comparisons of so many systems an item; None where they prefer none.
 
     It grows with (h² c)^p: h is the share of comparisons that the item decided, c how far it agreed with the winner, and p `power`, or by
-    the number of systems. A tenth of the chance is spread evenly, so that no item is out of reach, and no weight so small that an
+    the number of systems on an item. A tenth of the chance is spread evenly, so that no item is out of reach, and no weight so small that an
     estimate would rest on a few.
+
+    `apart`, shape (comparisons,), is True where neither of the two systems of today took part; all, unless given. Agreement is
+    taken from these alone: with a system of today in it, to have agreed with the winner is to speak for that system, or against
+    it, and draws that prefer such items name the wrong system several times as often (docs/results.md).
     """
     items = known.shape[1]
     if not known.any() or not (preferences[known] != 0).any():
         return None
-    h, c = decisive_shares(preferences, known), agreements(preferences, known)
+    apart = np.ones(len(known), dtype=np.bool_) if apart is None else apart
+    h, c = decisive_shares(preferences, known), agreements(preferences[apart], known[apart])
     preferred = (h * h * c) ** (exponent(systems) if power is None else power)
     weights: Floats = (1 - LEAST_EVEN) * preferred / preferred.sum() + LEAST_EVEN / items
     return None if np.allclose(weights, 1 / items, rtol=1e-9) else weights

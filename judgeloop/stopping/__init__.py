@@ -11,11 +11,12 @@ from judgeloop.errors import InputError
 from judgeloop.protocols import StoppingRule
 from judgeloop.records import Tally
 from judgeloop.stopping.anytime import Anytime
+from judgeloop.stopping.calibrated import Calibrated
 from judgeloop.stopping.heuristic import Hypergeometric, TieAware
 from judgeloop.stopping.sequential import Sequential
 
 __all__ = [
-    "GUARANTEED", "RULES", "Anytime", "Hypergeometric", "Sequential", "TieAware", "first_met", "make_rule",
+    "GUARANTEED", "RULES", "Anytime", "Calibrated", "Hypergeometric", "Sequential", "TieAware", "first_met", "make_rule",
 ]  # fmt: skip
 
 RULES = ("sequential", "anytime", "tie-aware", "hypergeometric")

@@ -25,8 +25,15 @@ def variant(name="diffuse", **how):
     return make
 
 
+def weighted(items):
+    weights = np.random.default_rng(2).exponential(size=items) + 0.01
+    return make_selector("decisive", None, start=4, variant=Variant(), weights=weights)
+
+
 SELECTORS = {
     "random": variant("random"),
+    "decisive": weighted,
+    "decisive without a history": variant("decisive"),
     "diffuse": variant(),
     "max-norm": variant("max-norm"),
     "input-cluster": variant("input-cluster"),

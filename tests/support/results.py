@@ -21,6 +21,7 @@ SETUP = Setup(
     variant=None,
     represent=None,
     history=None,
+    instead=None,
     order="both",
     seed=7,
     calls_per_item=2,

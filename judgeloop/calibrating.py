@@ -1,0 +1,269 @@
+"""Past comparisons replayed as a new one would be run, and the rule `calibrated` that comes of their errors.
+
+It asks nobody: verdicts of the past stand in for the judge's. Where the past comes from is the business of `formats/` and `ledger/`; why
+its errors bound the new comparison's, that of `stats/risk_control.py`.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.past import Pair, Past
+from judgeloop.selectors.decisive import preferred_by
+from judgeloop.session import Limits
+from judgeloop.stats.risk_control import (
+    bounds_of,
+    critical_values,
+    fewest_comparisons,
+    new_minima,
+    risk_bound,
+)
+from judgeloop.stopping.calibrated import Calibrated, chance_behind
+
+REPETITIONS = 10
+# Of the pool's items: who won has to be known. A run that stopped when it was sure enough is left out for another reason too, it would
+# seem easier to decide than those to come.
+NEARLY_ALL = 0.9
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+class Case(enum.StrEnum):
+    """Why past comparisons are taken to be exchangeable with the new one.
+
+    All pairs among some systems are more, but not exchangeable: of those that the new pair makes with them too many are unknown. What can
+    be proved for them allows fewer errors than for half as many pairs that share no system, and needed more judgments (docs/results.md).
+    """
+
+    BASELINE = "baseline"  # one system takes part in all of them; the others are alike
+    APART = "apart"  # all systems are alike, and none takes part in two of them
+
+
+@dataclass(frozen=True, slots=True)
+class Comparable:
+    """The past comparisons that the new one is like, as rows of the past, and in what way; `sentence` is for people.
+
+    `shared` is the system that takes part in all of them and in the new one.
+    """
+
+    case: Case
+    rows: tuple[int, ...]
+    sentence: str
+    shared: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TooLittle:
+    """Too few comparisons for the risk, whatever they say: how many were found, in words `what`, and how many it takes."""
+
+    found: int
+    needed: int
+    what: str
+    risk: float
+
+    @property
+    def sentence(self) -> str:
+        """What to tell people."""
+        return f"found {self.what}, and a risk of {self.risk:g} needs at least {self.needed}"
+
+
+@dataclass(frozen=True, eq=False)
+class Walks:
+    """Repeated runs of past comparisons, shape (comparisons · repetitions, looks): what is seen after so many judgments.
+
+    `statistics` are those of the rule, infinite where nobody leads or one does not look; `wrong` says that the leader is not the winner
+    of all known items, which between level systems nobody is. `ends` and `complete`, shape (walks,): how many judgments there are at
+    most, and whether a winner is then known for certain.
+    """
+
+    statistics: Floats
+    wrong: Flags
+    ends: NDArray[np.int64]
+    complete: Flags
+
+    def at(self, risk: float, rule: Calibrated) -> Fared:
+        """How the runs fared at the rule's threshold for this risk; monotone losses only bound this."""
+        threshold = rule.bounds.below(risk)
+        stops = self.statistics < (-np.inf if threshold is None else threshold)
+        stopped = stops.any(axis=1)
+        look = stops.argmax(axis=1)
+        wrong = stopped & self.wrong[np.arange(len(look)), look]
+        open_end = ~stopped & ~self.complete
+        judged = np.where(stopped, look + 1, self.ends)
+        return Fared(float(judged.mean()), float(wrong.mean()), float(open_end.mean()))
+
+    def steps(self, walk: int) -> list[tuple[float, int, bool]]:
+        """The path of a walk as a step function of the threshold: for every new minimum the statistic, judgments, and wrong or not."""
+        found = np.flatnonzero(new_minima(self.statistics[walk : walk + 1])[0])
+        return [(float(self.statistics[walk, at]), int(at) + 1, bool(self.wrong[walk, at])) for at in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Fared:
+    """Means over runs: judgments, and the shares that named a wrong system or were out of judgments before any was named."""
+
+    judgments: float
+    wrong: float
+    undecided: float
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """The rule that the past chose, the comparisons it rests on, and how they went."""
+
+    rule: Calibrated
+    comparable: Comparable
+    walks: Walks
+
+    @property
+    def past(self) -> Fared:
+        """How the past comparisons would have fared with the rule."""
+        return self.walks.at(self.rule.threshold, self.rule)
+
+
+def calibrate(
+    past: Past,
+    pair: Pair,
+    *,
+    risk: float,
+    limits: Limits,
+    weighted: bool,
+    rng: np.random.Generator,
+    repetitions: int = REPETITIONS,
+) -> Calibration | TooLittle:
+    """The rule for comparing `pair` at this risk, by replaying the past comparisons that it is like.
+
+    With `weighted` they draw as `decisive` does, each by what the past without it would have said; else evenly, as `random` does. What is
+    left out of the past for a comparison is what the new one's past lacks too: of its two systems those that are not in the new one. The
+    new comparison's past is so one or two systems longer than theirs, which is taken to do no harm: with `weighted`, that alone keeps
+    them from being exchangeable exactly.
+    """
+    found = comparable(past, pair, rng)
+    if risk_bound(0, len(found.rows), repetitions) > risk:
+        return TooLittle(len(found.rows), fewest_comparisons(risk), found.sentence, risk)
+    walks = replayed(past, found, limits=limits, weighted=weighted, rng=rng, repetitions=repetitions)
+    critical = critical_values(walks.statistics, walks.wrong).reshape(len(found.rows), repetitions)
+    return Calibration(Calibrated(risk, bounds_of(critical), found.sentence), found, walks)
+
+
+def comparable(past: Past, pair: Pair, rng: np.random.Generator) -> Comparable:
+    """The past comparisons that a new one of `pair` is like: whichever case has most of them.
+
+    That does not depend on what was preferred, or the choice would spoil the promise. They have to be known on nearly all items; of
+    several comparisons of the same two systems the one known on most counts.
+    """
+    rows = _usable(past, pair)
+    others = [row for row in rows if not set(past.pairs[row]) & set(pair)]
+    cases = (*(_with_baseline(past, rows, name) for name in pair), _apart(past, others, rng))
+    return max(cases, key=lambda one: len(one.rows))
+
+
+def _usable(past: Past, pair: Pair) -> list[int]:
+    """Rows of other pairs than this one that are known on nearly all items, one a pair."""
+    known = past.known.sum(axis=1)
+    by_known = np.argsort(known, kind="stable").tolist()
+    enough = NEARLY_ALL * past.known.shape[1]
+    best = {frozenset(past.pairs[row]): row for row in by_known if known[row] >= enough}
+    best.pop(frozenset(pair), None)
+    return sorted(best.values())
+
+
+def _with_baseline(past: Past, rows: Sequence[int], name: str) -> Comparable:
+    own = tuple(row for row in rows if name in past.pairs[row])
+    return Comparable(Case.BASELINE, own, f"{_counted(own)} of {name} with others on nearly all items", name)
+
+
+def _apart(past: Past, rows: Sequence[int], rng: np.random.Generator) -> Comparable:
+    """Pairs in a random order, each taken if it shares no system with those before."""
+    taken: list[int] = []
+    used: set[str] = set()
+    for row in rng.permutation(np.array(rows, dtype=np.int64)).tolist():
+        if not used & set(past.pairs[row]):
+            used |= set(past.pairs[row])
+            taken.append(row)
+    return Comparable(
+        Case.APART, tuple(sorted(taken)), f"{_counted(taken)} on nearly all items that share no system"
+    )
+
+
+def _counted(rows: Sequence[int]) -> str:
+    return f"{len(rows)} past comparison{'' if len(rows) == 1 else 's'}"
+
+
+def replayed(
+    past: Past,
+    found: Comparable,
+    *,
+    limits: Limits,
+    weighted: bool,
+    rng: np.random.Generator,
+    repetitions: int,
+) -> Walks:
+    """Runs of the comparisons, `repetitions` of each one after the other, on the items on which they are known."""
+    rows = list(found.rows)
+    more = past.with_implied() if weighted else past
+    drawn = np.zeros((len(rows), repetitions, min(limits.max_judgments, past.known.shape[1])), dtype=np.int8)
+    for at, row in enumerate(rows):
+        weights = _weights(more, past.pairs[row], found.shared) if weighted else None
+        order = _orders(past.known[row], weights, repetitions, rng)[:, : drawn.shape[2]]
+        drawn[at, :, : order.shape[1]] = past.preferences[row][order]
+    known = past.known[rows]
+    winners = np.sign(np.where(known, past.preferences[rows], 0).sum(axis=1, dtype=np.int64))
+    return _walks(
+        drawn.reshape(-1, drawn.shape[2]),
+        np.repeat(known.sum(axis=1), repetitions),
+        np.repeat(winners, repetitions),
+        limits.min_judgments,
+    )
+
+
+def _weights(more: Past, pair: Pair, shared: str | None) -> Floats | None:
+    """What a selector would prefer that compares `pair` and knows the past without the systems that are new to it."""
+    return preferred_by(more.without(*(name for name in pair if name != shared)), pair)
+
+
+def _orders(
+    known: Flags, weights: Floats | None, repetitions: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The known positions in the order drawn, as `selectors/decisive.py` draws them, or `selectors/random.py` where there are no weights.
+
+    Shape (repetitions, known positions).
+    """
+    positions = np.flatnonzero(known)
+    rates = np.ones(len(positions)) if weights is None else weights[positions]
+    waits = rng.exponential(size=(repetitions, len(positions))) / rates
+    order: NDArray[np.int64] = positions[np.argsort(waits, axis=1, kind="stable")]
+    return order
+
+
+def _walks(
+    drawn: NDArray[np.int8], known: NDArray[np.int64], winners: NDArray[np.int64], least: int
+) -> Walks:
+    """What is seen at every look, from preferences in the order drawn; who wins on all that is known, 0 for nobody, shape (walks,)."""
+    wins = np.cumsum(drawn == 1, axis=1)
+    losses = np.cumsum(drawn == -1, axis=1)
+    judged = np.arange(1, drawn.shape[1] + 1)
+    looked = (wins != losses) & (judged >= least) & (judged <= known[:, None])
+    chances = _chances(np.maximum(wins, losses), np.minimum(wins, losses))
+    ends = np.minimum(known, drawn.shape[1])
+    return Walks(
+        np.where(looked, chances, np.inf),
+        looked & (np.sign(wins - losses) != winners[:, None]),
+        ends,
+        (known == ends) & (winners != 0),
+    )
+
+
+def _chances(wins: NDArray[np.int64], losses: NDArray[np.int64]) -> Floats:
+    """`chance_behind` of every entry, worked out once for each pair of counts: the very numbers that the rule meets."""
+    size = wins.shape[1] + 1
+    pairs, place = np.unique(wins * size + losses, return_inverse=True)
+    values = np.array([chance_behind(int(code) // size, int(code) % size) for code in pairs])
+    found: Floats = values[place.reshape(wins.shape)]
+    return found

@@ -1,0 +1,171 @@
+"""What a comparison learns from earlier ones, through the command line: the ledger, some of its runs, a file."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from judgeloop.cli import app
+
+ITEMS = 60
+TELLING = range(0, ITEMS, 5)  # the items on which anything is ever decided
+
+
+def judgeloop(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Outputs of "prod" and five candidates, and a table of scores that tie but on the telling items."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(4)
+    rows = ["item_id,model,score"]
+    for number, name in enumerate(("prod", "c1", "c2", "c3", "c4", "c5")):
+        lines = [
+            {"id": f"i{at}", "prompt": f"p{at}", "model": name, "output": f"{name} {at}"}
+            for at in range(ITEMS)
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        for at in range(ITEMS):
+            score = 0.2 * number + rng.normal() if at in TELLING else 0.0
+            rows.append(f"i{at},{name},{score:.4f}")
+    (tmp_path / "verdicts.csv").write_text("\n".join(rows) + "\n")
+    return tmp_path
+
+
+def compare(first, second, *more):
+    result = judgeloop(
+        "compare", f"{first}.jsonl", f"{second}.jsonl", "--judge", "replay:verdicts.csv", "--rule", "tie-aware",
+        "--json", *more,
+    )  # fmt: skip
+    assert result.exit_code in {0, 3}, result.output
+    return json.loads(result.stdout)
+
+
+def drawn(run):
+    text = Path(f".judgeloop/runs/{run['run']}/labels.jsonl").read_text(encoding="utf-8")
+    lines = map(json.loads, text.splitlines())
+    return [(line["item_id"], line["propensity"]) for line in lines]
+
+
+def share_of_telling(run):
+    """Of the items judged; a fifth of all are."""
+    items = [int(item.removeprefix("i")) for item, _ in drawn(run)]
+    return sum(item in TELLING for item in items) / len(items)
+
+
+def test_the_first_comparison_draws_what_random_draws(folder):
+    first = compare("prod", "c1")
+    assert first["selector"] == "decisive"
+    assert first["history"] == "no other comparisons on these items in the ledger: plain random draws"
+    assert drawn(first) == drawn(compare("prod", "c1", "--selector", "random"))
+
+
+def test_the_ledger_makes_later_comparisons_prefer_items_that_decided(folder):
+    for number in (1, 2, 3, 4):
+        compare("prod", f"c{number}", "--min-judgments", ITEMS)
+    later = compare("prod", "c5")
+    assert later["history"] == "240 verdicts of 4 comparisons in the ledger"
+    assert share_of_telling(later) > 0.5
+    assert len({propensity for _, propensity in drawn(later)}) > 1
+
+
+def test_a_run_repeated_sees_the_past_that_it_saw_first(folder):
+    compare("prod", "c1", "--min-judgments", ITEMS)
+    before = compare("prod", "c2")
+    compare("prod", "c3", "--min-judgments", ITEMS)
+    again = compare("prod", "c2")
+    assert drawn(again) == drawn(before)
+    assert again["attempts"] == 0
+    assert again["history"] == before["history"]
+
+
+def test_verdicts_on_the_very_outputs_that_are_compared_are_no_history(folder):
+    compare("prod", "c1", "--seed", 7, "--min-judgments", ITEMS)
+    assert compare("c1", "prod")["history"].startswith("no other comparisons")
+
+
+def test_a_dry_run_foresees_by_the_history_and_begins_nothing(folder):
+    compare("prod", "c1", "--min-judgments", ITEMS)
+    result = judgeloop("compare", "prod.jsonl", "c2.jsonl", "--judge", "replay:verdicts.csv", "--rule", "tie-aware",
+                       "--dry-run")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    with sqlite3.connect(".judgeloop/ledger.sqlite") as connection:
+        assert connection.execute("SELECT count(*) FROM runs").fetchone() == (1,)
+
+
+def test_only_the_runs_named_count(folder):
+    runs = [compare("prod", name, "--min-judgments", ITEMS)["run"] for name in ("c1", "c2", "c3")]
+    one = compare("prod", "c5", "--history", runs[1])
+    assert one["history"] == f"60 verdicts of 1 comparison in run {runs[1]}"
+    assert compare("prod", "c5", "--history", f"{runs[0]},{runs[2]}")["run"] != one["run"]
+
+
+def test_a_file_of_scores_is_a_history_without_the_pair_itself(folder):
+    found = compare("prod", "c5", "--history", "verdicts.csv")
+    assert found["history"] == "840 verdicts of 14 comparisons in verdicts.csv"
+    assert share_of_telling(found) > 0.5
+
+
+def test_another_file_is_another_run(folder):
+    first = compare("prod", "c5", "--history", "verdicts.csv")["run"]
+    rows = (folder / "verdicts.csv").read_text().splitlines()
+    (folder / "fewer.csv").write_text("\n".join(row for row in rows if ",c1," not in row) + "\n")
+    assert compare("prod", "c5", "--history", "fewer.csv")["run"] != first
+
+
+def test_no_history_is_random(folder):
+    compare("prod", "c1", "--min-judgments", ITEMS)
+    without = compare("prod", "c2", "--history", "none")
+    assert without["history"] == "no history: plain random draws"
+    assert drawn(without) == drawn(compare("prod", "c2", "--selector", "random"))
+
+
+def test_a_system_of_the_same_name_with_other_outputs_is_another_system(folder):
+    for night in (1, 2):
+        rows = [json.loads(line) for line in (folder / "c1.jsonl").read_text().splitlines()]
+        renewed = [row | {"output": f"{row['output']} of night {night}"} for row in rows]
+        (folder / "c1.jsonl").write_text("".join(json.dumps(row) + "\n" for row in renewed))
+        compare("prod", "c1", "--min-judgments", ITEMS)
+    assert compare("prod", "c2")["history"] == "120 verdicts of 2 comparisons in the ledger"
+
+
+def test_verdicts_by_another_judge_serve_where_there_are_none_by_this_one(folder):
+    (folder / "same.csv").write_text((folder / "verdicts.csv").read_text() + "\n")
+    compare("prod", "c1", "--min-judgments", ITEMS)
+    result = judgeloop(
+        "compare", "prod.jsonl", "c2.jsonl", "--judge", "replay:same.csv", "--rule", "tie-aware", "--json"
+    )
+    assert json.loads(result.stdout)["history"].endswith("in the ledger, all by other judges")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("nowhere.csv", "there is no such file"),
+        ("0123456789abcdef", "has no such run; the latest it has: "),
+        ("other.csv", "expected comparisons on the items 'i0' and so on, found none"),
+        ("empty.csv", "empty.csv"),
+    ],
+)
+def test_a_history_that_cannot_be_had_is_said_before_anything_is_asked(folder, given, said):
+    (folder / "other.csv").write_text("item_id,model,score\nx,a,1\nx,b,0\n")
+    (folder / "empty.csv").write_text("")
+    result = judgeloop("compare", "prod.jsonl", "c1.jsonl", "--judge", "replay:verdicts.csv", "--rule", "tie-aware",
+                       "--history", given)  # fmt: skip
+    assert result.exit_code == 2
+    assert said in " ".join(result.output.split())
+
+
+def test_a_history_is_refused_where_nothing_looks_at_it(folder):
+    result = judgeloop(
+        "compare", "prod.jsonl", "c1.jsonl", "--judge", "replay:verdicts.csv", "--history", "verdicts.csv"
+    )
+    assert result.exit_code == 2
+    assert "looks at no earlier comparisons; use --selector decisive" in " ".join(result.output.split())
