@@ -27,6 +27,9 @@ TURBO = ["--leave-out", "NullModel,gpt4_gamed"]  # these two are built to fool t
 WHOLE = ["--iterative", "--selectors", "random", "--subset", "1", "--seeds", "5"]
 ABLATION = ["--budgets", "10,20,30,40"]
 
+BY_HISTORY = ["--iterative", "--selectors", "random,decisive", "--rules", "tie-aware", "--risk", "0.05,0.1,0.2,0.3",
+              "--subset", "1", "--seeds", "5"]  # fmt: skip
+
 # By name: the data, the verdicts, the flags. A name's first word is its folder's.
 EXPERIMENTS: dict[str, tuple[str, str, list[str]]] = {
     **{f"realsumm-{one}": ("realsumm", one, ["--budgets", "4:80:4"]) for one in ("rouge2", "rougeL", "human-pyramid")},
@@ -35,6 +38,11 @@ EXPERIMENTS: dict[str, tuple[str, str, list[str]]] = {
     "alpaca-rules": ("alpacaeval", "gpt4turbo", [*TURBO, *RULES, "--seeds", "5"]),
     "turbo05-rules": ("alpacaeval", "gpt4turbo", [*TURBO, *WHOLE, "--tie-margin", "0.05"]),
     "gpt4-rules": ("alpacaeval", "gpt4", WHOLE),
+    "decisive-gpt4-rules": ("alpacaeval", "gpt4", [*BY_HISTORY, "--history-systems", "16"]),
+    "decisive-turbo05-rules": ("alpacaeval", "gpt4turbo", [*TURBO, *BY_HISTORY, "--history-systems", "16",
+                                                           "--tie-margin", "0.05"]),
+    "decisive-pyramid-rules": ("realsumm", "human-pyramid", [*BY_HISTORY, "--history-systems", "12",
+                                                             "--max-judgments", "80"]),
     "micro": ("alpacaeval", "gpt4turbo", [*TURBO, "--budgets", "10,20,30,50,100,200", "--seeds", "5",
                                           "--selectors", "diffuse", "--clustering", "micro-ward"]),
     "ablation-base": ("realsumm", "human-pyramid", [*ABLATION, "--selectors", "random,diffuse,max-norm",
@@ -55,6 +63,9 @@ SELECTIONS: dict[str, tuple[str, str, list[str]]] = {
     "select-gpt4": ("alpacaeval", "gpt4", [*MANY, "--baseline", "text_davinci_003"]),
     "select-turbo": ("alpacaeval", "gpt4turbo", [*MANY, *TURBO, "--baseline", "gpt4_1106_preview"]),
 }
+VARIANTS = tuple(
+    f"decisive-{name}" for name in ("issue", "history", "tried", "untied", "shared", "foreign")
+)  # made by decisive_variants.py
 SHOWN_CALLS = {
     "select-gpt4": (424, 795, 1060, 1500, 2120, 3180, 5300, 10600),
     "select-turbo": (74, 148, 222, 444, 740, 1480, 2960),
@@ -93,7 +104,14 @@ PICTURES = {
     "realsumm-human-pyramid": ["success", "bias"],
     "alpaca": ["success", "bias"],
     "turbo05-rules": ["rules"],
+    "decisive-gpt4-rules": ["rules"],
     "ablation-base": ["distances", "clusters", "norms", "norm-bins", "projection"],
+}
+WITHOUT_TEXTS = {
+    *SELECTIONS,
+    "turbo05-rules",
+    "gpt4-rules",
+    *(name for name in EXPERIMENTS if "decisive" in name),
 }
 
 
@@ -110,7 +128,7 @@ def run(name: str, arguments: argparse.Namespace) -> Path:
     command += ["--verdicts", folder / f"verdicts-{verdicts}.csv.gz", *flags, "-o", out]
     if of_model:
         command += ["--represent", f"hidden:{folder / 'model'}"]
-    elif "lexical" not in flags and flags is not WHOLE and "turbo05" not in name and name not in SELECTIONS:
+    elif name not in WITHOUT_TEXTS and "lexical" not in flags:
         vectors = getattr(arguments, f"{data}_vectors")
         command += ["--vectors", vectors] if vectors else ["--represent", "minilm"]
     if (out / "runs.jsonl").exists():
@@ -289,6 +307,7 @@ def main() -> None:
     arguments = parser.parse_args()
     page = PAGE.read_text(encoding="utf-8")
     page = fill_pairs(page, arguments)
+    page = fill_variants(page, arguments)
     page = fill_many(page, arguments)
     page = fill_one(page, arguments)
     PAGE.write_text(page, encoding="utf-8")
@@ -316,6 +335,17 @@ def fill_pairs(page: str, arguments: argparse.Namespace) -> str:
             page = fill(page, name, rules_table(rows) if name.endswith("-rules") else success_table(rows))
     ablations = {name: rows for name, rows in tables.items() if name.startswith("ablation-")}
     return fill(page, "ablation", ablation_table(ablations)) if ablations else page
+
+
+def fill_variants(page: str, arguments: argparse.Namespace) -> str:
+    """Every way to prefer decisive items that was tried."""
+    names, out = chosen(VARIANTS, arguments), arguments.output / "decisive-variants"
+    if names and not all((out / f"{name}.md").exists() for name in names):
+        script = Path(__file__).with_name("decisive_variants.py")
+        subprocess.run([sys.executable, str(script), str(arguments.data), "-o", str(out)], check=True)
+    for name in names:
+        page = fill(page, name, (out / f"{name}.md").read_text(encoding="utf-8").rstrip("\n"))
+    return page
 
 
 def fill_many(page: str, arguments: argparse.Namespace) -> str:

@@ -297,7 +297,12 @@ ONE_SCORE: Group = (
         "--proxy",
         str | None,
         None,
-        "A cheap judge of every item, or confidence: it narrows the interval.",
+        "A cheap judge of every item, confidence, or history (other systems' ratings): it narrows the interval.",
+    ),
+    replace(
+        HISTORY,
+        panel="Judge",
+        help="For --proxy history: auto (the ledger's ratings by this judge), none, RUN,RUN... of it, or a FILE of scores.",
     ),
     *ITEMS,
     replace(

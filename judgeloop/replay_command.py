@@ -27,13 +27,13 @@ JOBS = ("compare", "select", "estimate")
 OF_MANY = ("baseline", "pool", "calls", "weak_judges", "epsilon")
 OF_PAIRS = (
     "combine", "clustering", "representative", "budgets", "iterative", "rules", "pairs", "subset", "min_judgments",
-    "max_judgments", "analyse",
+    "max_judgments", "analyse", "history_power",
 )  # fmt: skip
 OF_ONE = ("shares", "layer", "confidence", "confidence_by", "proxy")
 # What only other jobs take, by the names of parameters.
 OF_ANOTHER_JOB = {
     "compare": (*OF_MANY, *OF_ONE),
-    "select": ("represent", "vectors", *OF_PAIRS, *OF_ONE),
+    "select": ("represent", "vectors", "history_systems", *OF_PAIRS, *OF_ONE),
     "estimate": (*OF_MANY, *OF_PAIRS, "tie_margin"),
 }
 # Where the jobs' defaults differ.
@@ -71,7 +71,7 @@ SELECTION: Group = (
         "--selectors",
         str,
         "random,diffuse,max-norm",
-        "random, diffuse, max-norm, input-cluster; with --job select or estimate those of that command, by default all.",
+        "random, decisive, diffuse, max-norm, input-cluster; with --job select or estimate those of that command, by default all.",
     ),
     replace(
         options.REPRESENT,
@@ -81,6 +81,20 @@ SELECTION: Group = (
         "Selection", "--vectors", Path | None, None, "Outputs' vectors: an .npz with models and embeddings."
     ),
     *options.CLUSTERS,
+    Flag(
+        "Selection",
+        "--history-systems",
+        int,
+        0,
+        "For decisive, and for --proxy history: so many other systems were judged before.",
+    ),
+    Flag(
+        "Selection",
+        "--history-power",
+        float | None,
+        None,
+        "For decisive: the exponent of its weights, not the one by their number.",
+    ),
     options.SEED,
 )
 PROTOCOL: Group = (
@@ -114,7 +128,13 @@ ONE: Group = (
         for flag in options.ONE_SCORE
         if isinstance(flag, Flag) and flag.name in {"--layer", "--confidence", "--confidence-by"}
     ),
-    Flag("How good is one", "--proxy", str | None, None, "confidence: it helps the selectors that draw."),
+    Flag(
+        "How good is one",
+        "--proxy",
+        str | None,
+        None,
+        "confidence or history: it helps the selectors that draw.",
+    ),
 )
 JOB = Flag(
     "Protocol",
@@ -226,6 +246,8 @@ def _replay_estimate(flags: dict[str, Any], *, as_json: bool) -> None:
     from judgeloop.replay_config import ReplayEstimateConfig
 
     config = checked(ReplayEstimateConfig, _with_defaults(flags, ESTIMATE_DEFAULTS))
+    if (config.proxy == "history") != (config.history_systems > 0):
+        raise InputError("--proxy history and --history-systems N: neither says anything without the other")
     with counting("parts") as observe:
         rows = replay_estimate(config, observe)
     run = {row["selector"] for row in rows}
@@ -265,12 +287,40 @@ def _replay_compare(flags: dict[str, Any], *, as_json: bool) -> None:
 def _check(config: ReplayConfig) -> None:
     from judgeloop.jobs.analysing import check_pictures
 
+    if "decisive" not in config.selectors and (config.history_systems or config.history_power is not None):
+        raise InputError(
+            "--history-systems and --history-power: only the selector decisive draws by a history"
+        )
+    if config.history_power is not None and not config.history_systems:
+        raise InputError("--history-power: there is no history without --history-systems")
+    if config.iterative:
+        _check_rules(config)
     if config.analyse is None:
         return
     check_pictures("--analyse")
     if config.iterative or config.analyse not in config.budgets or "diffuse" not in config.selectors:
         raise InputError(
             "--analyse: expected one of --budgets, with diffuse among --selectors and not --iterative"
+        )
+
+
+def _check_rules(config: ReplayConfig) -> None:
+    """Say which rules are not run with which selectors.
+
+    Raises:
+        InputError: there is nothing to run.
+    """
+    from judgeloop.replay.running import suiting
+
+    refused = {name: set(config.rules) - set(suiting(config.rules, name)) for name in config.selectors}
+    if all(rules == set(config.rules) for rules in refused.values()):
+        raise InputError("--rules: expected one that holds for these --selectors; a guarantee needs random")
+    rules = [rule for rule in config.rules if any(rule in one for one in refused.values())]
+    if rules:
+        picky = ", ".join(name for name, one in refused.items() if one)
+        typer.echo(
+            f"judgeloop: {', '.join(rules)} not run with {picky}: they hold only for random draws that prefer no item",
+            err=True,
         )
 
 

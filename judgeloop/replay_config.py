@@ -26,7 +26,7 @@ def _numbers(value: object) -> object:
         ) from None
 
 
-SelectorName = Literal["random", "diffuse", "max-norm", "input-cluster"]
+SelectorName = Literal["random", "decisive", "diffuse", "max-norm", "input-cluster"]
 RuleName = Literal["sequential", "anytime", "tie-aware", "hypergeometric"]
 
 
@@ -58,6 +58,8 @@ class ReplayConfig(BaseModel):
     combine: Literal["difference", "concatenation", "addition"] = "difference"
     clustering: Literal["ward", "cosine", "kmeans", "micro-ward"] = "ward"
     representative: Literal["cosine", "euclidean", "largest-norm", "random"] = "cosine"
+    history_systems: int = Field(0, ge=0)
+    history_power: float | None = Field(None, ge=0, allow_inf_nan=False)
     min_judgments: int = Field(5, ge=1)
     max_judgments: int = Field(200, ge=1)
     seed: int = Field(0, ge=0)
@@ -70,6 +72,13 @@ class ReplayConfig(BaseModel):
     @classmethod
     def _ascending(cls, budgets: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(sorted(set(budgets)))
+
+    @field_validator("history_systems")
+    @classmethod
+    def _comparable(cls, systems: int) -> int:
+        if systems == 1:
+            raise ValueError("expected 0 or at least 2; one system was compared with nobody")
+        return systems
 
     def decisive(self) -> dict[str, object]:
         """What the rows depend on, and so has to be the same for a replay to be resumed; the number of pairs may grow."""
@@ -115,7 +124,8 @@ OfOne = Literal[
 class ReplayEstimateConfig(BaseModel):
     """Everything that a replay of estimates of single systems depends on.
 
-    `selectors` are all that the files have something for, where it is empty; `proxy` helps those that draw.
+    `selectors` are all that the files have something for, where it is empty; `proxy` helps those that draw;
+    with history, what `history_systems` others' scores let expect of each system.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -135,7 +145,8 @@ class ReplayEstimateConfig(BaseModel):
     vectors: Path | None = None
     confidence: str = Field("logprobs", min_length=1)
     confidence_by: Literal["geometric-mean", "first-token"] = "geometric-mean"
-    proxy: Literal["confidence"] | None = None
+    proxy: Literal["confidence", "history"] | None = None
+    history_systems: int = Field(0, ge=0)
     leave_out: Annotated[tuple[str, ...], BeforeValidator(listed)] = ()
     seed: int = Field(0, ge=0)
     jobs: int = -1

@@ -15,6 +15,7 @@ import numpy as np
 
 from judgeloop.asking import Interruption, Terms
 from judgeloop.config import EstimateConfig
+from judgeloop.estimators.foretold_mean import ForetoldMean
 from judgeloop.estimators.mean_score import MeanScore
 from judgeloop.jobs.driving import drive_session, quotes_of, setup_of, terms_for
 from judgeloop.jobs.preparing_estimate import CONFIDENCE, Estimation, prepare_estimate
@@ -23,11 +24,12 @@ from judgeloop.loop import Finished, Observe, decoys_of, unobserved
 from judgeloop.planning import Plan, priced
 from judgeloop.planning_precise import judgments_to_know, more_to_know
 from judgeloop.presentation import Order
-from judgeloop.protocols import Judge
+from judgeloop.protocols import Estimator, Judge
 from judgeloop.records import Spend, StopKind, StopReason
 from judgeloop.report.estimation import Estimated, EstimateSetup, estimated_of
 from judgeloop.selectors.random import Random
 from judgeloop.session import Limits, Session
+from judgeloop.stats.foretelling import Forecast
 from judgeloop.stats.ratings import Ratings
 from judgeloop.stats.strata import Floats, Strata
 from judgeloop.stopping.precise import Precise
@@ -108,10 +110,10 @@ async def _run(
     session = Session(
         items=len(estimation.pool),
         selector=estimation.sampling.selector,
-        estimator=MeanScore(estimation.sampling.strata, proxy),
+        estimator=_estimator(estimation, proxy),
         rule=estimation.rule,
         limits=estimation.limits,
-        rng=np.random.default_rng(config.seed),
+        rng=_draws(estimation),
         lookahead=config.lookahead,
     )
     if first is not None and first.outcome.stop.kind not in WHOLE:
@@ -124,6 +126,27 @@ async def _run(
         session, config, estimation, _later(terms, took_s), interruption=interruption, observe=observe
     )
     return _Ran(replace(finished, spend=_together(first, finished)), proxy)
+
+
+def _estimator(estimation: Estimation, proxy: Floats | None) -> Estimator[Ratings]:
+    strata = estimation.sampling.strata
+    forecast = _forecast(estimation)
+    return MeanScore(strata, proxy) if forecast is None else ForetoldMean(strata, forecast)
+
+
+def _forecast(estimation: Estimation) -> Forecast | None:
+    return None if estimation.foretold is None else estimation.foretold.forecast
+
+
+def _draws(estimation: Estimation) -> np.random.Generator:
+    """Where a history helps, draws of this run alone.
+
+    Runs with one seed draw the same items. Were those in the history the very items drawn here, it would explain their scores, say nothing
+    of the others, and make the interval too narrow.
+    """
+    seed = estimation.config.seed
+    own = _forecast(estimation) is not None
+    return np.random.default_rng([seed, int(estimation.run, 16)] if own else seed)
 
 
 async def _ask_proxy(
@@ -153,6 +176,8 @@ async def _ask_proxy(
 
 def _proxy_scores(estimation: Estimation, first: Finished[Ratings] | None) -> Floats | None:
     """What the proxy says of each item, shape (items,); its mean where it says nothing, which helps and harms nobody."""
+    if forecast := _forecast(estimation):
+        return forecast.scores
     if estimation.config.proxy == CONFIDENCE:
         return estimation.confidence
     if first is None or first.outcome.stop.kind not in WHOLE:
@@ -203,6 +228,7 @@ def _result(estimation: Estimation, ran: _Ran) -> Estimated:
         half_width=config.half_width,
         interval_kind=config.interval,
         proxy=_name_of(estimation.proxy, config),
+        history=None if estimation.foretold is None else estimation.foretold.source,
         required_score=config.require_score,
     )
     return estimated_of(

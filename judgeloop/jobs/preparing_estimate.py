@@ -5,12 +5,15 @@ What every job needs is read in `inputs.py`.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from judgeloop.config import EstimateConfig
 from judgeloop.errors import InputError
 from judgeloop.formats.confidence import DEFAULT_FIELD, read_confidence
+from judgeloop.jobs.history import AUTO, About, Foretold, find_ratings
 from judgeloop.jobs.inputs import Inputs, checked_judge, judge_options, read_inputs
 from judgeloop.jobs.sampling import (
     DRAWING_ONE,
@@ -28,6 +31,7 @@ from judgeloop.stats.strata import Floats
 from judgeloop.stopping.precise import Precise
 
 CONFIDENCE = "confidence"  # as a proxy: the system's own
+HISTORY = "history"  # as a proxy: what earlier systems' ratings let expect
 NEED_CLUSTERS_OR_SECTIONS = NEED_CLUSTERS | {"stratified-confidence"}
 # By flag, the selectors that look at it; set for another one, it would be passed over in silence.
 TAKEN_BY = {
@@ -40,13 +44,17 @@ TAKEN_BY = {
 
 @dataclass(frozen=True, slots=True)
 class Estimation(Inputs):
-    """An estimate ready to run; `confidence`, shape (items,), is the system's own in its outputs, where anything looks at it."""
+    """An estimate ready to run; `confidence`, shape (items,), is the system's own in its outputs, where anything looks at it.
+
+    `foretold` is what earlier ratings let expect, None where nothing looks at them.
+    """
 
     config: EstimateConfig
     rule: Precise
     sampling: Sampling
     confidence: Floats | None
     proxy: Judge | None
+    foretold: Foretold | None
     run: str
 
     @property
@@ -73,6 +81,7 @@ def prepare_estimate(
             config.outputs, inputs.pool.items, config.confidence, config.confidence_by
         )
     proxy = _proxy(config, inputs, environment, offline=offline)
+    run = _run_id(config, inputs, confidence, proxy)
     sampling = sampling_for(  # here and not later, so that it can be interrupted as any computation
         config,
         min(config.max_judgments, len(inputs.pool)),
@@ -97,8 +106,21 @@ def prepare_estimate(
         sampling=sampling,
         confidence=confidence,
         proxy=proxy,
-        run=_run_id(config, inputs, confidence, proxy),
+        foretold=_foretold(config, inputs, run, begin=not offline) if config.proxy == HISTORY else None,
+        run=run,
     )
+
+
+def _foretold(config: EstimateConfig, inputs: Inputs, run: str, *, begin: bool) -> Foretold:
+    pool = inputs.pool
+    about = About(
+        items=pool.items,
+        systems=pool.systems,
+        outputs=pool.outputs,
+        judges=tuple(judge.identity for judge in inputs.judges),
+        tie_margin=config.tie_margin,
+    )
+    return find_ratings(config.history, about, config.ledger, run, begin=begin)
 
 
 def _looks_at_confidence(config: EstimateConfig) -> bool:
@@ -120,6 +142,10 @@ def _check_flags(config: EstimateConfig) -> None:
             f"--confidence {config.confidence}: --selector {config.selector} does not look at confidence; give --proxy confidence, or "
             "a selector that does"
         )
+    if config.history != AUTO and config.proxy != HISTORY:
+        raise InputError(
+            f"--history {config.history}: without --proxy history no earlier ratings are looked at; give that, too"
+        )
     about_intervals = {
         "--half-width": config.half_width is not None,
         "--require-score": config.require_score is not None,
@@ -140,7 +166,7 @@ def _proxy(
     config: EstimateConfig, inputs: Inputs, environment: Mapping[str, str], *, offline: bool
 ) -> Judge | None:
     """The judge that rates everything; its address and its price are its own, and not those given for the real one."""
-    if config.proxy is None or config.proxy == CONFIDENCE:
+    if config.proxy in {None, CONFIDENCE, HISTORY}:
         return None
     if config.proxy in config.judge:
         raise InputError(f"--proxy {config.proxy}: this is the judge itself; a proxy is a cheaper one")
@@ -169,5 +195,12 @@ def _run_id(config: EstimateConfig, inputs: Inputs, confidence: Floats | None, p
             **config.model_dump(mode="json", include=own),
             "proxy": None if proxy is None else [proxy.identity.name, dict(proxy.identity.parameters)],
             "confidence": None if confidence is None else confidence.tolist(),
+            **({"history": _named(config.history)} if config.proxy == HISTORY else {}),
         }
     )[:16]
+
+
+def _named(history: str) -> str:
+    """A history's name: a file's by its contents, since others let expect other scores."""
+    path = Path(history)
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else history

@@ -97,7 +97,7 @@ def _looks_at_outputs(config: ReplayEstimateConfig) -> bool:
     """Whether for texts, to make vectors of, or for confidences."""
     names = set(config.selectors or EVERY)
     texts = config.vectors is None and bool(names & NEED_VECTORS)
-    return texts or config.proxy is not None or bool(names & NEED_CONFIDENCE)
+    return texts or config.proxy == "confidence" or bool(names & NEED_CONFIDENCE)
 
 
 def _read_outputs(config: ReplayEstimateConfig, systems: list[str]) -> dict[str, Outputs]:
@@ -140,7 +140,7 @@ def _subject(sources: _Sources, name: str) -> Subject:
             "with --leave-out"
         )
     confidence = None
-    if pool is not None and (wanted & NEED_CONFIDENCE or config.proxy is not None):
+    if pool is not None and (wanted & NEED_CONFIDENCE or config.proxy == "confidence"):
         confidence = read_confidence(
             sources.outputs[name].path, pool.items, config.confidence, config.confidence_by
         )
@@ -149,7 +149,29 @@ def _subject(sources: _Sources, name: str) -> Subject:
         vectors = _vectors(sources, name, pool, ids, config.layer)
         hidden = config.represent.startswith("hidden:") and wanted & set(OF_LAST_LAYER)
         last = _vectors(sources, name, pool, ids, "last") if hidden else vectors
-    return Subject(name, known, confidence, vectors, last)
+    return Subject(name, known, confidence, vectors, last, _earlier(sources, name, ids))
+
+
+def _earlier(sources: _Sources, name: str, ids: list[str]) -> Floats | None:
+    """The scores of all other systems on these items, shape (systems, items), NaN where there is none; None where no history is drawn.
+
+    Raises:
+        InputError: there are fewer than one history takes.
+    """
+    config = sources.config
+    if not config.history_systems:
+        return None
+    others = sorted(sources.table.systems - {name, *config.leave_out})
+    if len(others) < config.history_systems:
+        raise InputError(
+            f"--history-systems {config.history_systems}: beside {name!r} there are {len(others)} systems with verdicts"
+        )
+    rows, columns = ({one: number for number, one in enumerate(names)} for names in (others, ids))
+    scores = np.full((len(others), len(ids)), np.nan)
+    for (item, system), recorded in sources.table.rows.items():
+        if system in rows and item in columns and recorded.score is not None:
+            scores[rows[system], columns[item]] = recorded.score
+    return scores
 
 
 def _pool(sources: _Sources, name: str, scored: set[str]) -> Pool | None:

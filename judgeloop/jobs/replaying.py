@@ -24,7 +24,7 @@ from judgeloop.replay.journal import Journal
 from judgeloop.replay.recordings import Recordings
 from judgeloop.replay.running import Protocol, Row, run_pair
 from judgeloop.replay_config import ReplayConfig
-from judgeloop.selectors.making import Variant
+from judgeloop.selectors.making import LOOKING_AT_VECTORS, Variant
 from judgeloop.session import Limits
 
 JOURNAL = "runs.jsonl"
@@ -69,6 +69,8 @@ def protocol_of(config: ReplayConfig) -> Protocol:
         rules=config.rules if config.iterative else (),
         risks=config.risk if config.iterative else (),
         limits=Limits(config.min_judgments, config.max_judgments),
+        history=config.history_systems,
+        power=config.history_power,
     )
 
 
@@ -84,8 +86,7 @@ def recordings_for(config: ReplayConfig) -> Recordings:
     systems = sorted(table.systems - set(config.leave_out))
     if unknown := sorted(set(config.leave_out) - table.systems):
         raise InputError(f"--leave-out {unknown[0]}: the verdicts know no such system")
-    looking = [name for name in config.selectors if name != "random"]
-    if not looking:
+    if not LOOKING_AT_VECTORS & set(config.selectors):
         items = sorted({row[0] for row in table.rows})
         return _recordings(config, table, systems, items)
     if config.vectors is not None:
@@ -113,6 +114,11 @@ def _recordings(
     if len(systems) < FEWEST_SYSTEMS:
         raise InputError(
             f"{config.verdicts}: a replay needs two systems, found {', '.join(systems) or 'none'}"
+        )
+    others = len(systems) - FEWEST_SYSTEMS
+    if config.history_systems > others:
+        raise InputError(
+            f"--history-systems {config.history_systems}: {len(systems)} systems are recorded, which leaves {others} beside a pair"
         )
     scores = np.full((len(systems), len(items)), np.nan)
     rows, columns = ({name: number for number, name in enumerate(names)} for names in (systems, items))

@@ -52,7 +52,8 @@ def plan_for(config: ReplayEstimateConfig, selectors: tuple[str, ...]) -> Estima
         seeds=config.seeds,
         risk=config.risk,
         distance="ks" if config.confidence_by == "first-token" else "wasserstein",
-        by_confidence=config.proxy is not None,
+        by_confidence=config.proxy == "confidence",
+        history=config.history_systems,
         seed=config.seed,
     )
 

@@ -16,12 +16,12 @@ from judgeloop.formats.join import join
 from judgeloop.formats.outputs import read_items, read_outputs
 from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.jobs.replaying import JOURNAL
+from judgeloop.past import ROUNDING
 from judgeloop.pool import Pool
 from judgeloop.recorded import VerdictTable
 from judgeloop.records import TIE
 from judgeloop.replay.journal import Journal
 from judgeloop.replay.realising import Field, Realisations, realise
-from judgeloop.replay.recordings import ROUNDING
 from judgeloop.replay.running import Row
 from judgeloop.replay_config import ReplaySelectConfig
 from judgeloop.selectors.picking import PICKERS

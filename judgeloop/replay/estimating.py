@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from judgeloop.estimators.foretold_mean import ForetoldMean
 from judgeloop.estimators.mean_score import MeanScore
-from judgeloop.protocols import Selector
+from judgeloop.protocols import Estimator, Selector
 from judgeloop.records import Choice, Label, Verdict
 from judgeloop.replay.driver import replay
 from judgeloop.replay.running import Row
@@ -26,6 +27,7 @@ from judgeloop.selectors.stratified import Stratified
 from judgeloop.session import Limits, Session
 from judgeloop.stats.allocation import ITEMS_A_STRATUM, paying_strata
 from judgeloop.stats.balanced_kmeans import balanced_kmeans
+from judgeloop.stats.foretelling import Forecast, foretell
 from judgeloop.stats.mean_intervals import Interval
 from judgeloop.stats.ratings import Ratings
 from judgeloop.stats.sections import by_sections
@@ -59,7 +61,7 @@ class Subject:
     """A recorded system: its `scores` in [0, 1] on all items, none missing, shape (items,), and what selectors look at.
 
     `confidence` has the same shape, `vectors` and `last` the shape (items, dimensions); `last` are of the model's last layer, or the same
-    again. Each is None where no selector looks at it.
+    again. `earlier` are other systems' scores, shape (systems, items), NaN where there is none. Each is None where nothing looks at it.
     """
 
     system: str
@@ -67,6 +69,7 @@ class Subject:
     confidence: Floats | None = None
     vectors: Floats | None = None
     last: Floats | None = None
+    earlier: Floats | None = None
 
     @property
     def truth(self) -> float:
@@ -78,7 +81,8 @@ class Subject:
 class Estimations:
     """What is run on every system: each of `selectors`, `seeds` times, with each of `shares`, ascending, per cent of the items judged.
 
-    `risk` is that of the intervals; `distance` is AcTracer's between confidences. With `by_confidence` it is the proxy of drawing selectors.
+    `risk` is that of the intervals; `distance` is AcTracer's between confidences. With `by_confidence` it is the proxy of drawing selectors,
+    with `history` what so many other systems' scores let expect, drawn anew in every repetition.
     """
 
     selectors: tuple[str, ...]
@@ -87,6 +91,7 @@ class Estimations:
     risk: float = 0.1
     distance: str = "wasserstein"
     by_confidence: bool = False
+    history: int = 0
     seed: int = 0
 
     def among(self, names: Sequence[str]) -> list[str]:
@@ -231,10 +236,18 @@ class _Trial:
     def _answer(self, choice: Choice) -> Verdict:
         return Verdict(float(self.subject.scores[choice.position]))
 
-    def _parts(self, selector: Selector[Any], strata: Strata) -> tuple[MeanScore, Precise]:
+    def _parts(self, selector: Selector[Any], strata: Strata) -> tuple[Estimator[Ratings], Precise]:
+        rule = Precise(self.plan.risk, len(self.subject.scores))
+        forecast = self._forecast() if self.plan.history and selector.draws else None
+        if forecast is not None:
+            return ForetoldMean(strata, forecast), rule
         by_proxy = self.plan.by_confidence and selector.draws
-        proxy = _needed(self.subject.confidence) if by_proxy else None
-        return MeanScore(strata, proxy), Precise(self.plan.risk, len(self.subject.scores))
+        return MeanScore(strata, _needed(self.subject.confidence) if by_proxy else None), rule
+
+    def _forecast(self) -> Forecast | None:
+        """What a history of other systems lets expect: those of a larger one are the smaller one's and more."""
+        earlier = _needed(self.subject.earlier)
+        return foretell(earlier[self._rng(2).permutation(len(earlier))[: self.plan.history]])
 
     def _row(self, selector: Selector[Any], tally: Ratings, interval: Interval | None) -> Row:
         return {

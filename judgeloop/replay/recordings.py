@@ -1,20 +1,21 @@
-"""Recorded verdicts on many systems as arrays, and the pairs among them.
+"""Recorded verdicts on many systems as arrays, the pairs among them, and histories of others.
 
 Reading files is `jobs/replaying.py`'s business; running anything on a pair that of `curves.py` and `iterative.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.past import Past, past_of_scores, signs
 from judgeloop.records import TIE
+from judgeloop.selectors.making import LOOKING_AT_VECTORS
 from judgeloop.stats.combining import combined
-
-ROUNDING = 1e-12  # so that scores given in decimals tie where they differ by just the margin
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +40,44 @@ class Contest:
 
 
 @dataclass(frozen=True, slots=True)
+class Earlier:
+    """Systems that were compared before, by whatever judge: histories are drawn among them.
+
+    `scores` has the shape (systems, items), on the items of the recordings, NaN where there is none. `always` names those that are in
+    every history.
+    """
+
+    systems: tuple[str, ...]
+    scores: NDArray[np.float64]
+    tie_margin: float = 0.0
+    always: tuple[str, ...] = ()
+
+    def past(
+        self, count: int, but: Collection[str], positions: NDArray[np.int64], rng: np.random.Generator
+    ) -> Past:
+        """Every comparison among `count` systems drawn at random, none of them in `but`, on the items at `positions`.
+
+        Those drawn with the same seed for a larger `count` hold those for a smaller.
+
+        Raises:
+            ValueError: there are not so many.
+        """
+        free = [row for row, name in enumerate(self.systems) if name not in but]
+        first = [row for row in free if self.systems[row] in self.always]
+        others = [free[at] for at in rng.permutation(len(free)) if free[at] not in first]
+        drawn = [*first, *others][:count]
+        if len(drawn) < count:
+            raise ValueError(f"a history of {count} systems among {len(free)}")
+        names = [self.systems[row] for row in drawn]
+        return past_of_scores(names, self.scores[np.ix_(drawn, positions)], self.tie_margin)
+
+
+@dataclass(frozen=True, slots=True)
 class Recordings:
     """Scores of `systems` on items, NaN where there is none; and vectors, if any selector looks at them.
 
     `scores` has the shape (systems, items), `outputs` (systems, items, dimensions), `inputs` (items, dimensions). Scores that differ
-    by no more than `tie_margin` tie.
+    by no more than `tie_margin` tie. Histories are drawn from `earlier`, or by None from these very systems.
     """
 
     systems: tuple[str, ...]
@@ -51,6 +85,7 @@ class Recordings:
     outputs: NDArray[np.floating] | None = None
     inputs: NDArray[np.floating] | None = None
     tie_margin: float = 0.0
+    earlier: Earlier | None = None
 
     def pairs(self, most: int, rng: np.random.Generator) -> list[tuple[int, int]]:
         """At most `most` pairs of systems with an item in common, drawn without replacement."""
@@ -65,13 +100,22 @@ class Recordings:
         """
         common = self._common(pair)
         kept = np.sort(rng.permutation(common)[: max(1, round(subset * len(common)))])
-        apart = self.scores[pair[0], kept] - self.scores[pair[1], kept]
-        signs = np.where(np.abs(apart) <= self.tie_margin + ROUNDING, 0, np.sign(apart)).astype(np.int8)
-        return Contest(pair, kept, -signs if signs.sum(dtype=np.int64) < 0 else signs)
+        preferred = signs(self.scores[pair[0], kept], self.scores[pair[1], kept], self.tie_margin)
+        return Contest(pair, kept, -preferred if preferred.sum(dtype=np.int64) < 0 else preferred)
+
+    def past(self, contest: Contest, count: int, rng: np.random.Generator) -> Past:
+        """Earlier comparisons of `count` other systems on the contest's items.
+
+        Raises:
+            ValueError: there are not so many others.
+        """
+        earlier = self.earlier or Earlier(self.systems, self.scores, self.tie_margin)
+        compared = [self.systems[system] for system in contest.pair]
+        return earlier.past(count, compared, contest.positions, rng)
 
     def vectors(self, contest: Contest, selector: str, combine: str) -> NDArray[np.floating] | None:
         """What the selector looks at, shape (items of the contest, dimensions); None for one that looks at nothing."""
-        if selector == "random":
+        if selector not in LOOKING_AT_VECTORS:
             return None
         if selector == "input-cluster":
             assert self.inputs is not None, "the job embeds the inputs for this selector"

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.protocols import Selector
 from judgeloop.records import Verdict
 from judgeloop.replay.driver import replay
 from judgeloop.replay.recordings import Contest, Recordings
+from judgeloop.selectors.decisive import preferred_by
 from judgeloop.selectors.making import DRAWING_EVENLY, Variant, make_selector
 from judgeloop.session import Limits, Session
 from judgeloop.stopping import GUARANTEED, make_rule
@@ -25,7 +27,8 @@ from judgeloop.stopping import GUARANTEED, make_rule
 class Protocol:
     """What is run on every pair: either `budgets`, ascending, or `rules` at each of `risks`, with `limits`.
 
-    Each of `seeds` repetitions takes a share `subset` of the items for the whole test set.
+    Each of `seeds` repetitions takes a share `subset` of the items for the whole test set, and a history of `history` other
+    systems for the selector that draws by one; `power` is its weights' exponent, by None what so many systems call for.
     """
 
     selectors: tuple[str, ...]
@@ -36,6 +39,8 @@ class Protocol:
     rules: tuple[str, ...] = ()
     risks: tuple[float, ...] = ()
     limits: Limits = field(default_factory=Limits)
+    history: int = 0
+    power: float | None = None
 
 
 Row = dict[str, Any]
@@ -56,7 +61,8 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) 
         for name in protocol.selectors:
             vectors = recordings.vectors(contest, name, protocol.variant.combine)
             start = protocol.budgets[0] if protocol.budgets else protocol.limits.min_judgments
-            selector = make_selector(name, vectors, start=start, variant=protocol.variant)
+            weights = weights_for(recordings, contest, seed, protocol) if name == "decisive" else None
+            selector = make_selector(name, vectors, start=start, variant=protocol.variant, weights=weights)
             run = _at_budgets if protocol.budgets else _until_met
             # The same draws for all selectors and rules, others for every pair: runs of two pairs must not be alike.
             head = {"first": pair[0], "second": pair[1], "seed": seed, "selector": name}
@@ -65,6 +71,14 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) 
                 for row in run(selector, contest, protocol, (*pair, seed, 1))
             ]
     return rows
+
+
+def weights_for(
+    recordings: Recordings, contest: Contest, seed: int, protocol: Protocol
+) -> NDArray[np.float64] | None:
+    """What a history drawn for this pair and repetition says of the contest's items; None where it prefers none."""
+    past = recordings.past(contest, protocol.history, np.random.default_rng([*contest.pair, seed, 2]))
+    return preferred_by(past, (), protocol.power)
 
 
 def _at_budgets(
@@ -104,5 +118,5 @@ def _until_met(
 
 
 def suiting(rules: Sequence[str], selector: str) -> list[str]:
-    """Those of `rules` that may go with a selector: a guarantee needs random draws."""
+    """Those of `rules` that may go with a selector: a guarantee needs draws that prefer no item."""
     return [rule for rule in rules if selector in DRAWING_EVENLY or rule not in GUARANTEED]

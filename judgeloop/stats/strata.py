@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 FEWEST = 2  # known, to tell a spread
 ROUNDING = 1e-12  # relative: what varies less is constant
+LEAST_SPREAD = 0.25  # as a variance
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
@@ -136,8 +137,9 @@ def with_proxy(strata: Strata, positions: Counts, scores: Floats, proxy: Floats)
 
     The proxy counts with the coefficient that leaves the least variance, so that a useless one does no harm but for the one degree of
     freedom that it takes (Angelopoulos et al. 2023, "PPI++", equation 4; combined regression estimator, Cochran 1977, section 7.11).
+    One that hardly varies among the judged items, and so cannot be given a coefficient, is believed less.
     """
-    slope = best_slope(strata, positions, scores, proxy[positions])
+    slope = best_slope(strata, positions, scores, proxy)
     left = stratified(strata, positions, scores - slope * proxy[positions])
     fewer = left.freedom - (slope != 0)
     if not fewer >= 1:  # too few to spare one
@@ -146,19 +148,31 @@ def with_proxy(strata: Strata, positions: Counts, scores: Floats, proxy: Floats)
 
 
 def best_slope(strata: Strata, positions: Counts, scores: Floats, proxy: Floats) -> float:
-    """The coefficient of `proxy`, at the same positions as `scores`, that leaves the stratified mean the least variance."""
-    within = strata.labels[positions]
+    """The coefficient of `proxy`, shape (items,), that leaves the stratified mean of the `scores` at `positions` the least variance.
+
+    Where the proxy spreads less among them than `LEAST_SPREAD` of what it does among all items, it is taken to spread so much: a few large
+    values, none of them judged, would else be multiplied by whatever the small ones seem to say.
+    """
+    within, own = strata.labels[positions], proxy[positions]
     known = np.bincount(within, minlength=len(strata.sizes))
     usable = (known > 1) & (known < strata.sizes)
     if not usable.any():
         return 0.0
     weights = np.zeros(len(known))
     weights[usable] = (strata.shares**2 * (1 - known / strata.sizes))[usable] / (known * (known - 1))[usable]
-    centred = [
-        values - (np.bincount(within, values, minlength=len(known)) / np.maximum(known, 1))[within]
-        for values in (scores, proxy)
-    ]
-    together = float(weights[within] @ (centred[0] * centred[1]))
-    alone = float(weights[within] @ centred[1] ** 2)
-    constant = ROUNDING * float(weights[within] @ proxy**2)
-    return together / alone if alone > constant else 0.0
+    left, foretold = (_centred(within, values, len(known)) for values in (scores, own))
+    together = float(weights[within] @ (left * foretold))
+    alone = float(weights[within] @ foretold**2)
+    spread = np.bincount(strata.labels, _centred(strata.labels, proxy, len(known)) ** 2) / strata.sizes
+    expected = float((weights * np.maximum(known - 1, 0)) @ spread)
+    constant = ROUNDING * float(weights[within] @ own**2)
+    if alone <= constant:
+        return 0.0
+    return together / max(alone, LEAST_SPREAD * expected)
+
+
+def _centred(labels: Counts, values: Floats, strata: int) -> Floats:
+    """The values less the mean of their stratum."""
+    counts = np.maximum(np.bincount(labels, minlength=strata), 1)
+    centred: Floats = values - (np.bincount(labels, values, minlength=strata) / counts)[labels]
+    return centred

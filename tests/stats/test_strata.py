@@ -96,8 +96,23 @@ def test_the_best_slope_in_one_stratum_is_that_of_least_squares():
     rng = np.random.default_rng(0)
     proxy, noise = rng.random(30), rng.normal(size=30)
     scores = 0.3 + 0.7 * proxy + 0.1 * noise
-    slope = best_slope(Strata.single(100), np.arange(30), scores, proxy)
+    everywhere = np.concatenate([proxy, rng.random(70)])
+    slope = best_slope(Strata.single(100), np.arange(30), scores, everywhere)
     assert slope == pytest.approx(np.polyfit(proxy, scores, 1)[0])
+
+
+def test_a_proxy_that_hardly_varies_among_the_judged_is_not_given_an_absurd_slope():
+    rng = np.random.default_rng(0)
+    errors, helped = [], []
+    for _ in range(400):
+        scores = (rng.random(400) < 0.5).astype(float)
+        proxy = 0.01 * rng.normal(size=400) + (rng.random(400) < 0.03)  # mostly noise, now and then a one
+        positions = rng.permutation(400)[:10]
+        errors.append(stratified(Strata.single(400), positions, scores[positions]).mean - scores.mean())
+        helped.append(
+            with_proxy(Strata.single(400), positions, scores[positions], proxy).mean - scores.mean()
+        )
+    assert np.std(helped) < 1.05 * np.std(errors)
 
 
 def test_no_slope_near_the_best_leaves_less_variance():
@@ -108,7 +123,7 @@ def test_no_slope_near_the_best_leaves_less_variance():
     scores = np.clip(
         0.2 * strata.labels[positions] + 0.5 * proxy[positions] + 0.1 * rng.normal(size=24), 0, 1
     )
-    best = best_slope(strata, positions, scores, proxy[positions])
+    best = best_slope(strata, positions, scores, proxy)
 
     def left(slope):
         return stratified(strata, positions, scores - slope * proxy[positions]).variance

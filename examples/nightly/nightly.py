@@ -1,0 +1,97 @@
+"""Fifteen nights of a release pipeline: each night's candidate against the system in production, on the same test set.
+
+    python examples/nightly/nightly.py FOLDER
+
+Candidates and verdicts are made up, with a fixed seed, in FOLDER; no key is needed. An answer is right or wrong; a verdict, at a cent, says
+which of two is right, and ties where both are or neither is, as for four items in five. Nine nights are judged whole. They teach which items
+tell systems apart, and how far evidence from so few of them can be trusted; from the tenth on a night costs a fraction, at a risk of 0.2 on
+average. Beside it stands what the same night takes by the default rule, which remembers nothing and promises 0.2 for each pair.
+
+Over 16 seeds the nights from the tenth took 32 judgments where the default rule took 114; 18 % of them named the wrong winner and 2 % none,
+against 3 % and 31 %. A promise on average is spent to the full, a guarantee for every pair is not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+
+from judgeloop import Result, compare, compare_config
+
+ITEMS = 500
+NIGHTS, WHOLE = 15, 9
+DOLLARS = 0.01  # a verdict
+RISK = 0.2
+
+
+def main() -> None:
+    """Make the files, run the nights, print what each took."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    make_files(folder, np.random.default_rng(15))
+    print("night  winner      judgments    cost   by the default rule")
+    for night in range(1, NIGHTS + 1):
+        remembering = run(folder, night, remember=True)
+        forgetting = run(folder, night, remember=False)
+        print(
+            f"{night:>5}  {named(remembering):<11}{remembering.judged:>10}{dollars(remembering):>8}"
+            f"   {named(forgetting):<11}{forgetting.judged:>4}{dollars(forgetting):>7}"
+        )
+
+
+def run(folder: Path, night: int, *, remember: bool) -> Result:
+    """One night's comparison: with what the nights before taught, or by the default rule; each with a ledger of its own."""
+    how = {}
+    if remember:
+        how = {"min_judgments": ITEMS, "max_judgments": ITEMS} if night <= WHOLE else {"rule": "calibrated"}
+    return compare(
+        compare_config(
+            first=folder / "production.jsonl",
+            second=folder / f"night-{night}.jsonl",
+            judge=f"replay:{folder / 'verdicts.csv'}",
+            risk=RISK,
+            budget="10.00",
+            ledger=folder / ("remembering" if remember else "forgetting") / "ledger.sqlite",
+            **how,
+        )
+    )
+
+
+def named(result: Result) -> str:
+    """Who won."""
+    return result.winner or "undecided"
+
+
+def dollars(result: Result) -> str:
+    """What the verdicts would have cost; they are recorded, so nothing was spent."""
+    return f"${result.spend.rehearsed_p / 10**12:.2f}"
+
+
+def make_files(folder: Path, rng: np.random.Generator) -> None:
+    """Outputs of all systems, and who is right on what."""
+    systems = {"production": 0.0} | {f"night-{night}": rng.normal(0, 0.9) for night in range(1, NIGHTS + 1)}
+    difficulty = rng.normal(0, 5, ITEMS)  # most items are right, or wrong, whoever answers
+    rows = []
+    for name, skill in systems.items():
+        right = skill + rng.logistic(size=ITEMS) > difficulty
+        outputs = [
+            {"id": f"q{item}", "prompt": f"question {item}", "output": f"{name} on question {item}: {'right' if so else 'wrong'}"}
+            for item, so in enumerate(right)
+        ]  # fmt: skip
+        text = "".join(json.dumps(output) + "\n" for output in outputs)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+        rows += [(f"q{item}", name, int(so), DOLLARS / 2) for item, so in enumerate(right)]
+    with (folder / "verdicts.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("item_id", "model", "score", "cost_usd"), *rows])
+
+
+if __name__ == "__main__":
+    main()

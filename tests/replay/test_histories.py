@@ -1,0 +1,222 @@
+"""Replays with histories: of other systems, the same for all rules, without effect where there are none, and worth it among ties."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from judgeloop.cli import app
+from judgeloop.replay.recordings import Earlier, Recordings
+from judgeloop.replay.running import Protocol, run_pair, weights_for
+from judgeloop.replay.tables import by_rule
+from judgeloop.selectors.decisive import preferred_by
+from judgeloop.selectors.making import Variant
+from judgeloop.session import Limits
+
+ITEMS, SYSTEMS = 300, 12
+
+
+def mostly_ties(seed=0, items=ITEMS, systems=SYSTEMS):
+    """A fifth of the items tell systems apart, by their quality and chance; on the others all are level."""
+    rng = np.random.default_rng(seed)
+    quality = np.linspace(0, 1, systems)[:, None]
+    apart = rng.random(items) < 0.2
+    scores = np.where(apart, quality + rng.normal(scale=0.7, size=(systems, items)), 0.5)
+    return Recordings(tuple(f"s{number}" for number in range(systems)), scores)
+
+
+def protocol(**changes):
+    settings = {
+        "selectors": ("random", "decisive"), "seeds": 3, "subset": 1.0, "variant": Variant(), "rules": ("tie-aware",),
+        "risks": (0.1,), "limits": Limits(5, 100),
+    }  # fmt: skip
+    return Protocol(**settings | changes)
+
+
+def past_of(recordings, pair, count, seed=0):
+    contest = recordings.contest(pair, 1.0, np.random.default_rng(0))
+    return recordings.past(contest, count, np.random.default_rng(seed))
+
+
+@given(
+    pair=st.tuples(st.integers(0, 11), st.integers(0, 11)).filter(lambda pair: pair[0] < pair[1]),
+    count=st.integers(2, 10),
+    seed=st.integers(0, 1000),
+)
+def test_a_history_holds_every_comparison_of_so_many_systems_and_none_of_the_pair(pair, count, seed):
+    past = past_of(mostly_ties(items=20), pair, count, seed)
+    assert len(past.systems) == count
+    assert len(past) == count * (count - 1) // 2
+    assert not past.systems & {f"s{number}" for number in pair}
+
+
+def test_a_smaller_history_is_part_of_a_larger_one_of_the_same_seed():
+    data = mostly_ties(items=20)
+    assert past_of(data, (0, 1), 4).systems < past_of(data, (0, 1), 7).systems
+
+
+def test_a_history_is_on_the_contests_items_and_ties_within_the_margin():
+    scores = np.array(
+        [[0.0, 1.0, 0.0, 1.0], [0.0, 0.5, 1.0, 0.0], [0.3, 0.0, 0.9, 0.5], [0.0, 0.0, 0.1, 0.46]]
+    )
+    data = Recordings(("a", "b", "c", "d"), scores, tie_margin=0.05)
+    contest = data.contest((0, 1), 0.5, np.random.default_rng(3))
+    past = data.past(contest, 2, np.random.default_rng(0))
+    (first, _), sign = past.pairs[0], np.array([1, 0, 1, 0])[contest.positions]
+    assert past.preferences[0].tolist() == (sign if first == "c" else -sign).tolist()
+
+
+def test_a_history_of_more_systems_than_there_are_is_an_error():
+    with pytest.raises(ValueError, match="a history of 11 systems among 10"):
+        past_of(mostly_ties(items=20), (0, 1), 11)
+
+
+def test_another_table_may_be_the_history_with_some_systems_always_in_it():
+    others = Earlier(
+        ("s0", "s1", "x", "y", "z"), np.random.default_rng(0).random((5, 20)), always=("x", "s0")
+    )
+    data = mostly_ties(items=20)
+    data = Recordings(data.systems, data.scores, earlier=others)
+    found = [past_of(data, (0, 1), 2, seed).systems for seed in range(20)]
+    assert {frozenset({"x", "y"}), frozenset({"x", "z"})} == set(found)
+
+
+def without_selector(rows, selector):
+    kept = [row for row in rows if row["selector"] == selector]
+    return [{name: value for name, value in row.items() if name != "selector"} for row in kept]
+
+
+@pytest.mark.parametrize("run", [{}, {"rules": (), "budgets": (5, 20, 60)}])
+def test_without_a_history_decisive_is_random_row_for_row(run):
+    rows = run_pair(mostly_ties(), (2, 7), protocol(**run))
+    assert without_selector(rows, "decisive") == without_selector(rows, "random") != []
+
+
+def test_with_a_history_it_is_not():
+    rows = run_pair(mostly_ties(), (2, 7), protocol(history=8))
+    assert without_selector(rows, "decisive") != without_selector(rows, "random")
+
+
+def test_all_rules_and_risks_see_the_same_draws_whatever_else_is_run():
+    data, many = mostly_ties(), protocol(history=8, rules=("tie-aware", "hypergeometric"), risks=(0.1, 0.1))
+    rows = run_pair(data, (2, 7), many)
+    alone = run_pair(data, (2, 7), protocol(history=8, selectors=("decisive",)))
+    tie_aware = [row for row in rows if (row["selector"], row["rule"]) == ("decisive", "tie-aware")]
+    assert tie_aware[::2] == tie_aware[1::2] == alone
+
+
+def test_weights_are_those_of_the_history_of_the_pair_and_repetition_and_of_the_power_given():
+    data = mostly_ties()
+    contest = data.contest((2, 7), 1.0, np.random.default_rng(0))
+    past = data.past(contest, 8, np.random.default_rng([2, 7, 1, 2]))
+    expected = [preferred_by(past, (), power) for power in (None, 0.5)]
+    found = [weights_for(data, contest, 1, protocol(history=8, power=power)) for power in (None, 0.5)]
+    np.testing.assert_array_equal(found, expected)
+    assert weights_for(data, contest, 1, protocol(history=8, power=0.0)) is None
+    assert not np.array_equal(weights_for(data, contest, 2, protocol(history=8)), expected[0])
+
+
+def test_among_ties_a_history_saves_a_third_of_the_judgments_without_more_errors():
+    data = mostly_ties()
+    rows = [
+        row for pair in data.pairs(40, np.random.default_rng(0)) for row in run_pair(data, pair, protocol(history=8))
+    ]  # fmt: skip
+    random, decisive = by_rule(rows)
+    assert (random["selector"], decisive["selector"]) == ("random", "decisive")
+    assert decisive["judgments"] < 0.67 * random["judgments"]
+    assert decisive["inconclusive"] < random["inconclusive"]
+    assert decisive["error"] <= random["error"] + 2 * random["error_se"]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """The arguments of a replay of recorded verdicts."""
+    data = mostly_ties(items=40, systems=6)
+    table = [
+        f"i{item},{system},{data.scores[row, item]:.4f}"
+        for row, system in enumerate(data.systems)
+        for item in range(40)
+    ]
+    verdicts = tmp_path / "verdicts.csv"
+    verdicts.write_text("\n".join(["item_id,model,score", *table]) + "\n")
+    return [tmp_path / "outputs", "--items", tmp_path / "items.jsonl", "--verdicts", verdicts, "--jobs", 1]
+
+
+def replay(*arguments):
+    return CliRunner().invoke(app, ["replay", *map(str, arguments)])
+
+
+DRAWN = ["--selectors", "random,decisive", "--seeds", 2, "--subset", 1]
+RULES = [*DRAWN, "--iterative", "--risk", 0.2, "--max-judgments", 30]
+HISTORY = ["--history-systems", 4]
+
+
+def test_a_replay_takes_a_history_and_no_outputs(files, tmp_path):
+    result = replay(*files, *RULES, *HISTORY, "--rules", "tie-aware", "-o", tmp_path / "out", "--json")
+    assert result.exit_code == 0, result.output
+    random, decisive = json.loads(result.stdout)
+    assert (random["selector"], decisive["selector"]) == ("random", "decisive")
+    assert random["judgments"] != decisive["judgments"]
+    assert "not run" not in result.stderr
+
+
+def test_the_power_given_is_the_one_used(files, tmp_path):
+    asked = [*files, *RULES, *HISTORY, "--rules", "tie-aware", "--history-power", 0]
+    random, decisive = json.loads(replay(*asked, "-o", tmp_path / "out", "--json").stdout)
+    assert random | {"selector": "decisive"} == decisive
+
+
+def test_a_rule_that_a_selector_cannot_go_with_is_named(files, tmp_path):
+    rules = ["--rules", "anytime,tie-aware"]
+    result = replay(*files, *RULES, *HISTORY, *rules, "-o", tmp_path / "out", "--json")
+    assert [(row["rule"], row["selector"]) for row in json.loads(result.stdout)] == [
+        ("anytime", "random"), ("tie-aware", "random"), ("tie-aware", "decisive"),
+    ]  # fmt: skip
+    assert "judgeloop: anytime not run with decisive: " in result.stderr
+
+
+def test_it_resumes_with_the_histories_it_had_and_not_with_others(files, tmp_path):
+    asked = [*files, *DRAWN, *HISTORY, "--budgets", "5,10", "--json", "-o"]
+    whole = replay(*asked, tmp_path / "whole")
+    replay(*asked, tmp_path / "part", "--pairs", 3)
+    resumed = replay(*asked, tmp_path / "part", "--resume")
+    assert json.loads(resumed.stdout) == json.loads(whole.stdout)
+    changed = replay(*asked, tmp_path / "part", "--resume", "--history-power", 1)
+    assert changed.exit_code == 2
+    assert "other settings (history_power)" in changed.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (
+            ["--history-systems", 5],
+            "--history-systems 5: 6 systems are recorded, which leaves 4 beside a pair",
+        ),
+        (["--history-systems", 1], "--history-systems: expected 0 or at least 2"),
+        (["--history-systems", -1], "--history-systems"),
+        (["--history-power", 1], "there is no history without --history-systems"),
+        ([*HISTORY, "--selectors", "random"], "only the selector decisive draws by a history"),
+        ([*HISTORY, "--history-power", "nan"], "--history-power"),
+        (
+            ["--iterative", "--rules", "anytime", "--selectors", "decisive"],
+            "--rules: expected one that holds",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_history_is_said_in_a_line(files, tmp_path, flags, message):
+    result = replay(*files, *DRAWN, *flags, "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_another_job_has_no_history(files, tmp_path):
+    result = replay(*files, "--job", "select", "--baseline", "s0", *HISTORY, "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "--history-systems: --job select has no such choice" in result.stderr
