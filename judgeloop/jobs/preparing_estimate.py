@@ -13,8 +13,9 @@ from pathlib import Path
 from judgeloop.config import EstimateConfig
 from judgeloop.errors import InputError
 from judgeloop.formats.confidence import DEFAULT_FIELD, read_confidence
-from judgeloop.jobs.history import AUTO, About, Foretold, find_ratings
+from judgeloop.jobs.history import AUTO, About
 from judgeloop.jobs.inputs import Inputs, checked_judge, judge_options, read_inputs
+from judgeloop.jobs.ratings_history import Foretold, find_ratings
 from judgeloop.jobs.sampling import (
     DRAWING_ONE,
     NEED_CLUSTERS,
