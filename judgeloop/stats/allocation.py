@@ -30,8 +30,9 @@ def paying_strata(budget: int, items: int) -> int:
 def exploration(budget: int) -> float:
     """The β of Huang et al. (2024), equation 2, for `budget` draws of scores in [0, 1]: √log(2 / n^(-9/2)).
 
-    This is √log(2/δ) with δ = n^(-9/2), as printed there with a reference to Carpentier & Munos (2011), "Finite time analysis of stratified sampling
-    for Monte Carlo". For scores in [0, 1] the deviation is known to √(2 log(2/δ) / (T - 1)) (Maurer & Pontil 2009, theorem 10), which is 2β/√T for a β
+    This is √log(2/δ) with δ = n^(-9/2), as printed there with a reference to Carpentier, Munos & Antos (2015), "Adaptive strategy for stratified
+    Monte Carlo sampling". Their text was not at hand; an independent implementation of their index for bounded arms has the same, times the range
+    of the scores. For scores in [0, 1] the deviation is known to √(2 log(2/δ) / (T - 1)) (Maurer & Pontil 2009, theorem 10), which is 2β/√T for a β
     that is √2 smaller. Either is large: at 400 draws 2β/√T is over the largest possible deviation of such scores, 1/2, until a stratum has
     443 draws, so that the choice is nearly the proportional one.
     """
