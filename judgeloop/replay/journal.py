@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, final
@@ -18,12 +19,13 @@ class Journal:
     """The rows of finished pairs in one file, under the settings that made them."""
 
     def __init__(self, path: Path, settings: Mapping[str, Any], *, resume: bool) -> None:
-        """Begin a new file, or go on with the one that is there.
+        """Go on with the file that is there, or begin one with the first pair: what is refused before leaves none behind.
 
         Raises:
-            InputError: there is one and nobody said to go on with it, or it was made with other settings.
+            InputError: there is one and nobody said to go on with it, or it was made with other settings; or none can be written there.
         """
         self._path = path
+        self._head: Mapping[str, Any] | None = None  # to be written first
         self.finished: dict[Pair, list[Row]] = {}
         settings = json.loads(json.dumps(settings))
         if path.exists():
@@ -33,13 +35,25 @@ class Journal:
                 )
             self._read(settings)
         else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._append({"settings": settings})
+            self._prepare_folder()
+            self._head = {"settings": settings}
 
     def add(self, pair: Pair, rows: list[Row]) -> None:
         """Keep the rows of a finished pair."""
+        if self._head is not None:
+            self._append(self._head)
+            self._head = None
         self._append({"pair": pair, "rows": rows})
         self.finished[pair] = rows
+
+    def _prepare_folder(self) -> None:
+        folder = self._path.parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"-o: the folder {folder} cannot be made: {error.strerror}") from None
+        if not os.access(folder, os.W_OK):
+            raise InputError(f"-o: the folder {folder} cannot be written; name another")
 
     def _append(self, entry: Mapping[str, Any]) -> None:
         try:

@@ -144,7 +144,7 @@ def test_a_journal_gives_back_what_was_finished_and_forgets_a_torn_line(tmp_path
 
 def test_a_journal_is_not_overwritten_nor_mixed_with_other_settings(tmp_path):
     path = tmp_path / "runs.jsonl"
-    Journal(path, {"seeds": 3, "subset": 1.0}, resume=False)
+    Journal(path, {"seeds": 3, "subset": 1.0}, resume=False).add((0, 1), [])
     with pytest.raises(InputError, match="is there already"):
         Journal(path, {"seeds": 3, "subset": 1.0}, resume=False)
     with pytest.raises(InputError, match=r"other settings \(seeds\)"):
@@ -152,3 +152,17 @@ def test_a_journal_is_not_overwritten_nor_mixed_with_other_settings(tmp_path):
     path.write_text("no journal\n")
     with pytest.raises(InputError, match="no journal of a replay"):
         Journal(path, {}, resume=True)
+
+
+def test_a_replay_that_was_refused_before_its_first_pair_leaves_no_journal(tmp_path):
+    path = tmp_path / "out" / "runs.jsonl"
+    Journal(path, {"seeds": 3}, resume=False)
+    assert not path.exists()
+    Journal(path, {"seeds": 4}, resume=False).add((0, 1), [])
+    assert set(Journal(path, {"seeds": 4}, resume=True).finished) == {(0, 1)}
+
+
+def test_a_folder_that_cannot_be_had_is_said_before_anything_is_run(tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(InputError, match="cannot be made"):
+        Journal(tmp_path / "taken" / "runs.jsonl", {}, resume=False)
