@@ -7,7 +7,7 @@ its errors bound the new comparison's, that of `stats/risk_control.py`.
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +32,10 @@ NEARLY_ALL = 0.9
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+# The statistic of a rule, an array, from the wins and losses of who leads, the judgments, and the items that there are.
+Statistic = Callable[[Counts, Counts, Counts, Counts], Floats]
+Prefer = Callable[[Past, Pair], Floats | None]  # the items' weights when a pair is compared after a past
 
 
 class Case(enum.StrEnum):
@@ -90,13 +94,18 @@ class Walks:
     def at(self, risk: float, rule: Calibrated) -> Fared:
         """How the runs fared at the rule's threshold for this risk; monotone losses only bound this."""
         threshold = rule.bounds.below(risk)
-        stops = self.statistics < (-np.inf if threshold is None else threshold)
+        judged, wrong, undecided = self.ended(self.statistics < (-np.inf if threshold is None else threshold))
+        return Fared(float(judged.mean()), float(wrong.mean()), float(undecided.mean()))
+
+    def ended(self, stops: Flags) -> tuple[Counts, Flags, Flags]:
+        """How each run ends that stops at the first of its looks in `stops`, shape (walks, looks).
+
+        Its judgments, whether a wrong system was named, and whether it was out of judgments before any was; each shape (walks,).
+        """
         stopped = stops.any(axis=1)
         look = stops.argmax(axis=1)
         wrong = stopped & self.wrong[np.arange(len(look)), look]
-        open_end = ~stopped & ~self.complete
-        judged = np.where(stopped, look + 1, self.ends)
-        return Fared(float(judged.mean()), float(wrong.mean()), float(open_end.mean()))
+        return np.where(stopped, look + 1, self.ends), wrong, ~stopped & ~self.complete
 
     def steps(self, walk: int) -> list[tuple[float, int, bool]]:
         """The path of a walk as a step function of the threshold: for every new minimum the statistic, judgments, and wrong or not."""
@@ -158,19 +167,19 @@ def comparable(past: Past, pair: Pair, rng: np.random.Generator) -> Comparable:
     That does not depend on what was preferred, or the choice would spoil the promise. They have to be known on nearly all items; of
     several comparisons of the same two systems the one known on most counts.
     """
-    rows = _usable(past, pair)
+    rows = usable(past, pair)
     others = [row for row in rows if not set(past.pairs[row]) & set(pair)]
     cases = (*(_with_baseline(past, rows, name) for name in pair), _apart(past, others, rng))
     return max(cases, key=lambda one: len(one.rows))
 
 
-def _usable(past: Past, pair: Pair) -> list[int]:
-    """Rows of other pairs than this one that are known on nearly all items, one a pair."""
+def usable(past: Past, pair: Pair | None = None) -> list[int]:
+    """Rows that are known on nearly all items, one for each two systems, without those of `pair`."""
     known = past.known.sum(axis=1)
     by_known = np.argsort(known, kind="stable").tolist()
     enough = NEARLY_ALL * past.known.shape[1]
     best = {frozenset(past.pairs[row]): row for row in by_known if known[row] >= enough}
-    best.pop(frozenset(pair), None)
+    best.pop(frozenset(pair or ()), None)
     return sorted(best.values())
 
 
@@ -206,26 +215,54 @@ def replayed(
     repetitions: int,
 ) -> Walks:
     """Runs of the comparisons, `repetitions` of each one after the other, on the items on which they are known."""
+    prefer = preferred_by if weighted else None
+    drawn = draw(past, found, limits=limits, prefer=prefer, rng=rng, repetitions=repetitions)
+    return walks(drawn, limits.min_judgments)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """What past comparisons preferred in the order drawn, shape (comparisons · repetitions, looks), 0 after the last that is known.
+
+    `known` says on how many items each is known at all, `winners` who wins on these: 1, -1, or 0 for nobody; shape (walks,).
+    """
+
+    preferences: NDArray[np.int8]
+    known: Counts
+    winners: Counts
+
+
+def draw(
+    past: Past,
+    found: Comparable,
+    *,
+    limits: Limits,
+    prefer: Prefer | None,
+    rng: np.random.Generator,
+    repetitions: int,
+) -> Drawn:
+    """Draws for the comparisons, `repetitions` of each one after the other; even ones where nothing says what to prefer."""
     rows = list(found.rows)
-    more = past.with_implied() if weighted else past
+    more = past.with_implied() if prefer else past
     drawn = np.zeros((len(rows), repetitions, min(limits.max_judgments, past.known.shape[1])), dtype=np.int8)
     for at, row in enumerate(rows):
-        weights = _weights(more, past.pairs[row], found.shared) if weighted else None
+        weights = (
+            prefer(_without_new(more, past.pairs[row], found.shared), past.pairs[row]) if prefer else None
+        )
         order = _orders(past.known[row], weights, repetitions, rng)[:, : drawn.shape[2]]
         drawn[at, :, : order.shape[1]] = past.preferences[row][order]
     known = past.known[rows]
     winners = np.sign(np.where(known, past.preferences[rows], 0).sum(axis=1, dtype=np.int64))
-    return _walks(
+    return Drawn(
         drawn.reshape(-1, drawn.shape[2]),
         np.repeat(known.sum(axis=1), repetitions),
         np.repeat(winners, repetitions),
-        limits.min_judgments,
     )
 
 
-def _weights(more: Past, pair: Pair, shared: str | None) -> Floats | None:
-    """What a selector would prefer that compares `pair` and knows the past without the systems that are new to it."""
-    return preferred_by(more.without(*(name for name in pair if name != shared)), pair)
+def _without_new(more: Past, pair: Pair, shared: str | None) -> Past:
+    """What a selector would know that compares `pair`: the past without the systems that are new to it."""
+    return more.without(*(name for name in pair if name != shared))
 
 
 def _orders(
@@ -242,28 +279,31 @@ def _orders(
     return order
 
 
-def _walks(
-    drawn: NDArray[np.int8], known: NDArray[np.int64], winners: NDArray[np.int64], least: int
-) -> Walks:
-    """What is seen at every look, from preferences in the order drawn; who wins on all that is known, 0 for nobody, shape (walks,)."""
-    wins = np.cumsum(drawn == 1, axis=1)
-    losses = np.cumsum(drawn == -1, axis=1)
-    judged = np.arange(1, drawn.shape[1] + 1)
-    looked = (wins != losses) & (judged >= least) & (judged <= known[:, None])
-    chances = _chances(np.maximum(wins, losses), np.minimum(wins, losses))
-    ends = np.minimum(known, drawn.shape[1])
+def walks(drawn: Drawn, least: int, statistic: Statistic | None = None) -> Walks:
+    """What is seen at every look from the one after `least` judgments on; by default with the statistic of `calibrated`."""
+    wins = np.cumsum(drawn.preferences == 1, axis=1)
+    losses = np.cumsum(drawn.preferences == -1, axis=1)
+    looks = drawn.preferences.shape[1]
+    judged, known = np.arange(1, looks + 1), drawn.known[:, None]
+    looked = (wins != losses) & (judged >= least) & (judged <= known)
+    leading, behind = np.maximum(wins, losses)[looked], np.minimum(wins, losses)[looked]
+    at, items = (np.broadcast_to(one, looked.shape)[looked] for one in (judged, known))
+    statistics = np.full(looked.shape, np.inf)
+    statistics[looked] = (statistic or _chances)(leading, behind, at, items)
+    ends = np.minimum(drawn.known, looks)
     return Walks(
-        np.where(looked, chances, np.inf),
-        looked & (np.sign(wins - losses) != winners[:, None]),
+        statistics,
+        looked & (np.sign(wins - losses) != drawn.winners[:, None]),
         ends,
-        (known == ends) & (winners != 0),
+        (drawn.known == ends) & (drawn.winners != 0),
     )
 
 
-def _chances(wins: NDArray[np.int64], losses: NDArray[np.int64]) -> Floats:
+def _chances(wins: Counts, losses: Counts, judged: Counts, items: Counts) -> Floats:
     """`chance_behind` of every entry, worked out once for each pair of counts: the very numbers that the rule meets."""
-    size = wins.shape[1] + 1
+    del judged, items  # ties are no evidence
+    size = int(wins.max(initial=0)) + 1
     pairs, place = np.unique(wins * size + losses, return_inverse=True)
     values = np.array([chance_behind(int(code) // size, int(code) % size) for code in pairs])
-    found: Floats = values[place.reshape(wins.shape)]
+    found: Floats = values[place] if len(values) else np.zeros(0)
     return found

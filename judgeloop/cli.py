@@ -15,7 +15,7 @@ import typer
 from judgeloop import options
 from judgeloop.options import takes
 from judgeloop.replay_command import replay
-from judgeloop.terminal import explained
+from judgeloop.terminal import counting, explained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -128,6 +128,26 @@ def doctor(
     with explained():
         config = checked(JudgeSettings, flags)
         _examine(config, rating=rating)
+
+
+@app.command()
+@takes(options.CALIBRATION)
+def calibrate(*, as_json: bool, **flags: Any) -> None:
+    """See which selector and rule would have served past comparisons best, in judgments, dollars and errors.
+
+    Asks nobody and spends nothing: it replays comparisons whose verdicts are known, as if each were new.
+    """
+    import json
+
+    from judgeloop.config import CalibrateConfig, checked
+    from judgeloop.jobs.calibrate import calibrate_past
+    from judgeloop.report.calibration_text import calibration_json, render_calibration
+
+    with explained():
+        config = checked(CalibrateConfig, flags)
+        with counting("ways of drawing") as observe:
+            fared = calibrate_past(config, observe)
+        print(json.dumps(calibration_json(fared), indent=2) if as_json else render_calibration(fared))
 
 
 app.command()(replay)

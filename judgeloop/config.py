@@ -340,3 +340,20 @@ def checked(model: type[C], values: dict[str, object]) -> C:
         if first["type"] == "string_pattern_mismatch":
             problem = f"expected {model.model_fields[str(first['loc'][0])].description}"
         raise InputError(f"--{flag}: {problem}, found {first['input']!r}") from None
+
+
+class CalibrateConfig(BaseModel):
+    """Everything that replaying earlier comparisons depends on."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    ledger: Path = DEFAULT_HOME / "ledger.sqlite"
+    history: str = Field("auto", min_length=1)
+    judge_name: str | None = None
+    tie_margin: float = Field(0.0, ge=0)
+    risk: Annotated[
+        tuple[Annotated[float, Field(gt=0, lt=1)], ...], BeforeValidator(listed), Field(min_length=1)
+    ] = (0.1, 0.2)
+    min_judgments: int = Field(5, ge=1)
+    max_judgments: int = Field(200, ge=1)
+    seed: int = Field(0, ge=0)

@@ -358,3 +358,20 @@ ONE_SCORE: Group = (
     RUN_DIR,
     *PRINTED,
 )
+CALIBRATION: Group = (
+    replace(
+        HISTORY,
+        panel="Past",
+        help="What to replay: auto (all comparisons in the ledger), RUN,RUN... of it, or a FILE of verdicts.",
+    ),
+    Flag(
+        "Past", "--judge-name", str | None, None, "Of several judges in the ledger, such as openai/gpt-4.1."
+    ),
+    replace(TIE_MARGIN, panel="Past", help="In a FILE of scores, those closer than this are a tie."),
+    replace(RISK, kind=str, default="0.1,0.2", help="Stated risks, with commas between."),
+    MIN_JUDGMENTS,
+    MAX_JUDGMENTS,
+    replace(SEED, panel="Stopping"),
+    LEDGER,
+    AS_JSON,
+)

@@ -1,0 +1,150 @@
+"""How selectors and rules fared, as text and JSON: the best marked, what to put on the command line, what it rests on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from judgeloop.report.calibration_text import (
+    Figure,
+    PastFared,
+    Tried,
+    best,
+    calibration_json,
+    render_calibration,
+)
+
+
+def tried(selector, rule, judgments, wrong, risk=0.1, **more):
+    figures = (Figure(judgments, 1.25), Figure(wrong, 0.01), Figure(0.05, 0.02))
+    return Tried(risk, selector, rule, judgments=figures[0], wrong=figures[1], undecided=figures[2], **more)
+
+
+TODAY = tried("random", "sequential", 80, 0.02)
+TIE_AWARE = tried("decisive", "tie-aware", 40, 0.09)
+CALIBRATED = tried("decisive", "calibrated", 20, 0.1)
+
+
+def fared(*rows, **more):
+    values = {
+        "source": "the ledger", "judge": "openai/gpt-4.1", "beside": (), "baseline": "prod", "comparisons": 12, "found": 12,
+        "systems": 13, "items": 100, "repetitions": 10, "exponent": 1.5294, "item_cost_p": 4 * 10**9, "looking_back": (),
+        "always": (), "tried": rows,
+    }  # fmt: skip
+    return PastFared(**(values | more))
+
+
+def advice(*rows, **more):
+    return render_calibration(fared(*rows, **more)).split("\n\n")[2]
+
+
+def test_all_of_it():
+    assert render_calibration(fared(TODAY, TIE_AWARE, replace(CALIBRATED, rule="calibrated"))) == (
+        "12 past comparisons replayed, 10 times each, as if each were new; nobody was asked\n"
+        "  from      the ledger\n"
+        "  replayed  13 systems on 100 items, each with prod\n"
+        "  judge     openai/gpt-4.1\n"
+        "  decisive  by its own exponent, 1.5, where no other is named\n"
+        "\n"
+        "   risk  selector  rule         judgments  dollars     wrong %  undecided %\n"
+        "   0.1   random    sequential  80.0 ± 1.2    $0.32   2.0 ± 1.0    5.0 ± 2.0\n"
+        "   0.1   decisive  tie-aware   40.0 ± 1.2    $0.16   9.0 ± 1.0    5.0 ± 2.0\n"
+        "*  0.1   decisive  calibrated  20.0 ± 1.2   $0.080  10.0 ± 1.0    5.0 ± 2.0\n"
+        "\n"
+        "at a risk of 0.1: --selector decisive --rule calibrated --risk 0.1\n"
+        "  20 judgments ($0.080) a comparison and not 80 ($0.32) as by today's default (random, sequential): 75% saved; its promise is one "
+        "on average over comparisons like these\n"
+        "this rests on 12 comparisons of 13 systems, which for ± are taken to be independent; it is no promise for another judge, prompt "
+        "or test set"
+    )
+
+
+def test_a_choice_that_was_wrong_more_often_than_stated_is_not_the_best_however_cheap():
+    rows = (TODAY, TIE_AWARE, tried("decisive", "calibrated", 20, 0.101))
+    assert best(rows, 0.1) is TIE_AWARE
+
+
+def test_an_exponent_that_no_run_can_be_told_is_shown_and_not_the_best():
+    strong = tried("decisive", "tie-aware", 10, 0.01, power=2.0)
+    assert best((TODAY, strong), 0.1) is TODAY
+    assert "decisive, exponent 2" in render_calibration(fared(TODAY, strong))
+
+
+def test_each_risk_has_its_own_best():
+    rows = (TODAY, CALIBRATED, tried("random", "sequential", 60, 0.02, risk=0.2))
+    assert best(rows, 0.1) is CALIBRATED
+    assert best(rows, 0.2) is rows[2]
+
+
+def test_where_nothing_is_better_the_default_is_said_to_be_best():
+    assert advice(TODAY, tried("decisive", "tie-aware", 90, 0.02)).startswith(
+        "at a risk of 0.1 nothing would have served better than today's default, random with sequential\n"
+    )
+
+
+def test_where_none_kept_its_risk_the_advice_is_the_rule_that_does_not_rest_on_the_past():
+    rows = (tried("random", "sequential", 80, 0.2), tried("decisive", "tie-aware", 40, 0.3))
+    assert "at a risk of 0.1 none kept its word; stay with random and sequential" in advice(*rows)
+    assert "*" not in render_calibration(fared(*rows))
+
+
+def test_a_heuristic_is_advised_with_what_may_be_held_against_it():
+    assert "50% saved; it promises nothing, and 9.0 ± 1.0 % of these runs were wrong" in advice(
+        TODAY, TIE_AWARE
+    )
+
+
+def test_too_few_comparisons_show_no_figures_and_how_many_it_takes():
+    text = render_calibration(fared(TODAY, Tried(0.1, "decisive", "calibrated", instead=1.0)))
+    row = next(line for line in text.splitlines() if "calibrated" in line)
+    assert row.split() == ["0.1", "decisive", "calibrated", "too", "few", "-", "-", "-"]
+    assert "too few: at a risk of 0.1, calibrated needs at least 9 comparisons" in text
+
+
+def test_a_part_that_fell_back_is_said():
+    text = render_calibration(fared(TODAY, replace(CALIBRATED, instead=0.25)))
+    assert "calibrated, 25% sequential" in text
+    assert "; 25% had too few others like them, and went by the default" in text
+
+
+def test_flags_that_only_a_look_back_needs_stand_only_there():
+    more = {"looking_back": ("--history", "my past.csv"), "always": ("--max-judgments", "50")}
+    assert "--rule calibrated --risk 0.1 --history 'my past.csv' --max-judgments 50\n" in advice(
+        TODAY, CALIBRATED, **more
+    )
+    plain = tried("random", "tie-aware", 40, 0.09)
+    assert "--rule tie-aware --risk 0.1 --max-judgments 50\n" in advice(TODAY, plain, **more)
+
+
+def test_nothing_charged_is_no_price_and_not_a_price_of_nothing():
+    text = render_calibration(fared(TODAY, item_cost_p=None))
+    assert "$" not in text
+    assert calibration_json(fared(TODAY, item_cost_p=None))["tried"][0]["usd"] is None
+
+
+def test_what_was_left_out_and_drawn_from_is_said():
+    text = render_calibration(fared(TODAY, beside=("metric:rouge2, 40 verdicts",), found=300, baseline=None))
+    assert "  left out  metric:rouge2, 40 verdicts\n" in text
+    assert "  replayed  13 systems on 100 items; drawn from 300 comparisons\n" in text
+
+
+def test_names_that_steer_a_terminal_are_taken_apart():
+    assert "\x1b" not in render_calibration(
+        fared(TODAY, source="a\x1b[2J", judge="b\x1b", baseline="c\x1b", beside=("d\x1b",))
+    )
+
+
+def test_json_has_dollars_shares_and_flags():
+    found = json.loads(json.dumps(calibration_json(fared(TODAY, CALIBRATED)), allow_nan=False))
+    assert (found["job"], found["usd_per_item"], found["baseline"]) == ("calibrate", 0.004, "prod")
+    assert [one["usd"] for one in found["tried"]] == pytest.approx([0.32, 0.08])
+    assert [one["best"] for one in found["tried"]] == [False, True]
+    assert found["tried"][1]["wrong"] == {"mean": 0.1, "error": 0.01}
+    assert found["advice"] == [{"risk": 0.1, "flags": "--selector decisive --rule calibrated --risk 0.1"}]
+
+
+def test_json_advises_nothing_where_none_kept_its_risk():
+    found = calibration_json(fared(tried("random", "sequential", 80, 0.2)))
+    assert found["advice"] == [{"risk": 0.1, "flags": None}]
