@@ -174,8 +174,11 @@ def comparable(past: Past, pair: Pair, rng: np.random.Generator) -> Comparable:
 
 
 def usable(past: Past, pair: Pair | None = None) -> list[int]:
-    """Rows that are known on nearly all items, one for each two systems, without those of `pair`."""
-    known = past.known.sum(axis=1)
+    """Rows that are known on nearly all items, one for each two systems, without those of `pair`.
+
+    Where not a single verdict was decisive, nobody could have been wrong: such a comparison teaches nothing, and does not count.
+    """
+    known = np.where((past.preferences != 0).any(axis=1), past.known.sum(axis=1), -1)
     by_known = np.argsort(known, kind="stable").tolist()
     enough = NEARLY_ALL * past.known.shape[1]
     best = {frozenset(past.pairs[row]): row for row in by_known if known[row] >= enough}

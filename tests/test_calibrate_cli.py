@@ -185,10 +185,15 @@ def test_a_file_of_scores_is_all_pairs_of_its_systems_and_no_ledger_is_made():
 @pytest.mark.usefixtures("folder")
 def test_a_tie_margin_makes_scores_of_a_file_tie():
     apart = calibrate("--history", "verdicts.csv")
-    tied = calibrate("--history", "verdicts.csv", "--tie-margin", 1)
+    tied = calibrate("--history", "verdicts.csv", "--tie-margin", 0.6)
     rules = [next(one for one in found["tried"] if one["rule"] == "tie-aware") for found in (apart, tied)]
-    assert rules[0]["undecided"]["mean"] < 1
-    assert rules[1]["undecided"]["mean"] == 1
+    assert rules[0]["judgments"]["mean"] < rules[1]["judgments"]["mean"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_comparisons_that_decided_nothing_do_not_count():
+    result = judgeloop("calibrate", "--history", "verdicts.csv", "--tie-margin", 1)
+    assert result.exit_code == 2
 
 
 @pytest.mark.usefixtures("folder")
@@ -209,7 +214,7 @@ def test_three_systems_that_all_met_have_no_baseline():
 
 @pytest.mark.usefixtures("folder")
 def test_very_many_comparisons_are_replayed_in_part():
-    rows = [f"i{at},s{name},{at * name % 7 / 7}" for name in range(17) for at in range(8)]
+    rows = [f"i{at},s{name},{at * name % 17 / 17}" for name in range(17) for at in range(8)]
     Path("many.csv").write_text("item_id,model,score\n" + "\n".join(rows) + "\n")
     found = calibrate("--history", "many.csv", "--risk", "0.2")
     assert (found["found"], found["comparisons"]) == (136, 120)

@@ -142,7 +142,7 @@ def test_verdicts_by_another_judge_serve_where_there_are_none_by_this_one(folder
     result = judgeloop(
         "compare", "prod.jsonl", "c2.jsonl", "--judge", "replay:same.csv", "--rule", "tie-aware", "--json"
     )
-    assert json.loads(result.stdout)["history"].endswith("in the ledger, all by other judges")
+    assert json.loads(result.stdout)["history"].endswith("in the ledger, by other judges too")
 
 
 @pytest.mark.parametrize(
@@ -169,3 +169,107 @@ def test_a_history_is_refused_where_nothing_looks_at_it(folder):
     )
     assert result.exit_code == 2
     assert "looks at no earlier comparisons; use --selector decisive" in " ".join(result.output.split())
+
+
+def calibrated(second, *more):
+    return compare("prod", second, "--rule", "calibrated", *more)
+
+
+def test_earlier_comparisons_choose_the_threshold_once_there_are_enough(folder):
+    for number in (1, 2, 3, 4):
+        compare("prod", f"c{number}", "--min-judgments", ITEMS)
+    found = calibrated("c5", "--risk", "0.2")
+    assert (found["rule"], found["selector"], found["instead"]) == ("calibrated", "decisive", None)
+    assert found["guarantee"].startswith("on average over comparisons like 4 past comparisons of prod")
+
+
+def test_with_too_few_it_goes_on_by_the_guaranteed_rule_and_says_so(folder):
+    compare("prod", "c1", "--min-judgments", ITEMS)
+    found = calibrated("c5")
+    assert (found["rule"], found["selector"], found["history"]) == ("sequential", "random", None)
+    assert (
+        "found 1 past comparison of prod with others on nearly all items, and a risk of 0.1 needs at least 9"
+        in found["instead"]
+    )
+    assert "--seed" not in found["instead"]
+
+
+def test_a_run_that_began_with_too_little_says_how_to_begin_anew(folder):
+    calibrated("c5", "--risk", "0.2")
+    for number in (1, 2, 3, 4):
+        compare("prod", f"c{number}", "--min-judgments", ITEMS)
+    again = calibrated("c5", "--risk", "0.2")
+    assert again["rule"] == "sequential"
+    assert "another --seed begins a new one" in again["instead"]
+    assert calibrated("c5", "--risk", "0.2", "--seed", 1)["rule"] == "calibrated"
+
+
+def test_another_judges_comparisons_choose_no_threshold(folder):
+    (folder / "same.csv").write_text((folder / "verdicts.csv").read_text() + "\n")
+    for number in (1, 2, 3, 4):
+        compare("prod", f"c{number}", "--min-judgments", ITEMS)
+    result = judgeloop("compare", "prod.jsonl", "c5.jsonl", "--judge", "replay:same.csv", "--rule", "calibrated",
+                       "--risk", "0.2", "--json")  # fmt: skip
+    found = json.loads(result.stdout)
+    assert found["rule"] == "sequential"
+    assert "comparisons by other judges choose no threshold" in found["instead"]
+
+
+def test_comparisons_that_never_decided_anything_choose_no_threshold(folder):
+    names = ["prod", *(f"old{number}" for number in range(12))]
+    rows = [f"i{at},{name},1" for name in names for at in range(ITEMS)]
+    (folder / "level.csv").write_text("item_id,model,score\n" + "\n".join(rows) + "\n")
+    assert calibrated("c5", "--history", "level.csv")["rule"] == "sequential"
+
+
+def test_copies_of_a_system_are_no_further_evidence(folder):
+    rows = (folder / "verdicts.csv").read_text().splitlines()
+    copies = [row.replace(",c1,", f",copy{number},") for number in range(12) for row in rows if ",c1," in row]
+    (folder / "copies.csv").write_text("\n".join([*rows, *copies]) + "\n")
+    assert compare("prod", "c5", "--history", "copies.csv")["history"].startswith(
+        "840 verdicts of 14 comparisons"
+    )
+
+
+def test_a_baseline_under_another_name_is_known_by_its_outputs(folder):
+    for number in (1, 2, 3, 4):
+        compare("prod", f"c{number}", "--min-judgments", ITEMS)
+    renamed = (folder / "prod.jsonl").read_text().replace('"model": "prod"', '"model": "prod-2"')
+    (folder / "renamed.jsonl").write_text(renamed)
+    rows = (folder / "verdicts.csv").read_text()
+    (folder / "verdicts.csv").write_text(rows.replace(",prod,", ",prod-2,"))
+    result = judgeloop(
+        "compare",
+        "renamed.jsonl",
+        "c5.jsonl",
+        "--judge",
+        "replay:verdicts.csv",
+        "--rule",
+        "tie-aware",
+        "--json",
+    )
+    assert "240 verdicts of 4 comparisons" in json.loads(result.stdout)["history"]
+
+
+def test_no_history_may_stand_in_the_environment_of_a_rule_that_needs_none(folder):
+    arguments = ["compare", "prod.jsonl", "c1.jsonl", "--judge", "replay:verdicts.csv"]
+    result = CliRunner().invoke(app, arguments, env={"JUDGELOOP_HISTORY": "none"})
+    assert result.exit_code in {0, 3}, result.output
+
+
+def test_a_dry_run_says_by_which_rule_and_history(folder):
+    compare("prod", "c1", "--min-judgments", ITEMS)
+    arguments = ["compare", "prod.jsonl", "c5.jsonl", "--judge", "replay:verdicts.csv", "--dry-run", "--rule"]
+    assert (
+        "by the rule tie-aware and the selector decisive: 60 verdicts"
+        in judgeloop(*arguments, "tie-aware").stdout
+    )
+    assert (
+        "by the rule sequential and the selector random: too little history"
+        in judgeloop(*arguments, "calibrated").stdout
+    )
+
+
+def test_a_runs_folder_names_the_run(folder):
+    run = compare("prod", "c1", "--min-judgments", ITEMS)["run"]
+    assert compare("prod", "c5", "--history", f".judgeloop/runs/{run}")["history"].endswith(f"in run {run}")

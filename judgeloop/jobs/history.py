@@ -6,8 +6,8 @@ What they say about an item is the business of `stats/decisiveness.py`; whether 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -40,11 +40,17 @@ SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Earlier comparisons on the items of a pool, the weights that they give them, and where they come from, in words."""
+    """Earlier comparisons on the items of a pool, the weights that they give them, and where they come from, in words.
+
+    `by_same` is False where other judges made them; `began` says when a run began that is repeated, for only what was there before
+    counts.
+    """
 
     past: Past
     source: str
     weights: Floats | None
+    by_same: bool = True
+    began: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +85,15 @@ def find_history(given: str, about: About, ledger: Path, run: str, *, begin: boo
     if Path(given).is_file():
         return _of_file(Path(given), about)
     runs = named_runs(given, ledger)
+    began = known_runs(ledger).get(run)
     verdicts = remembered_verdicts(ledger, run, begin=begin, of_runs=runs)
     past, by_same = _of_ledger(verdicts, about)
     if runs and not past.verdicts:
-        raise InputError(f"--history {given}: there are no comparisons on these items in it")
-    return history_of(past, _said(past, by_same=by_same, runs=runs), about.systems)
+        raise InputError(
+            f"--history {given}: there are no comparisons of other outputs than today's on these items in it"
+        )
+    found = history_of(past, _said(past, by_same=by_same, runs=runs), about.systems)
+    return replace(found, by_same=by_same, began=began)
 
 
 def named_runs(given: str, ledger: Path) -> tuple[str, ...]:
@@ -94,11 +104,13 @@ def named_runs(given: str, ledger: Path) -> tuple[str, ...]:
     """
     if given == AUTO:
         return ()
-    names = tuple(part.strip() for part in given.split(","))
-    if not all(map(RUN_ID.fullmatch, names)):
-        raise InputError(
-            f"--history {given}: expected auto, none, a file of verdicts, or names of runs with commas between; there is no such file"
-        )
+    names = tuple(Path(part.strip()).name for part in given.split(","))  # a run's folder will do
+    for name in names:
+        if not RUN_ID.fullmatch(name):
+            raise InputError(
+                f"--history {given}: expected auto, none, a file of verdicts, or names of runs with commas between; there is no such file, and "
+                f"{name!r} is no run's name, such as 0123456789abcdef"
+            )
     known = known_runs(ledger)
     for name in names:
         if name not in known:
@@ -110,7 +122,7 @@ def named_runs(given: str, ledger: Path) -> tuple[str, ...]:
 def _said(past: Past, *, by_same: bool, runs: tuple[str, ...]) -> str:
     if not past.verdicts:
         return "no other comparisons on these items in the ledger"
-    judge = "" if by_same else ", all by other judges"
+    judge = "" if by_same else ", by other judges too"
     return f"{_counted(past)} in {where_of(runs)}{judge}"
 
 
@@ -125,7 +137,7 @@ def _counted(past: Past) -> str:
 
 def _of_file(path: Path, about: About) -> History:
     table = read_verdicts(path)
-    past = past_of_table(table, [item.id for item in about.items], about.tie_margin)
+    past = past_of_table(table, [item.id for item in about.items], about.tie_margin, about.systems)
     if not past.verdicts:
         raise InputError(
             f"--history {path}: expected comparisons on the items {about.items[0].id!r} and so on, found none; it needs at least two "
@@ -136,8 +148,13 @@ def _of_file(path: Path, about: About) -> History:
     return history_of(past, f"{_counted(past)} in {path.name}", about.systems)
 
 
-def past_of_table(table: VerdictTable, items: Sequence[str], tie_margin: float) -> Past:
-    """The comparisons that a verdict table holds on these items: all pairs of systems that it scores, or the pairs it has."""
+def past_of_table(
+    table: VerdictTable, items: Sequence[str], tie_margin: float, today: Collection[str] = ()
+) -> Past:
+    """The comparisons that a verdict table holds on these items: all pairs of systems that it scores, or the pairs it has.
+
+    Systems that were given the very same scores count once, but for those of `today`.
+    """
     positions = {item: position for position, item in enumerate(items)}
     if table.paired:
         pairs: dict[Pair, dict[int, int]] = {}
@@ -152,12 +169,15 @@ def past_of_table(table: VerdictTable, items: Sequence[str], tie_margin: float) 
         if item in positions and recorded.score is not None:
             scores[rows[system], positions[item]] = recorded.score
     scored = ~np.isnan(scores).all(axis=1)
+    _, own = np.unique(np.nan_to_num(scores, nan=-np.inf), axis=0, return_index=True)
+    # Of systems with the very same scores one: copies are no evidence.
+    scored &= np.isin(np.arange(len(systems)), own) | np.isin(systems, list(today))
     kept = [name for name, has in zip(systems, scored, strict=True) if has]
     return past_of_scores(kept, scores[scored], tie_margin)
 
 
 def _of_ledger(verdicts: Iterable[RememberedVerdict], about: About) -> tuple[Past, bool]:
-    """The comparisons by the same judges; where there are none, those by any. And which."""
+    """The comparisons by the same judges, if there are as many verdicts as items; else those by any. And whether all are by the same."""
     positions = {place_of_item(item): position for position, item in enumerate(about.items)}
     today = {
         name: {item.id: digest(text) for item, text in zip(about.items, texts, strict=True)}
@@ -170,7 +190,8 @@ def _of_ledger(verdicts: Iterable[RememberedVerdict], about: About) -> tuple[Pas
     ]
     own = [described(identity) for identity in about.judges]
     by_same = [one for one in usable if judge_of(one) in own]
-    return compared(by_same or usable, positions, today), bool(by_same)
+    enough = len(by_same) >= len(about.items) or len(by_same) == len(usable)
+    return compared(by_same if enough else usable, positions, today), enough
 
 
 def _of_today(verdict: RememberedVerdict, today: Mapping[str, dict[str, str]]) -> bool:

@@ -15,9 +15,10 @@ import numpy as np
 from judgeloop.calibrating import Calibration, TooLittle, calibrate
 from judgeloop.config import CompareConfig
 from judgeloop.errors import InputError
-from judgeloop.jobs.history import AUTO, About, History, find_history
+from judgeloop.jobs.history import AUTO, NONE, About, History, find_history
 from judgeloop.jobs.inputs import Inputs, read_inputs
 from judgeloop.keys import digest
+from judgeloop.past import no_past
 from judgeloop.protocols import StoppingRule
 from judgeloop.records import Tally
 from judgeloop.stopping import make_rule
@@ -75,10 +76,18 @@ def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: b
         selector="random" if too_little else config.selector,
         run=run,
         history=None if too_little else history,
-        instead=f"too little history for {CALIBRATED}: {calibrated.sentence}"
-        if isinstance(calibrated, TooLittle)
-        else None,
+        instead=_instead(calibrated, history) if isinstance(calibrated, TooLittle) and history else None,
     )
+
+
+def _instead(found: TooLittle, history: History) -> str:
+    """Why the rule is not the one that was asked for, and what would mend it."""
+    said = f"too little history for {CALIBRATED}: {found.sentence}"
+    if not history.by_same:
+        said += "; comparisons by other judges choose no threshold"
+    if history.began is not None:
+        said += f"; what came after this run began ({history.began[:16]}) does not count for it: another --seed begins a new one"
+    return said
 
 
 def _rule(config: CompareConfig, items: int) -> StoppingRule[Tally]:
@@ -103,7 +112,7 @@ def _calibrated(config: CompareConfig, inputs: Inputs, history: History | None) 
         )
     first, second = inputs.pool.systems
     return calibrate(
-        history.past,
+        history.past if history.by_same else no_past(len(inputs.pool)),
         (first, second),
         risk=config.risk,
         limits=inputs.limits,
@@ -136,7 +145,7 @@ def _check_selector(config: CompareConfig) -> None:
             raise InputError(
                 f"--{flag} {value}: --selector {config.selector} has no such choice; it goes with {takers}"
             )
-    if config.history != AUTO and not _looks_back(config):
+    if config.history not in {AUTO, NONE} and not _looks_back(config):
         raise InputError(
             f"--history {config.history}: --selector {config.selector} looks at no earlier comparisons; use --selector decisive or --rule calibrated"
         )

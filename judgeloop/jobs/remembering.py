@@ -16,6 +16,8 @@ from judgeloop.records import Item, JudgeIdentity, Verdict
 
 FIRST, SECOND = "output shown first", "output shown second"
 
+ENOUGH_ALIKE = 20  # outputs that are the same, to take two names for one system
+
 Place = tuple[
     str, str, str
 ]  # an item as a verdict's key has it: its id, and the digests of its prompt and its reference
@@ -60,9 +62,16 @@ class Versions:
     """
 
     known: dict[str, list[dict[str, str]]] = field(default_factory=dict)
+    today: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def label(self, name: str, outputs: dict[str, str]) -> str:
-        """The name of the system that gave these outputs by item, with a number from the second on."""
+        """The name of the system that gave these outputs by item, with a number from the second on.
+
+        One of today's systems under another name is known by its outputs.
+        """
+        for present, current in self.today.items():
+            if len(outputs) >= ENOUGH_ALIKE and all(current.get(at) == text for at, text in outputs.items()):
+                return present
         versions = self.known.setdefault(name, [])
         for number, version in enumerate(versions, 1):
             common = version.keys() & outputs.keys()
@@ -108,7 +117,7 @@ def _labels(
         shown = (verdict.ingredients[FIRST], verdict.ingredients[SECOND])
         for name, output in zip(verdict.systems, shown, strict=True):
             outputs.setdefault((verdict.run, name), {})[verdict.item_id] = output
-    versions = Versions()
+    versions = Versions(today=dict(today))
     for name, by_item in today.items():
         versions.label(name, by_item)
     return {(run, name): versions.label(name, by_item) for (run, name), by_item in outputs.items()}

@@ -11,6 +11,7 @@ from typing import Any
 from judgeloop.money import show_usd, to_usd
 from judgeloop.planning import Plan
 from judgeloop.records import StopKind
+from judgeloop.report.escaping import visible
 from judgeloop.report.page import render
 from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
 from judgeloop.report.sentences import count
@@ -42,7 +43,17 @@ def render_plan(plan: Plan, result: RunResult, *, priced: bool) -> str:
     return (
         f"a dry run asks nobody and spends nothing{known}\n{table}\n"
         f"  the expected case assumes {basis}; the worst is every allowed judgment at its dearest{unpriced}\n  {_affordable(plan, result)}"
+        f"{_learned(result)}"
     )
+
+
+def _learned(result: RunResult) -> str:
+    """By which selector and rule, where earlier runs had a say in that."""
+    instead, history = (getattr(result.setup, name, None) for name in ("instead", "history"))
+    if instead is None and history is None:
+        return ""
+    said = visible("; ".join(one for one in (instead, history) if one))
+    return f"\n  by the rule {result.setup.rule} and the selector {result.setup.selector}: {said}"
 
 
 def _affordable(plan: Plan, result: RunResult) -> str:
@@ -75,6 +86,9 @@ def plan_json(plan: Plan, result: RunResult, *, priced: bool) -> dict[str, Any]:
         "budget_usd": None if result.spend.budget_p is None else float(to_usd(result.spend.budget_p)),
         "budget_pays_for": plan.affordable,
         "run": result.setup.run,
+        "rule": result.setup.rule,
+        "selector": result.setup.selector,
+        **{name: getattr(result.setup, name, None) for name in ("history", "instead")},
     }
 
 

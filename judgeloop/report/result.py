@@ -35,7 +35,7 @@ class Result(RunResult):
     """A comparison's result.
 
     `win_distance` is the leader's share of wins minus the other's among the judged items, and `win_distance_biased` says that the items were picked
-    and do not stand for the others; `win_distance_interval` holds bounds for that of all items, the first system minus the second, each
+    and do not stand for the others; `win_distance_interval` holds bounds for that of all items, from the leader's side too (without a leader the first minus the second), each
     of which is wrong with at most the threshold's chance.
 
     `win_distance_weighted` says that the draws preferred some items: `win_distance` is then an estimate for all items, negative where it speaks
@@ -71,7 +71,7 @@ def result_of(
         setup=setup,
         winner=None if outcome.winner is None else systems[outcome.winner],
         leader=None if tally.leader is None else systems[tally.leader],
-        risk=outcome.estimate.risk,
+        risk=0.0 if outcome.winner is not None and tally.judged == tally.items else outcome.estimate.risk,
         judged=tally.judged,
         asked=outcome.asked,
         ahead=outcome.ahead,
@@ -85,7 +85,9 @@ def result_of(
         win_distance=_for_the_leader(tally, weighted),
         win_distance_biased=tally.picked and tally.judged < tally.items,
         win_distance_weighted=weighted is not None,
-        win_distance_interval=weighted.interval if weighted else outcome.estimate.interval,
+        win_distance_interval=_seen_from_the_leader(
+            tally, weighted.interval if weighted else outcome.estimate.interval
+        ),
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
         more_judgments=None if outcome.stop.kind is StopKind.NO_DIFFERENCE else more_judgments,
@@ -95,6 +97,11 @@ def result_of(
         decoys=decoys,
         labels=label_rows(outcome.labels, systems, item_ids, outcome.deciding),
     )
+
+
+def _seen_from_the_leader(tally: Tally, bounds: tuple[float, float] | None) -> tuple[float, float] | None:
+    """Bounds of the first system minus the second, as those of the leader minus the other."""
+    return (0.0 - bounds[1], 0.0 - bounds[0]) if bounds and tally.leader == 1 else bounds
 
 
 def _for_the_leader(tally: Tally, weighted: WeightedDistance | None) -> float | None:

@@ -57,12 +57,14 @@ def _standing(result: Result) -> str:
 def details(result: Result) -> list[tuple[str, str]]:
     """What the decision rests on, as pairs of a name and a sentence."""
     rows = [("votes", _votes(result)), ("gap", _gap(result)), ("rule", _rule(result))]
-    rows += [("judge", judge(result)), ("selector", _selector(result)), ("cost", cost(result))]
+    rows += [("judge", judge(result)), ("selector", _selector(result))]
+    rows += [("history", visible(result.setup.history))] if result.setup.history else []
+    rows += [("cost", cost(result))]
     return rows + bewares(result)
 
 
 def _risk(result: Result) -> str:
-    if result.stop_reason is StopKind.ALL_JUDGED:
+    if result.judged == result.items:
         return "certain, as every item is judged"
     kind = "guaranteed" if result.setup.guarantee else "heuristic"
     kind = "on average" if result.setup.rule == "calibrated" else kind
@@ -124,8 +126,10 @@ def _estimated(distance: float, result: Result) -> str:
 def _approximate(favoured: str, result: Result) -> str:
     if result.win_distance_interval is None:
         return ", with no interval, as too few are judged"
-    low, high = map(_signed, _seen_from(favoured, result, result.win_distance_interval))
-    return f" ({100 * (1 - MISSES):g} % interval {low} to {high}, approximate)"
+    low, high = result.win_distance_interval
+    if favoured != (result.leader or result.setup.systems[0]):
+        low, high = -high, -low
+    return f" ({100 * (1 - MISSES):g} % interval {_signed(low)} to {_signed(high)}, approximate)"
 
 
 def _bounds(result: Result) -> str:
@@ -134,17 +138,11 @@ def _bounds(result: Result) -> str:
         or result.win_distance_interval[0] == result.win_distance_interval[1]
     ):
         return ""
-    low, high = _seen_from(result.leader, result, result.win_distance_interval)
+    low, high = result.win_distance_interval
     return (
         f"; over all items at least {_signed(low)} and at most {_signed(high)} (each bound wrong with a chance of at most "
         f"{result.setup.risk_threshold:g}, whenever one looks)"
     )
-
-
-def _seen_from(system: str | None, result: Result, bounds: tuple[float, float]) -> tuple[float, float]:
-    """Bounds of the first system minus the second, as those of `system` minus the other."""
-    low, high = bounds
-    return (-high, -low) if system == result.setup.systems[1] else (low, high)
 
 
 def _signed(distance: float) -> str:
@@ -161,5 +159,4 @@ def _rule(result: Result) -> str:
 def _selector(result: Result) -> str:
     represent = f" on {visible(result.setup.represent)} vectors" if result.setup.represent else ""
     variant = f" ({result.setup.variant})" if result.setup.variant else ""
-    history = f", by {visible(result.setup.history)}" if result.setup.history else ""
-    return f"{result.setup.selector}{variant}{represent}, seed {result.setup.seed}{history}"
+    return f"{result.setup.selector}{variant}{represent}, seed {result.setup.seed}"

@@ -39,8 +39,8 @@ class Calibrated(Rule):
     def guarantee(self) -> str:
         """What is promised, and what is not."""
         return (
-            f"taken over comparisons like {self.like}, of which this has to be one, the wrong system is named with at most this chance on "
-            "average; nothing is promised for this pair alone, nor if systems, items, judge or prompt are of another kind than in the past"
+            f"on average over comparisons like {self.like}, provided that this is one of their kind, the wrong system is named with at most this "
+            "chance; nothing is promised for this pair alone, nor if systems, items, judge or prompt are of another kind than in the past"
         )
 
     def risk(self, tally: Tally) -> float:

@@ -48,7 +48,7 @@ def test_the_json_has_the_estimate_the_interval_and_how_it_came_about():
     fields = make_result(tally=MOSTLY_SECOND).to_json()
     estimate = weighted_distance(MOSTLY_SECOND)
     assert fields["win_distance"] == -estimate.value > 0
-    assert fields["win_distance_interval"] == estimate.interval
+    assert fields["win_distance_interval"] == (-estimate.interval[1], -estimate.interval[0])
     assert fields["win_distance_weighted"] is True
     assert fields["win_distance_biased"] is False
 
