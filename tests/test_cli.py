@@ -534,6 +534,21 @@ def test_an_anytime_run_shows_bounds_and_may_end_with_no_practical_difference(fi
     assert -0.3 < low <= high < 0.3
 
 
+def test_systems_that_are_level_on_every_item_have_no_difference_and_pass(files, tmp_path):
+    first, second, _ = files
+    table = tmp_path / "level.csv"
+    rows = [f"i{i},good-model,poor-model,{i % 2}" for i in range(30)]
+    table.write_text("item_id,model_a,model_b,score\n" + "\n".join(rows) + "\n")
+    arguments = ["compare", first, second, "--judge", f"replay:{table}", "--min-judgments", "30"]
+    result = judgeloop(*arguments)
+    assert result.exit_code == 0, result.output
+    said = (
+        "no difference between good-model and poor-model, which are level: certain, as every item is judged"
+    )
+    assert result.stdout.startswith(said)
+    assert judgeloop(*arguments, "--require-winner", "good-model").exit_code == 3
+
+
 @pytest.mark.parametrize("selector", ["random", "diffuse"])
 def test_what_a_run_picked_is_drawn_into_its_folder_when_asked_for(files, tmp_path, selector):
     first, second, replay = files

@@ -158,10 +158,10 @@ def test_a_fully_judged_pool_is_certain(selector):
     assert (outcome.winner, outcome.estimate.risk) == (0, 0.0)
 
 
-def test_a_fully_judged_pool_without_a_difference_is_undecided():
+def test_a_fully_judged_pool_without_a_difference_has_none():
     table = [1.0] * 6 + [0.0] * 6
     outcome = replay(make_session(12, rule=NEVER), lambda choice: Verdict(table[choice.position]))
-    assert outcome.stop.kind is StopKind.POOL_EXHAUSTED
+    assert outcome.stop.kind is StopKind.NO_DIFFERENCE
     assert outcome.winner is None
     assert "level" in outcome.stop.sentence
 

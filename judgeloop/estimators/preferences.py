@@ -54,7 +54,7 @@ class Preferences:
             )
         if margin == 0 and tally.abstentions == 0:
             return StopReason(
-                StopKind.POOL_EXHAUSTED,
+                StopKind.NO_DIFFERENCE,
                 f"every one of the {tally.items} items is judged, and the systems are level",
             )
         return StopReason(

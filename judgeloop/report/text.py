@@ -38,12 +38,16 @@ def _decision(result: Result) -> str:
 
 def _no_difference(result: Result) -> str:
     first, second = map(visible, result.setup.systems)
+    if result.judged == result.items:
+        return f"no difference between {first} and {second}, which are level"
     within = f"the win distance is within {result.setup.near_tie:g} of zero"
     return f"no practical difference between {first} and {second}, as {within}"
 
 
 def _standing(result: Result) -> str:
     judged = f"{result.judged} of {result.items} items judged"
+    if result.stop_reason is StopKind.NO_DIFFERENCE and result.judged == result.items:
+        return f"certain, as every item is judged, {judged}, {money(result)}"
     if result.stop_reason is StopKind.NO_DIFFERENCE:
         return f"stated risk {result.setup.risk_threshold:g} (guaranteed), {judged}, {money(result)}"
     if result.winner is not None:
