@@ -229,7 +229,7 @@ def test_without_a_ledger_it_says_how_to_get_one_and_makes_none():
     )
     assert "it has no comparisons" in said
     assert (
-        "--min-judgments N --max-judgments N with N the number of items, or give a table of verdicts, --history FILE"
+        "--min-judgments N --max-judgments N with N the number of items of your test set, or give a table of verdicts, --history FILE"
         in said
     )
     assert not LEDGER.exists()
@@ -241,7 +241,7 @@ def test_too_few_whole_comparisons_say_what_is_there():
     compare("prod", "c2", "--max-judgments", 10)
     said = refused()
     assert "found 1; it has 2 comparisons, of which the fullest is known on 30 of 30 items" in said
-    assert "--min-judgments 30 --max-judgments 30" in said
+    assert "--min-judgments N --max-judgments N with N the number of items of your test set" in said
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from judgeloop import trying
 from judgeloop.calibrating import Case, Comparable, draw
 from judgeloop.estimators.preferences import Preferences
-from judgeloop.jobs import trying
-from judgeloop.jobs.trying import REPETITIONS, Study
 from judgeloop.past import Past, past_of_scores
 from judgeloop.records import Verdict
 from judgeloop.replay.driver import replay
@@ -16,6 +15,7 @@ from judgeloop.selectors.decisive import preferred_by
 from judgeloop.selectors.random import Random
 from judgeloop.session import Limits, Session
 from judgeloop.stopping import make_rule
+from judgeloop.trying import REPETITIONS, Study
 
 RISKS = (0.05, 0.2)
 

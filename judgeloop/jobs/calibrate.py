@@ -1,7 +1,7 @@
 """`calibrate`: which selector and rule would have served past comparisons best, in judgments, dollars and errors.
 
 It asks nobody. Where the comparisons come from is the business of `jobs/whole_past.py`, how each choice fares on them that of
-`jobs/trying.py`, and what is printed that of `report/calibration_text.py`.
+`trying.py`, and what is printed that of `report/calibration_text.py`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from judgeloop.calibrating import NEARLY_ALL, Case, Comparable, usable
 from judgeloop.config import CalibrateConfig
 from judgeloop.errors import InputError
 from judgeloop.jobs.history import AUTO
-from judgeloop.jobs.trying import REPETITIONS, Study
 from judgeloop.jobs.whole_past import WholePast, whole_past
 from judgeloop.past import Pair
 from judgeloop.report.calibration_text import PastFared
 from judgeloop.report.sentences import count
 from judgeloop.session import Limits
 from judgeloop.stats.decisiveness import exponent
+from judgeloop.trying import REPETITIONS, Study
 
 MOST_REPLAYED = 120  # comparisons: more take time, and change little
 FEWEST = 2  # comparisons: one has no past, and no standard error
@@ -118,6 +118,6 @@ def _too_little(whole: WholePast, found: int) -> str:
         has = f"{count(len(past), 'comparison')}, of which the fullest is known on {fullest:,} of {count(items, 'item')}"
     return (
         f"{whole.source}: expected at least {FEWEST} comparisons known on {NEARLY_ALL:.0%} of the items, found {found}; it has {has}. "
-        f"Judge some whole, by judgeloop compare ... --min-judgments {items or 'N'} --max-judgments {items or 'N'}"
-        f"{'' if items else ' with N the number of items'}, or give a table of verdicts, --history FILE"
+        "Judge some whole, by judgeloop compare ... --min-judgments N --max-judgments N with N the number of items of your test set, or give a "
+        "table of verdicts, --history FILE"
     )

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from judgeloop.config import RunSettings
 from judgeloop.errors import InputError
 from judgeloop.formats.verdicts import read_verdicts
+from judgeloop.jobs.inputs import Inputs
 from judgeloop.jobs.remembering import (
     FIRST,
     SECOND,
@@ -62,6 +64,18 @@ class About:
     outputs: tuple[tuple[str, ...], ...]
     judges: tuple[JudgeIdentity, ...]
     tie_margin: float
+
+
+def wanted_for(config: RunSettings, inputs: Inputs) -> About:
+    """What a run wants a history for."""
+    pool = inputs.pool
+    return About(
+        items=pool.items,
+        systems=pool.systems,
+        outputs=pool.outputs,
+        judges=tuple(judge.identity for judge in inputs.judges),
+        tie_margin=config.tie_margin,
+    )
 
 
 def history_of(past: Past, source: str, systems: Sequence[str]) -> History:

@@ -15,7 +15,7 @@ import numpy as np
 from judgeloop.calibrating import Calibration, TooLittle, calibrate
 from judgeloop.config import CompareConfig
 from judgeloop.errors import InputError
-from judgeloop.jobs.history import AUTO, NONE, About, History, find_history
+from judgeloop.jobs.history import AUTO, NONE, History, find_history, wanted_for
 from judgeloop.jobs.inputs import Inputs, read_inputs
 from judgeloop.keys import digest
 from judgeloop.past import no_past
@@ -63,7 +63,10 @@ def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: b
     _check_selector(config)
     inputs = read_inputs(config, environment, offline=offline)
     run = _run_id(config, inputs)
-    history = _history(config, inputs, run, begin=not offline) if _looks_back(config) else None
+    history = None
+    if _looks_back(config):
+        about = wanted_for(config, inputs)
+        history = find_history(config.history, about, config.ledger, run, begin=not offline)
     calibrated = _calibrated(config, inputs, history) if config.rule_name == CALIBRATED else None
     too_little = isinstance(calibrated, TooLittle)
     return Comparison(
@@ -123,18 +126,6 @@ def _calibrated(config: CompareConfig, inputs: Inputs, history: History | None) 
 
 def _looks_back(config: CompareConfig) -> bool:
     return config.selector == "decisive" or config.rule_name == CALIBRATED
-
-
-def _history(config: CompareConfig, inputs: Inputs, run: str, *, begin: bool) -> History:
-    pool = inputs.pool
-    about = About(
-        items=pool.items,
-        systems=pool.systems,
-        outputs=pool.outputs,
-        judges=tuple(judge.identity for judge in inputs.judges),
-        tie_margin=config.tie_margin,
-    )
-    return find_history(config.history, about, config.ledger, run, begin=begin)
 
 
 def _check_selector(config: CompareConfig) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from judgeloop.config import EstimateConfig
 from judgeloop.errors import InputError
 from judgeloop.formats.confidence import DEFAULT_FIELD, read_confidence
-from judgeloop.jobs.history import AUTO, About
+from judgeloop.jobs.history import AUTO, wanted_for
 from judgeloop.jobs.inputs import Inputs, checked_judge, judge_options, read_inputs
 from judgeloop.jobs.ratings_history import Foretold, find_ratings
 from judgeloop.jobs.sampling import (
@@ -90,6 +90,10 @@ def prepare_estimate(
         vectors=vectors_for(config, inputs.pool),
         items=len(inputs.pool),
     )
+    foretold = None
+    if config.proxy == HISTORY:
+        about = wanted_for(config, inputs)
+        foretold = find_ratings(config.history, about, config.ledger, run, begin=not offline)
     return Estimation(
         joined=inputs.joined,
         judges=inputs.judges,
@@ -107,21 +111,9 @@ def prepare_estimate(
         sampling=sampling,
         confidence=confidence,
         proxy=proxy,
-        foretold=_foretold(config, inputs, run, begin=not offline) if config.proxy == HISTORY else None,
+        foretold=foretold,
         run=run,
     )
-
-
-def _foretold(config: EstimateConfig, inputs: Inputs, run: str, *, begin: bool) -> Foretold:
-    pool = inputs.pool
-    about = About(
-        items=pool.items,
-        systems=pool.systems,
-        outputs=pool.outputs,
-        judges=tuple(judge.identity for judge in inputs.judges),
-        tie_margin=config.tie_margin,
-    )
-    return find_ratings(config.history, about, config.ledger, run, begin=begin)
 
 
 def _looks_at_confidence(config: EstimateConfig) -> bool:
