@@ -80,18 +80,21 @@ def shares_picture(table: Sequence[Row], value: str) -> str:
 
 
 def rules_picture(table: Sequence[Row]) -> str:
-    """Judgments against realised error, a point a rule, risk and selector; the stated risk beside it."""
+    """Judgments against realised error: a line a rule and selector, a point a stated risk, which stands beside it."""
     figure, axes = _axes()
-    middle = sum(row["judgments"] for row in table) / len(table)
-    for row in table:
-        (point,) = axes.plot(row["judgments"], row["error"], "o")
-        label = f"{row['rule']}, {row['selector']}, {row['risk']:g}"
-        side, shift = ("left", 5) if row["judgments"] <= middle else ("right", -5)
-        axes.annotate(label, (row["judgments"], row["error"]), fontsize=7, color=point.get_color(),
-                      xytext=(shift, 3), textcoords="offset points", ha=side)  # fmt: skip
-    axes.set_xlabel("judgments")
-    axes.set_ylabel("share of runs that name the wrong system")
+    for rule, selector in dict.fromkeys((row["rule"], row["selector"]) for row in table):
+        rows = [row for row in table if (row["rule"], row["selector"]) == (rule, selector)]
+        rows.sort(key=lambda row: float(row["risk"]))
+        judgments, errors = [row["judgments"] for row in rows], [100 * row["error"] for row in rows]
+        (line,) = axes.plot(judgments, errors, "o-", markersize=4, linewidth=1, label=f"{rule}, {selector}")
+        for row, across, up in zip(rows, judgments, errors, strict=True):
+            axes.annotate(f"{row['risk']:g}", (across, up), fontsize=7, color=line.get_color(), xytext=(4, 3),
+                          textcoords="offset points")  # fmt: skip
+    axes.set_xlabel("judgments; beside each point the stated risk")
+    axes.set_ylabel("wrong system named, %")
+    axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
+    axes.legend(frameon=False)
     return _svg(figure)
 
 
