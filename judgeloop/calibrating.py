@@ -1,6 +1,6 @@
 """Past comparisons replayed as a new one would be run, and the rule `calibrated` that comes of their errors.
 
-It asks nobody: verdicts of the past stand in for the judge's. Where the past comes from is the business of `formats/` and `ledger/`; why
+It asks nobody: verdicts of the past stand in for the judge's. Where the past comes from is the business of `jobs/` and `ledger/`; why
 its errors bound the new comparison's, that of `stats/risk_control.py`.
 """
 

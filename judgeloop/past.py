@@ -1,6 +1,6 @@
 """Earlier comparisons on the items of a pool: what was preferred, by whom it was said does not matter here.
 
-Where they come from is the business of `formats/history.py` and `ledger/history.py`; what they say about an item that of
+Where they come from is the business of `jobs/history.py` and `ledger/history.py`; what they say about an item that of
 `stats/decisiveness.py`.
 """
 

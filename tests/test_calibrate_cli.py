@@ -98,11 +98,12 @@ def test_nothing_is_asked_and_the_ledger_is_left_as_it_was(ledger):
 
 
 @pytest.mark.usefixtures("ledger")
-def test_text_has_a_row_for_each_choice_and_ends_with_what_it_rests_on():
+def test_text_begins_with_the_decision_and_ends_with_what_it_rests_on():
     result = judgeloop("calibrate", "--risk", "0.2")
     assert result.exit_code == 0
     first, *_, last = result.stdout.splitlines()
-    assert first.startswith("4 past comparisons replayed, 10 times each")
+    assert first.startswith("at a risk of 0.2: --selector ")
+    assert "4 past comparisons replayed, 10 times each" in result.stdout
     assert last.startswith("this rests on 4 comparisons of 5 systems")
     assert len(re.findall(r"^\*?  +0\.2 ", result.stdout, flags=re.MULTILINE)) == 10
 

@@ -1,7 +1,7 @@
 """What the ledger remembers of other runs, as it stood when a run began.
 
 A run that is repeated has to see what it saw the first time, or it would draw other items: so verdicts count that were
-there before the run's name was, and none of its own. What they say is the business of `jobs/history.py`.
+there before the run's name was, and none of its own. What they say is the business of `jobs/remembering.py`.
 """
 
 from __future__ import annotations

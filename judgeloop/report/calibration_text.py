@@ -97,13 +97,13 @@ def best(tried: Sequence[Tried], risk: float) -> Tried | None:
 
 
 def render_calibration(fared: PastFared) -> str:
-    """The table, the best of each risk marked; and what to put on the command line."""
+    """What to put on the command line; then the table that it rests on, the best of each risk marked."""
     risks = tuple(dict.fromkeys(one.risk for one in fared.tried))
     winners = [best(fared.tried, risk) for risk in risks]
     rows = [COLUMNS, *(_row(fared, one, marked=one in winners) for one in fared.tried)]
     advice = "\n".join(_advice(fared, risk) for risk in risks)
     table = "\n".join([_columns(rows), *(_too_few(risk) for risk in risks if _has_too_few(fared, risk))])
-    return f"{lines(_headline(fared), _details(fared))}\n\n{table}\n\n{advice}\n{_rests_on(fared)}"
+    return f"{advice}\n\n{lines(_headline(fared), _details(fared))}\n\n{table}\n\n{_rests_on(fared)}"
 
 
 def calibration_json(fared: PastFared) -> dict[str, Any]:

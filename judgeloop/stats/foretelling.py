@@ -1,6 +1,6 @@
 """What earlier systems' scores on the same items say of the next one's, and a mean of scores that is helped by it.
 
-Where the scores come from is the business of `jobs/history.py`; a proxy of which nothing is known beforehand has its own function in
+Where the scores come from is the business of `jobs/ratings_history.py`; a proxy of which nothing is known beforehand has its own function in
 `strata.py`.
 """
 

@@ -37,11 +37,15 @@ def fared(*rows, **more):
 
 
 def advice(*rows, **more):
-    return render_calibration(fared(*rows, **more)).split("\n\n")[2]
+    return render_calibration(fared(*rows, **more)).split("\n\n")[0] + "\n"
 
 
 def test_all_of_it():
     assert render_calibration(fared(TODAY, TIE_AWARE, replace(CALIBRATED, rule="calibrated"))) == (
+        "at a risk of 0.1: --selector decisive --rule calibrated --risk 0.1\n"
+        "  20 judgments ($0.080) a comparison and not 80 ($0.32) as by today's default (random, sequential): 75% saved; its promise is one "
+        "on average over comparisons like these\n"
+        "\n"
         "12 past comparisons replayed, 10 times each, as if each were new; nobody was asked\n"
         "  from      the ledger\n"
         "  replayed  13 systems on 100 items, each with prod\n"
@@ -53,9 +57,6 @@ def test_all_of_it():
         "   0.1   decisive  tie-aware   40.0 ± 1.2    $0.16   9.0 ± 1.0    5.0 ± 2.0\n"
         "*  0.1   decisive  calibrated  20.0 ± 1.2   $0.080  10.0 ± 1.0    5.0 ± 2.0\n"
         "\n"
-        "at a risk of 0.1: --selector decisive --rule calibrated --risk 0.1\n"
-        "  20 judgments ($0.080) a comparison and not 80 ($0.32) as by today's default (random, sequential): 75% saved; its promise is one "
-        "on average over comparisons like these\n"
         "this rests on 12 comparisons of 13 systems, which for ± are taken to be independent; it is no promise for another judge, prompt "
         "or test set"
     )
