@@ -24,9 +24,9 @@ from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.past import past_of_scores, signs
 from judgeloop.records import TIE, Verdict
 from judgeloop.replay.driver import replay
-from judgeloop.selectors.decisive import decisive, preferred_by
+from judgeloop.selectors.decisive import decisive, prospects_of
 from judgeloop.session import Limits, Session
-from judgeloop.stats.decisiveness import Floats
+from judgeloop.stats.decisiveness import Floats, Prospects
 
 ADVERSARIAL = {"NullModel", "gpt4_gamed"}  # built to fool the judge
 RISKS = (0.1, 0.2)
@@ -76,7 +76,7 @@ def read(path: Path, title: str, *, tie_margin: float, past: int, most: int) -> 
 
 
 def fresh_run(
-    data: Data, pair: tuple[int, int], weights: Floats | None, rule: Calibration, seed: int
+    data: Data, pair: tuple[int, int], foreseen: Prospects | None, rule: Calibration, seed: int
 ) -> Run | None:
     """A session on the items that both systems have; None for level systems."""
     known = np.flatnonzero(~np.isnan(data.scores[list(pair)]).any(axis=0))
@@ -86,7 +86,7 @@ def fresh_run(
         return None
     session = Session(
         items=len(known),
-        selector=decisive(None if weights is None else weights[known]),
+        selector=decisive(foreseen and foreseen.at(known)),
         estimator=Preferences(),
         rule=rule.rule,
         limits=data.limits,
@@ -118,8 +118,8 @@ def one_history(data: Data, setting: Setting, seed: int, most: int) -> tuple[lis
     found = calibrate(past, pair, risk=setting.risk, limits=data.limits, weighted=weighted, rng=rng)
     if isinstance(found, TooLittle):
         return found
-    weights = preferred_by(past, pair) if weighted else None  # the same for all fresh pairs
-    runs = [fresh_run(data, one, weights, found, seed) for one in fresh]
+    foreseen = prospects_of(past, pair) if weighted else None  # the same for all fresh pairs
+    runs = [fresh_run(data, one, foreseen, found, seed) for one in fresh]
     threshold = found.rule.bounds.below(setting.risk)
     return [run for run in runs if run], np.nan if threshold is None else min(1.0, threshold)
 

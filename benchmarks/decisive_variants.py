@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,22 +19,23 @@ from typing import Any
 import numpy as np
 from decisive_weights import (
     Floats,
-    Weigh,
+    Make,
     World,
     agreement_alone,
     as_they_stand,
     built,
+    by,
     drawn,
+    evenly,
     laplace,
     no_even_tenth,
     share_alone,
-    with_lengths,
-)  # fmt: skip
+)
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-from judgeloop.formats.outputs import read_items, read_outputs
 from judgeloop.formats.verdicts import read_verdicts
+from judgeloop.jobs.output_lengths import output_lengths
 from judgeloop.past import Past
 from judgeloop.records import Tally
 from judgeloop.replay.recordings import Contest, Earlier, Recordings
@@ -42,7 +43,8 @@ from judgeloop.replay.running import Protocol, run_pair
 from judgeloop.replay.tables import by_rule
 from judgeloop.selectors.making import Variant
 from judgeloop.session import Limits
-from judgeloop.stopping import TieAware
+from judgeloop.stopping import GivingUp, TieAware
+from judgeloop.stopping.giving_up import LOOK_EVERY
 
 ADVERSARIES = ("NullModel", "gpt4_gamed")  # built to fool the judge
 LEAST = 5  # judgments
@@ -51,15 +53,27 @@ THRESHOLDS = np.geomspace(0.005, 0.6, 60)
 EQUAL_ERRORS = (0.04, 0.05, 0.06, 0.07)  # the mean over these is steadier than at one
 GOAL_ERROR = 0.05
 RESAMPLES = 200
-RUNS = 1400  # of each kind of draws: of as many pairs as can be, twice each at least
+RUNS = 4200  # of each kind of draws: of as many pairs as can be, twice each at least
 CHECKED_PAIRS = 3
 COLUMNS = ("data", "H", "draws", "at 0.1: judged; wrong, undecided %", "at 0.2", "at 5 % wrong: judged; undecided %",
            "beside random's", "posterior, at 5 % wrong", "beside random's")  # fmt: skip
+GIVEN_UP = "decisive-given-up"
+GIVE_UP = (None, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+NEAR_THE_GOAL = np.geomspace(0.05, 0.4, 20)  # thresholds at which about 5 % are wrong
+GIVEN_UP_COLUMNS = (
+    "data",
+    "H",
+    "draws",
+    "given up under",
+    "judgments at 5 % wrong",
+    "undecided %",
+    "beside never",
+)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Recorded verdicts, a history, and the draws to be tried; `lengths` are those of the outputs, shape (systems, items).
+    """Recorded verdicts, a history, and the draws to be tried.
 
     With `shared` the history is comparisons of one of the pair with others, as of a baseline with every candidate so far.
     """
@@ -67,9 +81,8 @@ class Setting:
     label: str
     recordings: Recordings
     history: int
-    variants: Mapping[str, Weigh | str]
+    variants: Mapping[str, Make | str]
     most: int = 200
-    lengths: Floats | None = field(default=None, repr=False)
     shared: bool = False
 
 
@@ -89,13 +102,33 @@ class Runs:
         values = np.array([statistic(*map(int, state)) for state in states.T])
         return values[place.ravel()].reshape(wins.shape), wins - losses
 
-    def stopped(self, risks: Floats, leads: NDArray[np.int64], threshold: float) -> tuple[Any, Any]:
-        """Judgments until the statistic is at or under the threshold, and who is named: 1 the right one, -1, or 0."""
+    def stopped(
+        self, risks: Floats, leads: NDArray[np.int64], threshold: float, give_up: float | None = None
+    ) -> tuple[Any, Any]:
+        """Judgments until the statistic is at or under the threshold, and who is named: 1 the right one, -1, or 0.
+
+        With `give_up` the rule is `tie-aware`, and a run is given up as by `--give-up`.
+        """
         met = risks <= threshold
         met[:, : LEAST - 1] = False
-        ended, first = met.any(axis=1), met.argmax(axis=1)
-        named = np.sign(leads[np.arange(len(leads)), first])
+        ends = met if give_up is None else met | (self.chances(threshold) < give_up)
+        ended, first = ends.any(axis=1), ends.argmax(axis=1)
+        runs = np.arange(len(leads))
+        named = np.where(met[runs, first], np.sign(leads[runs, first]), 0)
         return np.where(ended, first + 1, risks.shape[1]), np.where(ended, named, 0)
+
+    def chances(self, threshold: float) -> Floats:
+        """The chance that `tie-aware` decides within the limit, where one looks at that, else 1; of the verdicts' shape."""
+        limit = self.verdicts.shape[1]
+        rule = GivingUp(TieAware(threshold), 1.0, limit)
+        looks = np.arange(LOOK_EVERY, limit, LOOK_EVERY)
+
+        def chance(items: int, wins: int, losses: int, judged: int) -> float:
+            if judged not in looks:
+                return 1.0
+            return rule.chance_to_decide(Tally(items, (wins, losses), judged - wins - losses))
+
+        return self.paths(chance)[0]
 
 
 @cache
@@ -141,11 +174,8 @@ def run(setting: Setting, count: int) -> dict[str, Runs]:
             if contest.distance == 0:
                 continue
             past = past_of(setting, contest, np.random.default_rng([*pair, seed, 2]))
-            lengths = np.zeros((len(setting.recordings.systems), len(contest.positions)))
-            if setting.lengths is not None:
-                lengths = setting.lengths[:, contest.positions]
-            apart = np.nan_to_num(np.abs(lengths[pair[0]] - lengths[pair[1]]), nan=0.3)
-            world = World(tuple(setting.recordings.systems[one] for one in pair), contest, past, apart)
+            names = tuple(setting.recordings.systems[one] for one in pair)
+            world = World(names, contest, past, setting.recordings.distances(contest))
             items = len(contest.preferences)
             heads.append({"first": pair[0], "second": pair[1], "seed": seed, "distance": contest.distance, "items": items})  # fmt: skip
             for name, variant in setting.variants.items():
@@ -202,10 +232,15 @@ class Curve:
         return found
 
 
-def curve(runs: Runs, statistic: Callable[[int, int, int, int], float]) -> Curve:
+def curve(
+    runs: Runs,
+    statistic: Callable[[int, int, int, int], float],
+    thresholds: Floats = THRESHOLDS,
+    give_up: float | None = None,
+) -> Curve:
     """One kind of draws at every threshold."""
     risks, leads = runs.paths(statistic)
-    ends = [runs.stopped(risks, leads, threshold) for threshold in THRESHOLDS]
+    ends = [runs.stopped(risks, leads, threshold, give_up) for threshold in thresholds]
     values = np.array([[asked, named == -1, named == 0] for asked, named in ends], dtype=np.float64)
     _, pair = np.unique([(head["first"], head["second"]) for head in runs.heads], axis=0, return_inverse=True)
     count = int(pair.max()) + 1
@@ -239,6 +274,27 @@ def lines(setting: Setting, count: int) -> list[str]:
     return found
 
 
+def given_up(setting: Setting, count: int) -> list[str]:
+    """A line of a table for each kind of draws and each chance under which a run is given up."""
+    found = []
+    for name, one in run(setting, count).items():
+        for give_up in GIVE_UP:
+            path = curve(one, tie_aware, NEAR_THE_GOAL, give_up)
+            judged, undecided = (path.at(GOAL_ERROR, values) for values in (path.judgments, path.undecided))
+            if give_up is None:
+                base = path.needed
+            cells = [setting.label, "" if name == "random" else str(setting.history), name]
+            cells += [
+                "never" if give_up is None else f"{give_up:g}",
+                _pm(judged),
+                _pm(100 * undecided),
+                _pm(path.needed / base, 2),
+            ]
+            found.append("| " + " | ".join(cells) + " |")
+            print(found[-1], flush=True)
+    return found
+
+
 def _percent(row: Mapping[str, Any], name: str) -> str:
     return f"{100 * row[name]:.1f} ± {100 * row[f'{name}_se']:.1f}"
 
@@ -248,7 +304,7 @@ def _pm(values: Floats, digits: int = 1) -> str:
 
 
 def read(path: Path, tie_margin: float, *, but: Sequence[str] = ()) -> Recordings:
-    """All systems of a table but some; its items in the order of their ids."""
+    """All systems of a table but some, with the lengths of their outputs; its items in the order of their ids."""
     table = read_verdicts(path)
     systems, items = sorted(table.systems.difference(but)), sorted({item for item, *_ in table.rows})
     rows, columns = ({name: place for place, name in enumerate(names)} for names in (systems, items))
@@ -256,25 +312,13 @@ def read(path: Path, tie_margin: float, *, but: Sequence[str] = ()) -> Recording
     for (item, system), recorded in table.rows.items():
         if system in rows and recorded.score is not None:
             scores[rows[system], columns[item]] = recorded.score
-    return Recordings(tuple(systems), scores, tie_margin=tie_margin)
+    lengths = output_lengths(path.parent / "outputs", path.parent / "items.jsonl", systems, items)
+    return Recordings(tuple(systems), scores, lengths=lengths, tie_margin=tie_margin)
 
 
 def with_history(recordings: Recordings, others: Recordings, always: tuple[str, ...] = ()) -> Recordings:
     """With histories of another table, or of one that holds more systems."""
     return replace(recordings, earlier=Earlier(others.systems, others.scores, others.tie_margin, always))
-
-
-def lengths_of(folder: Path, systems: Sequence[str]) -> Floats:
-    """Logarithms of the lengths of outputs, shape (systems, items in the order of their ids); NaN where there is none."""
-    places = {row.row.prompt: row.row.id for row in read_items(folder / "items.jsonl")}
-    ids = sorted(str(one) for one in places.values())
-    found = np.full((len(systems), len(ids)), np.nan)
-    for number, system in enumerate(systems):
-        path = folder / "outputs" / f"{system}.json"
-        for located in read_outputs(path).rows if path.exists() else ():
-            if (one := places.get(located.row.prompt)) is not None:
-                found[number, ids.index(one)] = np.log(len(located.row.output) + 20)
-    return found
 
 
 def tables(data: Path) -> dict[str, list[Setting]]:
@@ -287,30 +331,32 @@ def tables(data: Path) -> dict[str, list[Setting]]:
     rouge, pyramid = (
         read(summaries / f"verdicts-{name}.csv.gz", 0.0) for name in ("rouge2", "human-pyramid")
     )
-    even: dict[str, Weigh | str] = {"random": lambda _: None}
-    issue = even | {"h²": laplace(2), "h⁴": laplace(4), "largest h first": "largest first"}
+    even: dict[str, Make | str] = {"random": evenly}
+    issue = even | {"h²": by(laplace(2)), "h⁴": by(laplace(4)), "largest h first": "largest first"}
     ours = even | {"decisive": built()}
-    tried = ours | {"no even tenth": no_even_tenth, "h alone": share_alone, "c alone": agreement_alone}
-    tried |= {
+    tried = ours | {
+        "no learning": built(learning=False),
+        "no lengths": built(lengths=False),
+        "neither": built(lengths=False, learning=False),
+        "neither, no even tenth": by(no_even_tenth),
+        "h alone": by(share_alone),
+        "c alone": by(agreement_alone),
         "p = 1": built(1.0),
         "p = 2": built(2.0),
-        "lengths^¼": with_lengths(0.25),
-        "lengths^½": with_lengths(0.5),
     }
-    tried |= {"learning in the run": "learning"}
     either = ours | {"as they stand": as_they_stand}
     main = [("GPT-4", gpt4), ("turbo, margin 0.05", turbo)]
-    lengths = {label: lengths_of(alpaca, one.systems) for label, one in main}
     return {
         "decisive-issue": [Setting(label, one, h, issue) for label, one in main for h in (28, 4)],
         "decisive-history": [Setting(label, one, h, ours) for label, one in main for h in (2, 4, 8, 16, 28)],
-        "decisive-tried": [Setting(label, one, 16, tried, lengths=lengths[label]) for label, one in main],
+        "decisive-tried": [Setting(label, one, 16, tried) for label, one in main],
         "decisive-untied": [
             Setting("ROUGE-2", rouge, 12, ours, 80), Setting("human pyramid", pyramid, 12, ours, 80),
             Setting("ROUGE-2", rouge, 3, ours, 80), Setting("human pyramid", pyramid, 3, ours, 80),
             Setting("turbo, no margin", untied, 16, ours), Setting("turbo, no margin", untied, 3, ours),
         ],
-        "decisive-shared": [Setting(label, one, h, either, shared=True) for label, one in main for h in (4, 16)],
+        GIVEN_UP: [Setting(label, one, 16, ours) for label, one in main],
+        "decisive-shared": [Setting(label, one, h, either, shared=True) for label, one in main for h in (4, 10, 16)],
         "decisive-foreign": [
             Setting("turbo, history by GPT-4", with_history(turbo, gpt4), 16, ours),
             Setting("GPT-4, history by turbo", with_history(gpt4, turbo), 16, ours),
@@ -328,12 +374,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a few runs")
     arguments = parser.parse_args()
     runs = 30 if arguments.quick else RUNS
-    head = ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
     for name, settings in tables(arguments.data).items():
         if not name.startswith(arguments.only):
             continue
+        columns, made = (GIVEN_UP_COLUMNS, given_up) if name == GIVEN_UP else (COLUMNS, lines)
+        head = ["| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
         print(f"\n{name}\n" + "\n".join(head))
-        found = [line for setting in settings for line in lines(setting, runs)]
+        found = [line for setting in settings for line in made(setting, runs)]
         table = [*head, *dict.fromkeys(found)]  # random is alike for every history
         if arguments.output is not None:
             arguments.output.mkdir(parents=True, exist_ok=True)

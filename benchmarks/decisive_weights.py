@@ -1,4 +1,4 @@
-"""The draws that `decisive_variants.py` tries: weights by a history, by lengths of outputs, and by what a run has seen.
+"""The draws that `decisive_variants.py` tries: by a history, by lengths of outputs, and by what a run has seen.
 
 What they come to is its business.
 """
@@ -11,16 +11,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from judgeloop.past import Past
 from judgeloop.protocols import Selector
+from judgeloop.records import Verdict
 from judgeloop.replay.recordings import Contest
-from judgeloop.selectors.decisive import decisive, preferred_by
-from judgeloop.stats.decisiveness import agreements, decisive_shares, draw_weights, exponent
+from judgeloop.selectors.decisive import Decisive, decisive, prospects_of
+from judgeloop.selectors.random import Random
+from judgeloop.selectors.walking import walk
+from judgeloop.stats.decisiveness import Prospects, agreements, decisive_shares, exponent, prospects
 
 Floats = NDArray[np.float64]
-LOOKS = (10, 20, 40, 80, 120)  # judgments at which the model of a run is fitted again
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class World:
     systems: tuple[str, ...]
     contest: Contest
     past: Past
-    lengths: Floats
+    distances: Floats | None
 
     @property
     def known(self) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
@@ -43,7 +44,41 @@ class World:
         return exponent(len(self.past.systems))
 
 
-Weigh = Callable[[World], Floats | None]  # None: as `random` draws
+Make = Callable[[World], Selector[Any]]
+Weigh = Callable[[World], Floats]
+
+
+def evenly(world: World) -> Selector[Any]:
+    """As `random` draws."""
+    del world
+    return Random()
+
+
+def built(power: float | None = None, *, lengths: bool = True, learning: bool = True) -> Make:
+    """The draws of `--selector decisive`, or of what it would be without a part."""
+
+    def make(world: World) -> Selector[Any]:
+        known = prospects_of(world.past.with_implied(), world.systems, power)
+        known = known and known._replace(distances=world.distances if lengths else None)
+        return _as_built(known, learning=learning)
+
+    return make
+
+
+def as_they_stand(world: World) -> Selector[Any]:
+    """The same from the comparisons as they stand, though one of the two systems took part in them."""
+    known = prospects(*world.known, len(world.past.systems))
+    return _as_built(known and known._replace(distances=world.distances), learning=True)
+
+
+def _as_built(known: Prospects | None, *, learning: bool) -> Selector[Any]:
+    selector = decisive(known)
+    return Decisive(selector.weights) if isinstance(selector, Decisive) and not learning else selector
+
+
+def by(weigh: Weigh) -> Make:
+    """Draws by weights that do not change."""
+    return lambda world: Decisive(weigh(world))
 
 
 def laplace(power: float) -> Weigh:
@@ -58,18 +93,8 @@ def laplace(power: float) -> Weigh:
     return weigh
 
 
-def built(power: float | None = None) -> Weigh:
-    """The weights of `--selector decisive`."""
-    return lambda world: preferred_by(world.past.with_implied(), world.systems, power)
-
-
-def as_they_stand(world: World) -> Floats | None:
-    """The same from the comparisons as they stand, though one of the two systems took part in them."""
-    return draw_weights(*world.known, len(world.past.systems))
-
-
 def no_even_tenth(world: World) -> Floats:
-    """The same without the even share."""
+    """What history alone gives, without the even share."""
     weights: Floats = (decisive_shares(*world.known) ** 2 * agreements(*world.known)) ** world.power
     return weights
 
@@ -86,59 +111,11 @@ def agreement_alone(world: World) -> Floats:
     return weights
 
 
-def with_lengths(power: float) -> Weigh:
-    """Built weights times a power of the distance between the lengths of the two outputs."""
-
-    def weigh(world: World) -> Floats:
-        weights = preferred_by(world.past, world.systems)
-        assert weights is not None
-        found: Floats = weights * (world.lengths + 0.1) ** power
-        return found
-
-    return weigh
-
-
-def learning(world: World, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draws whose chance to decide is a logistic model of history and lengths, fitted again to this run's verdicts at `LOOKS`."""
-    h, c = decisive_shares(*world.known), agreements(*world.known)
-    odds, lengths = np.log(h / (1 - h)), np.log(world.lengths + 0.1)
-    standard = (lengths - lengths.mean()) / max(float(lengths.std()), 1e-9)
-    features = np.column_stack([np.ones(len(h)), odds - odds.mean(), standard])
-    prior, precision = np.array([odds.mean(), 1.0, 0.2]), np.array([0.1, 20.0, 20.0])
-    decided = (world.contest.preferences != 0).astype(np.float64)
-    taken: list[int] = []
-    beliefs = prior
-    for look, following in zip((0, *LOOKS), (*LOOKS, most), strict=True):
-        if look:
-            beliefs = fitted(features[taken], decided[taken], prior, precision)
-        left = np.setdiff1d(np.arange(len(h)), taken)
-        weights = (expit(features @ beliefs) ** 2 * c)[left] ** world.power
-        order = left[np.argsort(rng.exponential(size=len(left)) / np.maximum(weights, 1e-12))]
-        taken += order[: max(0, min(following, most) - look)].tolist()
-    return np.array(taken)
-
-
-def fitted(features: Floats, decided: Floats, prior: Floats, precision: Floats) -> Floats:
-    """The mode of a logistic regression with a normal prior, by Newton's steps."""
-    beliefs = prior
-    for _ in range(8):
-        chance = expit(features @ beliefs)
-        slope = features.T @ (decided - chance) - precision * (beliefs - prior)
-        bend = (features.T * (chance * (1 - chance))) @ features + np.diag(precision)
-        beliefs = beliefs + np.linalg.solve(bend, slope)
-    return beliefs
-
-
-def drawn(variant: Weigh | str, world: World, most: int, seed: Sequence[int]) -> NDArray[np.int64]:
-    """The first items of a run, in order."""
+def drawn(make: Make | str, world: World, most: int, seed: Sequence[int]) -> NDArray[np.int64]:
+    """The first items of a run, in order, each answer heard before the next draw that depends on it."""
     rng, items = np.random.default_rng(seed), len(world.contest.preferences)
-    if variant == "learning":
-        return learning(world, most, rng)
-    if variant == "largest first":
-        h = laplace(1.0)(world)
-        assert h is not None
-        return np.lexsort((rng.random(items), -h))[:most]
-    assert not isinstance(variant, str)
-    selector: Selector[Any] = decisive(variant(world))
-    steps, _ = selector.ask(selector.init(items, rng), most, rng)
-    return np.array([step.choices[0].position for step in steps])
+    if isinstance(make, str):
+        assert make == "largest first"
+        return np.lexsort((rng.random(items), -laplace(1.0)(world)))[:most]
+    labels = walk(make(world), items, most, lambda choice: Verdict(world.contest.score(choice.position)), rng)
+    return np.array([label.choice.position for label in labels])

@@ -19,11 +19,12 @@ import numpy as np
 from judgeloop.estimators.preferences import MISSES, Preferences, weighted_distance
 from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.past import past_of_scores, signs
-from judgeloop.records import Label, Tally, Verdict
+from judgeloop.records import Tally, Verdict
 from judgeloop.replay.driver import replay
-from judgeloop.selectors.decisive import Decisive
+from judgeloop.selectors.decisive import Decisive, decisive, prospects_of
+from judgeloop.selectors.random import Random
+from judgeloop.selectors.walking import walk
 from judgeloop.session import Limits, Session
-from judgeloop.stats.decisiveness import draw_weights
 from judgeloop.stats.mean_intervals import interval_whenever
 from judgeloop.stats.weighted_draws import weighted_moments
 from judgeloop.stopping import TieAware
@@ -43,7 +44,7 @@ class Contest(NamedTuple):
     """Two systems as one run sees them: preferences of the items that both have, for the better one, and the items' weights."""
 
     preferences: np.ndarray
-    selector: Decisive
+    selector: Decisive | Random
 
 
 def main() -> None:
@@ -87,20 +88,21 @@ def contest(systems: list[str], scores: np.ndarray, margin: float, history: int,
     order = np.random.default_rng([1, seed]).permutation(len(systems))
     earlier, (first, second) = order[:history], order[history : history + 2]
     past = past_of_scores([systems[at] for at in earlier], scores[earlier], margin)
-    weights = draw_weights(past.preferences, past.known, history)
-    assert weights is not None, "some of the recorded systems are told apart"
+    known = prospects_of(past, ())
+    assert known is not None, "some of the recorded systems are told apart"
     common = ~np.isnan(scores[[first, second]]).any(axis=0)
     preferences = signs(scores[first, common], scores[second, common], margin)
-    return Contest(preferences * (-1 if preferences.sum() < 0 else 1), Decisive(weights[common]))
+    return Contest(
+        preferences * (-1 if preferences.sum() < 0 else 1), decisive(known.at(np.flatnonzero(common)))
+    )
 
 
 def drawn(one: Contest, judged: int, seed: int) -> Tally:
     """The tally after so many judgments."""
     rng = np.random.default_rng([2, seed])
     items = len(one.preferences)
-    steps, _ = one.selector.ask(one.selector.init(items, rng), judged, rng)
-    choices = [step.choices[0] for step in steps]
-    return Preferences().tally([Label(choice, verdict(one, choice.position)) for choice in choices], items)
+    labels = walk(one.selector, items, judged, lambda choice: verdict(one, choice.position), rng)
+    return Preferences().tally(labels, items)
 
 
 def stopped(one: Contest, seed: int) -> Tally:

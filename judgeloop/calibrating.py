@@ -9,13 +9,18 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.past import Pair, Past
-from judgeloop.selectors.decisive import preferred_by
+from judgeloop.protocols import Selector
+from judgeloop.records import TIE, Verdict
+from judgeloop.selectors.decisive import decisive, prospects_of
+from judgeloop.selectors.walking import walk
 from judgeloop.session import Limits
+from judgeloop.stats.decisiveness import Prospects
 from judgeloop.stats.risk_control import (
     bounds_of,
     critical_values,
@@ -35,7 +40,9 @@ Flags = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 # The statistic of a rule, an array, from the wins and losses of who leads, the judgments, and the items that there are.
 Statistic = Callable[[Counts, Counts, Counts, Counts], Floats]
-Prefer = Callable[[Past, Pair], Floats | None]  # the items' weights when a pair is compared after a past
+Foresee = Callable[
+    [Past, Pair], Prospects | None
+]  # what a past says of the items when a pair is compared after it
 
 
 class Case(enum.StrEnum):
@@ -218,8 +225,8 @@ def replayed(
     repetitions: int,
 ) -> Walks:
     """Runs of the comparisons, `repetitions` of each one after the other, on the items on which they are known."""
-    prefer = preferred_by if weighted else None
-    drawn = draw(past, found, limits=limits, prefer=prefer, rng=rng, repetitions=repetitions)
+    foresee = prospects_of if weighted else None
+    drawn = draw(past, found, limits=limits, foresee=foresee, rng=rng, repetitions=repetitions)
     return walks(drawn, limits.min_judgments)
 
 
@@ -240,20 +247,21 @@ def draw(
     found: Comparable,
     *,
     limits: Limits,
-    prefer: Prefer | None,
+    foresee: Foresee | None,
     rng: np.random.Generator,
     repetitions: int,
 ) -> Drawn:
     """Draws for the comparisons, `repetitions` of each one after the other; even ones where nothing says what to prefer."""
     rows = list(found.rows)
-    more = past.with_implied() if prefer else past
+    more = past.with_implied() if foresee else past
     drawn = np.zeros((len(rows), repetitions, min(limits.max_judgments, past.known.shape[1])), dtype=np.int8)
     for at, row in enumerate(rows):
-        weights = (
-            prefer(_without_new(more, past.pairs[row], found.shared), past.pairs[row]) if prefer else None
-        )
-        order = _orders(past.known[row], weights, repetitions, rng)[:, : drawn.shape[2]]
-        drawn[at, :, : order.shape[1]] = past.preferences[row][order]
+        pair, positions = past.pairs[row], np.flatnonzero(past.known[row])
+        foreseen = foresee(_without_new(more, pair, found.shared), pair) if foresee else None
+        selector = decisive(foreseen and foreseen.at(positions))
+        looks = min(drawn.shape[2], len(positions))
+        for repetition in range(repetitions):
+            drawn[at, repetition, :looks] = _walked(selector, past.preferences[row, positions], looks, rng)
     known = past.known[rows]
     winners = np.sign(np.where(known, past.preferences[rows], 0).sum(axis=1, dtype=np.int64))
     return Drawn(
@@ -268,18 +276,18 @@ def _without_new(more: Past, pair: Pair, shared: str | None) -> Past:
     return more.without(*(name for name in pair if name != shared))
 
 
-def _orders(
-    known: Flags, weights: Floats | None, repetitions: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """The known positions in the order drawn, as `selectors/decisive.py` draws them, or `selectors/random.py` where there are no weights.
+def _walked(
+    selector: Selector[Any], preferences: NDArray[np.int8], looks: int, rng: np.random.Generator
+) -> NDArray[np.int8]:
+    """What the selector comes upon in its first `looks` draws, shape (looks,)."""
+    labels = walk(
+        selector, len(preferences), looks, lambda choice: _verdict(preferences[choice.position]), rng
+    )
+    return preferences[[label.choice.position for label in labels]]
 
-    Shape (repetitions, known positions).
-    """
-    positions = np.flatnonzero(known)
-    rates = np.ones(len(positions)) if weights is None else weights[positions]
-    waits = rng.exponential(size=(repetitions, len(positions))) / rates
-    order: NDArray[np.int64] = positions[np.argsort(waits, axis=1, kind="stable")]
-    return order
+
+def _verdict(preference: np.int8) -> Verdict:
+    return Verdict(TIE + float(preference) / 2)
 
 
 def walks(drawn: Drawn, least: int, statistic: Statistic | None = None) -> Walks:

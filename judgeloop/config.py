@@ -162,6 +162,7 @@ class CompareConfig(RunSettings):
     represent: Represent = "lexical"
     rule: Literal["sequential", "anytime", "calibrated", "tie-aware", "hypergeometric"] | None = None
     near_tie: float | None = Field(None, gt=0, lt=1)
+    give_up: float | None = Field(None, gt=0, lt=1)
     analyse: bool = False
 
     @model_validator(mode="before")

@@ -214,6 +214,13 @@ NEAR_TIE = Flag(
     None,
     'With --rule anytime: end with "no practical difference" within so much.',
 )
+GIVE_UP = Flag(
+    "Stopping",
+    "--give-up",
+    float | None,
+    None,
+    "Stop undecided once a decision within --max-judgments is less likely than so much, such as 0.1.",
+)
 RISK = Flag("Stopping", "--risk", float, 0.1, "Stated risk at which to stop.")
 MAX_ABSTENTIONS = Flag("Stopping", "--max-abstentions", float, 0.05, "Share without a verdict to bear.")
 STOPPING: Group = (
@@ -254,7 +261,7 @@ PRINTED: Group = (
     ),
 )
 COMPARISON: Group = (  # all but the systems
-    *JUDGING, *ITEMS, *SELECTION, RULE, NEAR_TIE, *STOPPING, *PACE, LEDGER, RUN_DIR, ANALYSE, *PRINTED,
+    *JUDGING, *ITEMS, *SELECTION, RULE, NEAR_TIE, GIVE_UP, *STOPPING, *PACE, LEDGER, RUN_DIR, ANALYSE, *PRINTED,
 )  # fmt: skip
 BEST_OF_MANY: Group = (
     Argument("outputs", "OUTPUTS", list[Path], "Outputs of all systems, a file each: JSONL, CSV or JSON."),

@@ -294,6 +294,7 @@ class StopKind(enum.StrEnum):
     PRECISE = "precise_enough"
     ALL_JUDGED = "all_judged"
     NO_DIFFERENCE = "no_difference"
+    FUTILITY = "futility"
     POOL_EXHAUSTED = "pool_exhausted"
     JUDGMENT_LIMIT = "judgment_limit"
     BUDGET = "budget"

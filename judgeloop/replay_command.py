@@ -27,7 +27,7 @@ JOBS = ("compare", "select", "estimate")
 OF_MANY = ("baseline", "pool", "calls", "weak_judges", "epsilon")
 OF_PAIRS = (
     "combine", "clustering", "representative", "budgets", "iterative", "rules", "pairs", "subset", "min_judgments",
-    "max_judgments", "analyse", "history_power",
+    "max_judgments", "give_up", "analyse", "history_power",
 )  # fmt: skip
 OF_ONE = ("shares", "layer", "confidence", "confidence_by", "proxy")
 # What only other jobs take, by the names of parameters.
@@ -112,8 +112,7 @@ PROTOCOL: Group = (
     Flag("Protocol", "--seeds", int, 10, "Repetitions of each pair."),
     Flag("Protocol", "--subset", float, 0.8, "Share of the items in a repetition."),
 )
-
-
+ENDING: Group = (options.MIN_JUDGMENTS, options.MAX_JUDGMENTS, options.GIVE_UP)
 MANY: Group = (
     Flag("Best of many", "--baseline", str | None, None, "The system that all others are compared with."),
     Flag("Best of many", "--pool", int, 400, "Items in a realisation."),
@@ -145,18 +144,7 @@ JOB = Flag(
 )
 
 
-@takes(
-    DATA,
-    FILES,
-    options.TIE_MARGIN,
-    JOB,
-    SELECTION,
-    PROTOCOL,
-    options.MIN_JUDGMENTS,
-    options.MAX_JUDGMENTS,
-    MANY,
-    ONE,
-)
+@takes(DATA, FILES, options.TIE_MARGIN, JOB, SELECTION, PROTOCOL, ENDING, MANY, ONE)
 def replay(*, job: str, as_json: bool, **flags: Any) -> None:
     """Measure selectors and stopping rules on recorded verdicts, over many pairs of systems.
 
@@ -174,8 +162,7 @@ def replay(*, job: str, as_json: bool, **flags: Any) -> None:
 
 def _for_job(job: str, flags: dict[str, Any]) -> dict[str, Any]:
     """The flags that a job takes; those of another job may not be given."""
-    beside = (options.TIE_MARGIN, options.MIN_JUDGMENTS, options.MAX_JUDGMENTS)
-    every = (*SELECTION, *PROTOCOL, *FILES, *MANY, *ONE, *beside)
+    every = (*SELECTION, *PROTOCOL, *ENDING, *FILES, *MANY, *ONE, options.TIE_MARGIN)
     defaults = {flag.parameter: flag.default for flag in every if isinstance(flag, Flag)}
     for name in OF_ANOTHER_JOB[job]:
         if flags[name] != defaults[name]:
@@ -278,6 +265,11 @@ def _replay_compare(flags: dict[str, Any], *, as_json: bool) -> None:
     config = checked(ReplayConfig, flags)
     _check(config)
     rows, table = _table(config)
+    if config.looks_at_lengths and not config.outputs.is_dir():
+        typer.echo(
+            f"judgeloop: {config.outputs} is no folder: decisive draws by the history alone, and not by lengths of outputs",
+            err=True,
+        )
     _write(config, table)
     if config.analyse is not None:
         write_pictures(config.output, pictures_of_replay(config, rows, config.analyse))
@@ -293,6 +285,8 @@ def _check(config: ReplayConfig) -> None:
         )
     if config.history_power is not None and not config.history_systems:
         raise InputError("--history-power: there is no history without --history-systems")
+    if config.give_up is not None and not config.iterative:
+        raise InputError("--give-up: only runs until a rule is met can end before; use --iterative")
     if config.iterative:
         _check_rules(config)
     if config.analyse is None:

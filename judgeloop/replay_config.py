@@ -62,6 +62,7 @@ class ReplayConfig(BaseModel):
     history_power: float | None = Field(None, ge=0, allow_inf_nan=False)
     min_judgments: int = Field(5, ge=1)
     max_judgments: int = Field(200, ge=1)
+    give_up: float | None = Field(None, gt=0, lt=1)
     seed: int = Field(0, ge=0)
     jobs: int = -1
     resume: bool = False
@@ -79,6 +80,11 @@ class ReplayConfig(BaseModel):
         if systems == 1:
             raise ValueError("expected 0 or at least 2; one system was compared with nobody")
         return systems
+
+    @property
+    def looks_at_lengths(self) -> bool:
+        """Whether a selector looks at how long the outputs are."""
+        return "decisive" in self.selectors and self.history_systems > 0
 
     def decisive(self) -> dict[str, object]:
         """What the rows depend on, and so has to be the same for a replay to be resumed; the number of pairs may grow."""

@@ -19,7 +19,7 @@ from judgeloop.calibrating import (
     Drawn,
     Flags,
     Floats,
-    Prefer,
+    Foresee,
     Walks,
     comparable,
     draw,
@@ -28,7 +28,7 @@ from judgeloop.calibrating import (
 from judgeloop.past import Past
 from judgeloop.records import Tally
 from judgeloop.report.calibration_text import CALIBRATED, Figure, Tried
-from judgeloop.selectors.decisive import preferred_by
+from judgeloop.selectors.decisive import prospects_of
 from judgeloop.session import Limits
 from judgeloop.stats.risk_control import bounds_of, critical_values
 from judgeloop.stats.spending import Spending
@@ -80,18 +80,18 @@ class Study:
         like = [self._like(at) for at in range(len(self.found.rows))]
         first = [_tried(risk, "random", "sequential", ends) for risk, ends in today.items()]
         yield first + self._by_heuristics("random", even) + self._calibrated("random", even, like, today)
-        preferring = self._draw(preferred_by)
+        preferring = self._draw(prospects_of)
         yield self._by_heuristics("decisive", preferring) + self._calibrated(
             "decisive", preferring, like, today
         )
         for power in POWERS:
-            drawn = self._draw(partial(preferred_by, power=power))
+            drawn = self._draw(partial(prospects_of, power=power))
             some = self._by_heuristics("decisive", drawn, HEURISTICS[:1])
             yield [replace(one, power=power) for one in some]
 
-    def _draw(self, prefer: Prefer | None) -> Drawn:
+    def _draw(self, foresee: Foresee | None) -> Drawn:
         return draw(
-            self.past, self.found, limits=self.limits, prefer=prefer, rng=self.rng, repetitions=REPETITIONS
+            self.past, self.found, limits=self.limits, foresee=foresee, rng=self.rng, repetitions=REPETITIONS
         )
 
     def _by_heuristics(self, selector: str, drawn: Drawn, rules: Sequence[str] = HEURISTICS) -> list[Tried]:

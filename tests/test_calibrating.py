@@ -16,7 +16,7 @@ from judgeloop.estimators.preferences import Preferences
 from judgeloop.past import Past, no_past, past_of_scores
 from judgeloop.records import Verdict
 from judgeloop.replay.driver import replay
-from judgeloop.selectors.decisive import decisive, preferred_by
+from judgeloop.selectors.decisive import decisive, prospects_of
 from judgeloop.session import Limits, Session
 from judgeloop.stats.risk_control import bounds_of
 from judgeloop.stopping.calibrated import Calibrated, chance_behind
@@ -115,10 +115,10 @@ class TestWalks:
         )
         rule = Calibrated(0.5, bounds_of(np.array([[critical]])), "")
         rest = past.without(first, second)
-        weights = preferred_by(rest, (first, second)) if weighted else None
+        known = prospects_of(rest, (first, second)) if weighted else None
         session = Session(
             items=past.known.shape[1],
-            selector=decisive(np.full(past.known.shape[1], 1.0) if weights is None else weights),
+            selector=decisive(known),
             estimator=Preferences(),
             rule=rule,
             limits=limits,
@@ -242,9 +242,9 @@ class TestCalibrate:
 
         def noted(past, systems):
             seen.append((len(past), int((~past.apart_from(*systems)).sum())))
-            return preferred_by(past, systems)
+            return prospects_of(past, systems)
 
-        monkeypatch.setattr(calibrating, "preferred_by", noted)
+        monkeypatch.setattr(calibrating, "prospects_of", noted)
         calibrated_on(random_past(2), pair, risk=0.25, weighted=True)
         in_common = 6 if "s0" in pair else 0  # comparisons of the baseline with the other six
         assert set(seen) == {(left, in_common)}

@@ -549,6 +549,58 @@ def test_systems_that_are_level_on_every_item_have_no_difference_and_pass(files,
     assert judgeloop(*arguments, "--require-winner", "good-model").exit_code == 3
 
 
+@pytest.fixture
+def level(files, tmp_path):
+    """A comparison of two systems that are level, by its arguments."""
+    first, second, _ = files
+    table = tmp_path / "level.csv"
+    rows = [f"i{i},good-model,poor-model,{[1, 0, 0.5][i % 3]}" for i in range(30)]
+    table.write_text("item_id,model_a,model_b,score\n" + "\n".join(rows) + "\n")
+    return ["compare", first, second, "--judge", f"replay:{table}", "--max-judgments", 24]
+
+
+def test_a_level_pair_is_given_up_when_asked_for_and_exits_3(level, tmp_path):
+    page = tmp_path / "page.html"
+    result = judgeloop(*level, "--give-up", "0.3", "-o", page)
+    assert result.exit_code == 3, result.output
+    start = "undecided: gave up, as the chance of a decision within 24 judgments is about 0."
+    assert result.stdout.startswith(start)
+    assert "; gives up where a decision is less likely than 0.3" in result.stdout
+    assert start in page.read_text()
+    without = judgeloop(*level)
+    assert without.stdout.startswith("undecided: the limit of 24 judgments is reached")
+    assert "gives up" not in without.stdout
+
+
+def test_giving_up_is_another_run_and_a_repeated_one_ends_the_same(level):
+    plain, first, again = (
+        json.loads(judgeloop(*level, *more, "--json").stdout) for more in ([], *[["--give-up", "0.3"]] * 2)
+    )
+    assert (first["stop_reason"], first["give_up"], plain["give_up"]) == ("futility", 0.3, None)
+    assert first["run"] == again["run"] != plain["run"]
+    assert (again["judged"], again["attempts"]) == (first["judged"], 0)
+    assert first["judged"] < plain["judged"] == 24
+
+
+def test_giving_up_is_set_by_the_environment_and_foretold_by_a_dry_run(level):
+    foretold = judgeloop(*level, "--give-up", "0.3", "--dry-run", "--json")
+    assert json.loads(foretold.stdout)["judgments"]["worst"] == 24
+    assert judgeloop(*level, env={"JUDGELOOP_GIVE_UP": "0.3"}).stdout.startswith("undecided: gave up")
+
+
+@pytest.mark.parametrize("rule", ["anytime", "calibrated", "tie-aware"])
+def test_a_run_by_any_rule_is_given_up(level, rule):
+    result = json.loads(judgeloop(*level, "--rule", rule, "--give-up", "0.5", "--json").stdout)
+    assert result["stop_reason"] == "futility"
+
+
+@pytest.mark.parametrize("chance", ["0", "1", "1.5", "-0.1"])
+def test_a_chance_to_give_up_at_lies_between_0_and_1(level, chance):
+    result = judgeloop(*level, "--give-up", chance)
+    assert result.exit_code == 2
+    assert "--give-up: " in result.stderr
+
+
 @pytest.mark.parametrize("selector", ["random", "diffuse"])
 def test_what_a_run_picked_is_drawn_into_its_folder_when_asked_for(files, tmp_path, selector):
     first, second, replay = files

@@ -44,6 +44,7 @@ FIELDS = {
     "agreement": None,
     "decoys": None,
     "near_tie": None,
+    "give_up": None,
     "ahead": 0,
     "ahead_usd": 0.0,
     "rounds": 0,

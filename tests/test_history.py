@@ -273,3 +273,34 @@ def test_a_dry_run_says_by_which_rule_and_history(folder):
 def test_a_runs_folder_names_the_run(folder):
     run = compare("prod", "c1", "--min-judgments", ITEMS)["run"]
     assert compare("prod", "c5", "--history", f".judgeloop/runs/{run}")["history"].endswith(f"in run {run}")
+
+
+LONG = [at for at in range(ITEMS) if at not in TELLING][::4]
+
+
+def lengthen(folder, name):
+    """Some of the items that never decided anything get a long output."""
+    lines = list(map(json.loads, (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()))
+    for at in LONG:
+        lines[at]["output"] *= 200
+    (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def first_draws(*flags):
+    """Whether each of the first thirty draws of 20 runs is of a long output."""
+    runs = [compare("prod", "c5", "--history", "verdicts.csv", "--seed", seed, *flags) for seed in range(20)]
+    return [int(item.removeprefix("i")) in LONG for run in runs for item, _ in drawn(run)[:30]]
+
+
+def test_items_whose_outputs_differ_more_in_length_come_sooner(folder):
+    before = first_draws("--min-judgments", "30")
+    lengthen(folder, "c5")
+    assert sum(first_draws("--min-judgments", "30")) > 1.2 * sum(before)
+
+
+def test_lengths_do_not_count_where_past_comparisons_choose_the_threshold(folder):
+    """For the outputs of these are not at hand, and the new comparison has to be drawn as they were."""
+    asked = ("--rule", "calibrated", "--risk", "0.5", "--min-judgments", "30")
+    before = first_draws(*asked)
+    lengthen(folder, "c5")
+    assert first_draws(*asked) == before

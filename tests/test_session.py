@@ -12,10 +12,12 @@ from judgeloop.errors import InputError, SessionError
 from judgeloop.records import Abstention, StopKind, StopReason, Verdict
 from judgeloop.replay.driver import replay
 from judgeloop.session import Limits, _take
-from judgeloop.stopping import TieAware
+from judgeloop.stopping import GivingUp, TieAware
 
-SELECTORS = ["random", "diffuse"]
+SELECTORS = ["random", "decisive", "diffuse"]
 NEVER = TieAware(-1.0)  # a threshold that no risk is under
+UP_TO_60 = Limits(max_judgments=60)
+RULES = [TieAware(0.1), GivingUp(TieAware(0.1), 0.4, 60)]
 
 
 def answers_from(choices, table):
@@ -70,32 +72,40 @@ def test_no_question_was_asked_that_some_answers_could_have_made_needless(select
         session.tell(answers_from(choices, table))
 
 
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("selector", SELECTORS)
-def test_asking_one_at_a_time_gives_the_same_outcome(selector):
+def test_asking_one_at_a_time_gives_the_same_outcome(selector, rule):
     """Batches are for speed: the rule looks after every step as if each had been asked alone."""
+    ends = set()
     for seed in range(30):
-        table = scores(80, seed)
+        table, more = scores(80, seed), {"rule": rule, "limits": UP_TO_60, "seed": seed}
         outcome = replay(
-            make_session(80, selector, seed=seed), lambda choice, table=table: Verdict(table[choice.position])
+            make_session(80, selector, **more), lambda choice, table=table: Verdict(table[choice.position])
         )
-        session = make_session(80, selector, seed=seed)
-        alone = _one_at_a_time(session, table)
+        alone = _one_at_a_time(make_session(80, selector, **more), table)
         assert (outcome.winner, outcome.estimate, outcome.stop) == (alone.winner, alone.estimate, alone.stop)
+        assert (outcome.asked, outcome.ahead) == (alone.asked, 0)
+        ends.add(outcome.stop.kind)
+    assert (StopKind.FUTILITY in ends) == isinstance(rule, GivingUp)
 
 
 @pytest.mark.parametrize("selector", SELECTORS)
 @pytest.mark.parametrize("ahead", [1, 4, 200])
-@settings(max_examples=30)
+@pytest.mark.parametrize("rule", RULES)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10_000), abstaining=st.sampled_from([0.0, 0.04, 0.12]))
-def test_looking_ahead_changes_the_wait_and_the_price_and_nothing_else(selector, ahead, seed, abstaining):
+def test_looking_ahead_changes_the_wait_and_the_price_and_nothing_else(
+    selector, rule, ahead, seed, abstaining
+):
     table, rng = scores(80, seed), np.random.default_rng(seed)
     silent = rng.random(80) < abstaining
 
     def oracle(choice):
         return Abstention("no") if silent[choice.position] else Verdict(table[choice.position])
 
-    plain = replay(make_session(80, selector, seed=seed), oracle)
-    faster = replay(make_session(80, selector, seed=seed, lookahead=ahead), oracle)
+    more = {"rule": rule, "limits": UP_TO_60, "seed": seed}
+    plain = replay(make_session(80, selector, **more), oracle)
+    faster = replay(make_session(80, selector, **more, lookahead=ahead), oracle)
     for field in ("winner", "estimate", "stop", "deciding"):
         assert getattr(faster, field) == getattr(plain, field)
     if plain.stop.kind is not StopKind.ABSTENTIONS:  # they may halt a run in the middle of a batch
@@ -104,6 +114,14 @@ def test_looking_ahead_changes_the_wait_and_the_price_and_nothing_else(selector,
     assert faster.rounds <= plain.rounds
     assert faster.asked == reached + faster.ahead
     assert faster.labels[:reached] == plain.labels[:reached]
+
+
+def test_between_looks_that_may_give_up_queries_are_asked_side_by_side():
+    outcome = replay(
+        make_session(80, rule=GivingUp(NEVER, 1e-9, 60), limits=UP_TO_60), lambda choice: Verdict(0.5)
+    )
+    assert (outcome.asked, outcome.rounds) == (10, 1)
+    assert outcome.winner is None
 
 
 def test_looking_ahead_far_enough_waits_once():

@@ -11,7 +11,7 @@ from judgeloop.estimators.preferences import Preferences
 from judgeloop.past import Past, past_of_scores
 from judgeloop.records import Verdict
 from judgeloop.replay.driver import replay
-from judgeloop.selectors.decisive import preferred_by
+from judgeloop.selectors.decisive import prospects_of
 from judgeloop.selectors.random import Random
 from judgeloop.session import Limits, Session
 from judgeloop.stopping import make_rule
@@ -65,7 +65,7 @@ def test_every_rule_ends_as_its_session_does(rule, limits, monkeypatch):
     past = random_past()
     study = study_of(past, limits)
     drawn = draw(
-        past, study.found, limits=limits, prefer=None, rng=np.random.default_rng(5), repetitions=REPETITIONS
+        past, study.found, limits=limits, foresee=None, rng=np.random.default_rng(5), repetitions=REPETITIONS
     )
     seen = []
     monkeypatch.setattr(trying, "_tried", lambda risk, selector, rule, ends: seen.append(ends))
@@ -153,9 +153,9 @@ def test_the_exponent_given_is_the_one_that_draws(monkeypatch):
 
     def noted(past, pair, power=None):
         powers.append(power)
-        return preferred_by(past, pair, power)
+        return prospects_of(past, pair, power)
 
-    monkeypatch.setattr(trying, "preferred_by", noted)
+    monkeypatch.setattr(trying, "prospects_of", noted)
     list(study_of(random_past(systems=4)).all_tried())
     assert powers == [power for power in (None, 0.5, 1.0, 2.0) for _ in range(6)]
 

@@ -32,8 +32,8 @@ from judgeloop.past import Pair, Past, no_past, past_of_pairs, past_of_scores
 from judgeloop.recorded import VerdictTable
 from judgeloop.records import Item, JudgeIdentity, Verdict
 from judgeloop.report.sentences import count
-from judgeloop.selectors.decisive import preferred_by
-from judgeloop.stats.decisiveness import Floats
+from judgeloop.selectors.decisive import prospects_of
+from judgeloop.stats.decisiveness import Prospects
 
 AUTO, NONE = "auto", "none"
 RUN_ID = re.compile(r"[0-9a-f]{16}")
@@ -42,7 +42,7 @@ SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Earlier comparisons on the items of a pool, the weights that they give them, and where they come from, in words.
+    """Earlier comparisons on the items of a pool, what they say of these, and where they come from, in words.
 
     `by_same` is False where other judges made them; `began` says when a run began that is repeated, for only what was there before
     counts.
@@ -50,7 +50,7 @@ class History:
 
     past: Past
     source: str
-    weights: Floats | None
+    prospects: Prospects | None
     by_same: bool = True
     began: str | None = None
 
@@ -79,11 +79,11 @@ def wanted_for(config: RunSettings, inputs: Inputs) -> About:
 
 
 def history_of(past: Past, source: str, systems: Sequence[str]) -> History:
-    """A past with the weights that it gives when the two `systems` are compared."""
-    weights = preferred_by(past.with_implied(), tuple(systems))
-    if weights is None:
+    """A past with what it says of the items when the two `systems` are compared."""
+    prospects = prospects_of(past.with_implied(), tuple(systems))
+    if prospects is None:
         source += ": plain random draws"
-    return History(past, source, weights)
+    return History(past, source, prospects)
 
 
 def find_history(given: str, about: About, ledger: Path, run: str, *, begin: bool) -> History:

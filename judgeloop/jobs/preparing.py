@@ -21,7 +21,7 @@ from judgeloop.keys import digest
 from judgeloop.past import no_past
 from judgeloop.protocols import StoppingRule
 from judgeloop.records import Tally
-from judgeloop.stopping import make_rule
+from judgeloop.stopping import GivingUp, make_rule
 
 CALIBRATED = "calibrated"
 CALIBRATED_FOR = {"decisive", "random"}
@@ -75,7 +75,10 @@ def prepare(config: CompareConfig, environment: Mapping[str, str], *, offline: b
         limits=inputs.limits,
         decoy_texts=inputs.decoy_texts,
         config=config,
-        rule=calibrated.rule if isinstance(calibrated, Calibration) else _rule(config, len(inputs.pool)),
+        rule=_giving_up(
+            config,
+            calibrated.rule if isinstance(calibrated, Calibration) else _rule(config, len(inputs.pool)),
+        ),
         selector="random" if too_little else config.selector,
         run=run,
         history=None if too_little else history,
@@ -102,6 +105,11 @@ def _rule(config: CompareConfig, items: int) -> StoppingRule[Tally]:
         limit=config.max_judgments,
         near_tie=config.near_tie,
     )
+
+
+def _giving_up(config: CompareConfig, rule: StoppingRule[Tally]) -> StoppingRule[Tally]:
+    """The rule, ending undecided where that is wanted; a threshold that the past chose, without, stays good: fewer are named."""
+    return rule if config.give_up is None else GivingUp(rule, config.give_up, config.max_judgments)
 
 
 def _calibrated(config: CompareConfig, inputs: Inputs, history: History | None) -> Calibration | TooLittle:
@@ -157,6 +165,7 @@ def _run_id(config: CompareConfig, inputs: Inputs) -> str:
             "rule": config.rule_name,
             "represent": config.represent,
             **({"near_tie": config.near_tie} if config.near_tie else {}),
+            **({"give_up": config.give_up} if config.give_up else {}),
             **({"history": _named(config.history)} if _looks_back(config) else {}),
             **config.model_dump(mode="json", include=VARIANT, exclude_defaults=True),
         }

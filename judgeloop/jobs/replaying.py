@@ -18,6 +18,7 @@ from judgeloop.formats.join import join
 from judgeloop.formats.outputs import read_items, read_outputs
 from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.jobs.embedding import embed
+from judgeloop.jobs.output_lengths import output_lengths
 from judgeloop.pool import Pool
 from judgeloop.recorded import VerdictTable
 from judgeloop.replay.journal import Journal
@@ -69,6 +70,7 @@ def protocol_of(config: ReplayConfig) -> Protocol:
         rules=config.rules if config.iterative else (),
         risks=config.risk if config.iterative else (),
         limits=Limits(config.min_judgments, config.max_judgments),
+        give_up=config.give_up,
         history=config.history_systems,
         power=config.history_power,
     )
@@ -88,19 +90,32 @@ def recordings_for(config: ReplayConfig) -> Recordings:
         raise InputError(f"--leave-out {unknown[0]}: the verdicts know no such system")
     if not LOOKING_AT_VECTORS & set(config.selectors):
         items = sorted({row[0] for row in table.rows})
-        return _recordings(config, table, systems, items)
+        return _with_lengths(config, _recordings(config, table, systems, items), items)
     if config.vectors is not None:
         items = [located.row.id or "" for located in read_items(config.items)]
         vectors = vectors_from(config.vectors, items)
         recordings = _recordings(config, table, [name for name in systems if name in vectors], items)
         outputs = np.stack([vectors[name] for name in recordings.systems])
         prompts = [located.row.prompt or "" for located in read_items(config.items)]
-        return replace(recordings, outputs=outputs, inputs=_inputs(config, prompts))
+        recordings = replace(recordings, outputs=outputs, inputs=_inputs(config, prompts))
+        return _with_lengths(config, recordings, items)
     pool = _pool(config, systems)
     recordings = _recordings(config, table, pool.systems, [item.id for item in pool.items])
     texts = [text for outputs in pool.outputs for text in outputs]
     outputs = embed(texts, config).reshape(len(pool.systems), len(pool), -1)
-    return replace(recordings, outputs=outputs, inputs=_inputs(config, [item.prompt for item in pool.items]))
+    recordings = replace(
+        recordings, outputs=outputs, inputs=_inputs(config, [item.prompt for item in pool.items])
+    )
+    return _with_lengths(config, recordings, [item.id for item in pool.items])
+
+
+def _with_lengths(config: ReplayConfig, recordings: Recordings, items: Sequence[str]) -> Recordings:
+    """With how long the outputs are, where something looks at that and there are any."""
+    if not config.looks_at_lengths or not config.outputs.is_dir():
+        return recordings
+    return replace(
+        recordings, lengths=output_lengths(config.outputs, config.items, recordings.systems, items)
+    )
 
 
 def _inputs(config: ReplayConfig, prompts: Sequence[str]) -> NDArray[np.floating] | None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from judgeloop.config import CompareConfig, SelectConfig
 from judgeloop.jobs.embedding import embed
+from judgeloop.jobs.preparing import CALIBRATED
 from judgeloop.pool import Pool
 from judgeloop.protocols import Selector
 from judgeloop.selectors.halving import Halving
@@ -18,16 +19,26 @@ from judgeloop.selectors.picking import make_picker
 from judgeloop.selectors.race import Racing
 from judgeloop.selectors.random import Random
 from judgeloop.stats.combining import combined
+from judgeloop.stats.decision_model import length_distances
+from judgeloop.stats.decisiveness import Prospects
 from judgeloop.stats.information import choose_epsilons
 
 
-def selector_for(
-    config: CompareConfig, name: str, pool: Pool, weights: NDArray[np.float64] | None
-) -> Selector[Any]:
-    """The selector called `name`, its vectors embedded if it looks at any; `weights` are those of the items for `decisive`."""
+def selector_for(config: CompareConfig, name: str, pool: Pool, known: Prospects | None) -> Selector[Any]:
+    """The selector called `name`, its vectors embedded if it looks at any; `known` is what earlier comparisons say of the items, for `decisive`."""
     variant = Variant(config.combine, config.clustering, config.representative)
     vectors = _vectors(config, pool) if name in LOOKING_AT_VECTORS else None
-    return make_selector(name, vectors, start=config.min_judgments, variant=variant, weights=weights)
+    return make_selector(
+        name, vectors, start=config.min_judgments, variant=variant, known=_with_distances(config, pool, known)
+    )
+
+
+def _with_distances(config: CompareConfig, pool: Pool, known: Prospects | None) -> Prospects | None:
+    """With how far the two outputs are apart; not for a rule that past comparisons calibrate, whose outputs nobody has any more."""
+    if known is None or config.rule_name == CALIBRATED:
+        return known
+    first, second = (np.array([len(text) for text in outputs]) for outputs in pool.outputs)
+    return known._replace(distances=length_distances(first, second))
 
 
 def _vectors(config: CompareConfig, pool: Pool) -> NDArray[np.floating]:

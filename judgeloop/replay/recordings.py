@@ -16,6 +16,7 @@ from judgeloop.past import Past, past_of_scores, signs
 from judgeloop.records import TIE
 from judgeloop.selectors.making import LOOKING_AT_VECTORS
 from judgeloop.stats.combining import combined
+from judgeloop.stats.decision_model import length_distances
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +75,9 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Recordings:
-    """Scores of `systems` on items, NaN where there is none; and vectors, if any selector looks at them.
+    """Scores of `systems` on items, NaN where there is none; and vectors and lengths of outputs, if any selector looks at them.
 
-    `scores` has the shape (systems, items), `outputs` (systems, items, dimensions), `inputs` (items, dimensions). Scores that differ
+    `scores` has the shape (systems, items), `outputs` (systems, items, dimensions), `inputs` (items, dimensions), `lengths` that of `scores`. Scores that differ
     by no more than `tie_margin` tie. Histories are drawn from `earlier`, or by None from these very systems.
     """
 
@@ -84,6 +85,7 @@ class Recordings:
     scores: NDArray[np.float64]
     outputs: NDArray[np.floating] | None = None
     inputs: NDArray[np.floating] | None = None
+    lengths: NDArray[np.float64] | None = None
     tie_margin: float = 0.0
     earlier: Earlier | None = None
 
@@ -112,6 +114,13 @@ class Recordings:
         earlier = self.earlier or Earlier(self.systems, self.scores, self.tie_margin)
         compared = [self.systems[system] for system in contest.pair]
         return earlier.past(count, compared, contest.positions, rng)
+
+    def distances(self, contest: Contest) -> NDArray[np.float64] | None:
+        """How far the lengths of the two outputs are apart, shape (items of the contest,); None where lengths are not known."""
+        if self.lengths is None:
+            return None
+        first, second = (self.lengths[system, contest.positions] for system in contest.pair)
+        return length_distances(first, second)
 
     def vectors(self, contest: Contest, selector: str, combine: str) -> NDArray[np.floating] | None:
         """What the selector looks at, shape (items of the contest, dimensions); None for one that looks at nothing."""

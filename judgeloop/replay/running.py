@@ -10,22 +10,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.protocols import Selector
-from judgeloop.records import Verdict
+from judgeloop.records import Choice, Label, Verdict
 from judgeloop.replay.driver import replay
 from judgeloop.replay.recordings import Contest, Recordings
-from judgeloop.selectors.decisive import preferred_by
+from judgeloop.selectors.decisive import prospects_of
 from judgeloop.selectors.making import DRAWING_EVENLY, Variant, make_selector
 from judgeloop.session import Limits, Session
-from judgeloop.stopping import GUARANTEED, make_rule
+from judgeloop.stats.decisiveness import Prospects
+from judgeloop.stopping import GUARANTEED, GivingUp, make_rule
 
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
     """What is run on every pair: either `budgets`, ascending, or `rules` at each of `risks`, with `limits`.
+
+    Runs by rules are given up where a decision is less likely than `give_up`.
 
     Each of `seeds` repetitions takes a share `subset` of the items for the whole test set, and a history of `history` other
     systems for the selector that draws by one; `power` is its weights' exponent, by None what so many systems call for.
@@ -39,6 +41,7 @@ class Protocol:
     rules: tuple[str, ...] = ()
     risks: tuple[float, ...] = ()
     limits: Limits = field(default_factory=Limits)
+    give_up: float | None = None
     history: int = 0
     power: float | None = None
 
@@ -61,8 +64,8 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) 
         for name in protocol.selectors:
             vectors = recordings.vectors(contest, name, protocol.variant.combine)
             start = protocol.budgets[0] if protocol.budgets else protocol.limits.min_judgments
-            weights = weights_for(recordings, contest, seed, protocol) if name == "decisive" else None
-            selector = make_selector(name, vectors, start=start, variant=protocol.variant, weights=weights)
+            known = known_of(recordings, contest, seed, protocol) if name == "decisive" else None
+            selector = make_selector(name, vectors, start=start, variant=protocol.variant, known=known)
             run = _at_budgets if protocol.budgets else _until_met
             # The same draws for all selectors and rules, others for every pair: runs of two pairs must not be alike.
             head = {"first": pair[0], "second": pair[1], "seed": seed, "selector": name}
@@ -73,12 +76,11 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) 
     return rows
 
 
-def weights_for(
-    recordings: Recordings, contest: Contest, seed: int, protocol: Protocol
-) -> NDArray[np.float64] | None:
-    """What a history drawn for this pair and repetition says of the contest's items; None where it prefers none."""
+def known_of(recordings: Recordings, contest: Contest, seed: int, protocol: Protocol) -> Prospects | None:
+    """What a history drawn for this pair and repetition, and outputs, say of the contest's items; None where nothing prefers any."""
     past = recordings.past(contest, protocol.history, np.random.default_rng([*contest.pair, seed, 2]))
-    return preferred_by(past, (), protocol.power)
+    known = prospects_of(past, (), protocol.power)
+    return known and known._replace(distances=recordings.distances(contest))
 
 
 def _at_budgets(
@@ -92,29 +94,35 @@ def _at_budgets(
     for budget in protocol.budgets:
         while len(active) < min(budget, items):
             steps, state = selector.ask(state, 1, rng)
+            state = selector.tell(state, [_label(contest, choice) for choice in steps[0].choices])
             active.difference_update(steps[0].leave)
             active.update(choice.position for choice in steps[0].choices)
         judged = np.fromiter(active, dtype=np.int64, count=len(active))
         yield {"budget": budget, "estimate": float(contest.preferences[judged].mean())}
 
 
+def _label(contest: Contest, choice: Choice) -> Label:
+    return Label(choice, Verdict(contest.score(choice.position)))
+
+
 def _until_met(
     selector: Selector[Any], contest: Contest, protocol: Protocol, seed: Sequence[int]
 ) -> Iterator[Row]:
-    items = len(contest.preferences)
-    for rule in suiting(protocol.rules, selector.name):
+    items, limit, give_up = len(contest.preferences), protocol.limits.max_judgments, protocol.give_up
+    for name in suiting(protocol.rules, selector.name):
         for risk in protocol.risks:
+            rule = make_rule(name, risk=risk, items=items, limit=limit)
             session = Session(
                 items=items,
                 selector=selector,
                 estimator=Preferences(),
-                rule=make_rule(rule, risk=risk, items=items, limit=protocol.limits.max_judgments),
+                rule=rule if give_up is None else GivingUp(rule, give_up, limit),
                 limits=protocol.limits,
                 rng=np.random.default_rng(seed),
             )
             outcome = replay(session, lambda choice: Verdict(contest.score(choice.position)))
             named = {None: 0, 0: 1, 1: -1}[outcome.winner]
-            yield {"rule": rule, "risk": risk, "asked": outcome.asked, "named": named}
+            yield {"rule": name, "risk": risk, "asked": outcome.asked, "named": named}
 
 
 def suiting(rules: Sequence[str], selector: str) -> list[str]:

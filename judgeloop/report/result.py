@@ -19,11 +19,12 @@ from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label
 class Setup(RunSetup):
     """What was compared, and how.
 
-    `represent` is None for a selector that looks at no vectors, `history` where no earlier comparisons were looked at. `instead` says
-    why it is not the rule that was asked for.
+    `give_up` is the chance of a decision under which the run was to end undecided. `represent` is None for a selector that looks at no
+    vectors, `history` where no earlier comparisons were looked at. `instead` says why it is not the rule that was asked for.
     """
 
     near_tie: float | None
+    give_up: float | None
     variant: str | None
     represent: str | None
     history: str | None

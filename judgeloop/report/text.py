@@ -87,7 +87,9 @@ def _what_would_decide(result: Result) -> str:
     if result.more_judgments is None:
         return f"at these shares not even all {result.items} items would decide"
     cost = f" (about {show_usd(result.more_p)})" if result.more_p else ""
-    return f"about {count(result.more_judgments, 'more judgment')}{cost} would probably decide"
+    would = f"about {count(result.more_judgments, 'more judgment')}{cost} would probably decide"
+    futile = result.stop_reason is StopKind.FUTILITY
+    return f"{would}: raise --max-judgments, or leave out --give-up" if futile else would
 
 
 def _votes(result: Result) -> str:
@@ -157,7 +159,9 @@ def _signed(distance: float) -> str:
 def _rule(result: Result) -> str:
     promise = result.setup.guarantee or "heuristic: it looks many times, and no bound is proved"
     instead = f"; {visible(result.setup.instead)}" if result.setup.instead else ""
-    return f"{result.setup.rule}, to stop at a stated risk of {result.setup.risk_threshold:g} ({promise}){instead}"
+    give_up = result.setup.give_up
+    gives_up = f"; gives up where a decision is less likely than {give_up:g}" if give_up is not None else ""
+    return f"{result.setup.rule}, to stop at a stated risk of {result.setup.risk_threshold:g} ({promise}){gives_up}{instead}"
 
 
 def _selector(result: Result) -> str:

@@ -14,6 +14,7 @@ from judgeloop.selectors.diffuse import DiffUse
 from judgeloop.selectors.kmeans import KMeansDiffUse
 from judgeloop.selectors.max_norm import MaxNorm
 from judgeloop.selectors.random import Random
+from judgeloop.stats.decisiveness import Prospects
 
 SELECTORS = ("random", "decisive", "diffuse", "max-norm", "input-cluster")
 DRAWING_EVENLY = {"random"}  # what a guaranteed rule needs
@@ -38,17 +39,17 @@ def make_selector(
     *,
     start: int,
     variant: Variant,
-    weights: NDArray[np.float64] | None = None,
+    known: Prospects | None = None,
 ) -> Selector[Any]:
     """The selector called `name`; `vectors` has the shape (items, dimensions), None for one that looks at none.
 
     They are the combined vectors of the outputs, or for `input-cluster` those of the inputs. `start` is the number of clusters to
-    begin with. `weights` are those of `decisive`, None where nothing is known that would prefer an item.
+    begin with. `known` is what `decisive` knows of the items, None where that would prefer none.
     """
     if name == "random":
         return Random()
     if name == "decisive":
-        return decisive(weights)
+        return decisive(known)
     if vectors is None:
         raise ValueError(f"the selector {name!r} needs vectors")
     if name == "max-norm":

@@ -1,10 +1,12 @@
 """Which items told systems apart in earlier comparisons, and how much to prefer them.
 
-Drawing by these weights is a selector's business; that earlier comparisons say something about the next one is an assumption that
-`judgeloop calibrate` and `judgeloop replay` put to the test.
+Drawing by these weights is a selector's business, and what a run itself says of its items that of `decision_model.py`. That earlier
+comparisons say something about the next one is an assumption that `judgeloop calibrate` and `judgeloop replay` put to the test.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,7 @@ Known = NDArray[np.bool_]
 PRIOR_VERDICTS = 4.0  # as many comparisons as the mean over all items is worth
 PRIOR_DECISIVE = 20.0  # the same of agreement, in decisive comparisons
 LEAST_AGREEMENT = 0.02
+WITH_TODAYS = 0.25  # of a comparison: what one counts that a system of today took part in
 LEAST_EVEN = 0.1  # the share of chance that is spread over all items alike
 MOST_EXPONENT, HALF_WAY = (
     2.0,
@@ -24,13 +27,35 @@ MOST_EXPONENT, HALF_WAY = (
 )  # the exponent nears the first as systems are many, and is half of it at the second
 
 
-def decisive_shares(preferences: Preferences, known: Known) -> Floats:
+class Prospects(NamedTuple):
+    """What is known of each item before a comparison: the share of decisive comparisons, and agreement with the winner; shape (items,).
+
+    `power` says how strongly to prefer by them. `distances` say how far the two outputs are apart, if that is known.
+    """
+
+    shares: Floats
+    agreements: Floats
+    power: float
+    distances: Floats | None = None
+
+    def at(self, positions: NDArray[np.int64]) -> Prospects:
+        """Those of some items."""
+        distances = None if self.distances is None else self.distances[positions]
+        return Prospects(self.shares[positions], self.agreements[positions], self.power, distances)
+
+
+def decisive_shares(preferences: Preferences, known: Known, apart: NDArray[np.bool_] | None = None) -> Floats:
     """How often each item told two systems apart, smoothed towards the mean of all: shape (items,), in (0, 1).
 
-    `preferences` and `known` have the shape (comparisons, items).
+    `preferences` and `known` have the shape (comparisons, items). Comparisons that are not `apart`, shape (comparisons,), count a
+    quarter: all of them show what is peculiar to the one system, and items preferred for that speak for it, or against it.
     """
-    asked = known.sum(axis=0)
-    decisive = (known & (preferences != 0)).sum(axis=0)
+    counts = (
+        known
+        * np.where(np.ones(len(known), dtype=np.bool_) if apart is None else apart, 1.0, WITH_TODAYS)[:, None]
+    )
+    asked = counts.sum(axis=0)
+    decisive = (counts * (preferences != 0)).sum(axis=0)
     mean = (decisive.sum() + 1) / (asked.sum() + 2)
     shares: Floats = (decisive + PRIOR_VERDICTS * mean) / (asked + PRIOR_VERDICTS)
     return shares
@@ -57,29 +82,39 @@ def exponent(systems: float) -> float:
     return MOST_EXPONENT * systems / (systems + HALF_WAY)
 
 
-def draw_weights(
+def prospects(
     preferences: Preferences,
     known: Known,
     systems: float,
     *,
     apart: NDArray[np.bool_] | None = None,
     power: float | None = None,
-) -> Floats | None:
-    """The chance of each item to be drawn first, by comparisons of so many systems an item; None where they prefer none.
+) -> Prospects | None:
+    """What comparisons of so many systems an item say of the items; None where they prefer none.
 
-    It grows with (h² c)^p: h is the share of comparisons that the item decided, c how far it agreed with the winner, and p `power`, or by
-    the number of systems on an item. A tenth of the chance is spread evenly, so that no item is out of reach, and no weight so small that an
-    estimate would rest on a few.
-
-    `apart`, shape (comparisons,), is True where neither of the two systems of today took part; all, unless given. Agreement is
-    taken from these alone: with a system of today in it, to have agreed with the winner is to speak for that system, or against
-    it, and draws that prefer such items name the wrong system several times as often (docs/results.md).
+    `power` is by default one by the number of systems. `apart`, shape (comparisons,), is True where neither of the two systems of
+    today took part; all, unless given. Agreement is taken from these alone: with a system of today in it, to have agreed with the winner is to
+    speak for that system, or against it, and draws that prefer such items name the wrong system several times as often
+    (docs/results.md).
     """
-    items = known.shape[1]
     if not known.any() or not (preferences[known] != 0).any():
         return None
     apart = np.ones(len(known), dtype=np.bool_) if apart is None else apart
-    h, c = decisive_shares(preferences, known), agreements(preferences[apart], known[apart])
-    preferred = (h * h * c) ** (exponent(systems) if power is None else power)
-    weights: Floats = (1 - LEAST_EVEN) * preferred / preferred.sum() + LEAST_EVEN / items
-    return None if np.allclose(weights, 1 / items, rtol=1e-9) else weights
+    found = Prospects(
+        decisive_shares(preferences, known, apart),
+        agreements(preferences[apart], known[apart]),
+        exponent(systems) if power is None else power,
+    )
+    weights = draw_weights(found, found.shares)
+    return None if np.allclose(weights, weights.mean(), rtol=1e-9) else found
+
+
+def draw_weights(known: Prospects, chances: Floats) -> Floats:
+    """The chance of each item to be drawn first, where `chances` say how likely it is to decide; shape (items,), the sum is 1.
+
+    It grows with (h² c)^p: h is the chance to decide, c how far the item agreed with the winner, p the power. A tenth of the chance is
+    spread evenly, so that no item is out of reach, and no weight so small that an estimate would rest on a few.
+    """
+    preferred = (chances * chances * known.agreements) ** known.power
+    weights: Floats = (1 - LEAST_EVEN) * preferred / preferred.sum() + LEAST_EVEN / len(chances)
+    return weights

@@ -12,11 +12,12 @@ from judgeloop.protocols import StoppingRule
 from judgeloop.records import Tally
 from judgeloop.stopping.anytime import Anytime
 from judgeloop.stopping.calibrated import Calibrated
+from judgeloop.stopping.giving_up import GivingUp
 from judgeloop.stopping.heuristic import Hypergeometric, TieAware
 from judgeloop.stopping.sequential import Sequential
 
 __all__ = [
-    "GUARANTEED", "RULES", "Anytime", "Calibrated", "Hypergeometric", "Sequential", "TieAware", "first_met", "make_rule",
+    "GUARANTEED", "RULES", "Anytime", "Calibrated", "GivingUp", "Hypergeometric", "Sequential", "TieAware", "first_met", "make_rule",
 ]  # fmt: skip
 
 RULES = ("sequential", "anytime", "tie-aware", "hypergeometric")

@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from support.pools import differences
+from support.pools import differences, known_beforehand
 from support.walking import all_steps
 
 from judgeloop.selectors.making import Variant, make_selector
@@ -25,14 +25,13 @@ def variant(name="diffuse", **how):
     return make
 
 
-def weighted(items):
-    weights = np.random.default_rng(2).exponential(size=items) + 0.01
-    return make_selector("decisive", None, start=4, variant=Variant(), weights=weights)
+def foreseen(items):
+    return make_selector("decisive", None, start=4, variant=Variant(), known=known_beforehand(items))
 
 
 SELECTORS = {
     "random": variant("random"),
-    "decisive": weighted,
+    "decisive": foreseen,
     "decisive without a history": variant("decisive"),
     "diffuse": variant(),
     "max-norm": variant("max-norm"),

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from judgeloop.cli import app
 from judgeloop.replay.recordings import Earlier, Recordings
-from judgeloop.replay.running import Protocol, run_pair, weights_for
+from judgeloop.replay.running import Protocol, known_of, run_pair
 from judgeloop.replay.tables import by_rule
-from judgeloop.selectors.decisive import preferred_by
+from judgeloop.selectors.decisive import prospects_of
 from judgeloop.selectors.making import Variant
 from judgeloop.session import Limits
 
@@ -110,15 +110,20 @@ def test_all_rules_and_risks_see_the_same_draws_whatever_else_is_run():
     assert tie_aware[::2] == tie_aware[1::2] == alone
 
 
-def test_weights_are_those_of_the_history_of_the_pair_and_repetition_and_of_the_power_given():
+def test_what_is_known_is_that_of_the_history_of_the_pair_and_repetition_and_of_the_power_given():
     data = mostly_ties()
     contest = data.contest((2, 7), 1.0, np.random.default_rng(0))
     past = data.past(contest, 8, np.random.default_rng([2, 7, 1, 2]))
-    expected = [preferred_by(past, (), power) for power in (None, 0.5)]
-    found = [weights_for(data, contest, 1, protocol(history=8, power=power)) for power in (None, 0.5)]
-    np.testing.assert_array_equal(found, expected)
-    assert weights_for(data, contest, 1, protocol(history=8, power=0.0)) is None
-    assert not np.array_equal(weights_for(data, contest, 2, protocol(history=8)), expected[0])
+    expected = [prospects_of(past, (), power) for power in (None, 0.5)]
+    found = [known_of(data, contest, 1, protocol(history=8, power=power)) for power in (None, 0.5)]
+    for one, other in zip(found, expected, strict=True):
+        assert (one.power, one.distances) == (other.power, None)
+        np.testing.assert_array_equal(one.shares, other.shares)
+        np.testing.assert_array_equal(one.agreements, other.agreements)
+    assert known_of(data, contest, 1, protocol(history=8, power=0.0)) is None
+    assert not np.array_equal(
+        known_of(data, contest, 2, protocol(history=8)).agreements, expected[0].agreements
+    )
 
 
 def test_among_ties_a_history_saves_a_third_of_the_judgments_without_more_errors():
@@ -163,6 +168,24 @@ def test_a_replay_takes_a_history_and_no_outputs(files, tmp_path):
     assert (random["selector"], decisive["selector"]) == ("random", "decisive")
     assert random["judgments"] != decisive["judgments"]
     assert "not run" not in result.stderr
+
+
+def test_where_there_are_outputs_their_lengths_count(files, tmp_path):
+    folder, _, items = files[:3]
+    asked = [*files, *RULES, *HISTORY, "--rules", "tie-aware", "--json", "-o"]
+    without = replay(*asked, tmp_path / "without")
+    assert f"judgeloop: {folder} is no folder: decisive draws by the history alone" in without.stderr
+    folder.mkdir()
+    items.write_text("".join(json.dumps({"id": f"i{one}", "prompt": f"p{one}"}) + "\n" for one in range(40)))
+    for system in mostly_ties(items=40, systems=6).systems[:5]:
+        rows = [{"id": f"i{one}", "output": "x" * (37 * one * int(system[1:]) % 101)} for one in range(40)]
+        (folder / f"{system}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with_lengths = replay(*asked, tmp_path / "with")
+    assert with_lengths.exit_code == 0, with_lengths.output
+    assert with_lengths.stderr == ""
+    random, decisive = json.loads(without.stdout)
+    assert json.loads(with_lengths.stdout)[0] == random
+    assert json.loads(with_lengths.stdout)[1] != decisive
 
 
 def test_the_power_given_is_the_one_used(files, tmp_path):

@@ -83,6 +83,41 @@ def test_iterative_runs_have_the_papers_columns(data, tmp_path):
     assert ET.parse(out / "rules.svg").getroot().tag.endswith("svg")
 
 
+def test_runs_may_be_given_up_and_then_make_fewer_judgments_and_name_no_more(data, tmp_path):
+    by_rule = ["--iterative", "--rules", "sequential", "--selectors", "random", "--max-judgments", 22]
+    plain, ending = (
+        json.loads(replay(*data, *SHORT, *by_rule, *more, "-o", tmp_path / name, "--json").stdout)
+        for name, more in (("plain", []), ("ending", ["--give-up", "0.4"]))
+    )
+    for without, with_ in zip(plain, ending, strict=True):
+        assert with_["judgments"] < without["judgments"]
+        assert with_["inconclusive"] >= without["inconclusive"]
+        assert with_["error"] <= without["error"]
+
+
+def test_a_journal_from_before_there_was_giving_up_is_resumed(data, tmp_path):
+    whole = replay(*data, *SHORT, "-o", tmp_path, "--json")
+    journal = tmp_path / "runs.jsonl"
+    head, *rows = journal.read_text().splitlines()
+    settings = json.loads(head)["settings"]
+    assert settings.pop("give_up") is None
+    journal.write_text("\n".join([json.dumps({"settings": settings}), *rows]) + "\n")
+    assert replay(*data, *SHORT, "-o", tmp_path, "--json", "--resume").stdout == whole.stdout
+    refused = replay(*data, *SHORT, "-o", tmp_path, "--resume", "--iterative", "--give-up", "0.2")
+    assert "other settings (give_up, iterative)" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [([], "--give-up: only runs until a rule is met"), (["--job", "select"], "--give-up: --job select has no such choice"),
+     (["--job", "estimate"], "--give-up: --job estimate has no such choice")],
+)  # fmt: skip
+def test_only_runs_by_a_rule_are_given_up(data, tmp_path, flags, message):
+    result = replay(*data, "-o", tmp_path / "out", "--give-up", "0.2", *flags)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
 def test_it_resumes_with_the_pairs_not_finished_and_ends_the_same(data, tmp_path):
     whole = replay(*data, *SHORT, "-o", tmp_path / "whole", "--json")
     part = tmp_path / "part"

@@ -62,6 +62,18 @@ def test_the_headline_says_what_was_spent(spend, money):
     assert headline(make_result(spend=spend)).endswith(f", {money}")
 
 
+def test_a_run_that_was_given_up_says_why_and_what_would_go_on():
+    sentence = "gave up, as the chance of a decision within 200 judgments is about 0.12, under 0.2"
+    result = undecided(StopKind.FUTILITY, sentence, more_judgments=60, give_up=0.2)
+    assert headline(result) == (
+        f"undecided: {sentence}; about 60 more judgments (about $0.25) would probably decide: raise --max-judgments, or leave out "
+        "--give-up; 10 of 100 items judged, 5:4 for small, stated risk 0.042 (heuristic), $0.042 of $5.00 spent"
+    )
+    assert detail(result, "rule").endswith("; gives up where a decision is less likely than 0.2")
+    assert result.exit_code == 3
+    assert "gives up" not in detail(undecided(), "rule")
+
+
 @pytest.mark.parametrize(
     ("changes", "line"),
     [

@@ -12,11 +12,13 @@ from support.walking import all_steps
 from judgeloop.errors import InputError
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.past import past_of_scores
-from judgeloop.records import Draws
+from judgeloop.records import Abstention, Draws, Label, Verdict
 from judgeloop.selectors import decisive as decisive_module
-from judgeloop.selectors.decisive import Decisive, decisive, preferred_by
+from judgeloop.selectors.decisive import FIRST_LOOK, Decisive, decisive, prospects_of
 from judgeloop.selectors.random import Random
 from judgeloop.session import Limits, Session
+from judgeloop.stats.decision_model import weights_after
+from judgeloop.stats.decisiveness import Prospects
 from judgeloop.stopping import make_rule
 
 WEIGHTS = np.array([8.0, 4.0, 2.0, 1.0])
@@ -51,14 +53,14 @@ def test_a_propensity_is_the_weight_over_all_that_is_left():
 def test_weights_of_a_long_past_rest_on_some_of_it_spread_over_all(monkeypatch):
     seen = []
     monkeypatch.setattr(decisive_module, "MOST_WEIGHED", 10)
-    monkeypatch.setattr(decisive_module, "draw_weights", lambda *arrays, **rest: seen.append(arrays[0]))
+    monkeypatch.setattr(decisive_module, "prospects", lambda *arrays, **rest: seen.append(arrays[0]))
     scores = np.arange(30.0)[:, None] * np.ones((30, 4))
     past = past_of_scores([f"s{i}" for i in range(30)], scores, 0.0)
-    preferred_by(past, ("x", "y"))
+    prospects_of(past, ("x", "y"))
     assert seen[0].shape == (10, 4)
 
 
-def test_without_weights_it_draws_what_random_draws():
+def test_with_nothing_known_it_draws_what_random_draws():
     assert all_steps(decisive(None), 50, seed=3) == all_steps(Random(), 50, seed=3)
     assert decisive(None).name == "decisive"
     assert decisive(None).draws is Draws.EVEN
@@ -86,3 +88,81 @@ def test_a_guarantee_for_even_draws_is_not_stated_for_it(rule):
             limits=Limits(),
             rng=np.random.default_rng(0),
         )
+
+
+ITEMS = 60
+KNOWN = Prospects(
+    shares=np.linspace(0.05, 0.95, ITEMS),
+    agreements=np.full(ITEMS, 0.5),
+    power=1.5,
+    distances=np.random.default_rng(4).exponential(size=ITEMS),
+)
+
+
+def answered(steps, decided):
+    """Labels of the items that these steps ask about."""
+    positions = [step.choices[0].position for step in steps]
+    scores = [1.0 if decided(position) else 0.5 for position in positions]
+    return [Label(step.choices[0], Verdict(score)) for step, score in zip(steps, scores, strict=True)]
+
+
+def test_it_waits_for_answers_after_ten_draws_and_whenever_they_have_doubled():
+    selector, rng = decisive(KNOWN), np.random.default_rng(2)
+    state = selector.init(ITEMS, rng)
+    asked = []
+    while True:
+        steps, state = selector.ask(state, 1000, rng)
+        if not steps:
+            break
+        assert selector.ask(state, 1, rng)[0] == [], "nothing while answers are out"
+        state = selector.tell(state, answered(steps[:-1], lambda at: True))
+        assert len(asked) == 3 or selector.ask(state, 1, rng)[0] == [], "nor while one is"
+        state = selector.tell(state, answered(steps[-1:], lambda at: True))
+        asked.append(len(steps))
+    assert asked == [FIRST_LOOK, 10, 20, 20]
+
+
+def test_what_it_learned_is_what_it_draws_by():
+    selector, rng = decisive(KNOWN), np.random.default_rng(2)
+    state = selector.init(ITEMS, rng)
+    first, state = selector.ask(state, FIRST_LOOK, rng)
+    decided = {step.choices[0].position: number % 3 == 0 for number, step in enumerate(first)}
+    state = selector.tell(state, answered(first, decided.get))
+    [step], _ = selector.ask(state, 1, rng)
+    weights = weights_after(KNOWN, np.array(list(decided)), np.array(list(decided.values())))
+    choice = step.choices[0]
+    left = np.setdiff1d(np.arange(ITEMS), list(decided))
+    assert choice.propensity == pytest.approx(weights[choice.position] / weights[left].sum())
+
+
+def test_an_abstention_counts_as_answered_and_teaches_nothing():
+    selector = decisive(KNOWN)
+    found = []
+    for answers in (lambda step: Abstention("no"), lambda step: Verdict(0.5)):
+        rng = np.random.default_rng(2)
+        state = selector.init(ITEMS, rng)
+        steps, state = selector.ask(state, FIRST_LOOK, rng)
+        state = selector.tell(state, [Label(step.choices[0], answers(step)) for step in steps])
+        [step], _ = selector.ask(state, 1, rng)
+        found.append(step.choices[0])
+    none = weights_after(KNOWN, np.array([], dtype=int), np.array([], dtype=bool))
+    left = np.setdiff1d(np.arange(ITEMS), [step.choices[0].position for step in steps])
+    assert found[0].propensity == pytest.approx(none[found[0].position] / none[left].sum())
+    assert found[1] != found[0], "ten ties teach something"
+
+
+def test_where_history_misleads_a_run_learns_to_do_without_it():
+    """Items that decided before never do, and the others always: later draws come upon more of these than draws that learn nothing."""
+    items = 200
+    known = Prospects(np.linspace(0.05, 0.95, items), np.full(items, 0.5), power=1.5)
+    found = []
+    for seed in range(40):
+        learning, rng = decisive(known), np.random.default_rng(seed)
+        state = learning.init(items, rng)
+        for _ in range(4):
+            steps, state = learning.ask(state, items, rng)
+            state = learning.tell(state, answered(steps, lambda at: at < items / 2))
+        fixed = Decisive(learning.weights).init(items, np.random.default_rng(seed)).order[40:80]
+        found.append([np.mean(order < items / 2) for order in (state.order[40:80], fixed)])
+    learned, not_learned = np.mean(found, axis=0)
+    assert learned > 1.3 * not_learned

@@ -14,8 +14,10 @@ from scipy.stats import binom
 from judgeloop.estimators.preferences import Preferences, weighted_distance
 from judgeloop.records import Verdict
 from judgeloop.replay.driver import replay
-from judgeloop.selectors.decisive import Decisive
+from judgeloop.selectors.decisive import Decisive, decisive
+from judgeloop.selectors.walking import walk
 from judgeloop.session import Limits, Session
+from judgeloop.stats.decisiveness import Prospects
 from judgeloop.stats.weighted_draws import weighted_interval, weighted_moments
 from judgeloop.stopping import TieAware
 
@@ -86,6 +88,30 @@ def test_the_estimate_hardly_leans(population):
     drawn = [draw(population, 50, seed) for seed in range(RUNS)]
     errors = np.array([weighted_moments(*one).mean for one in drawn]) - scores.mean()
     assert abs(errors.mean()) < 0.1 * errors.std()
+
+
+@pytest.mark.parametrize("judged", [50, 200])
+@pytest.mark.parametrize("population", POPULATIONS)
+def test_where_a_run_learns_its_weights_it_covers_as_often_as_it_says(population, judged):
+    """Weights then change at every look, and the propensities are taken for those of weights that do not."""
+    _, scores = pool(population)
+    place = np.linspace(0.1, 0.95, ITEMS)
+    known = Prospects(shares=place**2, agreements=np.full(ITEMS, 0.5), power=1.6)
+    runs, covered = 400, 0
+    for seed in range(runs):
+        labels = walk(
+            decisive(known),
+            ITEMS,
+            judged,
+            lambda choice: Verdict(scores[choice.position]),
+            np.random.default_rng(seed),
+        )
+        heard = np.array([label.answer.score for label in labels])
+        low, high = weighted_interval(
+            heard, np.array([label.choice.propensity for label in labels]), ITEMS, RISK
+        )
+        covered += low <= scores.mean() <= high
+    assert covered / runs >= binom.ppf(0.025, runs, 1 - RISK) / runs
 
 
 @pytest.mark.parametrize("population", POPULATIONS)

@@ -11,11 +11,20 @@ from hypothesis.extra import numpy as arrays
 from judgeloop.stats.decisiveness import (
     LEAST_AGREEMENT,
     LEAST_EVEN,
+    WITH_TODAYS,
     agreements,
     decisive_shares,
     draw_weights,
     exponent,
+    prospects,
 )
+
+
+def weights_of(*given, **rest):
+    """The weights of what is known before a run."""
+    known = prospects(*given, **rest)
+    return None if known is None else draw_weights(known, known.shares)
+
 
 # Three comparisons of four items; nothing is known of the last item in the last comparison.
 PREFERENCES = np.array([[1, 0, 1, -1], [-1, 0, -1, -1], [1, 0, 0, 0]], dtype=np.int8)
@@ -49,16 +58,24 @@ def test_the_exponent_grows_with_the_systems_from_none_to_two():
     assert exponent(10_000) == pytest.approx(2, abs=0.01)
 
 
+def test_comparisons_with_a_system_of_today_count_a_quarter():
+    apart = np.array([True, True, False])
+    # Decisive: 2¼ of 2¼; 0 of 2¼; 2 of 2¼; 2 of 2. The mean is (6¼ + 1) / (8¾ + 2), worth four comparisons.
+    mean = 4 * 7.25 / 10.75
+    expected = [(2.25 + mean) / 6.25, mean / 6.25, (2 + mean) / 6.25, (2 + mean) / 6]
+    assert WITH_TODAYS == 1 / 4
+    assert decisive_shares(PREFERENCES, KNOWN, apart) == pytest.approx(expected)
+
+
 def test_agreement_is_taken_from_comparisons_without_todays_systems_alone():
     apart = np.array([True, True, False])
-    weights = draw_weights(PREFERENCES, KNOWN, systems=4, apart=apart)
-    preferred = decisive_shares(PREFERENCES, KNOWN) ** 2 * agreements(PREFERENCES[apart], KNOWN[apart])
-    assert weights == pytest.approx(0.9 * preferred / preferred.sum() + 0.1 / 4)
-    assert weights != pytest.approx(draw_weights(PREFERENCES, KNOWN, systems=4))
+    known = prospects(PREFERENCES, KNOWN, systems=4, apart=apart)
+    assert known.agreements == pytest.approx(agreements(PREFERENCES[apart], KNOWN[apart]))
+    assert known.agreements != pytest.approx(agreements(PREFERENCES, KNOWN))
 
 
 def test_weights_are_the_power_of_decisiveness_squared_times_agreement_with_a_tenth_spread_evenly():
-    weights = draw_weights(PREFERENCES, KNOWN, systems=4)
+    weights = weights_of(PREFERENCES, KNOWN, systems=4)
     preferred = decisive_shares(PREFERENCES, KNOWN) ** 2 * agreements(PREFERENCES, KNOWN)  # to the power of 1
     assert weights == pytest.approx(0.9 * preferred / preferred.sum() + 0.1 / 4)
 
@@ -73,11 +90,11 @@ def test_weights_are_the_power_of_decisiveness_squared_times_agreement_with_a_te
     ids=["no comparison", "ties only", "nothing known"],
 )
 def test_what_prefers_no_item_gives_no_weights(preferences, known):
-    assert draw_weights(preferences.astype(np.int8), known.astype(bool), systems=3) is None
+    assert prospects(preferences.astype(np.int8), known.astype(bool), systems=3) is None
 
 
 def test_items_that_all_did_the_same_give_no_weights():
-    assert draw_weights(np.ones((6, 5), dtype=np.int8), np.ones((6, 5), dtype=bool), systems=4) is None
+    assert prospects(np.ones((6, 5), dtype=np.int8), np.ones((6, 5), dtype=bool), systems=4) is None
 
 
 @given(
@@ -87,7 +104,7 @@ def test_items_that_all_did_the_same_give_no_weights():
 )
 def test_weights_are_probabilities_that_leave_no_item_out(preferences, systems, random):
     known = np.array([[random.random() < 0.7 for _ in row] for row in preferences])
-    weights = draw_weights(np.where(known, preferences, 0).astype(np.int8), known, systems)
+    weights = weights_of(np.where(known, preferences, 0).astype(np.int8), known, systems)
     if weights is not None:
         assert weights.sum() == pytest.approx(1)
         assert (weights >= LEAST_EVEN / len(weights) * (1 - 1e-12)).all()
@@ -100,4 +117,4 @@ def test_who_is_called_first_does_not_matter():
     preferences[~known] = 0
     turned = preferences.copy()
     turned[::2] *= -1
-    assert draw_weights(preferences, known, 8) == pytest.approx(draw_weights(turned, known, 8))
+    assert weights_of(preferences, known, 8) == pytest.approx(weights_of(turned, known, 8))

@@ -7,9 +7,11 @@ import numpy as np
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.pool import Pool
 from judgeloop.records import Item
+from judgeloop.selectors.decisive import decisive
 from judgeloop.selectors.diffuse import DiffUse
 from judgeloop.selectors.random import Random
 from judgeloop.session import Limits, Session
+from judgeloop.stats.decisiveness import Prospects
 from judgeloop.stopping import TieAware
 
 
@@ -41,7 +43,16 @@ def differences(items: int, seed: int = 5) -> np.ndarray:
 
 def make_selector(name: str, items: int, start: int = 5):
     """A selector by name."""
+    if name == "decisive":
+        return decisive(known_beforehand(items))
     return Random() if name == "random" else DiffUse(differences(items), start=start)
+
+
+def known_beforehand(items: int, seed: int = 2) -> Prospects:
+    """Made-up shares, agreements and distances."""
+    rng = np.random.default_rng(seed)
+    shares, agreements = rng.uniform(0.05, 0.95, size=(2, items))
+    return Prospects(shares, agreements, power=1.0, distances=rng.exponential(size=items))
 
 
 def make_session(

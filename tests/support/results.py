@@ -17,6 +17,7 @@ SETUP = Setup(
     risk_threshold=0.1,
     guarantee=None,
     near_tie=None,
+    give_up=None,
     selector="random",
     variant=None,
     represent=None,
