@@ -58,7 +58,7 @@ CHECKED_PAIRS = 3
 COLUMNS = ("data", "H", "draws", "at 0.1: judged; wrong, undecided %", "at 0.2", "at 5 % wrong: judged; undecided %",
            "beside random's", "posterior, at 5 % wrong", "beside random's")  # fmt: skip
 GIVEN_UP = "decisive-given-up"
-GIVE_UP = (None, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+GIVE_UP = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 NEAR_THE_GOAL = np.geomspace(0.05, 0.4, 20)  # thresholds at which about 5 % are wrong
 GIVEN_UP_COLUMNS = (
     "data",
@@ -93,25 +93,27 @@ class Runs:
     heads: list[dict[str, Any]]
     verdicts: NDArray[np.int8]
 
-    def paths(self, statistic: Callable[[int, int, int, int], float]) -> tuple[Floats, NDArray[np.int64]]:
-        """The statistic and the lead after each verdict, both of the verdicts' shape."""
-        wins, losses = ((self.verdicts == sign).cumsum(axis=1) for sign in (1, -1))
-        judged = np.broadcast_to(np.arange(1, self.verdicts.shape[1] + 1), wins.shape)
+    def paths(
+        self, statistic: Callable[[int, int, int, int], float], every: int = 1
+    ) -> tuple[Floats, NDArray[np.int64]]:
+        """The statistic and the lead after each `every`th verdict, both of the shape (runs, looks)."""
+        wins, losses = ((self.verdicts == sign).cumsum(axis=1)[:, every - 1 :: every] for sign in (1, -1))
+        judged = np.broadcast_to(every * np.arange(1, wins.shape[1] + 1), wins.shape)
         items = np.broadcast_to(np.array([head["items"] for head in self.heads])[:, None], wins.shape)
         states, place = np.unique(np.stack([items, wins, losses, judged]).reshape(4, -1), axis=1, return_inverse=True)  # fmt: skip
         values = np.array([statistic(*map(int, state)) for state in states.T])
         return values[place.ravel()].reshape(wins.shape), wins - losses
 
     def stopped(
-        self, risks: Floats, leads: NDArray[np.int64], threshold: float, give_up: float | None = None
+        self, risks: Floats, leads: NDArray[np.int64], threshold: float, given_up: Any = None
     ) -> tuple[Any, Any]:
         """Judgments until the statistic is at or under the threshold, and who is named: 1 the right one, -1, or 0.
 
-        With `give_up` the rule is `tie-aware`, and a run is given up as by `--give-up`.
+        Nobody is where the run is `given_up` before, of the verdicts' shape.
         """
         met = risks <= threshold
         met[:, : LEAST - 1] = False
-        ends = met if give_up is None else met | (self.chances(threshold) < give_up)
+        ends = met if given_up is None else met | given_up
         ended, first = ends.any(axis=1), ends.argmax(axis=1)
         runs = np.arange(len(leads))
         named = np.where(met[runs, first], np.sign(leads[runs, first]), 0)
@@ -121,14 +123,15 @@ class Runs:
         """The chance that `tie-aware` decides within the limit, where one looks at that, else 1; of the verdicts' shape."""
         limit = self.verdicts.shape[1]
         rule = GivingUp(TieAware(threshold), 1.0, limit)
-        looks = np.arange(LOOK_EVERY, limit, LOOK_EVERY)
 
         def chance(items: int, wins: int, losses: int, judged: int) -> float:
-            if judged not in looks:
+            if judged == limit:
                 return 1.0
             return rule.chance_to_decide(Tally(items, (wins, losses), judged - wins - losses))
 
-        return self.paths(chance)[0]
+        chances = np.ones(self.verdicts.shape)
+        chances[:, LOOK_EVERY - 1 :: LOOK_EVERY] = self.paths(chance, LOOK_EVERY)[0]
+        return chances
 
 
 @cache
@@ -236,11 +239,15 @@ def curve(
     runs: Runs,
     statistic: Callable[[int, int, int, int], float],
     thresholds: Floats = THRESHOLDS,
-    give_up: float | None = None,
+    given_up: Sequence[Any] | None = None,
 ) -> Curve:
-    """One kind of draws at every threshold."""
+    """One kind of draws at every threshold, `given_up` where it says so for each of them."""
     risks, leads = runs.paths(statistic)
-    ends = [runs.stopped(risks, leads, threshold, give_up) for threshold in thresholds]
+    never = [None] * len(thresholds)
+    ends = [
+        runs.stopped(risks, leads, threshold, given)
+        for threshold, given in zip(thresholds, given_up or never, strict=True)
+    ]
     values = np.array([[asked, named == -1, named == 0] for asked, named in ends], dtype=np.float64)
     _, pair = np.unique([(head["first"], head["second"]) for head in runs.heads], axis=0, return_inverse=True)
     count = int(pair.max()) + 1
@@ -278,14 +285,15 @@ def given_up(setting: Setting, count: int) -> list[str]:
     """A line of a table for each kind of draws and each chance under which a run is given up."""
     found = []
     for name, one in run(setting, count).items():
+        chances = [one.chances(threshold) for threshold in NEAR_THE_GOAL]
         for give_up in GIVE_UP:
-            path = curve(one, tie_aware, NEAR_THE_GOAL, give_up)
+            path = curve(one, tie_aware, NEAR_THE_GOAL, [chance < give_up for chance in chances])
             judged, undecided = (path.at(GOAL_ERROR, values) for values in (path.judgments, path.undecided))
-            if give_up is None:
+            if not give_up:
                 base = path.needed
             cells = [setting.label, "" if name == "random" else str(setting.history), name]
             cells += [
-                "never" if give_up is None else f"{give_up:g}",
+                f"{give_up:g}" if give_up else "never",
                 _pm(judged),
                 _pm(100 * undecided),
                 _pm(path.needed / base, 2),

@@ -582,9 +582,16 @@ def test_giving_up_is_another_run_and_a_repeated_one_ends_the_same(level):
     assert first["judged"] < plain["judged"] == 24
 
 
-def test_giving_up_is_set_by_the_environment_and_foretold_by_a_dry_run(level):
-    foretold = judgeloop(*level, "--give-up", "0.3", "--dry-run", "--json")
-    assert json.loads(foretold.stdout)["judgments"]["worst"] == 24
+def test_a_dry_run_foretells_what_a_decision_takes_and_not_how_soon_it_may_be_given_up(level):
+    foretold, without = (
+        json.loads(judgeloop(*level, *more, "--dry-run", "--json").stdout)["judgments"]
+        for more in (["--give-up", "0.3"], [])
+    )
+    assert foretold == without
+    assert foretold["worst"] == 24
+
+
+def test_giving_up_is_set_by_the_environment(level):
     assert judgeloop(*level, env={"JUDGELOOP_GIVE_UP": "0.3"}).stdout.startswith("undecided: gave up")
 
 

@@ -19,11 +19,13 @@ from judgeloop.jobs.preparing import TAKES, Comparison, prepare
 from judgeloop.jobs.selecting import selector_for
 from judgeloop.loop import Finished, Observe, decoys_of, unobserved
 from judgeloop.planning import Plan, more_to_decide, plan
+from judgeloop.protocols import StoppingRule
 from judgeloop.records import StopKind, Tally
 from judgeloop.report.result import Result, Setup, result_of
 from judgeloop.selectors.making import LOOKING_AT_VECTORS, Variant
 from judgeloop.session import Session
 from judgeloop.stats.dendrogram import MOST_EXACT
+from judgeloop.stopping import GivingUp
 
 
 def compare(config: CompareConfig, environment: Mapping[str, str] | None = None) -> Result:
@@ -56,7 +58,7 @@ async def foresee(comparison: Comparison) -> tuple[Plan, Result]:
     outcome = finished.outcome
     over = outcome.stop.kind is not StopKind.DRY_RUN
     foreseen = plan(
-        comparison.rule,
+        _deciding(comparison.rule),
         outcome.estimate.tally,
         comparison.limits,
         asked=min(len(comparison.pool), config.max_judgments) if over else outcome.asked,
@@ -65,6 +67,11 @@ async def foresee(comparison: Comparison) -> tuple[Plan, Result]:
         left_p=None if terms.budget_p is None else max(0, terms.budget_p - finished.spend.charged_p),
     )
     return foreseen, _result(comparison, finished)
+
+
+def _deciding(rule: StoppingRule[Tally]) -> StoppingRule[Tally]:
+    """The rule that names a winner: a forecast says what that takes, not how soon it may be given up."""
+    return rule.rule if isinstance(rule, GivingUp) else rule
 
 
 async def _drive(

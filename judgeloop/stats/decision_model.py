@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from judgeloop.stats.decisiveness import Floats, Prospects, draw_weights
 
-# The log odds of history are taken as they are and those of distance at three tenths, until a run has seen many items that say otherwise.
-SLOPE_OF_HISTORY, SLOPE_OF_DISTANCE = 1.0, 0.3
+# The log odds of history are taken as they are and those of distance at a fifth, until a run has seen many items that say otherwise.
+SLOPE_OF_HISTORY, SLOPE_OF_DISTANCE = 1.0, 0.2
 PRECISION_OF_LEVEL, PRECISION_OF_SLOPE = (
     0.1,
     20.0,

@@ -35,7 +35,8 @@ def chances_to_be_drawn(propensities: Floats) -> Floats:
     before the time τ with the chance 1 - exp(-w τ) (Rosén 1997, "On sampling with probability proportional to size"). τ is when the first item that
     is not drawn would have come, as expected from the order alone: Σ 1 / W, with W the weight left before each draw and after the last (rank conditioning:
     Cohen & Kaplan 2008, "Tighter estimation using bottom k sketches"). The weights follow from the propensities, as all sum to 1. Of even draws
-    the chances are all the same; once all items are drawn they are 1.
+    the chances are all the same; once all items are drawn they are 1. Where the weights changed on the way, as a run learned, each item is taken
+    to have had all along the weight that it was drawn by; bias and coverage are measured with the rest.
     """
     left = np.concatenate([[1.0], np.cumprod(1 - propensities)])
     if left[-1] <= 0:
