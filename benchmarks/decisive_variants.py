@@ -43,6 +43,7 @@ from judgeloop.replay.running import Protocol, run_pair
 from judgeloop.replay.tables import by_rule
 from judgeloop.selectors.making import Variant
 from judgeloop.session import Limits
+from judgeloop.stats.decisiveness import exponent
 from judgeloop.stopping import GivingUp, TieAware
 from judgeloop.stopping.giving_up import LOOK_EVERY
 
@@ -352,6 +353,7 @@ def tables(data: Path) -> dict[str, list[Setting]]:
         "p = 1": built(1.0),
         "p = 2": built(2.0),
     }
+    foreign = ours | {"half the exponent": built(exponent(16) / 2)}
     either = ours | {"as they stand": as_they_stand}
     main = [("GPT-4", gpt4), ("turbo, margin 0.05", turbo)]
     return {
@@ -366,8 +368,8 @@ def tables(data: Path) -> dict[str, list[Setting]]:
         GIVEN_UP: [Setting(label, one, 16, ours) for label, one in main],
         "decisive-shared": [Setting(label, one, h, either, shared=True) for label, one in main for h in (4, 10, 16)],
         "decisive-foreign": [
-            Setting("turbo, history by GPT-4", with_history(turbo, gpt4), 16, ours),
-            Setting("GPT-4, history by turbo", with_history(gpt4, turbo), 16, ours),
+            Setting("turbo, history by GPT-4", with_history(turbo, gpt4), 16, foreign),
+            Setting("GPT-4, history by turbo", with_history(gpt4, turbo), 16, foreign),
             Setting("turbo, two adversaries in the history", with_history(turbo, every, ADVERSARIES), 8, ours),
         ],
     }  # fmt: skip

@@ -11,6 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from judgeloop.cli import app
+from judgeloop.jobs.history import history_of
+from judgeloop.past import past_of_scores
 
 ITEMS = 60
 TELLING = range(0, ITEMS, 5)  # the items on which anything is ever decided
@@ -102,9 +104,12 @@ def test_a_dry_run_foresees_by_the_history_and_begins_nothing(folder):
 
 def test_only_the_runs_named_count(folder):
     runs = [compare("prod", name, "--min-judgments", ITEMS)["run"] for name in ("c1", "c2", "c3")]
+    two = compare("prod", "c5", "--history", f"{runs[0]},{runs[2]}")
+    assert two["history"] == f"120 verdicts of 2 comparisons in runs {runs[0]}, {runs[2]}"
     one = compare("prod", "c5", "--history", runs[1])
-    assert one["history"] == f"60 verdicts of 1 comparison in run {runs[1]}"
-    assert compare("prod", "c5", "--history", f"{runs[0]},{runs[2]}")["run"] != one["run"]
+    assert one["run"] != two["run"]
+    # What is peculiar to the one system cannot be told from what is in the items.
+    assert one["history"] == f"60 verdicts of 1 comparison in run {runs[1]}: plain random draws"
 
 
 def test_a_file_of_scores_is_a_history_without_the_pair_itself(folder):
@@ -138,11 +143,20 @@ def test_a_system_of_the_same_name_with_other_outputs_is_another_system(folder):
 
 def test_verdicts_by_another_judge_serve_where_there_are_none_by_this_one(folder):
     (folder / "same.csv").write_text((folder / "verdicts.csv").read_text() + "\n")
-    compare("prod", "c1", "--min-judgments", ITEMS)
+    for name in ("c1", "c3"):
+        compare("prod", name, "--min-judgments", ITEMS)
     result = judgeloop(
         "compare", "prod.jsonl", "c2.jsonl", "--judge", "replay:same.csv", "--rule", "tie-aware", "--json"
     )
     assert json.loads(result.stdout)["history"].endswith("in the ledger, by other judges too")
+
+
+def test_what_other_judges_say_is_followed_less():
+    scores = np.random.default_rng(1).integers(0, 2, size=(4, 30)).astype(float)
+    past = past_of_scores(["a", "b", "c", "d"], scores, 0.0)
+    same, other = (history_of(past, "", ("x", "y"), by_same=by_same) for by_same in (True, False))
+    assert other.prospects.power == same.prospects.power / 2 == 0.5
+    assert (same.by_same, other.by_same) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -272,7 +286,7 @@ def test_a_dry_run_says_by_which_rule_and_history(folder):
 
 def test_a_runs_folder_names_the_run(folder):
     run = compare("prod", "c1", "--min-judgments", ITEMS)["run"]
-    assert compare("prod", "c5", "--history", f".judgeloop/runs/{run}")["history"].endswith(f"in run {run}")
+    assert f"in run {run}" in compare("prod", "c5", "--history", f".judgeloop/runs/{run}")["history"]
 
 
 LONG = [at for at in range(ITEMS) if at not in TELLING][::4]
@@ -295,7 +309,7 @@ def first_draws(*flags):
 def test_items_whose_outputs_differ_more_in_length_come_sooner(folder):
     before = first_draws("--min-judgments", "30")
     lengthen(folder, "c5")
-    assert sum(first_draws("--min-judgments", "30")) > 1.2 * sum(before)
+    assert sum(first_draws("--min-judgments", "30")) > 1.1 * sum(before)
 
 
 def test_lengths_do_not_count_where_past_comparisons_choose_the_threshold(folder):

@@ -33,11 +33,12 @@ from judgeloop.recorded import VerdictTable
 from judgeloop.records import Item, JudgeIdentity, Verdict
 from judgeloop.report.sentences import count
 from judgeloop.selectors.decisive import prospects_of
-from judgeloop.stats.decisiveness import Prospects
+from judgeloop.stats.decisiveness import Prospects, exponent
 
 AUTO, NONE = "auto", "none"
 RUN_ID = re.compile(r"[0-9a-f]{16}")
 SHOWN = 5
+OF_OTHER_JUDGES = 0.5  # of the exponent: what other judges say is followed less
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +79,13 @@ def wanted_for(config: RunSettings, inputs: Inputs) -> About:
     )
 
 
-def history_of(past: Past, source: str, systems: Sequence[str]) -> History:
+def history_of(past: Past, source: str, systems: Sequence[str], *, by_same: bool = True) -> History:
     """A past with what it says of the items when the two `systems` are compared."""
-    prospects = prospects_of(past.with_implied(), tuple(systems))
+    power = None if by_same else OF_OTHER_JUDGES * exponent(past.systems_an_item)
+    prospects = prospects_of(past.with_implied(), tuple(systems), power)
     if prospects is None:
         source += ": plain random draws"
-    return History(past, source, prospects)
+    return History(past, source, prospects, by_same)
 
 
 def find_history(given: str, about: About, ledger: Path, run: str, *, begin: bool) -> History:
@@ -106,8 +108,8 @@ def find_history(given: str, about: About, ledger: Path, run: str, *, begin: boo
         raise InputError(
             f"--history {given}: there are no comparisons of other outputs than today's on these items in it"
         )
-    found = history_of(past, _said(past, by_same=by_same, runs=runs), about.systems)
-    return replace(found, by_same=by_same, began=began)
+    found = history_of(past, _said(past, by_same=by_same, runs=runs), about.systems, by_same=by_same)
+    return replace(found, began=began)
 
 
 def named_runs(given: str, ledger: Path) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ Known = NDArray[np.bool_]
 PRIOR_VERDICTS = 4.0  # as many comparisons as the mean over all items is worth
 PRIOR_DECISIVE = 20.0  # the same of agreement, in decisive comparisons
 LEAST_AGREEMENT = 0.02
-WITH_TODAYS = 0.25  # of a comparison: what one counts that a system of today took part in
+WITH_TODAYS = 0.25  # of the other verdicts: as much as those that a system of today took part in count together, at most
 LEAST_EVEN = 0.1  # the share of chance that is spread over all items alike
 MOST_EXPONENT, HALF_WAY = (
     2.0,
@@ -47,18 +47,24 @@ class Prospects(NamedTuple):
 def decisive_shares(preferences: Preferences, known: Known, apart: NDArray[np.bool_] | None = None) -> Floats:
     """How often each item told two systems apart, smoothed towards the mean of all: shape (items,), in (0, 1).
 
-    `preferences` and `known` have the shape (comparisons, items). Comparisons that are not `apart`, shape (comparisons,), count a
-    quarter: all of them show what is peculiar to the one system, and items preferred for that speak for it, or against it.
+    `preferences` and `known` have the shape (comparisons, items). Comparisons that are not `apart`, shape (comparisons,), count
+    together no more than a quarter of the others: all of them show what is peculiar to one system, and items preferred for that
+    speak for it, or against it.
     """
-    counts = (
-        known
-        * np.where(np.ones(len(known), dtype=np.bool_) if apart is None else apart, 1.0, WITH_TODAYS)[:, None]
-    )
+    counts = known * _count_of_each(known, apart)[:, None]
     asked = counts.sum(axis=0)
     decisive = (counts * (preferences != 0)).sum(axis=0)
     mean = (decisive.sum() + 1) / (asked.sum() + 2)
     shares: Floats = (decisive + PRIOR_VERDICTS * mean) / (asked + PRIOR_VERDICTS)
     return shares
+
+
+def _count_of_each(known: Known, apart: NDArray[np.bool_] | None) -> Floats:
+    """What each comparison counts, shape (comparisons,)."""
+    if apart is None or apart.all():
+        return np.ones(len(known))
+    others, todays = known[apart].sum(), known[~apart].sum()
+    return np.where(apart, 1.0, min(1.0, WITH_TODAYS * others / max(1, todays)))
 
 
 def agreements(preferences: Preferences, known: Known) -> Floats:

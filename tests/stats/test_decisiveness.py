@@ -58,13 +58,25 @@ def test_the_exponent_grows_with_the_systems_from_none_to_two():
     assert exponent(10_000) == pytest.approx(2, abs=0.01)
 
 
-def test_comparisons_with_a_system_of_today_count_a_quarter():
+def test_comparisons_with_a_system_of_today_count_together_a_quarter_of_the_others():
     apart = np.array([True, True, False])
-    # Decisive: 2¼ of 2¼; 0 of 2¼; 2 of 2¼; 2 of 2. The mean is (6¼ + 1) / (8¾ + 2), worth four comparisons.
-    mean = 4 * 7.25 / 10.75
-    expected = [(2.25 + mean) / 6.25, mean / 6.25, (2 + mean) / 6.25, (2 + mean) / 6]
+    # 8 verdicts apart, 3 with a system of today: each of these counts ¼ · 8/3 = 2/3.
+    # Decisive: 2⅔ of 2⅔; 0 of 2⅔; 2 of 2⅔; 2 of 2. The mean is (6⅔ + 1) / (10 + 2), worth four comparisons.
+    mean = 4 * (6 + 2 / 3 + 1) / 12
+    asked = 2 + 2 / 3
+    expected = [(asked + mean) / (asked + 4), mean / (asked + 4), (2 + mean) / (asked + 4), (2 + mean) / 6]
     assert WITH_TODAYS == 1 / 4
     assert decisive_shares(PREFERENCES, KNOWN, apart) == pytest.approx(expected)
+
+
+def test_a_few_comparisons_with_a_system_of_today_among_many_count_as_much_as_any():
+    preferences, known = np.tile(PREFERENCES, (4, 1)), np.tile(KNOWN, (4, 1))
+    apart = np.arange(12) > 0
+    assert decisive_shares(preferences, known, apart) == pytest.approx(decisive_shares(preferences, known))
+
+
+def test_comparisons_with_todays_systems_alone_prefer_no_item():
+    assert prospects(PREFERENCES, KNOWN, systems=4, apart=np.zeros(3, dtype=bool)) is None
 
 
 def test_agreement_is_taken_from_comparisons_without_todays_systems_alone():
