@@ -1,6 +1,6 @@
 """What the rule `calibrated` needs and how often it errs, on recorded verdicts of systems that its past does not hold.
 
-    python benchmarks/calibrated_rule.py DATA [--histories 60] [--pairs 12]
+    python benchmarks/calibrated_rule.py DATA [--histories 60] [--pairs 12] [--past SYSTEMS] [--give-up CHANCE]
 
 DATA holds the folders `alpacaeval` and `realsumm` with their `verdicts-*.csv.gz` (item_id, model, score). Some systems are drawn as the past,
 all compared with each other; the rule is calibrated on it, and names winners among fresh pairs: of a system of the past with a
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from judgeloop.replay.driver import replay
 from judgeloop.selectors.decisive import decisive, prospects_of
 from judgeloop.session import Limits, Session
 from judgeloop.stats.decisiveness import Floats, Prospects
+from judgeloop.stopping import GivingUp
 
 ADVERSARIAL = {"NullModel", "gpt4_gamed"}  # built to fool the judge
 RISKS = (0.1, 0.2)
@@ -43,6 +44,7 @@ class Data:
     tie_margin: float
     past: int
     limits: Limits
+    give_up: float | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,9 @@ def fresh_run(
         items=len(known),
         selector=decisive(foreseen and foreseen.at(known)),
         estimator=Preferences(),
-        rule=rule.rule,
+        rule=rule.rule
+        if data.give_up is None
+        else GivingUp(rule.rule, data.give_up, data.limits.max_judgments),
         limits=data.limits,
         rng=np.random.default_rng(seed),
     )
@@ -155,6 +159,8 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--histories", type=int, default=60)
     parser.add_argument("--pairs", type=int, default=12, help="fresh ones of each history")
+    parser.add_argument("--past", type=int, help="systems of the past, at most")
+    parser.add_argument("--give-up", type=float, help="as of judgeloop compare")
     arguments = parser.parse_args()
     alpaca, realsumm = arguments.data / "alpacaeval", arguments.data / "realsumm"
     tables = [
@@ -167,6 +173,10 @@ def main() -> None:
             most=200,
         ),
         read(realsumm / "verdicts-human-pyramid.csv.gz", "REALSumm pyramid", tie_margin=0, past=16, most=80),
+    ]
+    tables = [
+        replace(one, past=min(one.past, arguments.past or one.past), give_up=arguments.give_up)
+        for one in tables
     ]
     columns = ["data", "past systems", "fresh pair", "risk", "selector", "judgments", "error %", "undecided %", "too little",
                "statistic under"]  # fmt: skip

@@ -1,6 +1,6 @@
 """Draws that prefer decisive items, by every weight that was tried, on recorded verdicts: judgments, errors, undecided.
 
-    python benchmarks/decisive_variants.py DATA [-o FOLDER] [--only NAME] [--quick]
+    python benchmarks/decisive_variants.py DATA [-o FOLDER] [--only NAME] [--runs N]
 
 DATA as for `benchmarks/results.py`, which puts the tables into docs/results.md. FOLDER gets NAME.md for each. Of every pair and
 repetition a history of other systems is drawn as by `judgeloop replay --history-systems`; on the first pairs what it finds is compared
@@ -30,6 +30,7 @@ from decisive_weights import (
     laplace,
     no_even_tenth,
     share_alone,
+    with_todays,
 )
 from numpy.typing import NDArray
 from scipy.special import betainc
@@ -354,7 +355,11 @@ def tables(data: Path) -> dict[str, list[Setting]]:
         "p = 2": built(2.0),
     }
     foreign = ours | {"half the exponent": built(exponent(16) / 2)}
-    either = ours | {"as they stand": as_they_stand}
+    either = ours | {
+        "with today's counted whole": with_todays(counted=True),
+        "not counted": with_todays(counted=False),
+        "as they stand": as_they_stand,
+    }
     main = [("GPT-4", gpt4), ("turbo, margin 0.05", turbo)]
     return {
         "decisive-issue": [Setting(label, one, h, issue) for label, one in main for h in (28, 4)],
@@ -381,16 +386,15 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("-o", "--output", type=Path)
     parser.add_argument("--only", default="", help="the tables whose names begin so")
-    parser.add_argument("--quick", action="store_true", help="a few runs")
+    parser.add_argument("--runs", type=int, default=RUNS, help="of each kind of draws")
     arguments = parser.parse_args()
-    runs = 30 if arguments.quick else RUNS
     for name, settings in tables(arguments.data).items():
         if not name.startswith(arguments.only):
             continue
         columns, made = (GIVEN_UP_COLUMNS, given_up) if name == GIVEN_UP else (COLUMNS, lines)
         head = ["| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
         print(f"\n{name}\n" + "\n".join(head))
-        found = [line for setting in settings for line in made(setting, runs)]
+        found = [line for setting in settings for line in made(setting, arguments.runs)]
         table = [*head, *dict.fromkeys(found)]  # random is alike for every history
         if arguments.output is not None:
             arguments.output.mkdir(parents=True, exist_ok=True)

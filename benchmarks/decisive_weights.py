@@ -71,6 +71,20 @@ def as_they_stand(world: World) -> Selector[Any]:
     return _as_built(known and known._replace(distances=world.distances), learning=True)
 
 
+def with_todays(*, counted: bool) -> Make:
+    """As built, but that comparisons with one of the two systems count as much as any, or not at all, for how often an item decides."""
+
+    def make(world: World) -> Selector[Any]:
+        past = world.past.with_implied()
+        apart = past.apart_from(*world.systems)
+        others = past.preferences[apart], past.known[apart]
+        shares = decisive_shares(past.preferences, past.known) if counted else decisive_shares(*others)
+        known = Prospects(shares, agreements(*others), exponent(past.systems_an_item), world.distances)
+        return decisive(known)
+
+    return make
+
+
 def _as_built(known: Prospects | None, *, learning: bool) -> Selector[Any]:
     selector = decisive(known)
     return Decisive(selector.weights) if isinstance(selector, Decisive) and not learning else selector

@@ -37,8 +37,7 @@ class _Model(NamedTuple):
 def length_distances(first: NDArray[np.number], second: NDArray[np.number]) -> Floats:
     """How far the lengths of two outputs are apart, by item: the absolute difference of their logarithms, shape (items,).
 
-    `first` and `second` are in characters, NaN where there is no output. Of the distances that were tried (lengths, words in common, embeddings) this one tells
-    best which items decide.
+    `first` and `second` are in characters, NaN where there is no output.
     """
     distances: Floats = np.abs(np.log(first + SHORT) - np.log(second + SHORT))
     return distances
