@@ -21,10 +21,8 @@ PRIOR_DECISIVE = 20.0  # the same of agreement, in decisive comparisons
 LEAST_AGREEMENT = 0.02
 WITH_TODAYS = 0.25  # of the other verdicts: as much as those that a system of today took part in count together, at most
 LEAST_EVEN = 0.1  # the share of chance that is spread over all items alike
-MOST_EXPONENT, HALF_WAY = (
-    2.0,
-    4.0,
-)  # the exponent nears the first as systems are many, and is half of it at the second
+MOST_EXPONENT = 2.0  # the exponent nears it as systems are many
+HALF_WAY = 4.0  # systems, with which it is half of that
 
 
 class Prospects(NamedTuple):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.pools import make_session, scores
+from support.tallies import tally_of
 
 from judgeloop.records import StopKind, Tally, Verdict
 from judgeloop.replay.driver import replay
@@ -25,16 +26,6 @@ LEVEL = Tally(ITEMS, (18, 17), ties=35)
 
 def giving_up(name="sequential", chance=0.2, limit=LIMIT, **changes):
     return GivingUp(make_rule(name, risk=0.1, items=ITEMS, limit=limit, **changes), chance, limit)
-
-
-def tally_of(history):
-    return Tally(
-        items=ITEMS,
-        wins=(history.count(1), history.count(-1)),
-        ties=history.count(0),
-        abstentions=history.count(None),
-        history=tuple(history),
-    )
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -63,14 +54,14 @@ def test_abstentions_are_no_ties_to_come():
 def test_after_ties_alone_some_verdicts_to_come_are_still_taken_to_be_decisive():
     # Of 90 to come round(90 · 1 / 12) = 8, of round(400 · 8 / 100) = 32 among all items: 6:2 is not enough, sf(5, 32, 16, 8) = 0.1100,
     # and 7:1 is, sf(6, 32, 16, 8) = 0.0186. A lead of 6 or more comes of 0, 1, 7 or 8 wins, each number with a chance of 1/9.
-    assert giving_up("tie-aware").chance_to_decide(tally_of([0] * 10)) == pytest.approx(4 / 9)
+    assert giving_up("tie-aware").chance_to_decide(tally_of([0] * 10, ITEMS)) == pytest.approx(4 / 9)
 
 
 @pytest.mark.parametrize("name", RULES)
 @settings(max_examples=60)
 @given(history=st.lists(st.sampled_from([1, 1, 1, 0, -1, None]), max_size=90))
 def test_where_the_rule_stops_nothing_is_given_up_and_its_word_is_passed_on(name, history):
-    rule, tally = giving_up(name, 0.999), tally_of(history)
+    rule, tally = giving_up(name, 0.999), tally_of(history, ITEMS)
     theirs = rule.rule.reason_to_stop(tally)
     if theirs is not None:
         assert rule.reason_to_stop(tally) == theirs
@@ -82,7 +73,7 @@ def test_where_the_rule_stops_nothing_is_given_up_and_its_word_is_passed_on(name
     ("judged", "looks"), [(10, True), (11, False), (19, False), (20, True), (90, True), (100, False)]
 )
 def test_it_looks_at_every_tenth_judgment_before_the_limit(judged, looks):
-    tally = tally_of([1, -1] * (judged // 2) + [0] * (judged % 2))
+    tally = tally_of([1, -1] * (judged // 2) + [0] * (judged % 2), ITEMS)
     assert (giving_up(chance=0.999).reason_to_stop(tally) is not None) == looks
 
 
@@ -93,7 +84,7 @@ def test_where_the_limit_covers_all_items_the_last_one_decides_and_nothing_is_gi
 
 
 def test_a_clear_lead_that_is_not_met_yet_is_not_given_up():
-    ahead = tally_of([1, 0, 0, 0, 1, 0, 0, 0, 1, 0])
+    ahead = tally_of([1, 0, 0, 0, 1, 0, 0, 0, 1, 0], ITEMS)
     rule = giving_up()
     assert not rule.is_met(ahead)
     assert rule.reason_to_stop(ahead) is None
@@ -101,7 +92,7 @@ def test_a_clear_lead_that_is_not_met_yet_is_not_given_up():
 
 
 def test_a_pair_about_to_have_no_practical_difference_is_not_given_up():
-    level = tally_of([1, 0, 0, -1, 0, 0] * 5)
+    level = tally_of([1, 0, 0, -1, 0, 0] * 5, ITEMS)
     without, near = (GivingUp(Anytime(0.1, ITEMS, within), 0.3, LIMIT) for within in (None, 0.2))
     assert without.reason_to_stop(level).kind is StopKind.FUTILITY
     assert near.reason_to_stop(level) is None
@@ -112,7 +103,7 @@ def test_a_pair_about_to_have_no_practical_difference_is_not_given_up():
 @settings(max_examples=30)
 @given(history=st.lists(st.sampled_from([1, 1, 0, -1, None]), max_size=40), unknown=st.integers(0, 12))
 def test_a_batch_ends_at_a_look_at_the_latest_and_where_the_rules_own_would(name, history, unknown):
-    rule, tally = giving_up(name), tally_of(history)
+    rule, tally = giving_up(name), tally_of(history, ITEMS)
     at_a_look = (len(history) + unknown) % LOOK_EVERY == 0
     assert rule.can_be_met(tally, unknown) == (at_a_look or rule.rule.can_be_met(tally, unknown))
 
@@ -135,7 +126,7 @@ def test_a_rule_that_the_past_calibrated_is_given_up_too():
     bounds = bounds_of(np.array([[0.2]] + [[0.05]] * 3 + [[inf]] * 16))
     rule = GivingUp(Calibrated(0.1, bounds, "20 past comparisons"), 0.2, LIMIT)
     assert rule.reason_to_stop(LEVEL).kind is StopKind.FUTILITY
-    ahead = tally_of([1, 1, 0, 1, 0, 0, 1, -1, 0, 1])
+    ahead = tally_of([1, 1, 0, 1, 0, 0, 1, -1, 0, 1], ITEMS)
     assert rule.reason_to_stop(ahead) is None
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
+from support.tallies import tally_of
 
 from judgeloop.errors import InputError
 from judgeloop.records import Tally
@@ -81,16 +82,6 @@ def test_the_risk_is_the_same_whichever_side_leads(name, wins, ties):
 
 
 HISTORIES = st.lists(st.sampled_from([1, 1, 0, -1, None]), max_size=12)
-
-
-def tally_of(history, items):
-    return Tally(
-        items=items,
-        wins=(history.count(1), history.count(-1)),
-        ties=history.count(0),
-        abstentions=history.count(None),
-        history=tuple(history),
-    )
 
 
 @pytest.mark.parametrize("name", RULES)
