@@ -10,18 +10,21 @@ with what `judgeloop replay` does. ± is one standard error, with pairs as clust
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from decisive_curves import LEAST, Predictive, Runs, beside, curve, predictive, tie_aware
 from decisive_weights import (
     Floats,
     Make,
+    Meanings,
+    Parts,
     World,
     agreement_alone,
+    alone,
     as_they_stand,
     built,
     by,
@@ -32,52 +35,42 @@ from decisive_weights import (
     share_alone,
     with_todays,
 )
-from numpy.typing import NDArray
-from scipy.special import betainc
+from sklearn.cluster import KMeans
 
+from judgeloop.formats.outputs import read_items
 from judgeloop.formats.verdicts import read_verdicts
-from judgeloop.jobs.output_lengths import output_lengths
+from judgeloop.jobs.output_lengths import output_lengths, recorded_outputs
 from judgeloop.past import Past
-from judgeloop.records import Tally
 from judgeloop.replay.recordings import Contest, Earlier, Recordings
 from judgeloop.replay.running import Protocol, run_pair
 from judgeloop.replay.tables import by_rule
+from judgeloop.represent.lexical import embed_lexical
 from judgeloop.selectors.making import Variant
 from judgeloop.session import Limits
 from judgeloop.stats.decisiveness import exponent
-from judgeloop.stopping import GivingUp, TieAware
-from judgeloop.stopping.giving_up import LOOK_EVERY
+from judgeloop.stopping import TieAware
 
 ADVERSARIES = ("NullModel", "gpt4_gamed")  # built to fool the judge
-LEAST = 5  # judgments
 RISKS = (0.1, 0.2)
-THRESHOLDS = np.geomspace(0.005, 0.6, 60)
-EQUAL_ERRORS = (0.04, 0.05, 0.06, 0.07)  # the mean over these is steadier than at one
 GOAL_ERROR = 0.05
-RESAMPLES = 200
 RUNS = 4200  # of each kind of draws: of as many pairs as can be, twice each at least
 CHECKED_PAIRS = 3
 COLUMNS = ("data", "H", "draws", "at 0.1: judged; wrong, undecided %", "at 0.2", "at 5 % wrong: judged; undecided %",
-           "beside random's", "posterior, at 5 % wrong", "beside random's")  # fmt: skip
+           "beside random's", "predictive, at 5 % wrong", "beside random's", "for the same evidence")  # fmt: skip
 GIVEN_UP = "decisive-given-up"
-GIVE_UP = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+GIVE_UP = (0.0, 0.1, 0.2, 0.3)
 NEAR_THE_GOAL = np.geomspace(0.05, 0.4, 20)  # thresholds at which about 5 % are wrong
-GIVEN_UP_COLUMNS = (
-    "data",
-    "H",
-    "draws",
-    "given up under",
-    "judgments at 5 % wrong",
-    "undecided %",
-    "beside never",
-)
+GIVEN_UP_COLUMNS = ("data", "H", "draws", "statistic", "given up under", "judgments at 5 % wrong", "undecided %",
+                    "beside never")  # fmt: skip
+CLUSTERS = 10
 
 
 @dataclass(frozen=True)
 class Setting:
     """Recorded verdicts, a history, and the draws to be tried.
 
-    With `shared` the history is comparisons of one of the pair with others, as of a baseline with every candidate so far.
+    With `shared` the history is comparisons of one of the pair with others, as of a baseline with every candidate so far. `texts` is
+    the folder of items and outputs, where a variant looks at them.
     """
 
     label: str
@@ -86,67 +79,7 @@ class Setting:
     variants: Mapping[str, Make | str]
     most: int = 200
     shared: bool = False
-
-
-@dataclass(frozen=True)
-class Runs:
-    """All runs of one kind of draws, each walked to the limit: who they are, and the verdicts in the order drawn, shape (runs, limit)."""
-
-    heads: list[dict[str, Any]]
-    verdicts: NDArray[np.int8]
-
-    def paths(
-        self, statistic: Callable[[int, int, int, int], float], every: int = 1
-    ) -> tuple[Floats, NDArray[np.int64]]:
-        """The statistic and the lead after each `every`th verdict, both of the shape (runs, looks)."""
-        wins, losses = ((self.verdicts == sign).cumsum(axis=1)[:, every - 1 :: every] for sign in (1, -1))
-        judged = np.broadcast_to(every * np.arange(1, wins.shape[1] + 1), wins.shape)
-        items = np.broadcast_to(np.array([head["items"] for head in self.heads])[:, None], wins.shape)
-        states, place = np.unique(np.stack([items, wins, losses, judged]).reshape(4, -1), axis=1, return_inverse=True)  # fmt: skip
-        values = np.array([statistic(*map(int, state)) for state in states.T])
-        return values[place.ravel()].reshape(wins.shape), wins - losses
-
-    def stopped(
-        self, risks: Floats, leads: NDArray[np.int64], threshold: float, given_up: Any = None
-    ) -> tuple[Any, Any]:
-        """Judgments until the statistic is at or under the threshold, and who is named: 1 the right one, -1, or 0.
-
-        Nobody is where the run is `given_up` before, of the verdicts' shape.
-        """
-        met = risks <= threshold
-        met[:, : LEAST - 1] = False
-        ends = met if given_up is None else met | given_up
-        ended, first = ends.any(axis=1), ends.argmax(axis=1)
-        runs = np.arange(len(leads))
-        named = np.where(met[runs, first], np.sign(leads[runs, first]), 0)
-        return np.where(ended, first + 1, risks.shape[1]), np.where(ended, named, 0)
-
-    def chances(self, threshold: float) -> Floats:
-        """The chance that `tie-aware` decides within the limit, where one looks at that, else 1; of the verdicts' shape."""
-        limit = self.verdicts.shape[1]
-        rule = GivingUp(TieAware(threshold), 1.0, limit)
-
-        def chance(items: int, wins: int, losses: int, judged: int) -> float:
-            if judged == limit:
-                return 1.0
-            return rule.chance_to_decide(Tally(items, (wins, losses), judged - wins - losses))
-
-        chances = np.ones(self.verdicts.shape)
-        chances[:, LOOK_EVERY - 1 :: LOOK_EVERY] = self.paths(chance, LOOK_EVERY)[0]
-        return chances
-
-
-@cache
-def tie_aware(items: int, wins: int, losses: int, judged: int) -> float:
-    """What the rule `tie-aware` states."""
-    return TieAware(1.0).risk(Tally(items, (wins, losses), judged - wins - losses))
-
-
-@cache
-def posterior(items: int, wins: int, losses: int, judged: int) -> float:
-    """The chance that the leader wins no more than half of what is decided, from a Beta(4, 4) prior: what `calibrated` looks at."""
-    del items, judged
-    return float(betainc(max(wins, losses) + 4, min(wins, losses) + 4, 0.5)) if wins != losses else 1.0
+    texts: Path | None = None
 
 
 def chosen(setting: Setting, count: int) -> tuple[list[tuple[int, int]], int]:
@@ -172,6 +105,7 @@ def run(setting: Setting, count: int) -> dict[str, Runs]:
     """Every variant on the same pairs, repetitions and histories."""
     found: dict[str, list[Any]] = {name: [] for name in setting.variants}
     heads = []
+    texts = None if setting.texts is None else meanings(setting.texts, setting.recordings)
     pairs, seeds = chosen(setting, count)
     for pair in pairs:
         for seed in range(seeds):
@@ -180,7 +114,7 @@ def run(setting: Setting, count: int) -> dict[str, Runs]:
                 continue
             past = past_of(setting, contest, np.random.default_rng([*pair, seed, 2]))
             names = tuple(setting.recordings.systems[one] for one in pair)
-            world = World(names, contest, past, setting.recordings.distances(contest))
+            world = World(names, contest, past, setting.recordings.distances(contest), texts)
             items = len(contest.preferences)
             heads.append({"first": pair[0], "second": pair[1], "seed": seed, "distance": contest.distance, "items": items})  # fmt: skip
             for name, variant in setting.variants.items():
@@ -217,55 +151,12 @@ def check(setting: Setting, runs: Mapping[str, Runs], count: int) -> None:
     assert not missing, f"judgeloop replay found otherwise: {missing[0]}"
 
 
-@dataclass(frozen=True)
-class Curve:
-    """Judgments, errors and undecided by threshold, each resampled over pairs: shape (1 + resamples, thresholds); the first is what was found."""
-
-    judgments: Floats
-    errors: Floats
-    undecided: Floats
-
-    def at(self, error: float, values: Floats) -> Floats:
-        """`values` where so many are wrong, shape (1 + resamples,)."""
-        errors = np.maximum.accumulate(self.errors, axis=1)
-        return np.array([np.interp(error, row, value) for row, value in zip(errors, values, strict=True)])
-
-    @property
-    def needed(self) -> Floats:
-        """Judgments at an equal error, the mean over several."""
-        found: Floats = np.mean([self.at(error, self.judgments) for error in EQUAL_ERRORS], axis=0)
-        return found
-
-
-def curve(
-    runs: Runs,
-    statistic: Callable[[int, int, int, int], float],
-    thresholds: Floats = THRESHOLDS,
-    given_up: Sequence[Any] | None = None,
-) -> Curve:
-    """One kind of draws at every threshold, `given_up` where it says so for each of them."""
-    risks, leads = runs.paths(statistic)
-    never = [None] * len(thresholds)
-    ends = [
-        runs.stopped(risks, leads, threshold, given)
-        for threshold, given in zip(thresholds, given_up or never, strict=True)
-    ]
-    values = np.array([[asked, named == -1, named == 0] for asked, named in ends], dtype=np.float64)
-    _, pair = np.unique([(head["first"], head["second"]) for head in runs.heads], axis=0, return_inverse=True)
-    count = int(pair.max()) + 1
-    rng = np.random.default_rng(0)
-    draws = [np.ones(count), *(rng.multinomial(count, np.full(count, 1 / count)) for _ in range(RESAMPLES))]
-    weights = np.array(draws)[:, pair.ravel()]
-    means = np.einsum("br,tvr->vbt", weights, values) / weights.sum(axis=1)[None, :, None]
-    return Curve(*means)
-
-
 def lines(setting: Setting, count: int) -> list[str]:
     """A line of a table for each variant."""
     runs = run(setting, count)
     if not setting.shared:
         check(setting, runs, count)
-    base = {statistic: curve(runs["random"], statistic).needed for statistic in (tie_aware, posterior)}
+    base = {statistic: curve(runs["random"], statistic).needed for statistic in (tie_aware, predictive)}
     found = []
     for name, one in runs.items():
         cells = [setting.label, "" if name == "random" else str(setting.history), name]
@@ -278,30 +169,29 @@ def lines(setting: Setting, count: int) -> list[str]:
             judged, undecided = (path.at(GOAL_ERROR, values) for values in (path.judgments, path.undecided))
             cells.append(f"{_pm(judged)}; {_pm(100 * undecided)}")
             cells.append("" if name == "random" else _pm(path.needed / needed, 2))
+        cells.append("" if name == "random" else _pm(beside(one, runs["random"]), 2))
         found.append("| " + " | ".join(cells) + " |")
         print(found[-1], flush=True)
     return found
 
 
 def given_up(setting: Setting, count: int) -> list[str]:
-    """A line of a table for each kind of draws and each chance under which a run is given up."""
+    """A line of a table for each kind of draws, statistic, and chance under which a run is given up."""
     found = []
     for name, one in run(setting, count).items():
-        chances = [one.chances(threshold) for threshold in NEAR_THE_GOAL]
-        for give_up in GIVE_UP:
-            path = curve(one, tie_aware, NEAR_THE_GOAL, [chance < give_up for chance in chances])
-            judged, undecided = (path.at(GOAL_ERROR, values) for values in (path.judgments, path.undecided))
-            if not give_up:
-                base = path.needed
-            cells = [setting.label, "" if name == "random" else str(setting.history), name]
-            cells += [
-                f"{give_up:g}" if give_up else "never",
-                _pm(judged),
-                _pm(100 * undecided),
-                _pm(path.needed / base, 2),
-            ]
-            found.append("| " + " | ".join(cells) + " |")
-            print(found[-1], flush=True)
+        for label, statistic, rule in (("tie-aware", tie_aware, TieAware), ("predictive", predictive, Predictive)):  # fmt: skip
+            base = None
+            chances = [one.chances(rule(threshold)) for threshold in NEAR_THE_GOAL]
+            for give_up in GIVE_UP:
+                path = curve(one, statistic, NEAR_THE_GOAL, [chance < give_up for chance in chances])
+                judged, undecided = (
+                    path.at(GOAL_ERROR, values) for values in (path.judgments, path.undecided)
+                )
+                base = path.needed if base is None else base
+                cells = [setting.label, "" if name == "random" else str(setting.history), name, label]
+                cells += [f"{give_up:g}" if give_up else "never", _pm(judged), _pm(100 * undecided), _pm(path.needed / base, 2)]  # fmt: skip
+                found.append("| " + " | ".join(cells) + " |")
+                print(found[-1], flush=True)
     return found
 
 
@@ -326,6 +216,23 @@ def read(path: Path, tie_margin: float, *, but: Sequence[str] = ()) -> Recording
     return Recordings(tuple(systems), scores, lengths=lengths, tie_margin=tie_margin)
 
 
+def meanings(folder: Path, recordings: Recordings) -> Meanings:
+    """The words of the outputs that lie in a folder beside the verdicts, and clusters of its items by the words of their prompts."""
+    path = folder / "items.jsonl"
+    prompts = {located.row.id: located.row.prompt for located in read_items(path)}
+    items = sorted(prompts)
+    assert recordings.scores.shape[1] == len(items), "every item has verdicts"
+    words = {
+        (system, item): frozenset(text.lower().split())
+        for system, item, text in recorded_outputs(folder / "outputs", path, recordings.systems)
+    }
+    vectors = embed_lexical([prompts[item] for item in items], 0)
+    clusters = KMeans(CLUSTERS, n_init=3, random_state=0).fit(vectors).labels_
+    return Meanings(
+        [[words.get((system, item)) for item in items] for system in recordings.systems], clusters
+    )
+
+
 def with_history(recordings: Recordings, others: Recordings, always: tuple[str, ...] = ()) -> Recordings:
     """With histories of another table, or of one that holds more systems."""
     return replace(recordings, earlier=Earlier(others.systems, others.scores, others.tie_margin, always))
@@ -345,14 +252,22 @@ def tables(data: Path) -> dict[str, list[Setting]]:
     issue = even | {"h²": by(laplace(2)), "h⁴": by(laplace(4)), "largest h first": "largest first"}
     ours = even | {"decisive": built()}
     tried = ours | {
-        "no learning": built(learning=False),
-        "no lengths": built(lengths=False),
-        "neither": built(lengths=False, learning=False),
-        "neither, no even tenth": by(no_even_tenth),
+        "no patterns": built(parts=Parts(patterns=False)),
+        "no learning": built(parts=Parts(learning=False)),
+        "no lengths": built(parts=Parts(distances=None)),
+        "history alone": built(parts=Parts(None, patterns=False, learning=False)),
+        "history alone, no even tenth": by(no_even_tenth),
         "h alone": by(share_alone),
         "c alone": by(agreement_alone),
+        "words for lengths": built(parts=Parts("words")),
+        "clusters too": built(parts=Parts(clusters=True)),
         "p = 1": built(1.0),
         "p = 2": built(2.0),
+    }
+    cold = even | {
+        "lengths alone": alone(Parts()),
+        "words alone": alone(Parts("words")),
+        "clusters alone": alone(Parts(None, clusters=True)),
     }
     foreign = ours | {"half the exponent": built(exponent(16) / 2)}
     either = ours | {
@@ -364,7 +279,14 @@ def tables(data: Path) -> dict[str, list[Setting]]:
     return {
         "decisive-issue": [Setting(label, one, h, issue) for label, one in main for h in (28, 4)],
         "decisive-history": [Setting(label, one, h, ours) for label, one in main for h in (2, 4, 8, 16, 28)],
-        "decisive-tried": [Setting(label, one, 16, tried) for label, one in main],
+        "decisive-tried": [Setting(label, one, 16, tried, texts=alpaca) for label, one in main],
+        "decisive-cold": [
+            Setting(label, one, 0, cold, most, texts=folder)
+            for label, one, most, folder in [
+                *((label, one, 200, alpaca) for label, one in [*main, ("turbo, no margin", untied)]),
+                ("ROUGE-2", rouge, 80, summaries), ("human pyramid", pyramid, 80, summaries),
+            ]
+        ],
         "decisive-untied": [
             Setting("ROUGE-2", rouge, 12, ours, 80), Setting("human pyramid", pyramid, 12, ours, 80),
             Setting("ROUGE-2", rouge, 3, ours, 80), Setting("human pyramid", pyramid, 3, ours, 80),

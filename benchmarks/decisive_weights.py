@@ -19,9 +19,33 @@ from judgeloop.replay.recordings import Contest
 from judgeloop.selectors.decisive import Decisive, decisive, prospects_of
 from judgeloop.selectors.random import Random
 from judgeloop.selectors.walking import walk
+from judgeloop.stats.decision_patterns import patterns_of
 from judgeloop.stats.decisiveness import Prospects, agreements, decisive_shares, exponent, prospects
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Meanings:
+    """The words of outputs by system and item, None where there is none; and the cluster of each item."""
+
+    words: list[list[frozenset[str] | None]]
+    clusters: NDArray[np.int32]
+
+    def distances(self, contest: Contest) -> Floats:
+        """The share of the words of either output that the other does not have (Jaccard's distance), NaN where one is not known."""
+        first, second = ([self.words[system][at] for at in contest.positions] for system in contest.pair)
+        return np.array([_distance(*both) for both in zip(first, second, strict=True)])
+
+    def patterns(self, contest: Contest) -> Floats:
+        """Whether an item is in each cluster, shape (clusters, items), as if comparisons differed by that."""
+        return (self.clusters[contest.positions] == np.arange(self.clusters.max() + 1)[:, None]) / 2
+
+
+def _distance(first: frozenset[str] | None, second: frozenset[str] | None) -> float:
+    if first is None or second is None:
+        return np.nan
+    return 1 - len(first & second) / max(1, len(first | second))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +56,7 @@ class World:
     contest: Contest
     past: Past
     distances: Floats | None
+    meanings: Meanings | None = None
 
     @property
     def known(self) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
@@ -54,13 +79,58 @@ def evenly(world: World) -> Selector[Any]:
     return Random()
 
 
-def built(power: float | None = None, *, lengths: bool = True, learning: bool = True) -> Make:
-    """The draws of `--selector decisive`, or of what it would be without a part."""
+@dataclass(frozen=True)
+class Parts:
+    """What draws look at beside history: which distances, if any, in what ways comparisons differed, clusters, and the run itself."""
+
+    distances: str | None = "lengths"  # or "words"
+    patterns: bool = True
+    clusters: bool = False
+    learning: bool = True
+
+    def selector(self, known: Prospects, world: World) -> Selector[Any]:
+        """The draws of `--selector decisive` by these."""
+        patterns = [] if known.patterns is None or not self.patterns else [known.patterns]
+        if self.clusters:
+            patterns.append(_meanings(world).patterns(world.contest))
+        known = known._replace(
+            distances=self._distances(world), patterns=np.concatenate(patterns) if patterns else None
+        )
+        selector = decisive(known)
+        return (
+            Decisive(selector.weights) if isinstance(selector, Decisive) and not self.learning else selector
+        )
+
+    def _distances(self, world: World) -> Floats | None:
+        if self.distances == "words":
+            return _meanings(world).distances(world.contest)
+        return world.distances if self.distances == "lengths" else None
+
+
+AS_BUILT = Parts()
+
+
+def _meanings(world: World) -> Meanings:
+    assert world.meanings is not None, "the setting gives them where a variant looks at them"
+    return world.meanings
+
+
+def built(power: float | None = None, parts: Parts = AS_BUILT) -> Make:
+    """The draws of `--selector decisive`, or of what it would be with other parts."""
 
     def make(world: World) -> Selector[Any]:
         known = prospects_of(world.past.with_implied(), world.systems, power)
-        known = known and known._replace(distances=world.distances if lengths else None)
-        return _as_built(known, learning=learning)
+        return Random() if known is None else parts.selector(known, world)
+
+    return make
+
+
+def alone(parts: Parts) -> Make:
+    """The same where nothing is known of the past: until the run says otherwise, every item decides as often as not."""
+
+    def make(world: World) -> Selector[Any]:
+        items = len(world.contest.positions)
+        return parts.selector(Prospects(np.full(items, 0.5), np.ones(items), power=1.0), world)
 
     return make
 
@@ -68,7 +138,7 @@ def built(power: float | None = None, *, lengths: bool = True, learning: bool = 
 def as_they_stand(world: World) -> Selector[Any]:
     """The same from the comparisons as they stand, though one of the two systems took part in them."""
     known = prospects(*world.known, len(world.past.systems))
-    return _as_built(known and known._replace(distances=world.distances), learning=True)
+    return Random() if known is None else AS_BUILT.selector(known, world)
 
 
 def with_todays(*, counted: bool) -> Make:
@@ -79,15 +149,11 @@ def with_todays(*, counted: bool) -> Make:
         apart = past.apart_from(*world.systems)
         others = past.preferences[apart], past.known[apart]
         shares = decisive_shares(past.preferences, past.known) if counted else decisive_shares(*others)
-        known = Prospects(shares, agreements(*others), exponent(past.systems_an_item), world.distances)
-        return decisive(known)
+        patterns = patterns_of(past.preferences != 0, past.known, shares)
+        known = Prospects(shares, agreements(*others), exponent(past.systems_an_item), patterns=patterns)
+        return AS_BUILT.selector(known, world)
 
     return make
-
-
-def _as_built(known: Prospects | None, *, learning: bool) -> Selector[Any]:
-    selector = decisive(known)
-    return Decisive(selector.weights) if isinstance(selector, Decisive) and not learning else selector
 
 
 def by(weigh: Weigh) -> Make:

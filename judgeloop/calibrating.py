@@ -28,7 +28,7 @@ from judgeloop.stats.risk_control import (
     new_minima,
     risk_bound,
 )
-from judgeloop.stopping.calibrated import Calibrated, chance_behind
+from judgeloop.stopping.calibrated import Calibrated, chance_not_to_win
 
 REPETITIONS = 10
 # Of the pool's items: who won has to be known. A run that stopped when it was sure enough is left out for another reason too, it would
@@ -311,10 +311,8 @@ def walks(drawn: Drawn, least: int, statistic: Statistic | None = None) -> Walks
 
 
 def _chances(wins: Counts, losses: Counts, judged: Counts, items: Counts) -> Floats:
-    """`chance_behind` of every entry, worked out once for each pair of counts: the very numbers that the rule meets."""
-    del judged, items  # ties are no evidence
-    size = int(wins.max(initial=0)) + 1
-    pairs, place = np.unique(wins * size + losses, return_inverse=True)
-    values = np.array([chance_behind(int(code) // size, int(code) % size) for code in pairs])
-    found: Floats = values[place] if len(values) else np.zeros(0)
+    """`chance_not_to_win` of every entry, worked out once for all that are alike: the very numbers that the rule meets."""
+    states, place = np.unique(np.stack([wins, losses, judged, items]), axis=1, return_inverse=True)
+    values = np.array([chance_not_to_win(*state) for state in states.T.tolist()])
+    found: Floats = values[place.ravel()] if len(values) else np.zeros(0)
     return found

@@ -19,7 +19,7 @@ from judgeloop.replay.driver import replay
 from judgeloop.selectors.decisive import decisive, prospects_of
 from judgeloop.session import Limits, Session
 from judgeloop.stats.risk_control import bounds_of
-from judgeloop.stopping.calibrated import Calibrated, chance_behind
+from judgeloop.stopping.calibrated import Calibrated, chance_not_to_win
 
 
 def past_of(rows, known=None):
@@ -52,10 +52,8 @@ def random_past(seed, systems=8, items=40, unknown=0.0):
 
 class TestWalks:
     def test_every_look_from_the_least_on_is_a_step_where_all_items_prefer_one(self):
-        walks = walks_of(past_of({("a", "b"): [-1] * 5}), least=3)
-        assert walks.steps(0) == [
-            (chance_behind(3, 0), 3, False), (chance_behind(4, 0), 4, False), (chance_behind(5, 0), 5, False),
-        ]  # fmt: skip
+        walks = walks_of(past_of({("a", "b"): [-1] * 9}), least=3, most=5)
+        assert walks.steps(0) == [(chance_not_to_win(n, 0, n, 9), n, False) for n in (3, 4)] + [(0, 5, False)]
 
     def test_ties_add_no_step(self):
         assert walks_of(past_of({("a", "b"): [0] * 5})).steps(0) == []
@@ -63,22 +61,22 @@ class TestWalks:
     def test_between_level_systems_any_name_is_wrong_and_nothing_is_certain_at_the_end(self):
         # Whoever wins the first leads after one judgment only; after two they are level.
         walks = walks_of(past_of({("a", "b"): [1, -1]}), repetitions=4)
-        assert [walks.steps(walk) for walk in range(4)] == [[(chance_behind(1, 0), 1, True)]] * 4
+        assert [walks.steps(walk) for walk in range(4)] == [[(chance_not_to_win(1, 0, 1, 2), 1, True)]] * 4
         assert walks.complete.tolist() == [False] * 4
 
     def test_who_leads_is_wrong_as_long_as_it_is_not_who_wins_on_all_items(self):
         walks = walks_of(past_of({("a", "b"): [1, 1, -1]}), repetitions=200)
         # A third of the runs draw the item first that prefers the loser.
         firsts = [walks.steps(walk)[0] for walk in range(200)]
-        assert {first[:2] for first in firsts} == {(chance_behind(1, 0), 1)}
+        assert {first[:2] for first in firsts} == {(chance_not_to_win(1, 0, 1, 3), 1)}
         assert 0.2 < np.mean([first[2] for first in firsts]) < 0.47
         assert walks.complete.all()
 
     def test_only_what_is_known_is_drawn(self):
         known = [[True, False, True, False, True, False]]
         walks = walks_of(past_of({("a", "b"): [1, -1, 1, -1, 1, -1]}, known), most=6)
-        assert [step[1] for step in walks.steps(0)] == [1, 2, 3]
-        assert walks.statistics[0, 3:].tolist() == [inf] * 3
+        assert np.isfinite(walks.statistics[0]).tolist() == [True] * 3 + [False] * 3
+        assert [step[1] for step in walks.steps(0)] == [1, 2]  # two of three cannot be overtaken
         assert (walks.ends.tolist(), walks.complete.tolist()) == ([3], [True])
 
     def test_no_more_is_drawn_than_the_limit(self):
@@ -97,7 +95,7 @@ class TestWalks:
 
         # Anything under what 2 to 0 gives stops the first after 3; the second ends level after 2, the third tied after 8, and of the
         # fourth all is known after 2.
-        strict = fared(chance_behind(2, 0))
+        strict = fared(chance_not_to_win(2, 0, 2, 9))
         assert (strict.judgments, strict.wrong, strict.undecided) == ((3 + 2 + 8 + 2) / 4, 0, 2 / 4)
         # Anything that leads stops all but the third at once, the second wrongly.
         loose = fared(inf)

@@ -15,10 +15,8 @@ from judgeloop.stats.decisiveness import Floats, Prospects, draw_weights
 
 # The log odds of history are taken as they are and those of distance at a fifth, until a run has seen many items that say otherwise.
 SLOPE_OF_HISTORY, SLOPE_OF_DISTANCE = 1.0, 0.2
-PRECISION_OF_LEVEL, PRECISION_OF_SLOPE = (
-    0.1,
-    20.0,
-)  # one over the variance: what a run sees moves the level first
+# One over the variance: what a run sees moves the level first. A pattern is scaled so that past comparisons had a variance of 1.
+PRECISION_OF_LEVEL, PRECISION_OF_SLOPE, PRECISION_OF_PATTERN = 0.1, 20.0, 1.0
 NO_DISTANCE = 0.1  # added to a distance, so that its logarithm is finite
 SHORT = (
     20  # characters, added to a length, so that a few more or less of a short output are no great distance
@@ -53,13 +51,17 @@ def weights_after(known: Prospects, positions: NDArray[np.int64], decided: NDArr
 def _model(known: Prospects) -> _Model:
     odds = np.log(known.shares / (1 - known.shares))
     level = float(odds.mean())
-    features, expected = [np.ones(len(odds)), odds - level], [level, SLOPE_OF_HISTORY]
+    features = [np.ones(len(odds)), odds - level]
+    expected, precision = [level, SLOPE_OF_HISTORY], [PRECISION_OF_LEVEL, PRECISION_OF_SLOPE]
     if known.distances is not None:
         features.append(_standard(np.log(known.distances + NO_DISTANCE)))
         expected.append(SLOPE_OF_DISTANCE)
-    precision = np.full(len(expected), PRECISION_OF_SLOPE)
-    precision[0] = PRECISION_OF_LEVEL
-    return _Model(np.column_stack(features), np.array(expected), precision)
+        precision.append(PRECISION_OF_SLOPE)
+    for pattern in () if known.patterns is None else known.patterns:
+        features.append(pattern)
+        expected.append(0.0)
+        precision.append(PRECISION_OF_PATTERN)
+    return _Model(np.column_stack(features), np.array(expected), np.array(precision))
 
 
 def _standard(values: Floats) -> Floats:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.stats.decision_patterns import patterns_of
+
 Floats = NDArray[np.float64]
 Preferences = NDArray[np.int8]
 Known = NDArray[np.bool_]
@@ -28,18 +30,21 @@ HALF_WAY = 4.0  # systems, with which it is half of that
 class Prospects(NamedTuple):
     """What is known of each item before a comparison: the share of decisive comparisons, and agreement with the winner; shape (items,).
 
-    `power` says how strongly to prefer by them. `distances` say how far the two outputs are apart, if that is known.
+    `power` says how strongly to prefer by them. `distances` say how far the two outputs are apart, if that is known; `patterns`, shape
+    (patterns, items), in which ways comparisons differ in the items that decide them.
     """
 
     shares: Floats
     agreements: Floats
     power: float
     distances: Floats | None = None
+    patterns: Floats | None = None
 
     def at(self, positions: NDArray[np.int64]) -> Prospects:
         """Those of some items."""
         distances = None if self.distances is None else self.distances[positions]
-        return Prospects(self.shares[positions], self.agreements[positions], self.power, distances)
+        patterns = None if self.patterns is None else self.patterns[:, positions]
+        return Prospects(self.shares[positions], self.agreements[positions], self.power, distances, patterns)
 
 
 def decisive_shares(preferences: Preferences, known: Known, apart: NDArray[np.bool_] | None = None) -> Floats:
@@ -104,10 +109,12 @@ def prospects(
     if not known.any() or not (preferences[known] != 0).any():
         return None
     apart = np.ones(len(known), dtype=np.bool_) if apart is None else apart
+    shares = decisive_shares(preferences, known, apart)
     found = Prospects(
-        decisive_shares(preferences, known, apart),
+        shares,
         agreements(preferences[apart], known[apart]),
         exponent(systems) if power is None else power,
+        patterns=patterns_of(preferences != 0, known, shares),
     )
     weights = draw_weights(found, found.shares)
     return None if np.allclose(weights, weights.mean(), rtol=1e-9) else found

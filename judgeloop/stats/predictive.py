@@ -9,6 +9,46 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+PRIOR_WINS = 4  # of each side, for who would win in the end: at equal error no other prior needed clearly fewer recorded verdicts
+NEGLIGIBLE = 1e-18  # of the sum so far, where the terms only get smaller
+
+
+def further_decisive(decisive: int, judged: int, unknown: int) -> int:
+    """How many of `unknown` further verdicts are expected to be decisive after `decisive` of `judged`: (d + 1) / (n + 2) (Laplace 1774)."""
+    return round(unknown * (decisive + 1) / (judged + 2))
+
+
+@lru_cache(maxsize=1 << 18)
+def chance_overtaken(wins: int, losses: int, further: int) -> float:
+    """The chance that who leads by `wins` to `losses` does not after `further` more verdicts, each a win or a loss; level counts half.
+
+    As in `chance_of_lead`, but that each side begins with 4 wins, as if Beta(4, 4) were known of the share of wins: systems that are
+    compared are seldom worlds apart. Where very many verdicts are to come, it is the chance that the share is no more than a half.
+
+    Nothing to come changes nothing; after four wins, the next two are both losses with a chance of 4/12 · 5/13, which leaves a lead:
+
+    >>> chance_overtaken(4, 0, 2)
+    0.0
+    >>> round(chance_overtaken(2, 0, 2), 4)  # half of 4/10 · 5/11
+    0.0909
+    """
+    won, level = divmod(further - wins + losses, 2)  # as many further wins, or fewer, do not keep the lead
+    if won < 0:
+        return 0.0
+    ours, theirs = wins + PRIOR_WINS, losses + PRIOR_WINS
+    term = math.exp(
+        _log_ways(ours + won - 1, won)
+        + _log_ways(theirs + further - won - 1, further - won)
+        - _log_ways(ours + theirs + further - 1, further)
+    )
+    total = term if level else term / 2
+    for fewer in range(won, 0, -1):  # they only get smaller, because more wins than losses are expected
+        term *= fewer / (further - fewer + 1) * (theirs + further - fewer) / (ours + fewer - 1)
+        total += term
+        if term < NEGLIGIBLE * total:
+            break
+    return total
+
 
 @lru_cache(maxsize=1 << 16)
 def chance_of_lead(wins: int, losses: int, further: int, least_lead: int) -> float:

@@ -7,24 +7,20 @@ How the past is replayed is the business of `calibrating.py`; what its errors im
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from math import comb
 from typing import final
 
 from judgeloop.records import Tally
+from judgeloop.stats.predictive import chance_overtaken, further_decisive
 from judgeloop.stats.risk_control import Bounds
 from judgeloop.stopping.rule import Rule
-
-PRIOR_WINS = 4  # of each side: at equal error no other boundary needed clearly fewer recorded verdicts
-NEGLIGIBLE = 1e-18  # of the sum so far, where the terms only get smaller
 
 
 @final
 @dataclass(frozen=True)
 class Calibrated(Rule):
-    """The chance that the leader is not ahead, where past comparisons say how low it has to be; a promise on average only.
+    """The chance that the leader is overtaken, where past comparisons say how low it has to be; a promise on average only.
 
-    The statistic is `chance_behind`, a heuristic by itself. The stated risk is the bound for how often the wrong system is named by
+    The statistic is `chance_not_to_win`, a heuristic by itself. The stated risk is the bound for how often the wrong system is named by
     whoever stops at such a value, from past comparisons that are taken to be exchangeable with this one; 1 where they say nothing. An
     abstention counts as a win of the other side. The promise is for the selector, the least and the most judgments that the past was
     replayed with. `like` says which comparisons those were: "9 past comparisons of base with others".
@@ -48,26 +44,16 @@ class Calibrated(Rule):
         if tally.leader is None:
             return 1.0
         wins, others = tally.wins[tally.leader], tally.wins[1 - tally.leader]
-        return self.bounds.at(chance_behind(wins, others + tally.abstentions))
+        drawn = tally.judged + tally.abstentions
+        return self.bounds.at(chance_not_to_win(wins, others + tally.abstentions, drawn, tally.items))
 
 
-@lru_cache(maxsize=1 << 18)
-def chance_behind(wins: int, losses: int) -> float:
-    """The chance, after so many wins and losses, that a system wins no more than half of all decisive items.
+def chance_not_to_win(wins: int, losses: int, judged: int, items: int) -> float:
+    """The chance that who leads after `judged` of all `items` is not the winner of all of them: `chance_overtaken` by what is expected to come.
 
-    With a prior of Beta(4, 4) it is the regularised incomplete beta function I(½; wins + 4, losses + 4): with whole numbers, the
-    chance of at least wins + 4 heads in wins + losses + 7 tosses of a coin (Abramowitz & Stegun 1964, equation 26.5.24). It falls as
-    wins rise and rises with losses. Written out as in `stats/hypergeometric.py`, for the same reason.
+    It falls as wins take the place of ties, and is 0 once all are judged, or the lead cannot be made up for any more.
 
-    >>> round(chance_behind(5, 0), 4)
-    0.073
+    >>> round(chance_not_to_win(5, 0, 5, 1000), 4)
+    0.0716
     """
-    heads, tosses = wins + PRIOR_WINS, wins + losses + 2 * PRIOR_WINS - 1
-    # The first term from exact integers, the others from the ratio of neighbours.
-    term = total = comb(tosses, heads) / (1 << tosses)
-    for more in range(heads, tosses):
-        term *= (tosses - more) / (more + 1)
-        total += term
-        if more > tosses / 2 and term < NEGLIGIBLE * total:
-            break
-    return total
+    return chance_overtaken(wins, losses, further_decisive(wins + losses, judged, items - judged))

@@ -11,7 +11,7 @@ from typing import Self, final
 
 from judgeloop.protocols import StoppingRule
 from judgeloop.records import StopKind, StopReason, Tally
-from judgeloop.stats.predictive import chance_of_lead
+from judgeloop.stats.predictive import chance_of_lead, further_decisive
 from judgeloop.stopping.reasons import given_up
 
 LOOK_EVERY = 10  # judgments: so many queries can be asked side by side between looks
@@ -89,11 +89,10 @@ class GivingUp:
     def chance_to_decide(self, tally: Tally) -> float:
         """The predictive chance that, at the limit, the lead is one at which the rule ends the run.
 
-        Of the verdicts to come, (d + 1) / (n + 2) are taken to be decisive, with d decisive of n drawn so far (Laplace 1774). Undecided
-        are the leads from where the rule no longer calls the systems level, if it ever does, to where it names the leader.
+        Undecided are the leads from where the rule no longer calls the systems level, if it ever does, to where it names the leader.
         """
         drawn, decisive = _drawn(tally), sum(tally.wins)
-        further = round((self.limit - drawn) * (decisive + 1) / (drawn + 2))
+        further = further_decisive(decisive, drawn, self.limit - drawn)
         total = decisive + further
         ties = self.limit - tally.abstentions - total
 

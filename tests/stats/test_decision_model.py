@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 
 from judgeloop.stats.decision_model import (
     PRECISION_OF_LEVEL,
+    PRECISION_OF_PATTERN,
     PRECISION_OF_SLOPE,
     SLOPE_OF_DISTANCE,
     length_distances,
@@ -20,13 +21,14 @@ from judgeloop.stats.decisiveness import LEAST_EVEN, Prospects, draw_weights
 NONE_SEEN = np.array([], dtype=np.int64), np.array([], dtype=np.bool_)
 
 
-def known_of(items=40, *, seed=0, distances=True):
+def known_of(items=40, *, seed=0, distances=True, patterns=0):
     rng = np.random.default_rng(seed)
     return Prospects(
         shares=rng.uniform(0.05, 0.9, size=items),
         agreements=rng.uniform(0.1, 1, size=items),
         power=1.3,
         distances=rng.exponential(size=items) if distances else None,
+        patterns=rng.normal(size=(patterns, items)) if patterns else None,
     )
 
 
@@ -71,14 +73,17 @@ def test_an_unknown_distance_is_taken_for_a_middling_one():
 
 
 def test_what_was_seen_is_fitted_as_another_solver_fits_it():
-    known = known_of(60, seed=3)
+    known = known_of(60, seed=3, patterns=2)
     rng = np.random.default_rng(1)
     positions = rng.permutation(60)[:25]
     decided = rng.random(25) < 0.3
     odds, far = np.log(known.shares / (1 - known.shares)), np.log(known.distances + 0.1)
-    features = np.column_stack([np.ones(60), odds - odds.mean(), (far - far.mean()) / far.std()])
-    expected = np.array([odds.mean(), 1.0, SLOPE_OF_DISTANCE])
-    precision = np.array([PRECISION_OF_LEVEL, PRECISION_OF_SLOPE, PRECISION_OF_SLOPE])
+    features = np.column_stack(
+        [np.ones(60), odds - odds.mean(), (far - far.mean()) / far.std(), *known.patterns]
+    )
+    expected = np.array([odds.mean(), 1.0, SLOPE_OF_DISTANCE, 0.0, 0.0])
+    slopes, patterns = [PRECISION_OF_SLOPE] * 2, [PRECISION_OF_PATTERN] * 2
+    precision = np.array([PRECISION_OF_LEVEL, *slopes, *patterns])
 
     def misfit(beliefs):
         seen = features[positions] @ beliefs
@@ -87,6 +92,28 @@ def test_what_was_seen_is_fitted_as_another_solver_fits_it():
     fitted = minimize(misfit, expected, tol=1e-12).x
     chances = 1 / (1 + np.exp(-(features @ fitted)))
     assert weights_after(known, positions, decided) == pytest.approx(draw_weights(known, chances), rel=1e-4)
+
+
+def test_before_a_run_has_seen_anything_patterns_change_nothing():
+    known = known_of()
+    with_patterns = known._replace(patterns=known_of(patterns=2).patterns)
+    assert weights_after(with_patterns, *NONE_SEEN) == pytest.approx(weights_after(known, *NONE_SEEN))
+
+
+def test_a_run_that_goes_by_a_pattern_prefers_the_items_that_decide_in_it():
+    pattern = np.tile([1.0, -1.0], 20)
+    known = known_of(distances=False)._replace(patterns=pattern[None, :])
+    seen = np.arange(20)
+    before, after = (weights_after(known, *one) for one in (NONE_SEEN, (seen, pattern[seen] > 0)))
+    assert (after[20:] > before[20:])[pattern[20:] > 0].all()
+    assert (after[20:] < before[20:])[pattern[20:] < 0].all()
+
+
+def test_of_some_items_the_patterns_are_theirs():
+    known = known_of(patterns=2)
+    some = np.array([3, 5, 8])
+    assert known.at(some).patterns == pytest.approx(known.patterns[:, some])
+    assert known_of().at(some).patterns is None
 
 
 @pytest.mark.parametrize("decided", [True, False])

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from judgeloop.stats.decision_patterns import patterns_of
 from judgeloop.stats.decisiveness import (
     LEAST_AGREEMENT,
     LEAST_EVEN,
@@ -84,6 +85,15 @@ def test_agreement_is_taken_from_comparisons_without_todays_systems_alone():
     known = prospects(PREFERENCES, KNOWN, systems=4, apart=apart)
     assert known.agreements == pytest.approx(agreements(PREFERENCES[apart], KNOWN[apart]))
     assert known.agreements != pytest.approx(agreements(PREFERENCES, KNOWN))
+
+
+def test_prospects_hold_the_ways_in_which_comparisons_differ():
+    preferences = (np.random.default_rng(0).random((12, 30)) < 0.5).astype(np.int8)
+    preferences[:6, :15] = preferences[6:, 15:] = 1
+    known = np.ones_like(preferences, dtype=bool)
+    found = prospects(preferences, known, systems=4)
+    assert len(found.patterns) > 0
+    assert found.patterns == pytest.approx(patterns_of(preferences != 0, known, found.shares))
 
 
 def test_weights_are_the_power_of_decisiveness_squared_times_agreement_with_a_tenth_spread_evenly():

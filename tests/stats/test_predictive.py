@@ -1,4 +1,4 @@
-"""The predictive chance of a lead: by hand, against SciPy, and what holds of any."""
+"""The predictive chances of a lead and of its loss: by hand, against SciPy, and what holds of any."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import betainc
 from scipy.stats import betabinom
 
-from judgeloop.stats.predictive import chance_of_lead
+from judgeloop.stats.predictive import chance_of_lead, chance_overtaken, further_decisive
 
 COUNTS = st.integers(0, 60)
 
@@ -65,3 +66,42 @@ def test_counts_in_the_thousands_do_not_overflow():
     assert chance_of_lead(5000, 5000, 10_000, 100) == pytest.approx(
         further.sf(5049) + further.cdf(4950), abs=1e-9
     )
+
+
+def test_to_be_overtaken_by_two_further_verdicts_by_hand():
+    # As if four wins of each were known, two losses after 2:0 have a chance of 4/10 · 5/11, which only levels: half of that.
+    assert chance_overtaken(2, 0, 2) == pytest.approx(4 / 10 * 5 / 11 / 2)
+    assert chance_overtaken(1, 0, 2) == pytest.approx(4 / 9 * 5 / 10)
+    assert chance_overtaken(3, 0, 2) == 0.0
+
+
+def test_to_be_overtaken_a_golden_value_of_scipy():
+    # scipy 1.17.1: betabinom(101, 34, 24).cdf(45) = 0.04859292240726537; by 100 more, .cdf(44) + .pmf(45) / 2 of betabinom(100, 34, 24).
+    assert chance_overtaken(30, 20, 101) == pytest.approx(0.04859292240726537, abs=1e-12)
+    further = betabinom(100, 34, 24)
+    assert chance_overtaken(30, 20, 100) == pytest.approx(further.cdf(44) + further.pmf(45) / 2, abs=1e-12)
+
+
+@given(losses=COUNTS, lead=st.integers(1, 60), further=st.integers(0, 200))
+def test_to_be_overtaken_is_scipys_beta_binomial(losses, lead, further):
+    wins, won = losses + lead, np.arange(further + 1)
+    leads, further_wins = wins - losses - further + 2 * won, betabinom(further, wins + 4, losses + 4)
+    expected = further_wins.pmf(won[leads < 0]).sum() + further_wins.pmf(won[leads == 0]).sum() / 2
+    assert chance_overtaken(wins, losses, further) == pytest.approx(expected, rel=1e-7, abs=1e-14)
+
+
+def test_with_very_many_to_come_it_is_the_incomplete_beta_function():
+    assert chance_overtaken(30, 20, 4_000_000) == pytest.approx(betainc(34, 24, 0.5), rel=1e-4)
+
+
+@given(losses=COUNTS, lead=st.integers(1, 60), further=st.integers(0, 200))
+def test_a_lead_is_likelier_kept_than_lost_and_the_more_so_the_larger(losses, lead, further):
+    chance = chance_overtaken(losses + lead, losses, further)
+    assert 0 <= chance < 0.5
+    assert chance_overtaken(losses + lead + 1, losses, further) <= chance * (1 + 1e-9)
+
+
+def test_further_verdicts_are_decisive_as_those_so_far_with_one_of_each_kind_added():
+    assert further_decisive(2, 4, 6) == 3
+    assert further_decisive(0, 8, 100) == 10
+    assert further_decisive(8, 8, 0) == 0
