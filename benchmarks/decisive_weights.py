@@ -20,7 +20,14 @@ from judgeloop.selectors.decisive import Decisive, decisive, prospects_of
 from judgeloop.selectors.random import Random
 from judgeloop.selectors.walking import walk
 from judgeloop.stats.decision_patterns import patterns_of
-from judgeloop.stats.decisiveness import Prospects, agreements, decisive_shares, exponent, prospects
+from judgeloop.stats.decisiveness import (
+    Prospects,
+    agreements,
+    counts_of_each,
+    decisive_shares,
+    exponent,
+    prospects,
+)
 
 Floats = NDArray[np.float64]
 
@@ -142,16 +149,18 @@ def as_they_stand(world: World) -> Selector[Any]:
 
 
 def with_todays(*, counted: bool) -> Make:
-    """As built, but that comparisons with one of the two systems count as much as any, or not at all, for how often an item decides."""
+    """As built, but that for how often an item decides comparisons with one of the two systems count as much as any, or not at all."""
 
     def make(world: World) -> Selector[Any]:
         past = world.past.with_implied()
         apart = past.apart_from(*world.systems)
-        others = past.preferences[apart], past.known[apart]
-        shares = decisive_shares(past.preferences, past.known) if counted else decisive_shares(*others)
-        patterns = patterns_of(past.preferences != 0, past.known, shares)
-        known = Prospects(shares, agreements(*others), exponent(past.systems_an_item), patterns=patterns)
-        return AS_BUILT.selector(known, world)
+        rows = np.ones(len(past), dtype=np.bool_) if counted else apart
+        preferences, known = past.preferences[rows], past.known[rows]
+        shares = decisive_shares(preferences, known)
+        agreed = agreements(past.preferences[apart], past.known[apart])
+        patterns = patterns_of(preferences != 0, known, shares, counts_of_each(known))
+        power = exponent(past.systems_an_item)
+        return AS_BUILT.selector(Prospects(shares, agreed, power, patterns=patterns), world)
 
     return make
 

@@ -54,7 +54,7 @@ def decisive_shares(preferences: Preferences, known: Known, apart: NDArray[np.bo
     together no more than a quarter of the others: all of them show what is peculiar to one system, and items preferred for that
     speak for it, or against it.
     """
-    counts = known * _count_of_each(known, apart)[:, None]
+    counts = known * counts_of_each(known, apart)[:, None]
     asked = counts.sum(axis=0)
     decisive = (counts * (preferences != 0)).sum(axis=0)
     mean = (decisive.sum() + 1) / (asked.sum() + 2)
@@ -62,8 +62,8 @@ def decisive_shares(preferences: Preferences, known: Known, apart: NDArray[np.bo
     return shares
 
 
-def _count_of_each(known: Known, apart: NDArray[np.bool_] | None) -> Floats:
-    """What each comparison counts, shape (comparisons,)."""
+def counts_of_each(known: Known, apart: NDArray[np.bool_] | None = None) -> Floats:
+    """How much each comparison counts, shape (comparisons,): as much as any, but those that are not `apart` together no more than a quarter."""
     if apart is None or apart.all():
         return np.ones(len(known))
     others, todays = known[apart].sum(), known[~apart].sum()
@@ -114,7 +114,7 @@ def prospects(
         shares,
         agreements(preferences[apart], known[apart]),
         exponent(systems) if power is None else power,
-        patterns=patterns_of(preferences != 0, known, shares),
+        patterns=patterns_of(preferences != 0, known, shares, counts_of_each(known, apart)),
     )
     weights = draw_weights(found, found.shares)
     return None if np.allclose(weights, weights.mean(), rtol=1e-9) else found

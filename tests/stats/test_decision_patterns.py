@@ -19,10 +19,11 @@ def comparisons_of(ways, *, comparisons=40, items=ITEMS, seed=0):
     return rng.random((comparisons, items)) < 1 / (1 + np.exp(-odds))
 
 
-def found_in(decided, known=None):
+def found_in(decided, known=None, counts=None):
     known = np.ones_like(decided) if known is None else known
-    shares = (decided * known).sum(axis=0) + 4 * decided.mean()
-    return patterns_of(decided & known, known, shares / (known.sum(axis=0) + 4))
+    counts = np.ones(len(decided)) if counts is None else counts
+    shares = ((decided & known).sum(axis=0) + 1) / (known.sum(axis=0) + 2)
+    return patterns_of(decided & known, known, shares, counts)
 
 
 def hard_or_easy(items=ITEMS):
@@ -63,10 +64,27 @@ def test_it_is_found_where_comparisons_stopped_early():
     assert abs(np.corrcoef(pattern, hard_or_easy())[0, 1]) > 0.8
 
 
+def test_what_only_comparisons_that_count_little_show_counts_little():
+    decided = np.concatenate(
+        [comparisons_of([np.zeros(ITEMS)]), comparisons_of([2 * hard_or_easy()], seed=1)]
+    )
+    whole, little = (found_in(decided, counts=np.repeat([1.0, count], 40)) for count in (1.0, 0.02))
+    assert np.abs(whole).sum() / ITEMS > 0.5
+    assert np.abs(little).sum() < np.abs(whole).sum() / 3
+
+
+def test_to_count_twice_is_to_be_there_twice():
+    decided = comparisons_of([hard_or_easy()])
+    shares, known = np.full(ITEMS, 0.4), np.ones_like(decided)
+    once, *_ = patterns_of(np.repeat(decided, 2, axis=0), np.repeat(known, 2, axis=0), shares, np.ones(80))
+    twice, *_ = patterns_of(decided, known, shares, np.full(40, 2.0))
+    assert abs(np.corrcoef(once, twice)[0, 1]) == pytest.approx(1)
+
+
 @pytest.mark.parametrize("comparisons", [0, 1, 2])
 def test_two_comparisons_have_no_pattern(comparisons):
     decided = comparisons_of([hard_or_easy()], comparisons=comparisons)
-    assert patterns_of(decided, np.ones_like(decided), np.full(ITEMS, 0.4)).shape == (0, ITEMS)
+    assert found_in(decided).shape == (0, ITEMS)
 
 
 @given(st.integers(1, 12), st.integers(1, 12), st.integers(0, 10_000))

@@ -93,7 +93,7 @@ def test_prospects_hold_the_ways_in_which_comparisons_differ():
     known = np.ones_like(preferences, dtype=bool)
     found = prospects(preferences, known, systems=4)
     assert len(found.patterns) > 0
-    assert found.patterns == pytest.approx(patterns_of(preferences != 0, known, found.shares))
+    assert found.patterns == pytest.approx(patterns_of(preferences != 0, known, found.shares, np.ones(12)))
 
 
 def test_weights_are_the_power_of_decisiveness_squared_times_agreement_with_a_tenth_spread_evenly():
