@@ -64,7 +64,8 @@ SELECTIONS: dict[str, tuple[str, str, list[str]]] = {
     "select-turbo": ("alpacaeval", "gpt4turbo", [*MANY, *TURBO, "--baseline", "gpt4_1106_preview"]),
 }
 VARIANTS = tuple(
-    f"decisive-{name}" for name in ("issue", "history", "tried", "given-up", "untied", "shared", "foreign")
+    f"decisive-{name}"
+    for name in ("issue", "history", "tried", "cold", "given-up", "untied", "shared", "foreign")
 )  # made by decisive_variants.py
 SHOWN_CALLS = {
     "select-gpt4": (424, 795, 1060, 1500, 2120, 3180, 5300, 10600),
