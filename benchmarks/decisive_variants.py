@@ -58,7 +58,7 @@ CHECKED_PAIRS = 3
 COLUMNS = ("data", "H", "draws", "at 0.1: judged; wrong, undecided %", "at 0.2", "at 5 % wrong: judged; undecided %",
            "beside random's", "predictive, at 5 % wrong", "beside random's", "for the same evidence")  # fmt: skip
 GIVEN_UP = "decisive-given-up"
-GIVE_UP = (0.0, 0.1, 0.2, 0.3)
+GIVE_UP = (0.0, 0.1, 0.2, 0.3, 0.4, 0.45, 0.5)
 NEAR_THE_GOAL = np.geomspace(0.05, 0.4, 20)  # thresholds at which about 5 % are wrong
 GIVEN_UP_COLUMNS = ("data", "H", "draws", "statistic", "given up under", "judgments at 5 % wrong", "undecided %",
                     "beside never")  # fmt: skip

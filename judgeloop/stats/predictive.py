@@ -10,7 +10,7 @@ import math
 from functools import lru_cache
 
 PRIOR_WINS = 4  # of each side, for who would win in the end: at equal error no other prior needed clearly fewer recorded verdicts
-NEGLIGIBLE = 1e-18  # of the sum so far, where the terms only get smaller
+NEGLIGIBLE = 1e-12  # of the sum so far, where the terms only get smaller
 
 
 def further_decisive(decisive: int, judged: int, unknown: int) -> int:
