@@ -1,0 +1,164 @@
+"""What `estimate` would gain if it judged more items where earlier systems' scores spread more, on recorded scores.
+
+    python benchmarks/allocation_by_history.py DATA [--histories 200] [--draws 8]
+
+DATA as for `benchmarks/results.py`. Of every history other systems are drawn at random, and one more is estimated with their scores for a proxy,
+as by `--proxy history`: from random draws, and from strata of equal shares of the expected spread with judgments in proportion (Neyman's
+allocation), of which an even share goes to all items alike. Errors (root mean square) and half-widths of the 90 % interval are ratios to those
+of random draws; ± is one standard error over histories.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from judgeloop.formats.verdicts import read_verdicts
+from judgeloop.stats.foretelling import Forecast, foretell, with_forecast
+from judgeloop.stats.mean_intervals import interval_at_once
+from judgeloop.stats.strata import Counts, Floats, Strata
+
+ADVERSARIES = {"NullModel", "gpt4_gamed"}  # built to fool the judge
+TABLES = {
+    "AlpacaEval, GPT-4": ("alpacaeval/verdicts-gpt4.csv.gz", (0.05, 0.15)),
+    "AlpacaEval, GPT-4-turbo": ("alpacaeval/verdicts-gpt4turbo.csv.gz", (0.05, 0.15)),
+    "REALSumm, people": ("realsumm/verdicts-human-pyramid.csv.gz", (0.2,)),
+    "REALSumm, ROUGE-2": ("realsumm/verdicts-rouge2.csv.gz", (0.2,)),
+}
+HISTORIES = (2, 4, 16)  # systems
+EVEN_SHARES = (0.1, 0.3, 0.5)
+PRIOR_SYSTEMS = 5.0  # scores of an item that the mean spread of all items is worth
+JUDGMENTS_A_STRATUM, MOST_STRATA, FEWEST = 5, 8, 2
+RISK = 0.1
+
+
+class Found(NamedTuple):
+    """The error of an estimate, whether its interval holds the truth, and how far that reaches."""
+
+    error: float
+    covers: bool
+    half_width: float
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--histories", type=int, default=200)
+    parser.add_argument("--draws", type=int, default=8, help="of each history")
+    given = parser.parse_args()
+    columns = ("recorded scores", "history", "judged", "even share", "error", "half-width", "covered %")
+    print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|")
+    for name, (file, shares) in TABLES.items():
+        scores = scores_of(given.data / file)
+        for systems in HISTORIES:
+            for share in shares:
+                for line in lines(scores, systems, share, given.histories, given.draws):
+                    print(f"| {name} | {systems} | {share:.0%} | {line} |", flush=True)
+
+
+def scores_of(path: Path) -> Floats:
+    """All systems of a table but those built to fool the judge: shape (systems, items), NaN where there is no score."""
+    table = read_verdicts(path)
+    systems, items = sorted(table.systems - ADVERSARIES), sorted({item for item, *_ in table.rows})
+    scores = np.full((len(systems), len(items)), np.nan)
+    for (item, system), recorded in table.rows.items():
+        if system not in ADVERSARIES and recorded.score is not None:
+            scores[systems.index(system), items.index(item)] = recorded.score
+    return scores
+
+
+def lines(scores: Floats, systems: int, share: float, histories: int, draws: int) -> Sequence[str]:
+    """A line for each way of drawing: ratios to random draws, and coverage."""
+    ways: tuple[float | None, ...] = (None, *EVEN_SHARES)
+    rng = np.random.default_rng([systems, round(100 * share)])
+    found: dict[float | None, list[list[Found]]] = {way: [] for way in ways}
+    while len(found[None]) < histories:
+        own, *others = rng.permutation(len(scores))[: systems + 1]
+        known = ~np.isnan(scores[own])
+        earlier, truth = scores[others][:, known], scores[own, known]
+        forecast = foretell(earlier)
+        if forecast is None or np.ptp(truth) == 0:
+            continue
+        spread, judged = expected_spread(earlier), round(share * len(truth))
+        for way in ways:
+            strata, allocation = _strata(spread, judged, way)
+            found[way].append([_estimated(strata, allocation, truth, forecast, rng) for _ in range(draws)])
+    base = _per_history(found[None])
+    return [_line(way, _per_history(runs), base) for way, runs in found.items()]
+
+
+def expected_spread(earlier: Floats) -> Floats:
+    """The standard deviation of earlier scores on each item, each less its system's mean, drawn towards the mean of all: shape (items,)."""
+    known = ~np.isnan(earlier)
+    apart = np.where(known, earlier - np.nanmean(earlier, axis=1, keepdims=True), 0.0)
+    means = apart.sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    squares = np.where(known, (apart - means) ** 2, 0.0).sum(axis=0)
+    freedom = np.maximum(known.sum(axis=0) - 1, 0)
+    usual = squares.sum() / max(1, freedom.sum())
+    spread: Floats = np.sqrt((squares + PRIOR_SYSTEMS * usual) / (freedom + PRIOR_SYSTEMS))
+    return spread
+
+
+def _strata(spread: Floats, judged: int, even: float | None) -> tuple[Strata, Counts]:
+    """Strata, and how many items of each to judge."""
+    if even is None or not spread.any():
+        return Strata.single(len(spread)), np.array([judged])
+    weights = (1 - even) * spread / spread.mean() + even
+    order = np.argsort(spread, kind="stable")
+    count = max(1, min(judged // JUDGMENTS_A_STRATUM, MOST_STRATA))
+    so_far = np.cumsum(weights[order]) / weights.sum()
+    labels = np.empty(len(spread), dtype=np.int64)
+    labels[order] = np.minimum((so_far * count * (1 - 1e-12)).astype(np.int64), count - 1)
+    strata = Strata(np.unique(labels, return_inverse=True)[1])
+    return strata, _shared_out(judged, np.bincount(strata.labels, weights), strata.sizes)
+
+
+def _shared_out(judged: int, weights: Floats, sizes: Counts) -> Counts:
+    """So many judgments in proportion to the weights: two of each stratum at least, and no more than it has."""
+    wanted = judged * weights / weights.sum()
+    given = np.minimum(np.maximum(FEWEST, np.floor(wanted)), sizes).astype(np.int64)
+    while given.sum() != judged:
+        short = given.sum() < judged
+        free = given < sizes if short else given > FEWEST
+        urgency = np.where(free, (wanted - given) * (1 if short else -1), -np.inf)
+        given[np.argmax(urgency)] += 1 if short else -1
+    return given
+
+
+def _estimated(
+    strata: Strata, allocation: Counts, truth: Floats, forecast: Forecast, rng: np.random.Generator
+) -> Found:
+    drawn = [
+        rng.permutation(np.flatnonzero(strata.labels == stratum))[:judged]
+        for stratum, judged in enumerate(allocation)
+    ]
+    positions = np.concatenate(drawn)
+    moments = with_forecast(strata, positions, truth[positions], forecast)
+    low, high = interval_at_once(moments, len(positions), len(truth), RISK) or (0.0, 1.0)
+    return Found(moments.mean - truth.mean(), low <= truth.mean() <= high, (high - low) / 2)
+
+
+def _per_history(runs: list[list[Found]]) -> Floats:
+    """Squared error, half-width and coverage, each the mean over draws: shape (histories, 3)."""
+    values = np.array([[(one.error**2, one.half_width, one.covers) for one in history] for history in runs])
+    return values.mean(axis=1)
+
+
+def _line(even: float | None, own: Floats, base: Floats) -> str:
+    def ratio(column: int, power: float) -> str:
+        rng = np.random.default_rng(0)
+        rows = [np.arange(len(own)), *(rng.integers(len(own), size=len(own)) for _ in range(200))]
+        values = [(own[row, column].mean() / base[row, column].mean()) ** power for row in rows]
+        return f"{values[0]:.2f} ± {np.std(values[1:]):.2f}"
+
+    name = "random draws" if even is None else f"{even:g}"
+    return f"{name} | {ratio(0, 0.5)} | {ratio(1, 1.0)} | {100 * own[:, 2].mean():.1f}"
+
+
+if __name__ == "__main__":
+    main()
