@@ -96,6 +96,7 @@ KNOWN = Prospects(
     agreements=np.full(ITEMS, 0.5),
     power=1.5,
     distances=np.random.default_rng(4).exponential(size=ITEMS),
+    patterns=np.random.default_rng(5).normal(size=(2, ITEMS)),
 )
 
 
@@ -166,3 +167,24 @@ def test_where_history_misleads_a_run_learns_to_do_without_it():
         found.append([np.mean(order < items / 2) for order in (state.order[40:80], fixed)])
     learned, not_learned = np.mean(found, axis=0)
     assert learned > 1.3 * not_learned
+
+
+def test_a_run_finds_out_which_way_of_the_past_its_comparison_goes():
+    """Hard items decide between some past systems, easy ones between others: a run where hard ones do turns to them, once it has seen that."""
+    items, hard = 200, np.arange(200) < 100
+    rng = np.random.default_rng(3)
+    strong, weak = (np.where(of, rng.integers(2, size=(8, items)), 0.5) for of in (hard, ~hard))
+    past = past_of_scores([f"s{one}" for one in range(16)], np.concatenate([strong, weak]), 0.0)
+    known = prospects_of(past, ("new", "newer"))
+    found = []
+    for one in (known, known._replace(patterns=None)):
+        selector = decisive(one)
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            state = selector.init(items, rng)
+            for _ in range(3):
+                steps, state = selector.ask(state, items, rng)
+                state = selector.tell(state, answered(steps, lambda at: hard[at] and at % 3))
+            found.append(hard[state.order[20:40]].mean())
+    assert np.mean(found[:20]) > 0.8, "with the patterns of the past"
+    assert np.mean(found[20:]) < 0.6, "without"

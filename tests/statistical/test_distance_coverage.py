@@ -93,10 +93,14 @@ def test_the_estimate_hardly_leans(population):
 @pytest.mark.parametrize("judged", [50, 200])
 @pytest.mark.parametrize("population", POPULATIONS)
 def test_where_a_run_learns_its_weights_it_covers_as_often_as_it_says(population, judged):
-    """Weights then change at every look, and the propensities are taken for those of weights that do not."""
+    """Weights then change at every look, and the propensities are taken for those of weights that do not.
+
+    So they do the more where a pattern tells the items apart that the run may turn to.
+    """
     _, scores = pool(population)
     place = np.linspace(0.1, 0.95, ITEMS)
-    known = Prospects(shares=place**2, agreements=np.full(ITEMS, 0.5), power=1.6)
+    pattern = np.cos(np.arange(ITEMS))[None, :]
+    known = Prospects(shares=place**2, agreements=np.full(ITEMS, 0.5), power=1.6, patterns=pattern)
     runs, covered = 400, 0
     for seed in range(runs):
         labels = walk(

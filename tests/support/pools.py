@@ -49,10 +49,11 @@ def make_selector(name: str, items: int, start: int = 5):
 
 
 def known_beforehand(items: int, seed: int = 2) -> Prospects:
-    """Made-up shares, agreements and distances."""
+    """Made-up shares, agreements, distances and patterns."""
     rng = np.random.default_rng(seed)
     shares, agreements = rng.uniform(0.05, 0.95, size=(2, items))
-    return Prospects(shares, agreements, power=1.0, distances=rng.exponential(size=items))
+    distances, patterns = rng.exponential(size=items), rng.normal(size=(2, items))
+    return Prospects(shares, agreements, power=1.0, distances=distances, patterns=patterns)
 
 
 def make_session(
