@@ -10,7 +10,7 @@ import math
 from functools import lru_cache
 
 PRIOR_WINS = 4  # of each side, for who would win in the end: at equal error no other prior needed clearly fewer recorded verdicts
-NEGLIGIBLE = 1e-12  # of the sum so far, where the terms only get smaller
+NEGLIGIBLE = 1e-12  # of the sum so far
 
 
 def further_decisive(decisive: int, judged: int, unknown: int) -> int:
@@ -20,7 +20,7 @@ def further_decisive(decisive: int, judged: int, unknown: int) -> int:
 
 @lru_cache(maxsize=1 << 18)
 def chance_overtaken(wins: int, losses: int, further: int) -> float:
-    """The chance that who leads by `wins` to `losses` does not after `further` more verdicts, each a win or a loss; level counts half.
+    """The chance that who has `wins` to `losses` does not lead after `further` more verdicts, each a win or a loss; level counts half.
 
     As in `chance_of_lead`, but that each side begins with 4 wins, as if Beta(4, 4) were known of the share of wins: systems that are
     compared are seldom worlds apart. Where very many verdicts are to come, it is the chance that the share is no more than a half.
@@ -32,9 +32,11 @@ def chance_overtaken(wins: int, losses: int, further: int) -> float:
     >>> round(chance_overtaken(2, 0, 2), 4)  # half of 4/10 · 5/11
     0.0909
     """
-    won, level = divmod(further - wins + losses, 2)  # as many further wins, or fewer, do not keep the lead
+    won, level = divmod(further - wins + losses, 2)  # as many further wins, or fewer, make no lead
     if won < 0:
         return 0.0
+    if won > further:
+        return 1.0
     ours, theirs = wins + PRIOR_WINS, losses + PRIOR_WINS
     term = math.exp(
         _log_ways(ours + won - 1, won)
@@ -42,12 +44,13 @@ def chance_overtaken(wins: int, losses: int, further: int) -> float:
         - _log_ways(ours + theirs + further - 1, further)
     )
     total = term if level else term / 2
-    for fewer in range(won, 0, -1):  # they only get smaller, because more wins than losses are expected
+    # Where there is a lead, each further term is smaller, as more wins than losses are expected; else they are so from the middle on.
+    for fewer in range(won, 0, -1):
         term *= fewer / (further - fewer + 1) * (theirs + further - fewer) / (ours + fewer - 1)
         total += term
         if term < NEGLIGIBLE * total:
             break
-    return total
+    return min(1.0, total)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -82,12 +82,18 @@ def test_to_be_overtaken_a_golden_value_of_scipy():
     assert chance_overtaken(30, 20, 100) == pytest.approx(further.cdf(44) + further.pmf(45) / 2, abs=1e-12)
 
 
-@given(losses=COUNTS, lead=st.integers(1, 60), further=st.integers(0, 200))
-def test_to_be_overtaken_is_scipys_beta_binomial(losses, lead, further):
-    wins, won = losses + lead, np.arange(further + 1)
+@given(wins=COUNTS, losses=COUNTS, further=st.integers(0, 200))
+def test_to_be_overtaken_is_scipys_beta_binomial_for_who_leads_or_not(wins, losses, further):
+    won = np.arange(further + 1)
     leads, further_wins = wins - losses - further + 2 * won, betabinom(further, wins + 4, losses + 4)
     expected = further_wins.pmf(won[leads < 0]).sum() + further_wins.pmf(won[leads == 0]).sum() / 2
-    assert chance_overtaken(wins, losses, further) == pytest.approx(expected, rel=1e-7, abs=1e-14)
+    assert chance_overtaken(wins, losses, further) == pytest.approx(expected, rel=1e-7, abs=1e-13)
+
+
+def test_who_is_too_far_behind_does_not_lead_whatever_comes():
+    assert chance_overtaken(5, 8, 2) == 1.0
+    assert chance_overtaken(5, 8, 3) == pytest.approx(1 - betabinom(3, 9, 12).pmf(3) / 2)
+    assert chance_overtaken(3, 3, 0) == 0.5
 
 
 def test_with_very_many_to_come_it_is_the_incomplete_beta_function():

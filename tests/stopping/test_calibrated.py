@@ -71,6 +71,12 @@ def test_an_abstention_counts_as_a_win_of_the_other_side():
     assert not found.is_met(Tally(items=50, wins=(5, 0), abstentions=1))
 
 
+def test_more_abstentions_than_the_lead_name_nobody_up_to_the_last_item():
+    for items in range(18, 40):
+        tally = Tally(items=items, wins=(5, 3), ties=5, abstentions=5)
+        assert rule([0.3]).risk(tally) > 0.1
+
+
 @given(
     wins=st.integers(0, 12),
     losses=st.integers(0, 12),
