@@ -6,6 +6,7 @@ Flags, environment and `judgeloop.toml` are merged in `cli.py`; this is what the
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
@@ -125,17 +126,17 @@ class RunSettings(JudgeSettings):
         return False
 
     @property
+    @abstractmethod
     def output_files(self) -> tuple[Path, ...]:
         """The outputs of each system."""
-        raise NotImplementedError
 
+    @abstractmethod
     def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Which systems may be compared with each other, or rated, on an item.
 
         Raises:
             InputError: one that is named is not among them.
         """
-        raise NotImplementedError
 
     @property
     def specs(self) -> tuple[str, ...]:
@@ -337,10 +338,18 @@ def checked(model: type[C], values: dict[str, object]) -> C:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         flag = str(first["loc"][0]).replace("_", "-") if first["loc"] else "configuration"
-        problem = first["msg"].removeprefix("Value error, ")
+        problem = _expected(first["msg"].removeprefix("Value error, "))
         if first["type"] == "string_pattern_mismatch":
             problem = f"expected {model.model_fields[str(first['loc'][0])].description}"
         raise InputError(f"--{flag}: {problem}, found {first['input']!r}") from None
+
+
+def _expected(problem: str) -> str:
+    """The sentence of pydantic as every other error here begins: with what was expected."""
+    says, _, what = problem.partition("Input should be ")
+    if says or not what:
+        return problem
+    return f"expected {what}" if what.startswith(("a ", "an ", "'")) else f"expected a value {what}"
 
 
 class CalibrateConfig(BaseModel):

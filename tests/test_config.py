@@ -111,6 +111,19 @@ def test_a_value_out_of_range_is_refused_naming_the_flag_and_the_value(name, val
         config(**{name: value})
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("give_up", 2.0, "--give-up: expected a value less than 1, found 2.0"),
+        ("max_judgments", "ten", "--max-judgments: expected a valid integer, unable to parse string as an integer, found 'ten'"),
+        ("order", "sorted", "--order: expected 'both', 'random' or 'fixed', found 'sorted'"),
+    ],
+)  # fmt: skip
+def test_a_refusal_says_what_was_expected(name, value, said):
+    with pytest.raises(InputError, match="^" + re.escape(said) + "$"):
+        config(**{name: value})
+
+
 def test_a_missing_value_is_named():
     with pytest.raises(InputError, match=r"^--judge: Field required"):
         compare_config(first="a", second="b")
