@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from score_tables import score_table
 
-from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.stats.foretelling import Forecast, foretell, with_forecast
 from judgeloop.stats.mean_intervals import interval_at_once
 from judgeloop.stats.strata import Counts, Floats, Strata
 
-ADVERSARIES = {"NullModel", "gpt4_gamed"}  # built to fool the judge
 TABLES = {
     "AlpacaEval, GPT-4": ("alpacaeval/verdicts-gpt4.csv.gz", (0.05, 0.15)),
     "AlpacaEval, GPT-4-turbo": ("alpacaeval/verdicts-gpt4turbo.csv.gz", (0.05, 0.15)),
@@ -54,22 +53,11 @@ def main() -> None:
     columns = ("recorded scores", "history", "judged", "even share", "error", "half-width", "covered %")
     print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|")
     for name, (file, shares) in TABLES.items():
-        scores = scores_of(given.data / file)
+        scores = score_table(given.data / file).scores
         for systems in HISTORIES:
             for share in shares:
                 for line in lines(scores, systems, share, given.histories, given.draws):
                     print(f"| {name} | {systems} | {share:.0%} | {line} |", flush=True)
-
-
-def scores_of(path: Path) -> Floats:
-    """All systems of a table but those built to fool the judge: shape (systems, items), NaN where there is no score."""
-    table = read_verdicts(path)
-    systems, items = sorted(table.systems - ADVERSARIES), sorted({item for item, *_ in table.rows})
-    scores = np.full((len(systems), len(items)), np.nan)
-    for (item, system), recorded in table.rows.items():
-        if system not in ADVERSARIES and recorded.score is not None:
-            scores[systems.index(system), items.index(item)] = recorded.score
-    return scores
 
 
 def lines(scores: Floats, systems: int, share: float, histories: int, draws: int) -> Sequence[str]:

@@ -17,10 +17,10 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from score_tables import score_table
 
 from judgeloop.calibrating import Calibration, TooLittle, calibrate
 from judgeloop.estimators.preferences import Preferences
-from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.past import past_of_scores, signs
 from judgeloop.records import TIE, Verdict
 from judgeloop.replay.driver import replay
@@ -29,7 +29,6 @@ from judgeloop.session import Limits, Session
 from judgeloop.stats.decisiveness import Floats, Prospects
 from judgeloop.stopping import GivingUp
 
-ADVERSARIAL = {"NullModel", "gpt4_gamed"}  # built to fool the judge
 RISKS = (0.1, 0.2)
 SELECTORS = ("random", "decisive")
 
@@ -67,13 +66,7 @@ class Run:
 
 def read(path: Path, title: str, *, tie_margin: float, past: int, most: int) -> Data:
     """The table of scores, systems by items, without the systems that were built to fool the judge."""
-    table = read_verdicts(path)
-    systems = tuple(sorted(table.systems - ADVERSARIAL))
-    items = {item: at for at, item in enumerate(sorted({key[0] for key in table.rows}))}
-    scores = np.full((len(systems), len(items)), np.nan)
-    for (item, system), recorded in table.rows.items():
-        if system in systems and recorded.score is not None:
-            scores[systems.index(system), items[item]] = recorded.score
+    systems, _, scores = score_table(path)
     return Data(title, systems, scores, tie_margin, past, Limits(max_judgments=most))
 
 

@@ -35,10 +35,10 @@ from decisive_weights import (
     share_alone,
     with_todays,
 )
+from score_tables import ADVERSARIES, score_table
 from sklearn.cluster import KMeans
 
 from judgeloop.formats.outputs import read_items
-from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.jobs.output_lengths import output_lengths, recorded_outputs
 from judgeloop.past import Past
 from judgeloop.replay.recordings import Contest, Earlier, Recordings
@@ -50,7 +50,6 @@ from judgeloop.session import Limits
 from judgeloop.stats.decisiveness import exponent
 from judgeloop.stopping import TieAware
 
-ADVERSARIES = ("NullModel", "gpt4_gamed")  # built to fool the judge
 RISKS = (0.1, 0.2)
 GOAL_ERROR = 0.05
 RUNS = 4200  # of each kind of draws: of as many pairs as can be, twice each at least
@@ -205,15 +204,9 @@ def _pm(values: Floats, digits: int = 1) -> str:
 
 def read(path: Path, tie_margin: float, *, but: Sequence[str] = ()) -> Recordings:
     """All systems of a table but some, with the lengths of their outputs; its items in the order of their ids."""
-    table = read_verdicts(path)
-    systems, items = sorted(table.systems.difference(but)), sorted({item for item, *_ in table.rows})
-    rows, columns = ({name: place for place, name in enumerate(names)} for names in (systems, items))
-    scores = np.full((len(systems), len(items)), np.nan)
-    for (item, system), recorded in table.rows.items():
-        if system in rows and recorded.score is not None:
-            scores[rows[system], columns[item]] = recorded.score
+    systems, items, scores = score_table(path, but=but)
     lengths = output_lengths(path.parent / "outputs", path.parent / "items.jsonl", systems, items)
-    return Recordings(tuple(systems), scores, lengths=lengths, tie_margin=tie_margin)
+    return Recordings(systems, scores, lengths=lengths, tie_margin=tie_margin)
 
 
 def meanings(folder: Path, recordings: Recordings) -> Meanings:

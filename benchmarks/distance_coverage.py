@@ -11,13 +11,14 @@ Beside the estimate stand the plain mean of the judged items and the unbiased me
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from score_tables import score_table
 
 from judgeloop.estimators.preferences import MISSES, Preferences, weighted_distance
-from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.past import past_of_scores, signs
 from judgeloop.records import Tally, Verdict
 from judgeloop.replay.driver import replay
@@ -29,7 +30,6 @@ from judgeloop.stats.mean_intervals import interval_whenever
 from judgeloop.stats.weighted_draws import weighted_moments
 from judgeloop.stopping import TieAware
 
-BUILT_TO_FOOL = {"NullModel", "gpt4_gamed"}
 # By name: the file, the margin within which two scores tie, and the numbers of judgments.
 TABLES = {
     "AlpacaEval GPT-4": ("alpacaeval/verdicts-gpt4.csv.gz", 0.0, (20, 50, 100, 200)),
@@ -58,7 +58,7 @@ def main() -> None:
     given = parser.parse_args()
     print(f"{given.runs} runs; a true coverage of 90 % is seen in 88.7 % to 91.3 % of 2,000")
     for name, (file, margin, numbers) in TABLES.items():
-        systems, scores = table_of(given.data / file)
+        systems, _, scores = score_table(given.data / file)
         history = min(given.history, len(systems) // 2)
         runs = [contest(systems, scores, margin, history, seed) for seed in range(given.runs)]
         print(f"\n{name}, a history of {history} systems")
@@ -71,19 +71,7 @@ def main() -> None:
         show("stopped", [(one, stopped(one, seed)) for seed, one in enumerate(runs)])
 
 
-def table_of(path: Path) -> tuple[list[str], np.ndarray]:
-    """The systems, and their scores by system and item, NaN where there is none."""
-    table = read_verdicts(path)
-    systems = sorted(table.systems - BUILT_TO_FOOL)
-    items = {item: at for at, item in enumerate(sorted({key[0] for key in table.rows}))}
-    scores, rows = np.full((len(systems), len(items)), np.nan), {name: at for at, name in enumerate(systems)}
-    for (item, system), recorded in table.rows.items():
-        if system in rows and recorded.score is not None:
-            scores[rows[system], items[item]] = recorded.score
-    return systems, scores
-
-
-def contest(systems: list[str], scores: np.ndarray, margin: float, history: int, seed: int) -> Contest:
+def contest(systems: Sequence[str], scores: np.ndarray, margin: float, history: int, seed: int) -> Contest:
     """Two systems, and weights from `history` others."""
     order = np.random.default_rng([1, seed]).permutation(len(systems))
     earlier, (first, second) = order[:history], order[history : history + 2]
