@@ -1,6 +1,6 @@
 """What `decisive` takes at 5 % wrong and 5 % undecided where threshold and `--give-up` are chosen on other systems than they are tried on.
 
-    python benchmarks/decisive_held_out.py DATA [--runs 5600] [--splits 200]
+    python benchmarks/decisive_held_out.py DATA [--runs 16800] [--splits 200]
 
 The systems of AlpacaEval's table by GPT-4 are cut in half again and again. Among the pairs of one half the threshold of `calibrated`'s
 statistic and the chance under which a run is given up are taken that need the fewest judgments with at most 5 % wrong and 5 % undecided; the
@@ -31,7 +31,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     parser.add_argument("data", type=Path)
-    parser.add_argument("--runs", type=int, default=5600)
+    parser.add_argument("--runs", type=int, default=16_800)
     parser.add_argument("--splits", type=int, default=200)
     given = parser.parse_args()
     recordings = read(given.data / "alpacaeval" / "verdicts-gpt4.csv.gz", 0.0)

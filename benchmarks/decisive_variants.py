@@ -255,14 +255,17 @@ def tables(data: Path) -> dict[str, list[Setting]]:
         "words for lengths": built(parts=Parts("words")),
         "clusters too": built(parts=Parts(clusters=True)),
         "p = 1": built(1.0),
-        "p = 2": built(2.0),
+        "p = 3": built(3.0),
     }
     cold = even | {
         "lengths alone": alone(Parts()),
         "words alone": alone(Parts("words")),
         "clusters alone": alone(Parts(None, clusters=True)),
     }
-    foreign = ours | {"half the exponent": built(exponent(16) / 2)}
+    foreign = ours | {
+        "half the exponent": built(exponent(16) / 2),
+        "a quarter of it": built(exponent(16) / 4),
+    }
     either = ours | {
         "with today's counted whole": with_todays(counted=True),
         "not counted": with_todays(counted=False),

@@ -104,15 +104,17 @@ class Walks:
         judged, wrong, undecided = self.ended(self.statistics < (-np.inf if threshold is None else threshold))
         return Fared(float(judged.mean()), float(wrong.mean()), float(undecided.mean()))
 
-    def ended(self, stops: Flags) -> tuple[Counts, Flags, Flags]:
-        """How each run ends that stops at the first of its looks in `stops`, shape (walks, looks).
+    def ended(self, stops: Flags, given_up: Flags | None = None) -> tuple[Counts, Flags, Flags]:
+        """How each run ends that names a system at the first of its looks in `stops`, shape (walks, looks), unless it is `given_up` before.
 
-        Its judgments, whether a wrong system was named, and whether it was out of judgments before any was; each shape (walks,).
+        Its judgments, whether a wrong system was named, and whether none was; each shape (walks,).
         """
-        stopped = stops.any(axis=1)
-        look = stops.argmax(axis=1)
-        wrong = stopped & self.wrong[np.arange(len(look)), look]
-        return np.where(stopped, look + 1, self.ends), wrong, ~stopped & ~self.complete
+        ends = stops if given_up is None else stops | given_up
+        ended, look = ends.any(axis=1), ends.argmax(axis=1)
+        at = np.arange(len(look)), look
+        named = stops[at]
+        undecided = np.where(ended, ~named, ~self.complete)
+        return np.where(ended, look + 1, self.ends), named & self.wrong[at], undecided
 
     def steps(self, walk: int) -> list[tuple[float, int, bool]]:
         """The path of a walk as a step function of the threshold: for every new minimum the statistic, judgments, and wrong or not."""

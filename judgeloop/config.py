@@ -366,4 +366,5 @@ class CalibrateConfig(BaseModel):
     ] = (0.1, 0.2)
     min_judgments: int = Field(5, ge=1)
     max_judgments: int = Field(200, ge=1)
+    give_up: float | None = Field(None, gt=0, lt=1)
     seed: int = Field(0, ge=0)

@@ -378,6 +378,7 @@ CALIBRATION: Group = (
     replace(RISK, kind=str, default="0.1,0.2", help="Stated risks, with commas between."),
     MIN_JUDGMENTS,
     MAX_JUDGMENTS,
+    GIVE_UP,
     replace(SEED, panel="Stopping"),
     LEDGER,
     AS_JSON,

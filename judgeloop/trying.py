@@ -6,9 +6,9 @@ Nothing is read here; which comparisons these are is the business of `jobs/calib
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,19 +26,23 @@ from judgeloop.calibrating import (
     walks,
 )
 from judgeloop.past import Past
+from judgeloop.protocols import StoppingRule
 from judgeloop.records import Tally
 from judgeloop.report.calibration_text import CALIBRATED, Figure, Tried
 from judgeloop.selectors.decisive import prospects_of
 from judgeloop.session import Limits
 from judgeloop.stats.risk_control import bounds_of, critical_values
 from judgeloop.stats.spending import Spending
-from judgeloop.stopping import make_rule
+from judgeloop.stopping import Calibrated, GivingUp, make_rule
+from judgeloop.stopping.giving_up import LOOK_EVERY
 from judgeloop.stopping.sequential import SIDES
 
 REPETITIONS = 10
 HEURISTICS = ("tie-aware", "hypergeometric")
-POWERS = (0.5, 1.0, 2.0)
+POWERS = (0.5, 1.0, 3.0)
 MOST_BEFORE_LOOKING = 25  # draws of a walk for which a boundary is worked out at once
+
+Ruled = tuple[StoppingRule[Tally], Counts]  # a rule, and the walks that it ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +71,7 @@ class Study:
     risks: tuple[float, ...]
     limits: Limits
     rng: np.random.Generator
+    give_up: float | None = None  # the chance of a decision under which a run ends undecided
 
     @property
     def ways(self) -> int:
@@ -98,9 +103,11 @@ class Study:
         tried = []
         for rule in rules:
             seen = walks(drawn, self.limits.min_judgments, partial(_stated, rule))
-            tried += [
-                _tried(risk, selector, rule, _ends(seen, seen.statistics <= risk)) for risk in self.risks
-            ]
+            for risk in self.risks:
+                by = [(_anywhere(rule, risk), np.arange(len(drawn.known)))]
+                tried.append(
+                    _tried(risk, selector, rule, self._ends(drawn, seen, seen.statistics <= risk, by))
+                )
         return tried
 
     def _sequential(self, drawn: Drawn) -> list[Ends]:
@@ -113,7 +120,19 @@ class Study:
                 for walk, spending in enumerate(self._boundaries(drawn.known, levels))
             ]
         )
-        return [_ends(seen, stops[:, at] & np.isfinite(seen.statistics)) for at in range(len(levels))]
+        return [
+            self._ends(
+                drawn, seen, stops[:, at] & np.isfinite(seen.statistics), self._guaranteed(drawn, risk)
+            )
+            for at, risk in enumerate(self.risks)
+        ]
+
+    def _guaranteed(self, drawn: Drawn, risk: float) -> list[Ruled]:
+        """The rule for each size of a pool."""
+        return [
+            (make_rule("sequential", risk=risk, items=items, limit=self.limits.max_judgments), np.flatnonzero(drawn.known == items))
+            for items in np.unique(drawn.known).tolist()
+        ]  # fmt: skip
 
     def _boundaries(self, known: Counts, levels: Floats) -> list[Spending]:
         """By walk; walks on as many items share one."""
@@ -146,15 +165,38 @@ class Study:
             enough = np.array([one is not None for one in found])
             thresholds = np.array([-np.inf if one is None else one for one in found])
             stops = seen.statistics < np.repeat(thresholds, REPETITIONS)[:, None]
-            ends = _ends(seen, stops).where(enough, instead) if enough.any() else None
+            by = [
+                (Calibrated(risk, one, ""), np.arange(REPETITIONS) + at * REPETITIONS)
+                for at, one in enumerate(bounds)
+            ]
+            ends = self._ends(drawn, seen, stops, by).where(enough, instead) if enough.any() else None
             tried.append(_tried(risk, selector, CALIBRATED, ends, float(1 - enough.mean())))
         return tried
+
+    def _ends(self, drawn: Drawn, seen: Walks, stops: Flags, by: Iterable[Ruled]) -> Ends:
+        """How comparisons end that stop at the first of `stops`, by the rules that say so, or that are given up before."""
+        given_up = None if self.give_up is None else self._given_up(drawn, stops, by, self.give_up)
+        return Ends(*(one.reshape(-1, REPETITIONS).mean(axis=1) for one in seen.ended(stops, given_up)))
+
+    def _given_up(self, drawn: Drawn, stops: Flags, by: Iterable[Ruled], chance: float) -> Flags:
+        """Where runs that have not stopped are given up: shape (walks, looks)."""
+        found, least, limit = np.zeros_like(stops), self.limits.min_judgments, self.limits.max_judgments
+        looks = [look for look in range(LOOK_EVERY, stops.shape[1], LOOK_EVERY) if look >= least]
+        for rule, those in by:
+            giving_up = cache(partial(_unlikely, GivingUp(rule, chance, limit)))
+            for look in looks:
+                over = (stops | found)[those, :look].any(axis=1)
+                for walk in those[~over & (drawn.known[those] > limit)]:
+                    first = drawn.preferences[walk, :look]
+                    wins, losses = int((first == 1).sum()), int((first == -1).sum())
+                    found[walk, look - 1] = giving_up(wins, losses, look, int(drawn.known[walk]))
+        return found
 
 
 def _stated(rule: str, wins: Counts, losses: Counts, judged: Counts, items: Counts) -> Floats:
     """The risk that a heuristic rule states, worked out once for counts that are alike."""
     counts, place = np.unique(np.stack([wins, losses, judged, items]), axis=1, return_inverse=True)
-    anywhere = make_rule(rule, risk=1.0, items=0, limit=0)  # a heuristic looks at the counts alone
+    anywhere = _anywhere(rule, 1.0)
     values = np.array(
         [
             anywhere.risk(Tally(total, wins=(won, lost), ties=at - won - lost))
@@ -163,6 +205,16 @@ def _stated(rule: str, wins: Counts, losses: Counts, judged: Counts, items: Coun
     )
     found: Floats = values[place.ravel()]
     return found
+
+
+def _anywhere(rule: str, risk: float) -> StoppingRule[Tally]:
+    """A heuristic rule, which looks at the counts alone."""
+    return make_rule(rule, risk=risk, items=0, limit=0)
+
+
+def _unlikely(rule: GivingUp, wins: int, losses: int, judged: int, items: int) -> bool:
+    tally = Tally(items, wins=(wins, losses), ties=judged - wins - losses)
+    return rule.chance_to_decide(tally) < rule.chance
 
 
 def _nothing(wins: Counts, losses: Counts, judged: Counts, items: Counts) -> Floats:
@@ -188,11 +240,6 @@ def _crossed(scores: NDArray[np.int8], spending: Spending, looks: int) -> Flags:
         first = crossed[:, level].argmax()
         met[level, first : len(sums)] = np.sign(sums[first:]) == np.sign(sums[first])
     return met
-
-
-def _ends(seen: Walks, stops: Flags) -> Ends:
-    by_comparison = [one.reshape(-1, REPETITIONS).mean(axis=1) for one in seen.ended(stops)]
-    return Ends(*by_comparison)
 
 
 def _tried(risk: float, selector: str, rule: str, ends: Ends | None, instead: float = 0.0) -> Tried:

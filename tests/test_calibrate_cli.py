@@ -135,6 +135,18 @@ def test_what_is_not_the_default_is_part_of_the_advice():
 
 
 @pytest.mark.usefixtures("ledger")
+def test_runs_are_given_up_as_compare_would_give_them_up():
+    plain = calibrate("--max-judgments", 20, "--risk", "0.05")
+    given_up = calibrate("--max-judgments", 20, "--risk", "0.05", "--give-up", "0.6")
+    assert (plain["give_up"], given_up["give_up"]) == (None, 0.6)
+    today, other = (one["tried"][0] for one in (plain, given_up))
+    assert other["rule"] == "sequential"
+    assert other["judgments"]["mean"] < today["judgments"]["mean"]
+    assert other["undecided"]["mean"] >= today["undecided"]["mean"]
+    assert "--max-judgments 20 --give-up 0.6" in calibrate("--max-judgments", 20, "--risk", "0.9", "--give-up", "0.6")["advice"][0]["flags"]  # fmt: skip
+
+
+@pytest.mark.usefixtures("ledger")
 def test_of_several_judges_the_one_with_most_verdicts_counts_unless_one_is_named():
     Path("other.csv").write_text(Path("verdicts.csv").read_text() + "\n")
     for name in ("c1", "c2"):
@@ -253,6 +265,7 @@ def test_too_few_whole_comparisons_say_what_is_there():
         (("--risk", "0.1,2"), "--risk: "),
         (("--risk", ","), "--risk: "),
         (("--min-judgments", 9, "--max-judgments", 8), "expected 1 ≤ --min-judgments ≤ --max-judgments"),
+        (("--give-up", 1.5), "--give-up: expected a value less than 1, found 1.5"),
         (("--judge-name", "openai/x"), "there are no comparisons in the ledger"),
         (("--history", "verdicts.csv", "--judge-name", "openai/x"), "a file of verdicts names no judge"),
     ],

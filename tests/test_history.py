@@ -155,7 +155,7 @@ def test_what_other_judges_say_is_followed_less():
     scores = np.random.default_rng(1).integers(0, 2, size=(4, 30)).astype(float)
     past = past_of_scores(["a", "b", "c", "d"], scores, 0.0)
     same, other = (history_of(past, "", ("x", "y"), by_same=by_same) for by_same in (True, False))
-    assert other.prospects.power == same.prospects.power / 2 == 0.5
+    assert other.prospects.power == same.prospects.power / 4 == 0.25
     assert (same.by_same, other.by_same) == (True, False)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -14,8 +16,8 @@ from judgeloop.replay.driver import replay
 from judgeloop.selectors.decisive import prospects_of
 from judgeloop.selectors.random import Random
 from judgeloop.session import Limits, Session
-from judgeloop.stopping import make_rule
-from judgeloop.trying import REPETITIONS, Study
+from judgeloop.stopping import Calibrated, GivingUp, make_rule
+from judgeloop.trying import REPETITIONS, Ends, Study
 
 RISKS = (0.05, 0.2)
 
@@ -27,28 +29,29 @@ class InOrder:
         return np.arange(items)
 
 
-def random_past(seed=0, systems=6, items=60, unknown=0.03):
+def random_past(seed=0, systems=6, items=60, unknown=0.03, apart=0.3):
     rng = np.random.default_rng(seed)
-    scores = np.round(rng.normal(size=(systems, items)) + 0.3 * np.arange(systems)[:, None])
+    scores = np.round(rng.normal(size=(systems, items)) + apart * np.arange(systems)[:, None])
     scores[rng.random(scores.shape) < unknown] = np.nan
     return past_of_scores([f"s{one}" for one in range(systems)], scores, 0.0)
 
 
-def study_of(past, limits=None, shared=None, rows=None, risks=RISKS):
+def study_of(past, limits=None, shared=None, rows=None, risks=RISKS, give_up=None):
     case = Case.APART if shared is None else Case.BASELINE
     found = Comparable(case, tuple(range(len(past))) if rows is None else tuple(rows), "", shared)
-    return Study(past, found, risks, limits or Limits(), np.random.default_rng(1))
+    return Study(past, found, risks, limits or Limits(), np.random.default_rng(1), give_up)
 
 
-def by_sessions(drawn, rule, risk, limits):
-    """Judgments, wrong and undecided by walk, from the sessions that spend money."""
+def by_sessions(drawn, rule_of, limits, give_up=None):
+    """Judgments, wrong and undecided by walk, from the sessions that spend money; `rule_of` a walk and the items of its pool."""
     ends = []
     for walk, items in enumerate(drawn.known.tolist()):
+        rule = rule_of(walk, items)
         session = Session(
             items=items,
             selector=Random(),
             estimator=Preferences(),
-            rule=make_rule(rule, risk=risk, items=items, limit=limits.max_judgments),
+            rule=rule if give_up is None else GivingUp(rule, give_up, limits.max_judgments),
             limits=limits,
             rng=InOrder(),
         )
@@ -61,9 +64,10 @@ def by_sessions(drawn, rule, risk, limits):
 
 @pytest.mark.parametrize("limits", [Limits(1, 25), Limits(5, 200), Limits(30, 40)])
 @pytest.mark.parametrize("rule", ["sequential", "tie-aware", "hypergeometric"])
-def test_every_rule_ends_as_its_session_does(rule, limits, monkeypatch):
+@pytest.mark.parametrize("give_up", [None, 0.4])
+def test_every_rule_ends_as_its_session_does(rule, limits, give_up, monkeypatch):
     past = random_past()
-    study = study_of(past, limits)
+    study = study_of(past, limits, give_up=give_up)
     drawn = draw(
         past, study.found, limits=limits, foresee=None, rng=np.random.default_rng(5), repetitions=REPETITIONS
     )
@@ -73,8 +77,52 @@ def test_every_rule_ends_as_its_session_does(rule, limits, monkeypatch):
         study._sequential(drawn) if rule == "sequential" else study._by_heuristics("random", drawn, [rule])
     )
     for ends, risk in zip(seen or ended, RISKS, strict=True):
-        expected = by_sessions(drawn, rule, risk, limits)
+        made = partial(make_rule, rule, risk=risk, limit=limits.max_judgments)
+        expected = by_sessions(drawn, lambda _, items, made=made: made(items=items), limits, give_up)
         assert np.allclose([ends.judged, ends.wrong, ends.undecided], expected)
+
+
+@pytest.mark.parametrize("give_up", [None, 0.4])
+def test_calibrated_ends_as_its_session_does(give_up, monkeypatch):
+    past, limits = random_past(systems=14, apart=0.05), Limits(5, 40)
+    rows = [row for row, pair in enumerate(past.pairs) if "s6" in pair]
+    study = study_of(past, limits, shared="s6", rows=rows, give_up=give_up)
+    drawn = draw(past, study.found, limits=limits, foresee=None, rng=np.random.default_rng(5), repetitions=REPETITIONS)  # fmt: skip
+    made, seen = [], []
+    monkeypatch.setattr(trying, "Calibrated", lambda *given: made.append(Calibrated(*given)) or made[-1])
+    monkeypatch.setattr(
+        trying, "_tried", lambda risk, selector, rule, ends, instead: seen.append((risk, ends))
+    )
+    like = [study._like(at) for at in range(len(rows))]
+    study._calibrated("random", drawn, like, dict.fromkeys((0.1, 0.2), no_runs(len(rows))))
+    for (risk, ends), rules in zip(seen, (made[: len(rows)], made[len(rows) :]), strict=True):
+        expected = by_sessions(
+            drawn, lambda walk, _, rules=rules: rules[walk // REPETITIONS], limits, give_up
+        )
+        assert {rule.threshold for rule in rules} == {risk}
+        assert np.allclose([ends.judged, ends.wrong, ends.undecided], expected)
+    assert 0 < seen[0][1].undecided.mean() < 1
+
+
+def no_runs(comparisons):
+    return Ends(*np.full((3, comparisons), np.nan))
+
+
+def test_giving_up_changes_no_run_that_is_decided_before(monkeypatch):
+    past, limits = random_past(), Limits(5, 40)
+    found = {}
+    for give_up in (None, 0.01, 0.5):
+        study = study_of(past, limits, give_up=give_up)
+        drawn = draw(past, study.found, limits=limits, foresee=None, rng=np.random.default_rng(5), repetitions=REPETITIONS)  # fmt: skip
+        found[give_up] = [figures(one) for one in study._by_heuristics("random", drawn, ["tie-aware"])]
+    for never, seldom, often in zip(*found.values(), strict=True):
+        assert never[0] >= seldom[0] > often[0], "judgments"
+        assert never[1] >= seldom[1] >= often[1], "wrong"
+        assert never[2] <= seldom[2] < often[2], "undecided"
+
+
+def figures(one):
+    return one.judgments.mean, one.wrong.mean, one.undecided.mean
 
 
 def test_the_table_has_every_selector_and_rule_at_every_risk_once():
@@ -83,7 +131,7 @@ def test_the_table_has_every_selector_and_rule_at_every_risk_once():
     expected += [
         (s, r, None) for s in ("random", "decisive") for r in ("tie-aware", "hypergeometric", "calibrated")
     ]
-    expected += [("decisive", "tie-aware", power) for power in (0.5, 1.0, 2.0)]
+    expected += [("decisive", "tie-aware", power) for power in (0.5, 1.0, 3.0)]
     assert sorted((one.risk, one.selector, one.rule, one.power or 0) for one in found) == sorted(
         (risk, selector, rule, power or 0) for risk in RISKS for selector, rule, power in expected
     )
@@ -157,7 +205,7 @@ def test_the_exponent_given_is_the_one_that_draws(monkeypatch):
 
     monkeypatch.setattr(trying, "prospects_of", noted)
     list(study_of(random_past(systems=4)).all_tried())
-    assert powers == [power for power in (None, 0.5, 1.0, 2.0) for _ in range(6)]
+    assert powers == [power for power in (None, 0.5, 1.0, 3.0) for _ in range(6)]
 
 
 def test_standard_errors_are_over_comparisons():

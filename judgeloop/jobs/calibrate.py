@@ -38,7 +38,7 @@ def calibrate_past(config: CalibrateConfig, observe: Callable[[int, int], None])
     rng = np.random.default_rng(config.seed)
     rows, baseline = _like_a_new_one(whole)
     found = _some(rows, baseline, rng)
-    study = Study(whole.past, found, config.risk, limits, rng)
+    study = Study(whole.past, found, config.risk, limits, rng, config.give_up)
     tried = []
     for done, some in enumerate(study.all_tried(), 1):
         observe(done, study.ways)
@@ -58,6 +58,7 @@ def calibrate_past(config: CalibrateConfig, observe: Callable[[int, int], None])
         looking_back=_looking_back(config),
         always=_always(config),
         tried=tuple(sorted(tried, key=lambda one: config.risk.index(one.risk))),
+        give_up=config.give_up,
     )
 
 
@@ -72,7 +73,7 @@ def _looking_back(config: CalibrateConfig) -> tuple[str, ...]:
 def _always(config: CalibrateConfig) -> tuple[str, ...]:
     """What any command has to say beside to do what was replayed."""
     flags = []
-    for name in ("min_judgments", "max_judgments", "ledger"):
+    for name in ("min_judgments", "max_judgments", "give_up", "ledger"):
         value = getattr(config, name)
         if value != CalibrateConfig.model_fields[name].default:
             flags += [f"--{name.replace('_', '-')}", str(value)]

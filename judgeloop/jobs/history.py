@@ -38,7 +38,7 @@ from judgeloop.stats.decisiveness import Prospects, exponent
 AUTO, NONE = "auto", "none"
 RUN_ID = re.compile(r"[0-9a-f]{16}")
 SHOWN = 5
-OF_OTHER_JUDGES = 0.5  # of the exponent: what other judges say is followed less
+OF_OTHER_JUDGES = 0.25  # of the exponent: more cost judgments where two judges differ (docs/results.md)
 
 
 @dataclass(frozen=True, slots=True)

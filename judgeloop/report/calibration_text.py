@@ -5,6 +5,7 @@ No comparison is replayed here.
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -53,6 +54,13 @@ class Tried:
         """Whether the share of wrong names is at most the risk, and a run can be told to do the same."""
         return self.power is None and self.wrong is not None and self.wrong.mean <= self.risk
 
+    @property
+    def judgments_a_winner(self) -> float:
+        """How many judgments there were for each winner that was named; infinite where none was, so that to decide nothing is no saving."""
+        if self.judgments is None or self.undecided is None or self.undecided.mean == 1:
+            return math.inf
+        return self.judgments.mean / (1 - self.undecided.mean)
+
 
 @dataclass(frozen=True, slots=True)
 class PastFared:
@@ -61,7 +69,7 @@ class PastFared:
     `source`, `judge` and `beside` say where the comparisons are from; `baseline` is the system that takes part in all of them, if one
     does; `found` is how many comparisons there were to choose from; `exponent` is that of the weights by which decisive draws. `always` are
     flags that a command needs beside selector, rule and risk, `looking_back` those that it needs if these look at earlier
-    comparisons. Costs in picodollars.
+    comparisons. Every run was given up where a decision was less likely than `give_up`. Costs in picodollars.
     """
 
     source: str
@@ -78,6 +86,7 @@ class PastFared:
     looking_back: tuple[str, ...]
     always: tuple[str, ...]
     tried: tuple[Tried, ...]
+    give_up: float | None = None
 
     def cost_p(self, one: Tried) -> int | None:
         """What a comparison would have cost on average."""
@@ -87,13 +96,13 @@ class PastFared:
 
 
 def best(tried: Sequence[Tried], risk: float) -> Tried | None:
-    """The one with the fewest judgments of those that kept the stated risk, the first of several."""
-    kept = [
-        (one.judgments.mean, one)
-        for one in tried
-        if one.risk == risk and one.keeps_its_risk and one.judgments
-    ]
-    return min(kept, key=lambda pair: pair[0])[1] if kept else None
+    """The one with the fewest judgments for each winner named, of those that kept the stated risk; the first of several.
+
+    None where no such named any.
+    """
+    kept = [one for one in tried if one.risk == risk and one.keeps_its_risk]
+    chosen = min(kept, key=lambda one: one.judgments_a_winner, default=None)
+    return chosen if chosen and chosen.judgments_a_winner < math.inf else None
 
 
 def render_calibration(fared: PastFared) -> str:
@@ -151,6 +160,8 @@ def _details(fared: PastFared) -> list[tuple[str, str]]:
         details.append(("judge", visible(fared.judge)))
     details += [("left out", visible(one)) for one in fared.beside]
     details.append(("decisive", f"by its own exponent, {fared.exponent:.2g}, where no other is named"))
+    if fared.give_up is not None:
+        details.append(("gives up", f"where a decision is less likely than {fared.give_up:g}"))
     return details
 
 
@@ -194,18 +205,24 @@ def _too_few(risk: float) -> str:
 def _advice(fared: PastFared, risk: float) -> str:
     """What to put on the command line, and what it would have saved."""
     chosen = best(fared.tried, risk)
-    if chosen is None or chosen.judgments is None or chosen.wrong is None:
-        return f"at a risk of {risk:g} none kept its word; stay with random and sequential, whose promise does not rest on the past"
+    if chosen is None or chosen.judgments is None or chosen.undecided is None:
+        return f"at a risk of {risk:g} none that named a winner kept its word; stay with random and sequential, whose promise does not rest on the past"
     today = next(one for one in fared.tried if one.risk == risk and (one.selector, one.rule) == TODAY)
     assert today.judgments is not None
+    assert today.undecided is not None
     if chosen is today:
         return f"at a risk of {risk:g} nothing would have served better than today's default, random with sequential"
     saved = 1 - chosen.judgments.mean / today.judgments.mean
     return (
         f"at a risk of {risk:g}: {_flags(fared, chosen)}\n"
         f"  {chosen.judgments.mean:.0f} judgments{_for_money(fared, chosen)} a comparison and not {today.judgments.mean:.0f}"
-        f"{_for_money(fared, today)} as by today's default (random, sequential): {saved:.0%} saved; {_promise(chosen)}"
+        f"{_for_money(fared, today)} as by today's default ({_today(fared)}): {saved:.0%} saved; "
+        f"{chosen.undecided.mean:.0%} undecided, by the default {today.undecided.mean:.0%}; {_promise(chosen)}"
     )
+
+
+def _today(fared: PastFared) -> str:
+    return ", ".join(TODAY) if fared.give_up is None else ", ".join((*TODAY, "giving up alike"))
 
 
 def _flags(fared: PastFared, one: Tried) -> str:

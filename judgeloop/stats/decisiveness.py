@@ -6,6 +6,7 @@ comparisons say something about the next one is an assumption that `judgeloop ca
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -23,8 +24,8 @@ PRIOR_DECISIVE = 20.0  # the same of agreement, in decisive comparisons
 LEAST_AGREEMENT = 0.02
 WITH_TODAYS = 0.25  # of the other verdicts: as much as those that a system of today took part in count together, at most
 LEAST_EVEN = 0.1  # the share of chance that is spread over all items alike
-MOST_EXPONENT = 2.0  # the exponent nears it as systems are many
-HALF_WAY = 4.0  # systems, with which it is half of that
+MOST_EXPONENT = 2.0
+FULLY_KNOWN_BY = 16.0  # systems; with fewer the exponent is less
 
 
 class Prospects(NamedTuple):
@@ -87,8 +88,11 @@ def agreements(preferences: Preferences, known: Known) -> Floats:
 
 
 def exponent(systems: float) -> float:
-    """How strongly to prefer, by how many systems were compared on an item: 0 for none, 2 for very many."""
-    return MOST_EXPONENT * systems / (systems + HALF_WAY)
+    """How strongly to prefer, by how many systems were compared on an item: 0 for none, 2 for 16 and more.
+
+    It grows with their square root, as that by which a share stands out from its error does.
+    """
+    return MOST_EXPONENT * min(1.0, math.sqrt(systems / FULLY_KNOWN_BY))
 
 
 def prospects(

@@ -30,7 +30,7 @@ CALIBRATED = tried("decisive", "calibrated", 20, 0.1)
 def fared(*rows, **more):
     values = {
         "source": "the ledger", "judge": "openai/gpt-4.1", "beside": (), "baseline": "prod", "comparisons": 12, "found": 12,
-        "systems": 13, "items": 100, "repetitions": 10, "exponent": 1.5294, "item_cost_p": 4 * 10**9, "looking_back": (),
+        "systems": 13, "items": 100, "repetitions": 10, "exponent": 1.5411, "item_cost_p": 4 * 10**9, "looking_back": (),
         "always": (), "tried": rows,
     }  # fmt: skip
     return PastFared(**(values | more))
@@ -43,7 +43,8 @@ def advice(*rows, **more):
 def test_all_of_it():
     assert render_calibration(fared(TODAY, TIE_AWARE, replace(CALIBRATED, rule="calibrated"))) == (
         "at a risk of 0.1: --selector decisive --rule calibrated --risk 0.1\n"
-        "  20 judgments ($0.080) a comparison and not 80 ($0.32) as by today's default (random, sequential): 75% saved; its promise is one "
+        "  20 judgments ($0.080) a comparison and not 80 ($0.32) as by today's default (random, sequential): 75% saved; 5% undecided, by the "
+        "default 5%; its promise is one "
         "on average over comparisons like these\n"
         "\n"
         "12 past comparisons replayed, 10 times each, as if each were new; nobody was asked\n"
@@ -67,6 +68,32 @@ def test_a_choice_that_was_wrong_more_often_than_stated_is_not_the_best_however_
     assert best(rows, 0.1) is TIE_AWARE
 
 
+def test_what_gave_up_is_said_of_all_runs_today_s_default_too():
+    text = render_calibration(fared(TODAY, TIE_AWARE, give_up=0.2, always=("--give-up", "0.2")))
+    assert text.startswith(
+        "at a risk of 0.1: --selector decisive --rule tie-aware --risk 0.1 --give-up 0.2\n"
+    )
+    assert "as by today's default (random, sequential, giving up alike): 50% saved" in text
+    assert "\n  gives up  where a decision is less likely than 0.2\n" in text
+
+
+def deciding(rule, judgments, undecided):
+    return replace(tried("random", rule, judgments, 0.0), undecided=Figure(undecided, 0.0))
+
+
+def test_the_best_takes_the_fewest_judgments_for_each_winner_that_it_names():
+    often, seldom, never = (
+        deciding("tie-aware", 40, 0.1),
+        deciding("hypergeometric", 30, 0.5),
+        deciding("calibrated", 10, 1.0),
+    )
+    assert best([TODAY, often, seldom, never], 0.1) is often, (
+        "44 a winner, where the others take 60 and name none"
+    )
+    assert best([never], 0.1) is None
+    assert "none that named a winner kept its word" in advice(replace(TODAY, wrong=Figure(0.3, 0.1)), never)
+
+
 def test_an_exponent_that_no_run_can_be_told_is_shown_and_not_the_best():
     strong = tried("decisive", "tie-aware", 10, 0.01, power=2.0)
     assert best((TODAY, strong), 0.1) is TODAY
@@ -87,13 +114,17 @@ def test_where_nothing_is_better_the_default_is_said_to_be_best():
 
 def test_where_none_kept_its_risk_the_advice_is_the_rule_that_does_not_rest_on_the_past():
     rows = (tried("random", "sequential", 80, 0.2), tried("decisive", "tie-aware", 40, 0.3))
-    assert "at a risk of 0.1 none kept its word; stay with random and sequential" in advice(*rows)
+    assert (
+        "at a risk of 0.1 none that named a winner kept its word; stay with random and sequential"
+        in advice(*rows)
+    )
     assert "*" not in render_calibration(fared(*rows))
 
 
 def test_a_heuristic_is_advised_with_what_may_be_held_against_it():
-    assert "50% saved; it promises nothing, and 9.0 ± 1.0 % of these runs were wrong" in advice(
-        TODAY, TIE_AWARE
+    assert (
+        "50% saved; 5% undecided, by the default 5%; it promises nothing, and 9.0 ± 1.0 % of these runs were wrong"
+        in advice(TODAY, TIE_AWARE)
     )
 
 

@@ -53,10 +53,11 @@ def test_an_item_that_contradicts_keeps_a_little_weight():
     assert agreements(contrary, np.ones_like(contrary, dtype=bool))[0] == LEAST_AGREEMENT
 
 
-def test_the_exponent_grows_with_the_systems_from_none_to_two():
+def test_the_exponent_grows_with_the_root_of_the_systems_from_none_to_two():
     assert exponent(0) == 0
     assert exponent(4) == 1
-    assert exponent(10_000) == pytest.approx(2, abs=0.01)
+    assert exponent(9) == 1.5
+    assert exponent(16) == exponent(10_000) == 2
 
 
 def test_comparisons_with_a_system_of_today_count_together_a_quarter_of_the_others():
