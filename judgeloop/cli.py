@@ -213,11 +213,14 @@ def _compare(config: CompareConfig, *, dry_run: bool, as_json: bool, output: Pat
     from judgeloop.jobs.analysing import check_pictures, pictures_of_run
     from judgeloop.jobs.compare import foresee, judge
     from judgeloop.jobs.preparing import prepare
+    from judgeloop.report.escaping import visible
 
     _check_outputs(config, dry_run=dry_run, output=output)
     if config.analyse:
         check_pictures("--analyse")
     comparison = prepare(config, os.environ, offline=dry_run)
+    if comparison.instead is not None:
+        print(f"judgeloop: {visible(comparison.instead)}; so it goes by sequential, with random draws", file=sys.stderr)  # fmt: skip
     if dry_run:
         _foresee(foresee(comparison), comparison, as_json=as_json)
         return

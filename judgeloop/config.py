@@ -346,6 +346,8 @@ def checked(model: type[C], values: dict[str, object]) -> C:
 
 def _expected(problem: str) -> str:
     """The sentence of pydantic as every other error here begins: with what was expected."""
+    if problem.startswith("Value should have at least 1 item"):
+        return "expected at least one"
     says, _, what = problem.partition("Input should be ")
     if says or not what:
         return problem

@@ -97,10 +97,16 @@ def priced(
 
 
 def more_to_decide(rule: StoppingRule[Tally], tally: Tally, limits: Limits) -> int | None:
-    """How many further judgments would probably decide, were the shares so far to go on; None: not even all."""
+    """How many further judgments would probably decide, were the shares so far to go on; None: not even all.
+
+    All of them do, whatever the rule says, unless some item is left without a verdict.
+    """
     if tally.leader is None:
         return None
-    enough = first_met(rule, tally, tally.judged + 1, tally.items - tally.abstentions, limits.max_judgments)
+    most = tally.items - tally.abstentions
+    enough = first_met(rule, tally, tally.judged + 1, most, limits.max_judgments)
+    if enough is None and not tally.abstentions:
+        enough = most
     return None if enough is None else enough - tally.judged
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,7 @@ POWERS = (0.5, 1.0, 3.0)
 MOST_BEFORE_LOOKING = 25  # draws of a walk for which a boundary is worked out at once
 
 Ruled = tuple[StoppingRule[Tally], Counts]  # a rule, and the walks that it ends
+Terms = tuple[float, float | None]  # a risk, and the chance of a decision under which a run is given up
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +73,13 @@ class Study:
     risks: tuple[float, ...]
     limits: Limits
     rng: np.random.Generator
-    give_up: float | None = None  # the chance of a decision under which a run ends undecided
+    give_up: float | None = None  # also tried: runs that end undecided where a decision is less likely
+
+    @property
+    def terms(self) -> list[Terms]:
+        """Each risk without giving up, and, if that is tried, with it."""
+        chances = (None,) if self.give_up is None else (None, self.give_up)
+        return list(product(self.risks, chances))
 
     @property
     def ways(self) -> int:
@@ -81,9 +89,9 @@ class Study:
     def all_tried(self) -> Iterator[list[Tried]]:
         """By way of drawing, in the order of the table."""
         even = self._draw(None)
-        today = dict(zip(self.risks, self._sequential(even), strict=True))
+        today = dict(zip(self.terms, self._sequential(even), strict=True))
         like = [self._like(at) for at in range(len(self.found.rows))]
-        first = [_tried(risk, "random", "sequential", ends) for risk, ends in today.items()]
+        first = [_tried(terms, "random", "sequential", ends) for terms, ends in today.items()]
         yield first + self._by_heuristics("random", even) + self._calibrated("random", even, like, today)
         preferring = self._draw(prospects_of)
         yield self._by_heuristics("decisive", preferring) + self._calibrated(
@@ -92,7 +100,7 @@ class Study:
         for power in POWERS:
             drawn = self._draw(partial(prospects_of, power=power))
             some = self._by_heuristics("decisive", drawn, HEURISTICS[:1])
-            yield [replace(one, power=power) for one in some]
+            yield [replace(one, power=power) for one in some if not one.gives_up]
 
     def _draw(self, foresee: Foresee | None) -> Drawn:
         return draw(
@@ -103,15 +111,14 @@ class Study:
         tried = []
         for rule in rules:
             seen = walks(drawn, self.limits.min_judgments, partial(_stated, rule))
-            for risk in self.risks:
+            for risk, give_up in self.terms:
                 by = [(_anywhere(rule, risk), np.arange(len(drawn.known)))]
-                tried.append(
-                    _tried(risk, selector, rule, self._ends(drawn, seen, seen.statistics <= risk, by))
-                )
+                ends = self._ends(drawn, seen, seen.statistics <= risk, by, give_up)
+                tried.append(_tried((risk, give_up), selector, rule, ends))
         return tried
 
     def _sequential(self, drawn: Drawn) -> list[Ends]:
-        """By risk."""
+        """By terms."""
         levels = np.minimum(1.0, SIDES * np.array(self.risks))
         seen = walks(drawn, self.limits.min_judgments, _nothing)
         stops = np.stack(
@@ -120,11 +127,10 @@ class Study:
                 for walk, spending in enumerate(self._boundaries(drawn.known, levels))
             ]
         )
+        stops &= np.isfinite(seen.statistics)[:, None]
         return [
-            self._ends(
-                drawn, seen, stops[:, at] & np.isfinite(seen.statistics), self._guaranteed(drawn, risk)
-            )
-            for at, risk in enumerate(self.risks)
+            self._ends(drawn, seen, stops[:, self.risks.index(risk)], self._guaranteed(drawn, risk), give_up)
+            for risk, give_up in self.terms
         ]
 
     def _guaranteed(self, drawn: Drawn, risk: float) -> list[Ruled]:
@@ -153,14 +159,14 @@ class Study:
         return apart[list(comparable(replayed.without(*pair), pair, self.rng).rows)]
 
     def _calibrated(
-        self, selector: str, drawn: Drawn, like: Sequence[NDArray[np.int64]], today: dict[float, Ends]
+        self, selector: str, drawn: Drawn, like: Sequence[NDArray[np.int64]], today: dict[Terms, Ends]
     ) -> list[Tried]:
         """Each comparison by the threshold that others like it choose; by today's default where these are too few."""
         seen = walks(drawn, self.limits.min_judgments)
         critical = critical_values(seen.statistics, seen.wrong).reshape(len(like), REPETITIONS)
         bounds = [bounds_of(critical[others]) for others in like]
         tried = []
-        for risk, instead in today.items():
+        for (risk, give_up), instead in today.items():
             found = [one.below(risk) for one in bounds]
             enough = np.array([one is not None for one in found])
             thresholds = np.array([-np.inf if one is None else one for one in found])
@@ -169,13 +175,17 @@ class Study:
                 (Calibrated(risk, one, ""), np.arange(REPETITIONS) + at * REPETITIONS)
                 for at, one in enumerate(bounds)
             ]
-            ends = self._ends(drawn, seen, stops, by).where(enough, instead) if enough.any() else None
-            tried.append(_tried(risk, selector, CALIBRATED, ends, float(1 - enough.mean())))
+            ends = None
+            if enough.any():
+                ends = self._ends(drawn, seen, stops, by, give_up).where(enough, instead)
+            tried.append(_tried((risk, give_up), selector, CALIBRATED, ends, float(1 - enough.mean())))
         return tried
 
-    def _ends(self, drawn: Drawn, seen: Walks, stops: Flags, by: Iterable[Ruled]) -> Ends:
+    def _ends(
+        self, drawn: Drawn, seen: Walks, stops: Flags, by: Iterable[Ruled], give_up: float | None
+    ) -> Ends:
         """How comparisons end that stop at the first of `stops`, by the rules that say so, or that are given up before."""
-        given_up = None if self.give_up is None else self._given_up(drawn, stops, by, self.give_up)
+        given_up = None if give_up is None else self._given_up(drawn, stops, by, give_up)
         return Ends(*(one.reshape(-1, REPETITIONS).mean(axis=1) for one in seen.ended(stops, given_up)))
 
     def _given_up(self, drawn: Drawn, stops: Flags, by: Iterable[Ruled], chance: float) -> Flags:
@@ -242,11 +252,13 @@ def _crossed(scores: NDArray[np.int8], spending: Spending, looks: int) -> Flags:
     return met
 
 
-def _tried(risk: float, selector: str, rule: str, ends: Ends | None, instead: float = 0.0) -> Tried:
+def _tried(terms: Terms, selector: str, rule: str, ends: Ends | None, instead: float = 0.0) -> Tried:
+    risk, give_up = terms
+    told = Tried(risk, selector, rule, gives_up=give_up is not None, instead=1.0 if ends is None else instead)
     if ends is None:
-        return Tried(risk, selector, rule, instead=1.0)
+        return told
     judgments, wrong, undecided = map(_figure, (ends.judged, ends.wrong, ends.undecided))
-    return Tried(risk, selector, rule, judgments=judgments, wrong=wrong, undecided=undecided, instead=instead)
+    return replace(told, judgments=judgments, wrong=wrong, undecided=undecided)
 
 
 def _figure(values: Floats) -> Figure:

@@ -104,7 +104,7 @@ def test_text_begins_with_the_decision_and_ends_with_what_it_rests_on():
     first, *_, last = result.stdout.splitlines()
     assert first.startswith("at a risk of 0.2: --selector ")
     assert "4 past comparisons replayed, 10 times each" in result.stdout
-    assert last.startswith("this rests on 4 comparisons of 5 systems")
+    assert "This rests on 4 comparisons of 5 systems" in last
     assert len(re.findall(r"^\*?  +0\.2 ", result.stdout, flags=re.MULTILINE)) == 10
 
 
@@ -135,15 +135,13 @@ def test_what_is_not_the_default_is_part_of_the_advice():
 
 
 @pytest.mark.usefixtures("ledger")
-def test_runs_are_given_up_as_compare_would_give_them_up():
-    plain = calibrate("--max-judgments", 20, "--risk", "0.05")
-    given_up = calibrate("--max-judgments", 20, "--risk", "0.05", "--give-up", "0.6")
-    assert (plain["give_up"], given_up["give_up"]) == (None, 0.6)
-    today, other = (one["tried"][0] for one in (plain, given_up))
-    assert other["rule"] == "sequential"
-    assert other["judgments"]["mean"] < today["judgments"]["mean"]
-    assert other["undecided"]["mean"] >= today["undecided"]["mean"]
-    assert "--max-judgments 20 --give-up 0.6" in calibrate("--max-judgments", 20, "--risk", "0.9", "--give-up", "0.6")["advice"][0]["flags"]  # fmt: skip
+def test_what_gives_up_is_tried_beside_what_does_not():
+    found = calibrate("--max-judgments", 20, "--risk", "0.9", "--give-up", "0.6")
+    assert (calibrate()["give_up"], found["give_up"]) == (None, 0.6)
+    plain, given_up = (one for one in found["tried"] if one["rule"] == "sequential")
+    assert (plain["gives_up"], given_up["gives_up"]) == (False, True)
+    assert given_up["judgments"]["mean"] <= plain["judgments"]["mean"]
+    assert given_up["undecided"]["mean"] >= plain["undecided"]["mean"]
 
 
 @pytest.mark.usefixtures("ledger")
@@ -234,18 +232,41 @@ def test_very_many_comparisons_are_replayed_in_part():
 
 
 @pytest.mark.usefixtures("folder")
-def test_without_a_ledger_it_says_how_to_get_one_and_makes_none():
+def test_without_a_ledger_it_says_so_and_makes_none():
     said = refused()
     assert (
-        "the ledger (.judgeloop/ledger.sqlite): expected at least 2 comparisons known on 90% of the items, found 0"
+        "--ledger .judgeloop/ledger.sqlite: there is no ledger there; name that of the comparisons to replay"
         in said
     )
-    assert "it has no comparisons" in said
-    assert (
-        "--min-judgments N --max-judgments N with N the number of items of your test set, or give a table of verdicts, --history FILE"
-        in said
-    )
+    assert "--history FILE" in said
     assert not LEDGER.exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_ledger_of_ratings_alone_has_no_comparisons():
+    rated = judgeloop("estimate", "c1.jsonl", "--judge", "replay:verdicts.csv", "--max-judgments", 30)
+    assert rated.exit_code == 0, rated.output
+    assert "found 0; it has no comparisons. Judge some whole" in refused()
+    assert "there are no comparisons in the ledger" in refused("--judge-name", "openai/x")
+
+
+@pytest.mark.usefixtures("ledger")
+def test_what_is_not_replayed_is_counted_and_still_learned_from():
+    whole = calibrate()
+    compare("prod", "c5", "--max-judgments", 10)
+    found = calibrate()
+    assert (whole["beside"], found["comparisons"]) == ([], whole["comparisons"])
+    assert found["beside"] == [
+        "1 comparison known on less than 90% of the items, or without a decisive verdict"
+    ]
+    assert found["learned"] == [whole["learned"][0] + 10, whole["learned"][1] + 1]
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_empty_file_is_no_ledger_and_stays_empty():
+    Path("empty").write_bytes(b"")
+    assert "--ledger empty: there is no ledger there" in refused("--ledger", "empty")
+    assert Path("empty").stat().st_size == 0
 
 
 @pytest.mark.usefixtures("folder")
@@ -263,10 +284,10 @@ def test_too_few_whole_comparisons_say_what_is_there():
         (("--history", "none"), "without earlier comparisons there is nothing to replay"),
         (("--history", "nowhere.csv"), "there is no such file"),
         (("--risk", "0.1,2"), "--risk: "),
-        (("--risk", ","), "--risk: "),
+        (("--risk", ","), "--risk: expected at least one, found ','"),
         (("--min-judgments", 9, "--max-judgments", 8), "expected 1 ≤ --min-judgments ≤ --max-judgments"),
         (("--give-up", 1.5), "--give-up: expected a value less than 1, found 1.5"),
-        (("--judge-name", "openai/x"), "there are no comparisons in the ledger"),
+        (("--judge-name", "openai/x"), "there is no ledger there"),
         (("--history", "verdicts.csv", "--judge-name", "openai/x"), "a file of verdicts names no judge"),
     ],
 )

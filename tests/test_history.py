@@ -218,6 +218,15 @@ def test_a_run_that_began_with_too_little_says_how_to_begin_anew(folder):
     assert calibrated("c5", "--risk", "0.2", "--seed", 1)["rule"] == "calibrated"
 
 
+def test_a_rule_that_has_too_little_to_go_by_says_so_before_it_spends(folder):
+    asked = ["compare", "prod.jsonl", "c5.jsonl", "--judge", "replay:verdicts.csv", "--rule", "calibrated"]
+    for more in (["--dry-run"], ["--json"]):
+        said = judgeloop(*asked, *more)
+        assert "judgeloop: too little history for calibrated: found 0 past comparisons" in said.stderr
+        assert "so it goes by sequential, with random draws" in said.stderr
+        assert "so it goes by" not in said.stdout
+
+
 def test_another_judges_comparisons_choose_no_threshold(folder):
     (folder / "same.csv").write_text((folder / "verdicts.csv").read_text() + "\n")
     for number in (1, 2, 3, 4):

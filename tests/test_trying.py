@@ -76,9 +76,9 @@ def test_every_rule_ends_as_its_session_does(rule, limits, give_up, monkeypatch)
     ended = (
         study._sequential(drawn) if rule == "sequential" else study._by_heuristics("random", drawn, [rule])
     )
-    for ends, risk in zip(seen or ended, RISKS, strict=True):
+    for ends, (risk, chance) in zip(seen or ended, study.terms, strict=True):
         made = partial(make_rule, rule, risk=risk, limit=limits.max_judgments)
-        expected = by_sessions(drawn, lambda _, items, made=made: made(items=items), limits, give_up)
+        expected = by_sessions(drawn, lambda _, items, made=made: made(items=items), limits, chance)
         assert np.allclose([ends.judged, ends.wrong, ends.undecided], expected)
 
 
@@ -86,7 +86,7 @@ def test_every_rule_ends_as_its_session_does(rule, limits, give_up, monkeypatch)
 def test_calibrated_ends_as_its_session_does(give_up, monkeypatch):
     past, limits = random_past(systems=14, apart=0.05), Limits(5, 40)
     rows = [row for row, pair in enumerate(past.pairs) if "s6" in pair]
-    study = study_of(past, limits, shared="s6", rows=rows, give_up=give_up)
+    study = study_of(past, limits, shared="s6", rows=rows, risks=(0.1, 0.2), give_up=give_up)
     drawn = draw(past, study.found, limits=limits, foresee=None, rng=np.random.default_rng(5), repetitions=REPETITIONS)  # fmt: skip
     made, seen = [], []
     monkeypatch.setattr(trying, "Calibrated", lambda *given: made.append(Calibrated(*given)) or made[-1])
@@ -94,11 +94,10 @@ def test_calibrated_ends_as_its_session_does(give_up, monkeypatch):
         trying, "_tried", lambda risk, selector, rule, ends, instead: seen.append((risk, ends))
     )
     like = [study._like(at) for at in range(len(rows))]
-    study._calibrated("random", drawn, like, dict.fromkeys((0.1, 0.2), no_runs(len(rows))))
-    for (risk, ends), rules in zip(seen, (made[: len(rows)], made[len(rows) :]), strict=True):
-        expected = by_sessions(
-            drawn, lambda walk, _, rules=rules: rules[walk // REPETITIONS], limits, give_up
-        )
+    study._calibrated("random", drawn, like, dict.fromkeys(study.terms, no_runs(len(rows))))
+    assert [terms for terms, _ in seen] == study.terms
+    for ((risk, chance), ends), rules in zip(seen, np.reshape(made, (-1, len(rows))), strict=True):
+        expected = by_sessions(drawn, lambda walk, _, rules=rules: rules[walk // REPETITIONS], limits, chance)
         assert {rule.threshold for rule in rules} == {risk}
         assert np.allclose([ends.judged, ends.wrong, ends.undecided], expected)
     assert 0 < seen[0][1].undecided.mean() < 1
@@ -108,21 +107,27 @@ def no_runs(comparisons):
     return Ends(*np.full((3, comparisons), np.nan))
 
 
-def test_giving_up_changes_no_run_that_is_decided_before(monkeypatch):
-    past, limits = random_past(), Limits(5, 40)
-    found = {}
-    for give_up in (None, 0.01, 0.5):
-        study = study_of(past, limits, give_up=give_up)
-        drawn = draw(past, study.found, limits=limits, foresee=None, rng=np.random.default_rng(5), repetitions=REPETITIONS)  # fmt: skip
-        found[give_up] = [figures(one) for one in study._by_heuristics("random", drawn, ["tie-aware"])]
-    for never, seldom, often in zip(*found.values(), strict=True):
-        assert never[0] >= seldom[0] > often[0], "judgments"
-        assert never[1] >= seldom[1] >= often[1], "wrong"
-        assert never[2] <= seldom[2] < often[2], "undecided"
+@pytest.mark.parametrize("chance", [0.01, 0.5])
+def test_giving_up_takes_fewer_judgments_errs_less_and_leaves_more_undecided(chance):
+    study = study_of(random_past(), Limits(5, 40), give_up=chance)
+    drawn = draw(study.past, study.found, limits=study.limits, foresee=None, rng=np.random.default_rng(5), repetitions=REPETITIONS)  # fmt: skip
+    found = [figures(one) for one in study._by_heuristics("random", drawn, ["tie-aware"])]
+    for never, given_up in zip(found[::2], found[1::2], strict=True):
+        assert never[0] >= given_up[0]
+        assert never[1] >= given_up[1]
+        assert never[2] <= given_up[2]
+        assert (never != given_up) == (chance == 0.5)
 
 
 def figures(one):
     return one.judgments.mean, one.wrong.mean, one.undecided.mean
+
+
+def test_what_gives_up_stands_beside_what_does_not_but_for_exponents():
+    found = [one for some in study_of(random_past(), give_up=0.3).all_tried() for one in some]
+    plain, given_up = ([one for one in found if one.gives_up == gives_up] for gives_up in (False, True))
+    ways = [(one.risk, one.selector, one.rule) for one in given_up]
+    assert sorted(ways) == sorted((one.risk, one.selector, one.rule) for one in plain if one.power is None)
 
 
 def test_the_table_has_every_selector_and_rule_at_every_risk_once():

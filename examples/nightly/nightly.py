@@ -16,7 +16,10 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,14 +40,40 @@ def main() -> None:
     folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     make_files(folder, np.random.default_rng(15))
-    print("night  winner      judgments    cost   by the default rule")
-    for night in range(1, NIGHTS + 1):
-        remembering = run(folder, night, remember=True)
-        forgetting = run(folder, night, remember=False)
-        print(
-            f"{night:>5}  {named(remembering):<11}{remembering.judged:>10}{dollars(remembering):>8}"
-            f"   {named(forgetting):<11}{forgetting.judged:>4}{dollars(forgetting):>7}"
+    right = rights(folder)
+    nights: list[Night] = []
+    print(f"night  over all {ITEMS}  winner      judgments    cost   by the default rule")
+    for number in range(1, NIGHTS + 1):
+        night = Night(
+            better(right, f"night-{number}"), *(run(folder, number, remember=some) for some in (True, False))
         )
+        nights.append(night)
+        print(
+            f"{number:>5}  {night.better:<12}  {named(night.remembering):<11}{night.remembering.judged:>10}{dollars([night.remembering]):>8}"
+            f"   {named(night.forgetting):<11}{night.forgetting.judged:>4}{dollars([night.forgetting]):>7}"
+        )
+    for some in (nights[:WHOLE], nights[WHOLE:]):
+        print(
+            f"{len(some)} nights: {summary(some, 'remembering')}; by the default rule {summary(some, 'forgetting')}"
+        )
+
+
+class Night(NamedTuple):
+    """Who is better over all items, and the night's result: by what the nights before taught, and by the default rule."""
+
+    better: str
+    remembering: Result
+    forgetting: Result
+
+
+def summary(nights: Sequence[Night], how: str) -> str:
+    """What some nights took, and how they ended."""
+    results = [getattr(night, how) for night in nights]
+    wrong = sum(
+        result.winner not in {None, night.better} for night, result in zip(nights, results, strict=True)
+    )
+    undecided = sum(result.winner is None for result in results)
+    return f"{dollars(results)}, {wrong} wrong, {undecided} undecided"
 
 
 def run(folder: Path, night: int, *, remember: bool) -> Result:
@@ -70,9 +99,21 @@ def named(result: Result) -> str:
     return result.winner or "undecided"
 
 
-def dollars(result: Result) -> str:
+def dollars(results: Sequence[Result]) -> str:
     """What the verdicts would have cost; they are recorded, so nothing was spent."""
-    return f"${result.spend.rehearsed_p / 10**12:.2f}"
+    return f"${sum(result.spend.rehearsed_p for result in results) / 10**12:.2f}"
+
+
+def rights(folder: Path) -> Counter[str]:
+    """How many items each system has right."""
+    with (folder / "verdicts.csv").open(encoding="utf-8", newline="") as file:
+        return Counter(row["model"] for row in csv.DictReader(file) if row["score"] == "1")
+
+
+def better(right: Counter[str], candidate: str) -> str:
+    """Who has more items right, the candidate or the system in production."""
+    ahead = right[candidate] - right["production"]
+    return candidate if ahead > 0 else "production" if ahead < 0 else "neither"
 
 
 def make_files(folder: Path, rng: np.random.Generator) -> None:

@@ -46,10 +46,12 @@ def calibrate_past(config: CalibrateConfig, observe: Callable[[int, int], None])
     return PastFared(
         source=whole.source,
         judge=whole.judge,
-        beside=whole.beside,
+        beside=(*whole.beside, *_in_part(whole)),
         baseline=baseline,
         comparisons=len(found.rows),
         found=len(rows),
+        new_has=_most_compared([whole.past.pairs[row] for row in rows]),
+        learned=(whole.past.verdicts, len(whole.past)),
         systems=len({name for row in found.rows for name in whole.past.pairs[row]}),
         items=whole.past.known.shape[1],
         repetitions=REPETITIONS,
@@ -73,7 +75,7 @@ def _looking_back(config: CalibrateConfig) -> tuple[str, ...]:
 def _always(config: CalibrateConfig) -> tuple[str, ...]:
     """What any command has to say beside to do what was replayed."""
     flags = []
-    for name in ("min_judgments", "max_judgments", "give_up", "ledger"):
+    for name in ("min_judgments", "max_judgments", "ledger"):
         value = getattr(config, name)
         if value != CalibrateConfig.model_fields[name].default:
             flags += [f"--{name.replace('_', '-')}", str(value)]
@@ -95,6 +97,13 @@ def _like_a_new_one(whole: WholePast) -> tuple[list[int], str | None]:
     return rows, baseline
 
 
+def _in_part(whole: WholePast) -> list[str]:
+    """What is not replayed, because it says too little of who won."""
+    left = len({frozenset(pair) for pair in whole.past.pairs}) - len(usable(whole.past))
+    known = f"known on less than {NEARLY_ALL:.0%} of the items, or without a decisive verdict"
+    return [f"{count(left, 'comparison')} {known}"] if left else []
+
+
 def _some(rows: Sequence[int], baseline: str | None, rng: np.random.Generator) -> Comparable:
     """The comparisons to replay: all, or if they are very many, some drawn at random."""
     if len(rows) > MOST_REPLAYED:
@@ -104,11 +113,20 @@ def _some(rows: Sequence[int], baseline: str | None, rng: np.random.Generator) -
 
 def _baseline(pairs: Sequence[Pair]) -> str | None:
     """The system that is in more than half of the pairs, and in more than any other; None where there is none."""
-    ranked = Counter(name for pair in pairs for name in pair).most_common(2)
+    ranked = _by_comparisons(pairs)
     if not ranked:
         return None
-    (name, most), (_, next_most) = ranked
+    (name, most), (_, next_most) = ranked[:2]
     return name if most > next_most and 2 * most > len(pairs) else None
+
+
+def _most_compared(pairs: Sequence[Pair]) -> tuple[str, int]:
+    """The system with most comparisons, and how many."""
+    return _by_comparisons(pairs)[0]
+
+
+def _by_comparisons(pairs: Sequence[Pair]) -> list[tuple[str, int]]:
+    return Counter(name for pair in pairs for name in pair).most_common()
 
 
 def _too_little(whole: WholePast, found: int) -> str:

@@ -48,6 +48,11 @@ def whole_past(config: CalibrateConfig) -> WholePast:
     if Path(config.history).is_file():
         return _of_file(Path(config.history), config)
     runs = named_runs(config.history, config.ledger)
+    if not (config.ledger.is_file() and config.ledger.stat().st_size):
+        raise InputError(
+            f"--ledger {config.ledger}: there is no ledger there; name that of the comparisons to replay, or give a table of verdicts, "
+            "--history FILE"
+        )
     held = remembered_verdicts(config.ledger, None, begin=False, of_runs=runs)
     source = f"{where_of(runs)} ({config.ledger})"
     return _of_ledger([one for one in held if compares(one)], source, config.judge_name)
