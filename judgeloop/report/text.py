@@ -55,7 +55,8 @@ def _standing(result: Result) -> str:
     if result.leader is None:
         return f"{judged}, {money(result)}"
     votes = ":".join(str(count) for count in sorted(result.wins.values(), reverse=True))
-    return f"{judged}, {votes} for {visible(result.leader)}, {_risk(result)}, {money(result)}"
+    risk = [_risk(result)] if result.risk < 1 else []  # of what is not ruled out at all there is nothing to say
+    return ", ".join([judged, f"{votes} for {visible(result.leader)}", *risk, money(result)])
 
 
 def details(result: Result) -> list[tuple[str, str]]:

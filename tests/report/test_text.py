@@ -62,6 +62,13 @@ def test_the_headline_says_what_was_spent(spend, money):
     assert headline(make_result(spend=spend)).endswith(f", {money}")
 
 
+def test_a_risk_of_one_is_not_stated():
+    result = undecided()
+    nothing_ruled_out = headline(replace(result, risk=1.0))
+    assert "5:4 for small, $0.042" in nothing_ruled_out
+    assert "risk" not in nothing_ruled_out
+
+
 def test_a_run_that_was_given_up_says_why_and_what_would_go_on():
     sentence = "gave up, as the chance of a decision within 200 judgments is about 0.12, under 0.2"
     result = undecided(StopKind.FUTILITY, sentence, more_judgments=60, give_up=0.2)
