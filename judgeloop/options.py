@@ -378,7 +378,9 @@ CALIBRATION: Group = (
     replace(RISK, kind=str, default="0.1,0.2", help="Stated risks, with commas between."),
     MIN_JUDGMENTS,
     MAX_JUDGMENTS,
-    GIVE_UP,
+    replace(
+        GIVE_UP, help="Also try each rule that stops undecided where a decision is less likely than so much."
+    ),
     replace(SEED, panel="Stopping"),
     LEDGER,
     AS_JSON,

@@ -96,18 +96,18 @@ def priced(
     )
 
 
-def more_to_decide(rule: StoppingRule[Tally], tally: Tally, limits: Limits) -> int | None:
+def more_to_decide(rule: StoppingRule[Tally], tally: Tally, limits: Limits, unasked: int) -> int | None:
     """How many further judgments would probably decide, were the shares so far to go on; None: not even all.
 
-    All of them do, whatever the rule says, unless some item is left without a verdict.
+    All that are `unasked` do, whatever the rule says, unless some item is left without a verdict.
     """
     if tally.leader is None:
         return None
     most = tally.items - tally.abstentions
     enough = first_met(rule, tally, tally.judged + 1, most, limits.max_judgments)
-    if enough is None and not tally.abstentions:
-        enough = most
-    return None if enough is None else enough - tally.judged
+    if enough is None and tally.abstentions:
+        return None
+    return unasked if enough is None else min(unasked, enough - tally.judged)
 
 
 def _fewest(rule: StoppingRule[Tally], tally: Tally, limits: Limits, most: int) -> int:

@@ -29,7 +29,7 @@ from judgeloop.calibrating import (
 from judgeloop.past import Past
 from judgeloop.protocols import StoppingRule
 from judgeloop.records import Tally
-from judgeloop.report.calibration_text import CALIBRATED, Figure, Tried
+from judgeloop.report.calibration import CALIBRATED, Figure, Tried
 from judgeloop.selectors.decisive import prospects_of
 from judgeloop.session import Limits
 from judgeloop.stats.risk_control import bounds_of, critical_values
@@ -77,8 +77,9 @@ class Study:
 
     @property
     def terms(self) -> list[Terms]:
-        """Each risk without giving up, and, if that is tried, with it."""
-        chances = (None,) if self.give_up is None else (None, self.give_up)
+        """Each risk without giving up, and, if that is tried and the limit leaves items out, with it."""
+        most = self.past.known[list(self.found.rows)].sum(axis=1).max()
+        chances = (None, self.give_up) if self.give_up and most > self.limits.max_judgments else (None,)
         return list(product(self.risks, chances))
 
     @property

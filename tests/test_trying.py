@@ -124,10 +124,17 @@ def figures(one):
 
 
 def test_what_gives_up_stands_beside_what_does_not_but_for_exponents():
-    found = [one for some in study_of(random_past(), give_up=0.3).all_tried() for one in some]
+    study = study_of(random_past(), Limits(5, 40), give_up=0.3)
+    found = [one for some in study.all_tried() for one in some]
     plain, given_up = ([one for one in found if one.gives_up == gives_up] for gives_up in (False, True))
     ways = [(one.risk, one.selector, one.rule) for one in given_up]
     assert sorted(ways) == sorted((one.risk, one.selector, one.rule) for one in plain if one.power is None)
+
+
+def test_where_the_limit_covers_all_items_nothing_gives_up():
+    assert study_of(random_past(items=60), Limits(5, 60), give_up=0.3).terms == [
+        (risk, None) for risk in RISKS
+    ]
 
 
 def test_the_table_has_every_selector_and_rule_at_every_risk_once():

@@ -17,7 +17,7 @@ from judgeloop.errors import InputError
 from judgeloop.jobs.history import AUTO
 from judgeloop.jobs.whole_past import WholePast, whole_past
 from judgeloop.past import Pair
-from judgeloop.report.calibration_text import PastFared
+from judgeloop.report.calibration import PastFared
 from judgeloop.report.sentences import count
 from judgeloop.session import Limits
 from judgeloop.stats.decisiveness import exponent
@@ -46,12 +46,13 @@ def calibrate_past(config: CalibrateConfig, observe: Callable[[int, int], None])
     return PastFared(
         source=whole.source,
         judge=whole.judge,
-        beside=(*whole.beside, *_in_part(whole)),
+        beside=(*whole.beside, *_in_part(whole), *_without(baseline, len(usable(whole.past)) - len(rows))),
         baseline=baseline,
         comparisons=len(found.rows),
         found=len(rows),
-        new_has=_most_compared([whole.past.pairs[row] for row in rows]),
-        learned=(whole.past.verdicts, len(whole.past)),
+        most_with_one=_by_comparisons([whole.past.pairs[row] for row in rows])[0][1],
+        known_verdicts=whole.past.verdicts,
+        known_comparisons=len(whole.past),
         systems=len({name for row in found.rows for name in whole.past.pairs[row]}),
         items=whole.past.known.shape[1],
         repetitions=REPETITIONS,
@@ -104,6 +105,10 @@ def _in_part(whole: WholePast) -> list[str]:
     return [f"{count(left, 'comparison')} {known}"] if left else []
 
 
+def _without(baseline: str | None, left: int) -> list[str]:
+    return [f"{count(left, 'comparison')} without {baseline}"] if left else []
+
+
 def _some(rows: Sequence[int], baseline: str | None, rng: np.random.Generator) -> Comparable:
     """The comparisons to replay: all, or if they are very many, some drawn at random."""
     if len(rows) > MOST_REPLAYED:
@@ -120,12 +125,8 @@ def _baseline(pairs: Sequence[Pair]) -> str | None:
     return name if most > next_most and 2 * most > len(pairs) else None
 
 
-def _most_compared(pairs: Sequence[Pair]) -> tuple[str, int]:
-    """The system with most comparisons, and how many."""
-    return _by_comparisons(pairs)[0]
-
-
 def _by_comparisons(pairs: Sequence[Pair]) -> list[tuple[str, int]]:
+    """The systems and how many of the pairs each is in, that with most first."""
     return Counter(name for pair in pairs for name in pair).most_common()
 
 

@@ -127,7 +127,12 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         item_ids=[item.id for item in comparison.pool.items],
         judge_models=finished.models,
         decoys=finished.decoys,
-        more_judgments=more_to_decide(comparison.rule, outcome.estimate.tally, comparison.limits)
+        more_judgments=more_to_decide(
+            comparison.rule,
+            outcome.estimate.tally,
+            comparison.limits,
+            len(comparison.pool) - len(outcome.labels),
+        )
         if undecided
         else None,
     )

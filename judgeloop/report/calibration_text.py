@@ -8,123 +8,26 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from judgeloop.money import show_usd, to_usd
+from judgeloop.report.calibration import CALIBRATED, Figure, PastFared, Tried
 from judgeloop.report.escaping import visible
 from judgeloop.report.run_result import SCHEMA_VERSION
 from judgeloop.report.sentences import count, lines
 from judgeloop.stats.risk_control import fewest_comparisons
 from judgeloop.stopping import GUARANTEED
 
-CALIBRATED = "calibrated"
-TODAY = ("random", "sequential")  # what compare does when it is told neither selector nor rule
 COLUMNS = ("", "risk", "selector", "rule", "judgments", "dollars", "wrong %", "undecided %")
 LEFT = 4  # columns of words
 BEST = "fewest judgments for each right winner, of those wrong no more often than the risk; if they promise nothing, with one more wrong"
-PROMISING = {*GUARANTEED, CALIBRATED}
-NONE = 1e-9  # of the runs, so that rounding makes no winner
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A mean over comparisons, and its standard error."""
-
-    mean: float
-    error: float
-
-
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """How one selector with one rule fared at one stated risk; no figures where there were too few comparisons for it.
-
-    `power` is an exponent of the weights that is tried beside the selector's own, which no run can be told. `wrong` and `undecided`
-    are shares of runs, wrong those that named a system which does not lead over all items of the comparison. `gives_up` says that runs ended
-    undecided where a decision was unlikely. `instead` is the share of comparisons that fell back to today's default, with too few
-    others like them.
-    """
-
-    risk: float
-    selector: str
-    rule: str
-    power: float | None = None
-    judgments: Figure | None = None
-    wrong: Figure | None = None
-    undecided: Figure | None = None
-    gives_up: bool = False
-    instead: float = 0.0
-
-    def keeps_its_risk(self, comparisons: int) -> bool:
-        """Whether the share of wrong names is at most the risk, and a run can be told to do the same.
-
-        Of a rule that promises nothing, also with one more comparison counted as wrong: as for a threshold that the past chooses.
-        """
-        if self.power is not None or self.wrong is None:
-            return False
-        if self.rule in PROMISING:
-            return self.wrong.mean <= self.risk
-        return (comparisons * self.wrong.mean + 1) / (comparisons + 1) <= self.risk
-
-    @property
-    def judgments_a_right_winner(self) -> float:
-        """How many judgments there were for each right winner named; infinite for none, so that to decide nothing is no saving."""
-        if self.judgments is None or self.wrong is None or self.undecided is None:
-            return math.inf
-        right = 1 - self.undecided.mean - self.wrong.mean
-        return self.judgments.mean / right if right > NONE else math.inf
-
-
-@dataclass(frozen=True, slots=True)
-class PastFared:
-    """What was replayed, on what it rests, and how each choice fared.
-
-    `source`, `judge` and `beside` say where the comparisons are from; `baseline` is the system that takes part in all of them, if one
-    does; `found` is how many comparisons there were to choose from, and `new_has` the system with most of them, and how many: as many as
-    a new comparison with it has. `learned` are the verdicts and comparisons that decisive learns from, `exponent` is that of its weights. `always` are
-    flags that a command needs beside selector, rule and risk, `looking_back` those that it needs if these look at earlier
-    comparisons. Some runs were given up where a decision was less likely than `give_up`. Costs in picodollars.
-    """
-
-    source: str
-    judge: str | None
-    beside: tuple[str, ...]
-    baseline: str | None
-    comparisons: int
-    found: int
-    new_has: tuple[str, int]
-    learned: tuple[int, int]
-    systems: int
-    items: int
-    repetitions: int
-    exponent: float
-    item_cost_p: int | None
-    looking_back: tuple[str, ...]
-    always: tuple[str, ...]
-    tried: tuple[Tried, ...]
-    give_up: float | None = None
-
-    def cost_p(self, one: Tried) -> int | None:
-        """What a comparison would have cost on average."""
-        if self.item_cost_p is None or one.judgments is None:
-            return None
-        return round(self.item_cost_p * one.judgments.mean)
-
-
-def best(fared: PastFared, risk: float) -> Tried | None:
-    """The one with the fewest judgments for each right winner, of those that kept the stated risk; the first of several.
-
-    None where no such named any.
-    """
-    kept = [one for one in fared.tried if one.risk == risk and one.keeps_its_risk(fared.comparisons)]
-    chosen = min(kept, key=lambda one: one.judgments_a_right_winner, default=None)
-    return chosen if chosen and chosen.judgments_a_right_winner < math.inf else None
 
 
 def render_calibration(fared: PastFared) -> str:
     """What to put on the command line; then the table that it rests on, the best of each risk marked."""
     risks = tuple(dict.fromkeys(one.risk for one in fared.tried))
-    winners = [best(fared, risk) for risk in risks]
+    winners = [fared.advised(risk) for risk in risks]
     rows = [COLUMNS, *(_row(fared, one, marked=one in winners) for one in fared.tried)]
     advice = "\n".join(_advice(fared, risk) for risk in risks)
     table = "\n".join(
@@ -136,7 +39,7 @@ def render_calibration(fared: PastFared) -> str:
 def calibration_json(fared: PastFared) -> dict[str, Any]:
     """The same as JSON values; amounts in dollars, shares from 0 to 1, null where nothing is known."""
     risks = dict.fromkeys(one.risk for one in fared.tried)
-    winners = {risk: best(fared, risk) for risk in risks}
+    winners = {risk: fared.advised(risk) for risk in risks}
     head = asdict(fared)
     for name in ("tried", "item_cost_p", "looking_back", "always"):
         head.pop(name)
@@ -177,15 +80,19 @@ def _details(fared: PastFared) -> list[tuple[str, str]]:
     if fared.judge is not None:
         details.append(("judge", visible(fared.judge)))
     details += [("left out", visible(one)) for one in fared.beside]
-    learned = " of ".join(map(count, fared.learned, ("verdict", "comparison")))
-    own = (
-        f"by its own exponent, {fared.exponent:.2g}; no run can be told the others. It learns from {learned}"
-    )
-    details.append(("decisive", own))
+    learned = f"{count(fared.known_verdicts, 'verdict')} of {count(fared.known_comparisons, 'comparison')}"
+    own = f"by its own exponent, {fared.exponent:.2g}; no run can be told the others"
+    details.append(("decisive", f"{own}. It learns from {learned}"))
     if fared.give_up is not None:
-        details.append(("gives up", f"where a decision is less likely than {fared.give_up:g}, if it says so"))
+        details.append(("gives up", _gives_up(fared)))
     details.append(("*", BEST))
     return details
+
+
+def _gives_up(fared: PastFared) -> str:
+    if any(one.gives_up for one in fared.tried):
+        return f"where a decision is less likely than {fared.give_up:g}, in the rows that say so"
+    return "never, as the judgments allowed cover all items"
 
 
 def _row(fared: PastFared, one: Tried, *, marked: bool) -> tuple[str, ...]:
@@ -220,45 +127,63 @@ def _has_too_few(fared: PastFared, risk: float) -> bool:
 
 
 def _too_few(fared: PastFared, risk: float) -> str:
-    needed, (name, has) = fewest_comparisons(risk), fared.new_has
+    needed, has = fewest_comparisons(risk), fared.most_with_one
     said = (
-        f"too few: at a risk of {risk:g}, {CALIBRATED} needs at least {needed} comparisons like the one it is tried on, beside that, "
-        "with a baseline in common or with no system in common"
+        f"too few: at a risk of {risk:g}, {CALIBRATED} needs {needed} others like the comparison that it is tried on, with a baseline in common, or "
+        "that share no system"
     )
-    return (
-        f"{said}; a new one with {visible(name)} has {has}, and may go by it untried"
-        if has >= needed
-        else said
+    if has < needed:
+        return said
+    new = (
+        f"a new one with {visible(fared.baseline)} has"
+        if fared.baseline
+        else "a new one with one of these systems has up to"
     )
+    return f"{said}; {new} {has}, and may go by it untried"
 
 
 def _advice(fared: PastFared, risk: float) -> str:
     """What to put on the command line, and what it would have saved."""
-    chosen = best(fared, risk)
-    if chosen is None or chosen.judgments is None or chosen.undecided is None:
-        return f"at a risk of {risk:g} none that named a winner kept its word; stay with random and sequential, whose promise does not rest on the past"
-    today = next(
-        one
-        for one in fared.tried
-        if one.risk == risk and (one.selector, one.rule) == TODAY and not one.gives_up
-    )
-    assert today.judgments is not None
-    assert today.undecided is not None
+    chosen, today = fared.advised(risk), fared.today(risk)
+    if chosen is None:
+        return f"at a risk of {risk:g} {_why_none(fared, risk)}; stay with random and sequential, whose promise does not rest on the past"
     if chosen is today:
-        return f"at a risk of {risk:g} nothing would have served better than today's default, random with sequential"
-    saved = 1 - chosen.judgments.mean / today.judgments.mean
+        return f"at a risk of {risk:g} nothing would have served clearly better than today's default, random with sequential{_and_giving_up(fared, today)}"
     return (
         f"at a risk of {risk:g}: {_flags(fared, chosen)}\n"
-        f"  {chosen.judgments.mean:.0f} judgments{_for_money(fared, chosen)} a comparison and not {today.judgments.mean:.0f}"
-        f"{_for_money(fared, today)} as by today's default (random, sequential): {saved:.0%} saved; "
-        f"{chosen.undecided.mean:.0%} undecided, by the default {today.undecided.mean:.0%}; {_promise(chosen)}"
+        f"  {_taken(fared, chosen)}; today's default (random, sequential) {_taken(fared, today)}{_saved(chosen, today)}; "
+        f"{_promise(chosen)}{_and_giving_up(fared, chosen)}"
     )
+
+
+def _why_none(fared: PastFared, risk: float) -> str:
+    named = [one for one in fared.tried if one.risk == risk and one.undecided and one.undecided.mean < 1]
+    return (
+        "none that named a winner was wrong seldom enough to be advised" if named else "none named a winner"
+    )
+
+
+def _taken(fared: PastFared, one: Tried) -> str:
+    assert one.judgments is not None
+    assert one.undecided is not None
+    return f"{one.judgments.mean:.0f} judgments{_for_money(fared, one)} a comparison, {one.undecided.mean:.0%} undecided"
+
+
+def _saved(chosen: Tried, today: Tried) -> str:
+    """For each right winner: fewer judgments alone may come of fewer decisions."""
+    if math.isinf(today.judgments_a_right_winner):
+        return ""
+    saved = 1 - chosen.judgments_a_right_winner / today.judgments_a_right_winner
+    return f": {saved:.0%} saved for each right winner"
+
+
+def _and_giving_up(fared: PastFared, one: Tried) -> str:
+    other = fared.giving_up(one)
+    return "" if other is None else f"\n  with --give-up {fared.give_up:g}: {_taken(fared, other)}"
 
 
 def _flags(fared: PastFared, one: Tried) -> str:
     flags = ["--selector", one.selector, "--rule", one.rule, "--risk", f"{one.risk:g}"]
-    if one.gives_up:
-        flags += ["--give-up", f"{fared.give_up:g}"]
     looks_back = one.selector == "decisive" or one.rule == CALIBRATED
     return visible(shlex.join([*flags, *(fared.looking_back if looks_back else ()), *fared.always]))
 

@@ -55,7 +55,8 @@ def _standing(result: Result) -> str:
     if result.leader is None:
         return f"{judged}, {money(result)}"
     votes = ":".join(str(count) for count in sorted(result.wins.values(), reverse=True))
-    risk = [_risk(result)] if result.risk < 1 else []  # of what is not ruled out at all there is nothing to say
+    says_nothing = show_risk(result.risk) == show_risk(1)
+    risk = [] if says_nothing else [_risk(result)]
     return ", ".join([judged, f"{votes} for {visible(result.leader)}", *risk, money(result)])
 
 

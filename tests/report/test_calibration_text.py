@@ -7,11 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from judgeloop.report.calibration import Figure, PastFared, Tried
 from judgeloop.report.calibration_text import (
-    Figure,
-    PastFared,
-    Tried,
-    best,
     calibration_json,
     render_calibration,
 )
@@ -30,8 +27,8 @@ CALIBRATED = tried("decisive", "calibrated", 20, 0.1)
 def fared(*rows, **more):
     values = {
         "source": "the ledger", "judge": "openai/gpt-4.1", "beside": (), "baseline": "prod", "comparisons": 12, "found": 12,
-        "new_has": ("prod", 12), "learned": (1200, 12), "systems": 13, "items": 100, "repetitions": 10, "exponent": 1.5411, "item_cost_p": 4 * 10**9, "looking_back": (),
-        "always": (), "tried": rows,
+        "most_with_one": 12, "known_verdicts": 1200, "known_comparisons": 12, "systems": 13, "items": 100, "repetitions": 10,
+        "exponent": 1.5411, "item_cost_p": 4 * 10**9, "looking_back": (), "always": (), "tried": rows,
     }  # fmt: skip
     return PastFared(**(values | more))
 
@@ -43,9 +40,8 @@ def advice(*rows, **more):
 def test_all_of_it():
     assert render_calibration(fared(TODAY, TIE_AWARE, replace(CALIBRATED, rule="calibrated"))) == (
         "at a risk of 0.1: --selector decisive --rule calibrated --risk 0.1\n"
-        "  20 judgments ($0.080) a comparison and not 80 ($0.32) as by today's default (random, sequential): 75% saved; 5% undecided, by the "
-        "default 5%; its promise is one "
-        "on average over comparisons like these\n"
+        "  20 judgments ($0.080) a comparison, 5% undecided; today's default (random, sequential) 80 judgments ($0.32) a comparison, 5% undecided: "
+        "73% saved for each right winner; its promise is one on average over comparisons like these\n"
         "\n"
         "12 past comparisons replayed, 10 times each, as if each were new; nobody was asked\n"
         "  from      the ledger\n"
@@ -67,25 +63,35 @@ def test_all_of_it():
 
 def test_a_choice_that_was_wrong_more_often_than_stated_is_not_the_best_however_cheap():
     rows = (TODAY, TIE_AWARE, tried("decisive", "calibrated", 20, 0.101))
-    assert best(fared(*rows), 0.1) is TIE_AWARE
+    assert fared(*rows).advised(0.1) is TIE_AWARE
 
 
 def test_a_rule_without_a_promise_is_the_best_only_where_one_more_wrong_would_keep_the_risk():
     # Twelve comparisons: (12 · 0.025 + 1) / 13 = 0.1.
-    assert best(fared(TODAY, TIE_AWARE), 0.1) is TIE_AWARE
-    assert best(fared(TODAY, replace(TIE_AWARE, wrong=Figure(0.026, 0.01))), 0.1) is TODAY
+    assert fared(TODAY, TIE_AWARE).advised(0.1) is TIE_AWARE
+    assert fared(TODAY, replace(TIE_AWARE, wrong=Figure(0.026, 0.01))).advised(0.1) is TODAY
 
 
-def test_giving_up_stands_beside_not_giving_up_and_is_advised_where_it_is_the_best():
-    given_up = replace(TIE_AWARE, gives_up=True, judgments=Figure(30, 1.0))
-    also_today = replace(TODAY, gives_up=True, judgments=Figure(50, 1.0))
-    text = render_calibration(fared(also_today, TODAY, TIE_AWARE, given_up, give_up=0.2))
+def giving_up(one, judgments, undecided):
+    return replace(one, gives_up=True, judgments=Figure(judgments, 1.0), undecided=Figure(undecided, 0.02))
+
+
+def test_giving_up_stands_beside_what_is_advised_and_is_for_people_to_weigh():
+    rows = (TODAY, giving_up(TODAY, 50, 0.3), TIE_AWARE, giving_up(TIE_AWARE, 5, 0.5))
+    assert fared(*rows, give_up=0.2).advised(0.1) is TIE_AWARE, "fewer judgments, for fewer decisions"
+    text = render_calibration(fared(*rows, give_up=0.2))
     assert text.startswith(
-        "at a risk of 0.1: --selector decisive --rule tie-aware --risk 0.1 --give-up 0.2\n"
-        "  30 judgments ($0.12) a comparison and not 80 ($0.32) as by today's default (random, sequential): 62% saved"
+        "at a risk of 0.1: --selector decisive --rule tie-aware --risk 0.1\n  40 judgments ($0.16) a comparison, 5% undecided"
     )
-    assert "\n  gives up  where a decision is less likely than 0.2, if it says so\n" in text
-    assert "\n*  0.1   decisive  tie-aware, giving up   30.0 ± 1.0" in text
+    assert "\n  with --give-up 0.2: 5 judgments ($0.020) a comparison, 50% undecided\n" in text
+    assert "\n  gives up  where a decision is less likely than 0.2, in the rows that say so\n" in text
+    assert "\n   0.1   decisive  tie-aware, giving up    5.0 ± 1.0" in text
+
+
+def test_where_the_limit_covers_all_items_nothing_is_given_up_and_that_is_said():
+    assert "\n  gives up  never, as the judgments allowed cover all items\n" in render_calibration(
+        fared(TODAY, give_up=0.2)
+    )
 
 
 def deciding(rule, judgments, undecided):
@@ -97,38 +103,58 @@ def test_the_best_takes_the_fewest_judgments_for_each_right_winner_that_it_names
         deciding, ("tie-aware", "hypergeometric", "calibrated"), (40, 30, 10), (0.1, 0.5, 1.0)
     )
     # 44 a winner, where the others take 60 and name none.
-    assert best(fared(TODAY, often, seldom, never), 0.1) is often
-    assert best(fared(never), 0.1) is None
-    assert "none that named a winner kept its word" in advice(replace(TODAY, wrong=Figure(0.3, 0.1)), never)
+    assert fared(TODAY, often, seldom, never).advised(0.1) is often
+    assert fared(never).advised(0.1) is None
+
+
+def test_why_nothing_is_advised_is_said():
+    wrong, never = replace(TODAY, wrong=Figure(0.3, 0.1)), deciding("calibrated", 10, 1.0)
+    assert "none that named a winner was wrong seldom enough to be advised" in advice(wrong, never)
+    assert "at a risk of 0.1 none named a winner; stay with random and sequential" in advice(
+        deciding("sequential", 50, 1.0), never
+    )
+
+
+def test_another_than_the_default_is_advised_only_if_it_is_better_by_more_than_noise():
+    near, clear = tried("decisive", "calibrated", 79, 0.02), tried("decisive", "calibrated", 78, 0.02)
+    assert fared(TODAY, near).advised(0.1) is TODAY
+    assert fared(TODAY, clear).advised(0.1) is clear
+
+
+def test_a_mean_that_rounding_lifts_over_the_risk_keeps_it():
+    mean = (0.1 + 0.1 + 0.1) / 3
+    assert mean > 0.1
+    assert replace(CALIBRATED, wrong=Figure(mean, 0.0)).keeps_its_risk(3)
+    assert not replace(CALIBRATED, wrong=Figure(0.1001, 0.0)).keeps_its_risk(3)
 
 
 def test_a_wrong_winner_is_no_saving():
     wrong, right = tried("decisive", "calibrated", 48, 0.1), tried("random", "calibrated", 49, 0.04)
-    assert best(fared(TODAY, wrong, right), 0.1) is right
+    assert fared(TODAY, wrong, right).advised(0.1) is right
 
 
 def test_an_exponent_that_no_run_can_be_told_is_shown_and_not_the_best():
     strong = tried("decisive", "tie-aware", 10, 0.01, power=2.0)
-    assert best(fared(TODAY, strong), 0.1) is TODAY
+    assert fared(TODAY, strong).advised(0.1) is TODAY
     assert "decisive, exponent 2" in render_calibration(fared(TODAY, strong))
 
 
 def test_each_risk_has_its_own_best():
     rows = (TODAY, CALIBRATED, tried("random", "sequential", 60, 0.02, risk=0.2))
-    assert best(fared(*rows), 0.1) is CALIBRATED
-    assert best(fared(*rows), 0.2) is rows[2]
+    assert fared(*rows).advised(0.1) is CALIBRATED
+    assert fared(*rows).advised(0.2) is rows[2]
 
 
 def test_where_nothing_is_better_the_default_is_said_to_be_best():
     assert advice(TODAY, tried("decisive", "tie-aware", 90, 0.02)).startswith(
-        "at a risk of 0.1 nothing would have served better than today's default, random with sequential\n"
+        "at a risk of 0.1 nothing would have served clearly better than today's default, random with sequential\n"
     )
 
 
 def test_where_none_kept_its_risk_the_advice_is_the_rule_that_does_not_rest_on_the_past():
     rows = (tried("random", "sequential", 80, 0.2), tried("decisive", "tie-aware", 40, 0.3))
     assert (
-        "at a risk of 0.1 none that named a winner kept its word; stay with random and sequential"
+        "at a risk of 0.1 none that named a winner was wrong seldom enough to be advised; stay with random and sequential"
         in advice(*rows)
     )
     assert "\n*" not in render_calibration(fared(*rows))
@@ -136,7 +162,7 @@ def test_where_none_kept_its_risk_the_advice_is_the_rule_that_does_not_rest_on_t
 
 def test_a_heuristic_is_advised_with_what_may_be_held_against_it():
     assert (
-        "50% saved; 5% undecided, by the default 5%; it promises nothing, and 2.5 ± 1.0 % of these runs were wrong"
+        "50% saved for each right winner; it promises nothing, and 2.5 ± 1.0 % of these runs were wrong"
         in advice(TODAY, TIE_AWARE)
     )
 
@@ -146,12 +172,19 @@ def test_too_few_comparisons_show_no_figures_and_how_many_it_takes():
     row = next(line for line in text.splitlines() if "calibrated" in line)
     assert row.split() == ["0.1", "decisive", "calibrated", "too", "few", "-", "-", "-"]
     assert (
-        "too few: at a risk of 0.1, calibrated needs at least 9 comparisons like the one it is tried on, beside that"
-        in text
+        "too few: at a risk of 0.1, calibrated needs 9 others like the comparison that it is tried on" in text
     )
     assert "; a new one with prod has 12, and may go by it untried" in text
     assert "untried" not in render_calibration(
-        replace(fared(TODAY, Tried(0.1, "decisive", "calibrated", instead=1.0)), new_has=("prod", 8))
+        replace(fared(TODAY, Tried(0.1, "decisive", "calibrated", instead=1.0)), most_with_one=8)
+    )
+
+
+def test_without_a_baseline_a_new_comparison_has_as_many_as_one_system_took_part_in():
+    few = fared(TODAY, Tried(0.1, "decisive", "calibrated", instead=1.0), baseline=None)
+    assert (
+        "; a new one with one of these systems has up to 12, and may go by it untried"
+        in render_calibration(few)
     )
 
 
