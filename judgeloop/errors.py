@@ -6,6 +6,7 @@ JudgeloopError
 │   ├── DataError           … in a data file; says the file, the line and the field
 │   └── UnpricedError       a budget was set for a model that has no known price
 ├── LedgerError             the ledger cannot be opened, read or written
+│   └── NoLedgerError           … because the file that was named is something else; an InputError too
 ├── SessionError            the rules of a run were broken by a driver or a selector
 └── JudgeError              one attempt at a verdict failed
     ├── TransientJudgeError     worth another attempt: rate limit, overload, time-out
@@ -42,6 +43,10 @@ class UnpricedError(InputError):
 
 class LedgerError(JudgeloopError):
     """The ledger cannot be opened, read or written; no request leaves without it."""
+
+
+class NoLedgerError(LedgerError, InputError):
+    """The file that was named is no ledger, or one of another version; it is left as it is."""
 
 
 class SessionError(JudgeloopError):

@@ -246,7 +246,7 @@ def test_without_a_ledger_it_says_so_and_makes_none():
 def test_a_ledger_of_ratings_alone_has_no_comparisons():
     rated = judgeloop("estimate", "c1.jsonl", "--judge", "replay:verdicts.csv", "--max-judgments", 30)
     assert rated.exit_code == 0, rated.output
-    assert "found 0; it has no comparisons. Judge some whole" in refused()
+    assert "found 0; it has no comparisons of systems that differ in a verdict. Judge some whole" in refused()
     assert "there are no comparisons in the ledger" in refused("--judge-name", "openai/x")
 
 
@@ -269,6 +269,13 @@ def test_whole_comparisons_without_the_baseline_are_counted_as_left_out():
     found = calibrate()
     assert (found["baseline"], found["comparisons"]) == ("prod", 4)
     assert found["beside"] == ["1 comparison without prod"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_table_given_for_a_ledger_is_a_wrong_file_and_stays_as_it_is():
+    before = Path("verdicts.csv").read_bytes()
+    assert "verdicts.csv is no ledger, nor any database" in refused("--ledger", "verdicts.csv")
+    assert Path("verdicts.csv").read_bytes() == before
 
 
 @pytest.mark.usefixtures("folder")

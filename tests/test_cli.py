@@ -343,10 +343,18 @@ def test_names_that_carry_terminal_codes_are_shown_as_text(files, tmp_path):
 
 
 def test_a_ledger_that_cannot_be_opened_is_an_error_and_exit_1(files, tmp_path):
+    (tmp_path / "folder").mkdir()
+    result = judgeloop("compare", *files[:2], "--judge", files[2], "--ledger", "folder")
+    assert result.exit_code == 1
+    assert "the ledger folder cannot be opened" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_file_that_is_no_ledger_is_a_wrong_file_and_exit_2(files, tmp_path):
     (tmp_path / "bad.sqlite").write_text("no database " * 100)
     result = judgeloop("compare", *files[:2], "--judge", files[2], "--ledger", "bad.sqlite")
-    assert result.exit_code == 1
-    assert "bad.sqlite cannot be opened" in result.stderr
+    assert result.exit_code == 2
+    assert "bad.sqlite is no ledger, nor any database; name another (--ledger)" in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 

@@ -132,7 +132,7 @@ def _by_comparisons(pairs: Sequence[Pair]) -> list[tuple[str, int]]:
 
 def _too_little(whole: WholePast, found: int) -> str:
     past, items = whole.past, whole.past.known.shape[1]
-    has = "no comparisons"
+    has = "no comparisons of systems that differ in a verdict"
     if len(past):
         fullest = int(past.known.sum(axis=1).max())
         has = f"{count(len(past), 'comparison')}, of which the fullest is known on {fullest:,} of {count(items, 'item')}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from judgeloop.errors import LedgerError
+from judgeloop.errors import NoLedgerError
 
 APPLICATION_ID = 0x4A4C4F50  # "JLOP"
 VERSION = 1
@@ -60,13 +60,13 @@ def ensure_schema(connection: sqlite3.Connection, path: object) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application == APPLICATION_ID:
         if version != VERSION:
-            raise LedgerError(
+            raise NoLedgerError(
                 f"{path} is a ledger of version {version}, and this judgeloop reads version {VERSION}; "
                 "use the judgeloop that wrote it, or another file (--ledger)"
             )
         return
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-        raise LedgerError(f"{path} is a SQLite file but no judgeloop ledger; name another (--ledger)")
+        raise NoLedgerError(f"{path} is a SQLite file but no judgeloop ledger; name another (--ledger)")
     connection.executescript(
         f"BEGIN IMMEDIATE; {DDL} PRAGMA application_id = {APPLICATION_ID}; "
         f"PRAGMA user_version = {VERSION}; COMMIT;"

@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar, final
 
-from judgeloop.errors import LedgerError
+from judgeloop.errors import LedgerError, NoLedgerError
 from judgeloop.ledger.schema import ensure_schema
 from judgeloop.ledger.writer import Writer
 from judgeloop.protocols import Reservation, Ticket
@@ -197,6 +197,8 @@ def connect(path: Path | str) -> sqlite3.Connection:
         _set_up(connection, path)
     except sqlite3.Error as error:
         connection.close()
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+            raise NoLedgerError(f"{path} is no ledger, nor any database; name another (--ledger)") from error
         raise _cannot_open(path, error) from error
     except LedgerError:
         connection.close()

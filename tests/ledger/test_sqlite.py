@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from judgeloop.errors import LedgerError
+from judgeloop.errors import LedgerError, NoLedgerError
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.protocols import Reservation
 from judgeloop.records import Reply, Verdict
@@ -130,7 +130,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "ledger.sqlite"
     path.write_text("not a database, and long enough to be looked at " * 40)
     before = path.read_bytes()
-    with pytest.raises(LedgerError, match="cannot be opened"):
+    with pytest.raises(NoLedgerError, match="is no ledger, nor any database; name another"):
         SqliteLedger(path)
     assert path.read_bytes() == before
 
@@ -141,7 +141,7 @@ def test_somebody_elses_database_is_refused_and_left_alone(tmp_path):
     connection.execute("CREATE TABLE t (x)")
     connection.commit()
     connection.close()
-    with pytest.raises(LedgerError, match="no judgeloop ledger"):
+    with pytest.raises(NoLedgerError, match="no judgeloop ledger"):
         SqliteLedger(path)
 
 
@@ -151,7 +151,7 @@ def test_a_ledger_of_another_version_is_refused(tmp_path):
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(LedgerError, match="version 99"):
+    with pytest.raises(NoLedgerError, match="version 99"):
         SqliteLedger(path)
 
 
