@@ -9,7 +9,7 @@ average. Beside it stands what the same night takes by the default rule, which r
 
 Over the seeds 0 to 15 the nights from the tenth took 38 judgments where the default rule took 114; 15 % of them named the wrong winner and 8 % none,
 against 4 % and 31 %. A promise on average is spent, a guarantee for every pair hardly. Nine whole nights are dear: at that rate they pay for
-themselves after 46 more (docs/history.md says how to begin with less).
+themselves after 46 more (`benchmarks/nights.py`; docs/history.md says how to begin with less).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import argparse
 import csv
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,25 +40,18 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seed", type=int, default=15, help="of the candidates and their answers")
     given = parser.parse_args()
-    folder = given.folder
-    folder.mkdir(parents=True, exist_ok=True)
-    make_files(folder, np.random.default_rng(given.seed))
-    right = rights(folder)
-    nights: list[Night] = []
+    given.folder.mkdir(parents=True, exist_ok=True)
     print(f"night  over all {ITEMS}  winner      judgments    cost   by the default rule")
-    for number in range(1, NIGHTS + 1):
-        night = Night(
-            better(right, f"night-{number}"), *(run(folder, number, remember=some) for some in (True, False))
-        )
+    nights = []
+    for night in all_nights(given.folder, given.seed):
         nights.append(night)
         print(
-            f"{number:>5}  {night.better:<12}  {named(night.remembering):<11}{night.remembering.judged:>10}{dollars([night.remembering]):>8}"
+            f"{len(nights):>5}  {night.better:<12}  {named(night.remembering):<11}{night.remembering.judged:>10}{dollars([night.remembering]):>8}"
             f"   {named(night.forgetting):<11}{night.forgetting.judged:>4}{dollars([night.forgetting]):>7}"
         )
     for some in (nights[:WHOLE], nights[WHOLE:]):
-        print(
-            f"{len(some)} nights: {summary(some, 'remembering')}; by the default rule {summary(some, 'forgetting')}"
-        )
+        remembering, forgetting = (summary(some, how) for how in ("remembering", "forgetting"))
+        print(f"{len(some)} nights: {remembering}; by the default rule {forgetting}")
 
 
 class Night(NamedTuple):
@@ -68,13 +61,24 @@ class Night(NamedTuple):
     remembering: Result
     forgetting: Result
 
+    def is_wrong(self, how: str) -> bool:
+        """Whether somebody was named who is not better."""
+        return getattr(self, how).winner not in {None, self.better}
+
+
+def all_nights(folder: Path, seed: int) -> Iterator[Night]:
+    """Make the files and run the nights, one after the other."""
+    make_files(folder, np.random.default_rng(seed))
+    right = rights(folder)
+    for number in range(1, NIGHTS + 1):
+        remembering, forgetting = (run(folder, number, remember=remember) for remember in (True, False))
+        yield Night(better(right, f"night-{number}"), remembering, forgetting)
+
 
 def summary(nights: Sequence[Night], how: str) -> str:
     """What some nights took, and how they ended."""
     results = [getattr(night, how) for night in nights]
-    wrong = sum(
-        result.winner not in {None, night.better} for night, result in zip(nights, results, strict=True)
-    )
+    wrong = sum(night.is_wrong(how) for night in nights)
     undecided = sum(result.winner is None for result in results)
     return f"{dollars(results)}, {wrong} wrong, {undecided} undecided"
 

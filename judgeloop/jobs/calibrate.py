@@ -46,7 +46,7 @@ def calibrate_past(config: CalibrateConfig, observe: Callable[[int, int], None])
     return PastFared(
         source=whole.source,
         judge=whole.judge,
-        beside=(*whole.beside, *_in_part(whole), *_without(baseline, len(usable(whole.past)) - len(rows))),
+        beside=(*whole.beside, *_left_out(whole, len(rows), baseline)),
         baseline=baseline,
         comparisons=len(found.rows),
         found=len(rows),
@@ -98,15 +98,12 @@ def _like_a_new_one(whole: WholePast) -> tuple[list[int], str | None]:
     return rows, baseline
 
 
-def _in_part(whole: WholePast) -> list[str]:
-    """What is not replayed, because it says too little of who won."""
-    left = len({frozenset(pair) for pair in whole.past.pairs}) - len(usable(whole.past))
-    known = f"known on less than {NEARLY_ALL:.0%} of the items, or without a decisive verdict"
-    return [f"{count(left, 'comparison')} {known}"] if left else []
-
-
-def _without(baseline: str | None, left: int) -> list[str]:
-    return [f"{count(left, 'comparison')} without {baseline}"] if left else []
+def _left_out(whole: WholePast, replayed: int, baseline: str | None) -> list[str]:
+    """What is not replayed: comparisons that say too little of who won, and whole ones without the baseline."""
+    pairs, known = len({frozenset(pair) for pair in whole.past.pairs}), len(usable(whole.past))
+    too_little = f"known on less than {NEARLY_ALL:.0%} of the items, or without a decisive verdict"
+    left = [(pairs - known, too_little), (known - replayed, f"without {baseline}")]
+    return [f"{count(number, 'comparison')} {why}" for number, why in left if number]
 
 
 def _some(rows: Sequence[int], baseline: str | None, rng: np.random.Generator) -> Comparable:

@@ -21,7 +21,10 @@ from judgeloop.stopping import GUARANTEED
 
 COLUMNS = ("", "risk", "selector", "rule", "judgments", "dollars", "wrong %", "undecided %")
 LEFT = 4  # columns of words
-BEST = "fewest judgments for each right winner, of those wrong no more often than the risk; if they promise nothing, with one more wrong"
+BEST = (
+    "advised: the fewest judgments for each right winner, if clearly fewer than the default's, of those wrong no more often than the risk; "
+    "of rules that promise nothing, with one more wrong"
+)
 
 
 def render_calibration(fared: PastFared) -> str:

@@ -1,0 +1,54 @@
+"""What the nights of `examples/nightly` take over many seeds, once so many were judged whole, and after how many nights that pays.
+
+    python benchmarks/nights.py [--seeds 16] [--whole 9]
+
+Wrong is who was named and is not better over all items, as when the systems are level. Nothing is read but what the example makes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "examples" / "nightly"))
+import nightly
+
+WAYS = ("remembering", "forgetting")
+
+
+def main() -> None:
+    """Run the nights of every seed, and print the means of those that were not judged whole."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser.add_argument("--seeds", type=int, default=16)
+    parser.add_argument("--whole", type=int, default=nightly.WHOLE, help="nights judged whole, at least four")
+    given = parser.parse_args()
+    nightly.WHOLE = given.whole
+    later = [night for seed in range(given.seeds) for night in nights(seed)[given.whole :]]
+    found = np.array([[ended(night, way) for way in WAYS] for night in later], dtype=np.float64).mean(axis=0)
+    for way, (judgments, wrong, undecided) in zip(WAYS, found, strict=True):
+        print(f"{way:<12} {judgments:5.1f} judgments, {wrong:5.1%} wrong, {undecided:5.1%} undecided")
+    remembering, forgetting = found[:, 0]
+    dearer = given.whole * (nightly.ITEMS - forgetting)
+    print(
+        f"{given.whole} whole nights take {dearer:,.0f} judgments more, and pay after {dearer / (forgetting - remembering):.0f} nights"
+    )
+
+
+def nights(seed: int) -> list[nightly.Night]:
+    """All nights of one seed."""
+    with tempfile.TemporaryDirectory() as folder:
+        return list(nightly.all_nights(Path(folder), seed))
+
+
+def ended(night: nightly.Night, way: str) -> tuple[int, bool, bool]:
+    """Judgments, whether the wrong system was named, and whether none was."""
+    result = getattr(night, way)
+    return result.judged, night.is_wrong(way), result.winner is None
+
+
+if __name__ == "__main__":
+    main()
