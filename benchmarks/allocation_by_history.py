@@ -50,7 +50,15 @@ def main() -> None:
     parser.add_argument("--histories", type=int, default=200)
     parser.add_argument("--draws", type=int, default=8, help="of each history")
     given = parser.parse_args()
-    columns = ("recorded scores", "history", "judged", "even share", "error", "half-width", "covered %")
+    columns = (
+        "recorded scores",
+        "history",
+        "judged",
+        "even share",
+        "error",
+        "half-width",
+        "covered %",
+    )
     print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|")
     for name, (file, shares) in TABLES.items():
         scores = score_table(given.data / file).scores
@@ -75,7 +83,9 @@ def lines(scores: Floats, systems: int, share: float, histories: int, draws: int
         spread, judged = expected_spread(earlier), round(share * len(truth))
         for way in ways:
             strata, allocation = _strata(spread, judged, way)
-            found[way].append([_estimated(strata, allocation, truth, forecast, rng) for _ in range(draws)])
+            found[way].append(
+                [_estimated(strata, allocation, truth, forecast, rng) for _ in range(draws)]
+            )
     base = _per_history(found[None])
     return [_line(way, _per_history(runs), base) for way, runs in found.items()]
 
@@ -133,7 +143,9 @@ def _estimated(
 
 def _per_history(runs: list[list[Found]]) -> Floats:
     """Squared error, half-width and coverage, each the mean over draws: shape (histories, 3)."""
-    values = np.array([[(one.error**2, one.half_width, one.covers) for one in history] for history in runs])
+    values = np.array(
+        [[(one.error**2, one.half_width, one.covers) for one in history] for history in runs]
+    )
     return values.mean(axis=1)
 
 

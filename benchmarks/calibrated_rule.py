@@ -19,13 +19,13 @@ from pathlib import Path
 import numpy as np
 from score_tables import score_table
 
-from judgeloop.calibrating import Calibration, TooLittle, calibrate
+from judgeloop.calibration.threshold import Calibration, TooLittle, calibrate
+from judgeloop.core.records import TIE, Verdict
+from judgeloop.engine.recorded import replay
+from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.preferences import Preferences
-from judgeloop.past import past_of_scores, signs
-from judgeloop.records import TIE, Verdict
-from judgeloop.replay.driver import replay
+from judgeloop.history.past import past_of_scores, signs
 from judgeloop.selectors.decisive import decisive, prospects_of
-from judgeloop.session import Limits, Session
 from judgeloop.stats.decisiveness import Floats, Prospects
 from judgeloop.stopping import GivingUp
 
@@ -103,7 +103,9 @@ def pairs_of(kind: str, order: list[int], past: int, most: int) -> Iterator[tupl
         yield from zip(new[::2][:most], new[1::2], strict=False)
 
 
-def one_history(data: Data, setting: Setting, seed: int, most: int) -> tuple[list[Run], float] | TooLittle:
+def one_history(
+    data: Data, setting: Setting, seed: int, most: int
+) -> tuple[list[Run], float] | TooLittle:
     """Calibrate on one past, and run its fresh pairs; the statistic's threshold too."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(data.systems)).tolist()
@@ -125,7 +127,9 @@ def row(data: Data, setting: Setting, histories: int, most: int) -> str:
     """A line of the table."""
     found = [one_history(data, setting, seed, most) for seed in range(histories)]
     enough = [one for one in found if not isinstance(one, TooLittle)]
-    head = f"| {data.title} | {data.past} | {setting.kind} | {setting.risk:g} | {setting.selector} |"
+    head = (
+        f"| {data.title} | {data.past} | {setting.kind} | {setting.risk:g} | {setting.selector} |"
+    )
     short = f"{1 - len(enough) / histories:.0%} |"
     if not enough:
         return f"{head} - | - | - | {short} - |"
@@ -165,7 +169,13 @@ def main() -> None:
             past=24,
             most=200,
         ),
-        read(realsumm / "verdicts-human-pyramid.csv.gz", "REALSumm pyramid", tie_margin=0, past=16, most=80),
+        read(
+            realsumm / "verdicts-human-pyramid.csv.gz",
+            "REALSumm pyramid",
+            tie_margin=0,
+            past=16,
+            most=80,
+        ),
     ]
     tables = [
         replace(one, past=min(one.past, arguments.past or one.past), give_up=arguments.give_up)

@@ -39,7 +39,9 @@ def hidden_states(file: str) -> dict[str, np.ndarray]:
     with np.load(file) as arrays:
         vectors = {name: arrays[name] for name in arrays.files if arrays[name].ndim == 2}
     return {
-        name: PCA(min(DIMENSIONS, *states.shape), random_state=0).fit_transform(states.astype(np.float32))
+        name: PCA(min(DIMENSIONS, *states.shape), random_state=0).fit_transform(
+            states.astype(np.float32)
+        )
         for name, states in vectors.items()
     }
 

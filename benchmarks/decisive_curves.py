@@ -15,7 +15,7 @@ import numpy as np
 from decisive_weights import Floats
 from numpy.typing import NDArray
 
-from judgeloop.records import Tally
+from judgeloop.core.records import Tally
 from judgeloop.stopping import GivingUp, TieAware
 from judgeloop.stopping.calibrated import chance_not_to_win
 from judgeloop.stopping.giving_up import LOOK_EVERY
@@ -50,9 +50,13 @@ class Runs:
 
     def paths(self, statistic: Statistic, every: int = 1) -> tuple[Floats, NDArray[np.int64]]:
         """The statistic and the lead after each `every`th verdict, both of the shape (runs, looks)."""
-        wins, losses = ((self.verdicts == sign).cumsum(axis=1)[:, every - 1 :: every] for sign in (1, -1))
+        wins, losses = (
+            (self.verdicts == sign).cumsum(axis=1)[:, every - 1 :: every] for sign in (1, -1)
+        )
         judged = np.broadcast_to(every * np.arange(1, wins.shape[1] + 1), wins.shape)
-        items = np.broadcast_to(np.array([head["items"] for head in self.heads])[:, None], wins.shape)
+        items = np.broadcast_to(
+            np.array([head["items"] for head in self.heads])[:, None], wins.shape
+        )
         states, place = np.unique(np.stack([items, wins, losses, judged]).reshape(4, -1), axis=1, return_inverse=True)  # fmt: skip
         values = np.array([statistic(*map(int, state)) for state in states.T])
         return values[place.ravel()].reshape(wins.shape), wins - losses
@@ -124,7 +128,9 @@ class Curve:
     def at(self, error: float, values: Floats) -> Floats:
         """`values` where so many are wrong, shape (1 + resamples,)."""
         errors = np.maximum.accumulate(self.errors, axis=1)
-        return np.array([np.interp(error, row, value) for row, value in zip(errors, values, strict=True)])
+        return np.array(
+            [np.interp(error, row, value) for row, value in zip(errors, values, strict=True)]
+        )
 
     @property
     def needed(self) -> Floats:

@@ -38,15 +38,15 @@ from decisive_weights import (
 from score_tables import ADVERSARIES, score_table
 from sklearn.cluster import KMeans
 
+from judgeloop.engine.session import Limits
 from judgeloop.formats.outputs import read_items
-from judgeloop.jobs.output_lengths import output_lengths, recorded_outputs
-from judgeloop.past import Past
+from judgeloop.history.past import Past
+from judgeloop.replay.compare import Protocol, run_pair
+from judgeloop.replay.compare_tables import by_rule
+from judgeloop.replay.output_lengths import output_lengths, recorded_outputs
 from judgeloop.replay.recordings import Contest, Earlier, Recordings
-from judgeloop.replay.running import Protocol, run_pair
-from judgeloop.replay.tables import by_rule
 from judgeloop.represent.lexical import embed_lexical
 from judgeloop.selectors.making import Variant
-from judgeloop.session import Limits
 from judgeloop.stats.decisiveness import exponent
 from judgeloop.stopping import TieAware
 
@@ -141,10 +141,16 @@ def check(setting: Setting, runs: Mapping[str, Runs], count: int) -> None:
         seeds=seeds, subset=1.0, variant=Variant(), rules=("tie-aware",), risks=RISKS,
         limits=Limits(LEAST, setting.most), history=setting.history,
     )  # fmt: skip
-    replayed = [row for pair in pairs[:CHECKED_PAIRS] for row in run_pair(setting.recordings, pair, protocol)]
+    replayed = [
+        row
+        for pair in pairs[:CHECKED_PAIRS]
+        for row in run_pair(setting.recordings, pair, protocol)
+    ]
     names = ("first", "second", "seed", "selector", "risk", "asked", "named")
     own = {
-        tuple(row[name] for name in names) for selector, one in runs.items() for row in rows_of(one, selector)
+        tuple(row[name] for name in names)
+        for selector, one in runs.items()
+        for row in rows_of(one, selector)
     }
     missing = [row for row in replayed if tuple(row[name] for name in names) not in own]
     assert not missing, f"judgeloop replay found otherwise: {missing[0]}"
@@ -155,7 +161,9 @@ def lines(setting: Setting, count: int) -> list[str]:
     runs = run(setting, count)
     if not setting.shared:
         check(setting, runs, count)
-    base = {statistic: curve(runs["random"], statistic).needed for statistic in (tie_aware, predictive)}
+    base = {
+        statistic: curve(runs["random"], statistic).needed for statistic in (tie_aware, predictive)
+    }
     found = []
     for name, one in runs.items():
         cells = [setting.label, "" if name == "random" else str(setting.history), name]
@@ -165,7 +173,9 @@ def lines(setting: Setting, count: int) -> list[str]:
         ]
         for statistic, needed in base.items():
             path = curve(one, statistic)
-            judged, undecided = (path.at(GOAL_ERROR, values) for values in (path.judgments, path.undecided))
+            judged, undecided = (
+                path.at(GOAL_ERROR, values) for values in (path.judgments, path.undecided)
+            )
             cells.append(f"{_pm(judged)}; {_pm(100 * undecided)}")
             cells.append("" if name == "random" else _pm(path.needed / needed, 2))
         cells.append("" if name == "random" else _pm(beside(one, runs["random"]), 2))
@@ -182,12 +192,19 @@ def given_up(setting: Setting, count: int) -> list[str]:
             base = None
             chances = [one.chances(rule(threshold)) for threshold in NEAR_THE_GOAL]
             for give_up in GIVE_UP:
-                path = curve(one, statistic, NEAR_THE_GOAL, [chance < give_up for chance in chances])
+                path = curve(
+                    one, statistic, NEAR_THE_GOAL, [chance < give_up for chance in chances]
+                )
                 judged, undecided = (
                     path.at(GOAL_ERROR, values) for values in (path.judgments, path.undecided)
                 )
                 base = path.needed if base is None else base
-                cells = [setting.label, "" if name == "random" else str(setting.history), name, label]
+                cells = [
+                    setting.label,
+                    "" if name == "random" else str(setting.history),
+                    name,
+                    label,
+                ]
                 cells += [f"{give_up:g}" if give_up else "never", _pm(judged), _pm(100 * undecided), _pm(path.needed / base, 2)]  # fmt: skip
                 found.append("| " + " | ".join(cells) + " |")
                 print(found[-1], flush=True)
@@ -226,9 +243,13 @@ def meanings(folder: Path, recordings: Recordings) -> Meanings:
     )
 
 
-def with_history(recordings: Recordings, others: Recordings, always: tuple[str, ...] = ()) -> Recordings:
+def with_history(
+    recordings: Recordings, others: Recordings, always: tuple[str, ...] = ()
+) -> Recordings:
     """With histories of another table, or of one that holds more systems."""
-    return replace(recordings, earlier=Earlier(others.systems, others.scores, others.tie_margin, always))
+    return replace(
+        recordings, earlier=Earlier(others.systems, others.scores, others.tie_margin, always)
+    )
 
 
 def tables(data: Path) -> dict[str, list[Setting]]:

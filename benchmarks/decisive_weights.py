@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.past import Past
-from judgeloop.protocols import Selector
-from judgeloop.records import Verdict
+from judgeloop.core.protocols import Selector
+from judgeloop.core.records import Verdict
+from judgeloop.engine.walk import walk
+from judgeloop.history.past import Past
 from judgeloop.replay.recordings import Contest
 from judgeloop.selectors.decisive import Decisive, decisive, prospects_of
 from judgeloop.selectors.random import Random
-from judgeloop.selectors.walking import walk
 from judgeloop.stats.decision_patterns import patterns_of
 from judgeloop.stats.decisiveness import (
     Prospects,
@@ -41,7 +41,9 @@ class Meanings:
 
     def distances(self, contest: Contest) -> Floats:
         """The share of the words of either output that the other does not have (Jaccard's distance), NaN where one is not known."""
-        first, second = ([self.words[system][at] for at in contest.positions] for system in contest.pair)
+        first, second = (
+            [self.words[system][at] for at in contest.positions] for system in contest.pair
+        )
         return np.array([_distance(*both) for both in zip(first, second, strict=True)])
 
     def patterns(self, contest: Contest) -> Floats:
@@ -101,11 +103,14 @@ class Parts:
         if self.clusters:
             patterns.append(_meanings(world).patterns(world.contest))
         known = known._replace(
-            distances=self._distances(world), patterns=np.concatenate(patterns) if patterns else None
+            distances=self._distances(world),
+            patterns=np.concatenate(patterns) if patterns else None,
         )
         selector = decisive(known)
         return (
-            Decisive(selector.weights) if isinstance(selector, Decisive) and not self.learning else selector
+            Decisive(selector.weights)
+            if isinstance(selector, Decisive) and not self.learning
+            else selector
         )
 
     def _distances(self, world: World) -> Floats | None:
@@ -206,5 +211,7 @@ def drawn(make: Make | str, world: World, most: int, seed: Sequence[int]) -> NDA
     if isinstance(make, str):
         assert make == "largest first"
         return np.lexsort((rng.random(items), -laplace(1.0)(world)))[:most]
-    labels = walk(make(world), items, most, lambda choice: Verdict(world.contest.score(choice.position)), rng)
+    labels = walk(
+        make(world), items, most, lambda choice: Verdict(world.contest.score(choice.position)), rng
+    )
     return np.array([label.choice.position for label in labels])

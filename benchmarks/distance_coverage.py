@@ -18,14 +18,14 @@ from typing import NamedTuple
 import numpy as np
 from score_tables import score_table
 
+from judgeloop.core.records import Tally, Verdict
+from judgeloop.engine.recorded import replay
+from judgeloop.engine.session import Limits, Session
+from judgeloop.engine.walk import walk
 from judgeloop.estimators.preferences import MISSES, Preferences, weighted_distance
-from judgeloop.past import past_of_scores, signs
-from judgeloop.records import Tally, Verdict
-from judgeloop.replay.driver import replay
+from judgeloop.history.past import past_of_scores, signs
 from judgeloop.selectors.decisive import Decisive, decisive, prospects_of
 from judgeloop.selectors.random import Random
-from judgeloop.selectors.walking import walk
-from judgeloop.session import Limits, Session
 from judgeloop.stats.mean_intervals import interval_whenever
 from judgeloop.stats.weighted_draws import weighted_moments
 from judgeloop.stopping import TieAware
@@ -71,7 +71,9 @@ def main() -> None:
         show("stopped", [(one, stopped(one, seed)) for seed, one in enumerate(runs)])
 
 
-def contest(systems: Sequence[str], scores: np.ndarray, margin: float, history: int, seed: int) -> Contest:
+def contest(
+    systems: Sequence[str], scores: np.ndarray, margin: float, history: int, seed: int
+) -> Contest:
     """Two systems, and weights from `history` others."""
     order = np.random.default_rng([1, seed]).permutation(len(systems))
     earlier, (first, second) = order[:history], order[history : history + 2]
@@ -81,7 +83,8 @@ def contest(systems: Sequence[str], scores: np.ndarray, margin: float, history: 
     common = ~np.isnan(scores[[first, second]]).any(axis=0)
     preferences = signs(scores[first, common], scores[second, common], margin)
     return Contest(
-        preferences * (-1 if preferences.sum() < 0 else 1), decisive(known.at(np.flatnonzero(common)))
+        preferences * (-1 if preferences.sum() < 0 else 1),
+        decisive(known.at(np.flatnonzero(common))),
     )
 
 
@@ -117,9 +120,12 @@ def show(name: str, runs: list[tuple[Contest, Tally]]) -> None:
     tallies = [tally for _, tally in runs]
     found = [weighted_distance(tally) for tally in tallies]
     ours = [
-        tally.win_distance if one is None else one.value for one, tally in zip(found, tallies, strict=True)
+        tally.win_distance if one is None else one.value
+        for one, tally in zip(found, tallies, strict=True)
     ]
-    estimates = np.array([[tally.win_distance for tally in tallies], list(map(des_raj, tallies)), ours])
+    estimates = np.array(
+        [[tally.win_distance for tally in tallies], list(map(des_raj, tallies)), ours]
+    )
     once = np.array([
         (-1, 1) if one is None or one.interval is None else one.interval for one in found
     ])  # fmt: skip
@@ -145,8 +151,13 @@ def des_raj(tally: Tally) -> float:
 
 def at_any_look(tally: Tally) -> tuple[float, float]:
     """What `interval_whenever` says of the same mean and variance."""
-    scores, propensities = (1 + np.array(tally.history, dtype=float)) / 2, np.array(tally.propensities)
-    found = interval_whenever(weighted_moments(scores, propensities), tally.judged, tally.items, MISSES)
+    scores, propensities = (
+        (1 + np.array(tally.history, dtype=float)) / 2,
+        np.array(tally.propensities),
+    )
+    found = interval_whenever(
+        weighted_moments(scores, propensities), tally.judged, tally.items, MISSES
+    )
     return (-1.0, 1.0) if found is None else (2 * found[0] - 1, 2 * found[1] - 1)
 
 

@@ -12,7 +12,7 @@ import time
 import numpy as np
 from scipy.stats import wasserstein_distance
 
-from judgeloop.records import Label, Verdict
+from judgeloop.core.records import Label, Verdict
 from judgeloop.selectors.stratified import Stratified
 from judgeloop.stats.strata import Strata
 

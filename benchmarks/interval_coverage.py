@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from judgeloop.core.records import Label, Verdict
 from judgeloop.formats.verdicts import read_verdicts
-from judgeloop.records import Label, Verdict
 from judgeloop.represent.reducing import reduced
 from judgeloop.selectors.stratified import Stratified
 from judgeloop.stats.allocation import paying_strata
@@ -42,9 +42,13 @@ def main() -> None:
     scores = np.array([recorded[row["id"]] for row in rows], dtype=np.float64)
     confidence = np.array([np.exp(np.mean(row["logprobs"])) for row in rows])
     vectors = (
-        None if given.vectors is None else vectors_of(given.vectors, given.layer, [row["id"] for row in rows])
+        None
+        if given.vectors is None
+        else vectors_of(given.vectors, given.layer, [row["id"] for row in rows])
     )
-    print(f"{len(scores)} items, {given.runs} runs; a true coverage of 90 % is seen in 88.7 % to 91.3 %")
+    print(
+        f"{len(scores)} items, {given.runs} runs; a true coverage of 90 % is seen in 88.7 % to 91.3 %"
+    )
     print(
         f"{'':<16}{'judged':>8}{'strata':>8}{'coverage':>10}{'half-width':>12}{'with proxy':>12}{'half-width':>12}"
     )
@@ -53,7 +57,9 @@ def main() -> None:
         ways = {"random": Strata.single(len(scores)), "by confidence": by_sections(confidence)}
         if vectors is not None:
             clusters = paying_strata(judged, len(scores))
-            ways["by clusters"] = Strata(balanced_kmeans(vectors, clusters, np.random.default_rng(0)).labels)
+            ways["by clusters"] = Strata(
+                balanced_kmeans(vectors, clusters, np.random.default_rng(0)).labels
+            )
         for name, strata in ways.items():
             found = coverage(scores, confidence, strata, judged, given.runs)
             plain, helped = (f"{100 * held:>9.1f}%{half:>12.4f}" for held, half in found)
@@ -93,7 +99,9 @@ def drawn(scores: np.ndarray, strata: Strata, judged: int, seed: int) -> np.ndar
     while len(positions) < judged:
         steps, state = selector.ask(state, judged - len(positions), rng)
         choices = [step.choices[0] for step in steps]
-        state = selector.tell(state, [Label(one, Verdict(float(scores[one.position]))) for one in choices])
+        state = selector.tell(
+            state, [Label(one, Verdict(float(scores[one.position]))) for one in choices]
+        )
         positions += [one.position for one in choices]
     return np.array(positions)
 

@@ -12,11 +12,11 @@ import argparse
 
 import numpy as np
 
+from judgeloop.core.records import Verdict
+from judgeloop.engine.recorded import replay
+from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.preferences import Preferences
-from judgeloop.records import Verdict
-from judgeloop.replay.driver import replay
 from judgeloop.selectors.random import Random
-from judgeloop.session import Limits, Session
 from judgeloop.stopping import RULES, make_rule
 
 POPULATIONS = {
@@ -48,7 +48,9 @@ def main() -> None:
     parser.add_argument("--orders", type=int, default=1500)
     parser.add_argument("--items", type=int, default=240)
     arguments = parser.parse_args()
-    print(f"{arguments.orders} random orders of {arguments.items} items; a winner is named wrongly in")
+    print(
+        f"{arguments.orders} random orders of {arguments.items} items; a winner is named wrongly in"
+    )
     print(f"{'wins':<20}{'rule':<16}{'risk 0.1':>10}{'risk 0.05':>11}{'risk 0.01':>11}")
     for name, shares in POPULATIONS.items():
         wins = [round(share * arguments.items) for share in shares]

@@ -13,8 +13,8 @@ import time
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
+from judgeloop.replay.compare import Protocol, run_pair
 from judgeloop.replay.recordings import Recordings
-from judgeloop.replay.running import Protocol, run_pair
 from judgeloop.selectors.making import Variant
 from judgeloop.stats.representatives import closest_in_cosine
 
@@ -32,7 +32,8 @@ def plain(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) -> 
             vectors = recordings.vectors(contest, "diffuse", "difference")
             labels = fcluster(linkage(vectors, "ward"), budget, criterion="maxclust")
             chosen = [
-                closest_in_cosine(vectors, np.flatnonzero(labels == label)) for label in np.unique(labels)
+                closest_in_cosine(vectors, np.flatnonzero(labels == label))
+                for label in np.unique(labels)
             ]
             estimates.append(float(contest.preferences[chosen].mean()))
     return estimates
@@ -51,7 +52,9 @@ def main() -> None:
     scores = rng.normal(size=(SYSTEMS, arguments.items))
     outputs = rng.normal(size=(SYSTEMS, arguments.items, DIMENSIONS))
     recordings = Recordings(tuple("abcde"), scores, outputs)
-    protocol = Protocol(("diffuse",), arguments.seeds, 0.8, Variant(), budgets=tuple(range(10, 201, 10)))
+    protocol = Protocol(
+        ("diffuse",), arguments.seeds, 0.8, Variant(), budgets=tuple(range(10, 201, 10))
+    )
     ours = others = 0.0
     for pair in recordings.pairs(arguments.pairs, rng):
         began = time.perf_counter()

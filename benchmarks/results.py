@@ -93,7 +93,11 @@ ESTIMATES: dict[str, tuple[str, str, list[str]]] = {
     ),
     "estimate-tiny-proxy": ("tiny-lm", "exact", [*ONE, *DRAWN, "--seeds", "20"]),
     "estimate-rouge2": ("realsumm", "rouge2", [*ONE, "--selectors", BY_VECTORS, "--seeds", "10"]),
-    "estimate-pyramid": ("realsumm", "human-pyramid", [*ONE, "--selectors", BY_VECTORS, "--seeds", "10"]),
+    "estimate-pyramid": (
+        "realsumm",
+        "human-pyramid",
+        [*ONE, "--selectors", BY_VECTORS, "--seeds", "10"],
+    ),
     "estimate-gpt4": ("alpacaeval", "gpt4", [*ONE, "--selectors", BY_VECTORS, "--seeds", "4"]),
 }
 SHOWN_SHARES = (5, 10, 20, 30, 40, 50)
@@ -125,7 +129,15 @@ def run(name: str, arguments: argparse.Namespace) -> Path:
     folder, out = arguments.data / data, arguments.output / name
     of_model = (folder / "model").exists()  # whose prompts stand in its outputs
     outputs, items = ["outputs.jsonl"] * 2 if of_model else ["outputs", "items.jsonl"]
-    command = [sys.executable, "-m", "judgeloop", "replay", folder / outputs, "--items", folder / items]
+    command = [
+        sys.executable,
+        "-m",
+        "judgeloop",
+        "replay",
+        folder / outputs,
+        "--items",
+        folder / items,
+    ]
     command += ["--verdicts", folder / f"verdicts-{verdicts}.csv.gz", *flags, "-o", out]
     if of_model:
         command += ["--represent", f"hidden:{folder / 'model'}"]
@@ -168,10 +180,15 @@ def rules_table(rows: list[dict[str, Any]]) -> str:
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for row in rows:
         distances = [
-            row[name] for name in ("distance", "distance_error", "distance_success", "distance_inconclusive")
+            row[name]
+            for name in ("distance", "distance_error", "distance_success", "distance_inconclusive")
         ]
         cells = [row["rule"], f"{row['risk']:g}", row["selector"], f"{row['judgments']:.1f}"]
-        cells += [share(row, "error"), f"{100 * row['success']:.1f}", f"{100 * row['inconclusive']:.1f}"]
+        cells += [
+            share(row, "error"),
+            f"{100 * row['success']:.1f}",
+            f"{100 * row['inconclusive']:.1f}",
+        ]
         cells += ["-" if value is None else f"{value:.2f}" for value in distances]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -187,9 +204,15 @@ def needed_table(rows: Rows) -> str:
     ]
     for selector in dict.fromkeys(row["selector"] for row in rows):
         for goal, words in goals.items():
-            own = {row["level"]: row for row in rows if (row["selector"], row["goal"]) == (selector, goal)}
+            own = {
+                row["level"]: row
+                for row in rows
+                if (row["selector"], row["goal"]) == (selector, goal)
+            }
             cells = [_needed(own[level]) for level in levels]
-            lines.append(f"| {selector if goal == 'best' else ''} | {words} | " + " | ".join(cells) + " |")
+            lines.append(
+                f"| {selector if goal == 'best' else ''} | {words} | " + " | ".join(cells) + " |"
+            )
     return "\n".join(lines)
 
 
@@ -221,12 +244,18 @@ def gap_table(calls: Rows, needed: Rows) -> str:
         if (row["selector"], row["goal"]) == ("llm-selector", "best")
     }
     reached = {level: budget for level, budget in at.items() if budget is not None}
-    head = "| | " + " | ".join(f"{level:.0%}: {budget:,} calls" for level, budget in reached.items()) + " |"
+    head = (
+        "| | "
+        + " | ".join(f"{level:.0%}: {budget:,} calls" for level, budget in reached.items())
+        + " |"
+    )
     lines = [head, "|---" * (1 + len(reached)) + "|"]
     for selector in dict.fromkeys(row["selector"] for row in calls):
         cells = []
         for budget in reached.values():
-            fitting = [row for row in calls if row["selector"] == selector and row["calls"] <= budget]
+            fitting = [
+                row for row in calls if row["selector"] == selector and row["calls"] <= budget
+            ]
             cells.append(f"{100 * fitting[-1]['gap95']:.1f}" if fitting else "-")
         lines.append(f"| {selector} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -242,7 +271,10 @@ def races_table(rows: Rows) -> str:
 
 def area_table(rows: Rows) -> str:
     """How far off each selector is over all shares: the mean height of its curve, beside random's, and how often its intervals hold."""
-    lines = ["| selector | mean of the median errors, % | beside random's | covered, % |", "|---" * 4 + "|"]
+    lines = [
+        "| selector | mean of the median errors, % | beside random's | covered, % |",
+        "|---" * 4 + "|",
+    ]
     for row in rows:
         area = f"{100 * row['area']:.2f} ± {100 * row['area_se']:.2f}"
         against = row["against_random"]
@@ -281,7 +313,9 @@ def ablation_table(tables: dict[str, list[dict[str, Any]]]) -> str:
                 variant, f"MiniLM, {variant}"
             )
             lines.append(
-                f"| {selector} | {label if selector != 'random' else '-'} | " + " | ".join(cells) + " |"
+                f"| {selector} | {label if selector != 'random' else '-'} | "
+                + " | ".join(cells)
+                + " |"
             )
     head = "| selector | variant | " + " | ".join(f"{budget} judged" for budget in budgets) + " |"
     return "\n".join([head, "|---" * (2 + len(budgets)) + "|", *dict.fromkeys(lines)])
@@ -316,7 +350,8 @@ def main() -> None:
     for name in chosen(PICTURES, arguments):
         for picture in PICTURES[name]:
             shutil.copy(
-                arguments.output / name / f"{picture}.svg", DOCS / "pictures" / f"{name}-{picture}.svg"
+                arguments.output / name / f"{picture}.svg",
+                DOCS / "pictures" / f"{name}-{picture}.svg",
             )
 
 
@@ -328,12 +363,16 @@ def chosen(names: Iterable[str], arguments: argparse.Namespace) -> list[str]:
 def fill_pairs(page: str, arguments: argparse.Namespace) -> str:
     """Which of two is better."""
     tables = {
-        name: read(run(name, arguments), "rules" if "--iterative" in EXPERIMENTS[name][2] else "budgets")
+        name: read(
+            run(name, arguments), "rules" if "--iterative" in EXPERIMENTS[name][2] else "budgets"
+        )
         for name in chosen(EXPERIMENTS, arguments)
     }
     for name, rows in tables.items():
         if not name.startswith("ablation-"):
-            page = fill(page, name, rules_table(rows) if name.endswith("-rules") else success_table(rows))
+            page = fill(
+                page, name, rules_table(rows) if name.endswith("-rules") else success_table(rows)
+            )
     ablations = {name: rows for name, rows in tables.items() if name.startswith("ablation-")}
     return fill(page, "ablation", ablation_table(ablations)) if ablations else page
 
@@ -343,7 +382,9 @@ def fill_variants(page: str, arguments: argparse.Namespace) -> str:
     names, out = chosen(VARIANTS, arguments), arguments.output / "decisive-variants"
     if names and not all((out / f"{name}.md").exists() for name in names):
         script = Path(__file__).with_name("decisive_variants.py")
-        subprocess.run([sys.executable, str(script), str(arguments.data), "-o", str(out)], check=True)
+        subprocess.run(
+            [sys.executable, str(script), str(arguments.data), "-o", str(out)], check=True
+        )
     for name in names:
         page = fill(page, name, (out / f"{name}.md").read_text(encoding="utf-8").rstrip("\n"))
     return page
@@ -356,7 +397,11 @@ def fill_many(page: str, arguments: argparse.Namespace) -> str:
         calls, needed = read(out, "calls"), read(out, "needed")
         page = fill(page, f"{name}-needed", needed_table(needed))
         page = fill(page, f"{name}-calls", identified_table(calls, "calls", SHOWN_CALLS[name]))
-        page = fill(page, f"{name}-queries", identified_table(read(out, "queries"), "queries", SHOWN_QUERIES))
+        page = fill(
+            page,
+            f"{name}-queries",
+            identified_table(read(out, "queries"), "queries", SHOWN_QUERIES),
+        )
         page = fill(page, f"{name}-gaps", gap_table(calls, needed))
         page = fill(page, f"{name}-races", races_table(read(out, "races")))
     return page

@@ -24,21 +24,21 @@ import httpx
 import numpy as np
 import openai
 
-from judgeloop.asking import Terms
+from judgeloop.core.pool import Pool
+from judgeloop.core.records import Call, Item
+from judgeloop.engine.batch import Terms
+from judgeloop.engine.loop import drive
+from judgeloop.engine.presentation import Order
+from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.judges.openai import OpenAIJudge
 from judgeloop.judges.pools import Clients
 from judgeloop.judges.prices import price_from_text
+from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.judges.wire import Endpoint
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.loop import drive
-from judgeloop.pool import Pool
-from judgeloop.presentation import Order
-from judgeloop.records import Call, Item
 from judgeloop.selectors.random import Random
-from judgeloop.session import Limits, Session
 from judgeloop.stopping import TieAware
-from judgeloop.templates import shipped_template
 
 DELAY_S = 0.2
 BODY = json.dumps(
@@ -98,7 +98,10 @@ def make_judge(url: str) -> OpenAIJudge:
     """The judge that both ways ask."""
     endpoint = Endpoint(url, "key", 60.0)
     return OpenAIJudge(
-        "m", endpoint=endpoint, template=shipped_template("pairwise.v1"), price=price_from_text("1,1")
+        "m",
+        endpoint=endpoint,
+        template=shipped_template("pairwise.v1"),
+        price=price_from_text("1,1"),
     )
 
 
@@ -181,11 +184,15 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
     pool = make_pool(arguments.judgments)
-    server = subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(
+        [sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True
+    )
     assert server.stdout is not None
     url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
     try:
-        print(f"{arguments.judgments} judgments, {DELAY_S * 1000:.0f} ms each, median of {arguments.repeats}")
+        print(
+            f"{arguments.judgments} judgments, {DELAY_S * 1000:.0f} ms each, median of {arguments.repeats}"
+        )
         print(
             f"{'in flight':>10}{'ideal s':>10}{'httpx s':>10}{'SDK s':>10}{'judgeloop s':>13}{'to SDK':>8}{'to httpx':>10}"
         )

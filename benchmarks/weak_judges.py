@@ -65,7 +65,9 @@ def plain(texts: tuple[str, ...], orders: int) -> NDArray[np.float64]:
         ]
         contexts = Counter(context for own in pairs for context, _ in own)
         grams = Counter(pair for own in pairs for pair in own)
-        found[order - 1] = [sum(grams[pair] / contexts[pair[0]] for pair in own) / len(own) for own in pairs]
+        found[order - 1] = [
+            sum(grams[pair] / contexts[pair[0]] for pair in own) / len(own) for own in pairs
+        ]
     return found
 
 
@@ -86,13 +88,19 @@ def measure_judges(arguments: argparse.Namespace) -> None:
     rng = np.random.default_rng(0)
     outputs = make_texts(arguments.queries, arguments.systems, arguments.words, rng)
     judges = arguments.judges
-    print(f"{arguments.queries:,} queries x {arguments.systems} systems x {judges} judges", flush=True)
+    print(
+        f"{arguments.queries:,} queries x {arguments.systems} systems x {judges} judges", flush=True
+    )
     first = list(zip(*outputs, strict=True))[: arguments.plain]
     fast, ours = timed(lambda: [likelihoods(texts, judges) for texts in first])
     show(f"likelihoods of {len(first)} queries", fast)
     if first:
         slow, plains = timed(lambda: [plain(texts, judges) for texts in first])
-        show(f"likelihoods of {len(first)} queries, plainly", slow, f"{slow / fast:.1f} times as long")
+        show(
+            f"likelihoods of {len(first)} queries, plainly",
+            slow,
+            f"{slow / fast:.1f} times as long",
+        )
         assert np.allclose(ours, plains, rtol=1e-12)
         assert all(
             np.array_equal(opinions(one, 0), opinions(other, 0))

@@ -1,6 +1,6 @@
 """`python -m judgeloop`, the same as `judgeloop`."""
 
-from judgeloop.cli import main
+from judgeloop.cli.app import main
 
 if __name__ == "__main__":
     main()

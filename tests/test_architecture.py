@@ -46,20 +46,29 @@ def test_the_checks_pass(command):
 
 
 @pytest.mark.parametrize(
-    "code", ["import judgeloop", "import judgeloop.cli", "import sys; sys.argv[1:] = ['--help']"]
+    "code",
+    ["import judgeloop", "import judgeloop.cli.app", "import sys; sys.argv[1:] = ['--help']"],
 )
 def test_nothing_heavy_is_imported_by_the_package_or_its_help(code):
     if "argv" in code:
-        code += "\ntry:\n    from judgeloop.cli import main; main()\nexcept SystemExit:\n    pass"
+        code += (
+            "\ntry:\n    from judgeloop.cli.app import main; main()\nexcept SystemExit:\n    pass"
+        )
     done = run(
-        sys.executable, "-c", f"{code}\nimport sys, json; sys.stderr.write(json.dumps(list(sys.modules)))"
+        sys.executable,
+        "-c",
+        f"{code}\nimport sys, json; sys.stderr.write(json.dumps(list(sys.modules)))",
     )
     loaded = {name.split(".")[0] for name in json.loads(done.stderr)}
     assert not loaded & HEAVY
 
 
 def test_importing_the_package_imports_no_numpy_and_no_pydantic():
-    done = run(sys.executable, "-c", "import judgeloop, sys; print({'numpy', 'pydantic'} & set(sys.modules))")
+    done = run(
+        sys.executable,
+        "-c",
+        "import judgeloop, sys; print({'numpy', 'pydantic'} & set(sys.modules))",
+    )
     assert done.stdout.strip() == "set()"
 
 

@@ -35,9 +35,18 @@ def checkout(tmp_path):
 
 def run(command, folder):
     scripts = str(Path(sys.executable).parent)
-    environment = os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "100"}
+    environment = os.environ | {
+        "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "100",
+    }
     return subprocess.run(
-        command, shell=True, cwd=folder, env=environment, check=False, capture_output=True, text=True
+        command,
+        shell=True,
+        cwd=folder,
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
     )
 
 

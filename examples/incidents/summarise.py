@@ -105,7 +105,9 @@ def longest(reports: Sequence[Sentences]) -> list[str]:
 
 def figures(reports: Sequence[Sentences]) -> list[str]:
     """Summarise each report by the sentences with the most numbers."""
-    return [pick_highest(report, [len(re.findall(r"\d+", one)) for one in report]) for report in reports]
+    return [
+        pick_highest(report, [len(re.findall(r"\d+", one)) for one in report]) for report in reports
+    ]
 
 
 SUMMARISERS: Mapping[str, tuple[str, Callable[[Sequence[Sentences]], list[str]]]] = {

@@ -71,7 +71,9 @@ def all_nights(folder: Path, seed: int) -> Iterator[Night]:
     make_files(folder, np.random.default_rng(seed))
     right = rights(folder)
     for number in range(1, NIGHTS + 1):
-        remembering, forgetting = (run(folder, number, remember=remember) for remember in (True, False))
+        remembering, forgetting = (
+            run(folder, number, remember=remember) for remember in (True, False)
+        )
         yield Night(better(right, f"night-{number}"), remembering, forgetting)
 
 
@@ -87,7 +89,11 @@ def run(folder: Path, night: int, *, remember: bool) -> Result:
     """One night's comparison: with what the nights before taught, or by the default rule; each with a ledger of its own."""
     how = {}
     if remember:
-        how = {"min_judgments": ITEMS, "max_judgments": ITEMS} if night <= WHOLE else {"rule": "calibrated"}
+        how = (
+            {"min_judgments": ITEMS, "max_judgments": ITEMS}
+            if night <= WHOLE
+            else {"rule": "calibrated"}
+        )
     return compare(
         compare_config(
             first=folder / "production.jsonl",
@@ -125,7 +131,9 @@ def better(right: Counter[str], candidate: str) -> str:
 
 def make_files(folder: Path, rng: np.random.Generator) -> None:
     """Outputs of all systems, and who is right on what."""
-    systems = {"production": 0.0} | {f"night-{night}": rng.normal(0, 0.9) for night in range(1, NIGHTS + 1)}
+    systems = {"production": 0.0} | {
+        f"night-{night}": rng.normal(0, 0.9) for night in range(1, NIGHTS + 1)
+    }
     difficulty = rng.normal(0, 5, ITEMS)  # most items are right, or wrong, whoever answers
     rows = []
     for name, skill in systems.items():

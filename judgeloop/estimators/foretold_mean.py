@@ -11,8 +11,8 @@ from typing import final
 
 import numpy as np
 
+from judgeloop.core.records import Label, StopReason
 from judgeloop.estimators.mean_score import MeanScore
-from judgeloop.records import Label, StopReason
 from judgeloop.stats.foretelling import Forecast, with_forecast
 from judgeloop.stats.ratings import Ratings
 from judgeloop.stats.strata import Counts, Floats, Moments, Strata
@@ -43,7 +43,9 @@ class ForetoldMean:
         if items != len(scores):
             raise ValueError(f"a forecast of {len(scores)} items for {items}")
         none = np.zeros(0, dtype=np.int64), np.zeros(0)
-        return self.extended(ForetoldRatings(self.strata, *none, proxy=scores, spread=spread), labels)
+        return self.extended(
+            ForetoldRatings(self.strata, *none, proxy=scores, spread=spread), labels
+        )
 
     def extended(self, tally: Ratings, labels: Sequence[Label]) -> Ratings:
         """`tally` with further labels."""

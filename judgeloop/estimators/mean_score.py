@@ -11,7 +11,7 @@ from typing import final
 
 import numpy as np
 
-from judgeloop.records import Label, StopKind, StopReason, Verdict
+from judgeloop.core.records import Label, StopKind, StopReason, Verdict
 from judgeloop.stats.ratings import Ratings
 from judgeloop.stats.strata import Floats, Strata
 
@@ -34,7 +34,9 @@ class MeanScore:
     def extended(self, tally: Ratings, labels: Sequence[Label]) -> Ratings:
         """`tally` with further labels."""
         positions = [label.choice.position for label in labels]
-        scores = [label.answer.score if isinstance(label.answer, Verdict) else np.nan for label in labels]
+        scores = [
+            label.answer.score if isinstance(label.answer, Verdict) else np.nan for label in labels
+        ]
         return replace(
             tally,
             positions=np.concatenate([tally.positions, np.array(positions, dtype=np.int64)]),
@@ -45,7 +47,9 @@ class MeanScore:
     def exhausted(self, tally: Ratings) -> StopReason:
         """What it means that nothing further is to be asked."""
         if tally.asked < tally.items:
-            return StopReason(StopKind.POOL_EXHAUSTED, "the selector has no further items to propose")
+            return StopReason(
+                StopKind.POOL_EXHAUSTED, "the selector has no further items to propose"
+            )
         if tally.abstentions:
             return StopReason(
                 StopKind.POOL_EXHAUSTED,

@@ -12,7 +12,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from judgeloop.records import Abstention, Label, StopKind, StopReason, Tally, Verdict
+from judgeloop.core.records import Abstention, Label, StopKind, StopReason, Tally, Verdict
 from judgeloop.stats.weighted_draws import weighted_interval, weighted_moments
 
 MISSES = 0.1  # about the chance that an interval from weighted draws does not hold the win distance
@@ -30,13 +30,16 @@ class Preferences:
     def extended(self, tally: Tally, labels: Sequence[Label]) -> Tally:
         """`tally` with further labels."""
         answers = [label.answer for label in labels]
-        history = tuple(None if isinstance(answer, Abstention) else answer.preference for answer in answers)
+        history = tuple(
+            None if isinstance(answer, Abstention) else answer.preference for answer in answers
+        )
         return Tally(
             items=tally.items,
             wins=(tally.wins[0] + history.count(1), tally.wins[1] + history.count(-1)),
             ties=tally.ties + history.count(0),
             abstentions=tally.abstentions + history.count(None),
-            flips=tally.flips + sum(isinstance(answer, Verdict) and answer.flipped for answer in answers),
+            flips=tally.flips
+            + sum(isinstance(answer, Verdict) and answer.flipped for answer in answers),
             picked=tally.picked or any(label.choice.propensity is None for label in labels),
             history=tally.history + history,
             propensities=_propensities(tally, labels),
@@ -46,7 +49,9 @@ class Preferences:
         """What it means that nothing further is to be asked."""
         margin = abs(tally.wins[0] - tally.wins[1])
         if tally.judged + tally.abstentions < tally.items:
-            return StopReason(StopKind.POOL_EXHAUSTED, "the selector has no further items to propose")
+            return StopReason(
+                StopKind.POOL_EXHAUSTED, "the selector has no further items to propose"
+            )
         if margin > tally.abstentions:
             return StopReason(
                 StopKind.ALL_JUDGED,
@@ -78,7 +83,9 @@ def weighted_distance(tally: Tally) -> WeightedDistance | None:
     """
     if not tally.judged or not tally.propensities or len(tally.propensities) != len(tally.history):
         return None
-    preferences = np.array([math.nan if one is None else one for one in tally.history], dtype=np.float64)
+    preferences = np.array(
+        [math.nan if one is None else one for one in tally.history], dtype=np.float64
+    )
     propensities = np.array(tally.propensities)
     found = weighted_interval((1 + preferences) / 2, propensities, tally.items, MISSES)
     return WeightedDistance(
@@ -94,7 +101,8 @@ def _propensities(tally: Tally, labels: Sequence[Label]) -> tuple[float, ...]:
         return ()
     before = len(tally.history)
     if not tally.propensities and all(
-        math.isclose(one, _even(tally.items, before + at), rel_tol=ROUNDING) for at, one in enumerate(drawn)
+        math.isclose(one, _even(tally.items, before + at), rel_tol=ROUNDING)
+        for at, one in enumerate(drawn)
     ):
         return ()
     earlier = tally.propensities or tuple(_even(tally.items, at) for at in range(before))

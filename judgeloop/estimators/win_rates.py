@@ -12,7 +12,7 @@ from typing import final
 
 import numpy as np
 
-from judgeloop.records import TIE, Label, StopKind, StopReason, Verdict
+from judgeloop.core.records import TIE, Label, StopKind, StopReason, Verdict
 from judgeloop.stats.query_scores import scores_of
 from judgeloop.stats.racing import after, start
 from judgeloop.stats.standings import Standings
@@ -57,14 +57,18 @@ class WinRates:
     def exhausted(self, tally: Standings) -> StopReason:
         """What it means that nothing further is to be asked."""
         if tally.queries < tally.items:
-            return StopReason(StopKind.POOL_EXHAUSTED, "the selector has no further queries to propose")
+            return StopReason(
+                StopKind.POOL_EXHAUSTED, "the selector has no further queries to propose"
+            )
         if len(tally.best) > 1 and not tally.abstentions:
             return StopReason(
                 StopKind.POOL_EXHAUSTED,
                 f"every one of the {tally.items} items is asked, and the best systems are level",
             )
         if not tally.in_question.all():
-            return StopReason(StopKind.POOL_EXHAUSTED, "the selector has no further queries to propose")
+            return StopReason(
+                StopKind.POOL_EXHAUSTED, "the selector has no further queries to propose"
+            )
         points = tally.wins + TIE * tally.ties
         rivals = np.delete(points + tally.silent, tally.best[0])
         if len(tally.best) == 1 and (points[tally.best[0]] > rivals).all():

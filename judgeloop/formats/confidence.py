@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.errors import DataError, InputError
+from judgeloop.core.errors import DataError, InputError
+from judgeloop.core.records import Item
 from judgeloop.formats.outputs import OutputRow
 from judgeloop.formats.tables import parse_row, read_rows
-from judgeloop.records import Item
 
 DEFAULT_FIELD = "logprobs"
 RULES = ("geometric-mean", "first-token")
@@ -32,7 +32,9 @@ class _Generated:
     token: str | None = None
 
 
-def read_confidence(path: Path, items: Sequence[Item], field: str, rule: str) -> NDArray[np.float64]:
+def read_confidence(
+    path: Path, items: Sequence[Item], field: str, rule: str
+) -> NDArray[np.float64]:
     """A confidence for each of `items`, shape (items,), from `field` of the rows of `path`, joined by id or prompt.
 
     A list of log-probabilities becomes one number by `rule`: the geometric mean of the probabilities, or the probability of the first
@@ -67,7 +69,9 @@ def _confidence(path: Path, line: int, fields: Mapping[str, Any], field: str, ru
         )
     value = fields[field]
     try:
-        confidence = _number(value) if not isinstance(value, list | Mapping) else _of_tokens(value, rule)
+        confidence = (
+            _number(value) if not isinstance(value, list | Mapping) else _of_tokens(value, rule)
+        )
     except (TypeError, ValueError, KeyError) as error:
         raise DataError(
             path,

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from judgeloop.errors import DataError, InputError
+from judgeloop.core.errors import DataError, InputError
+from judgeloop.core.pool import Pool
+from judgeloop.core.records import Item
 from judgeloop.formats.outputs import ItemRow, Located, Outputs, R, name_apart
-from judgeloop.pool import Pool
-from judgeloop.records import Item
 
 EXAMPLES_SHOWN = 3
 LONGEST_SHOWN = 40  # characters of an id or a prompt in a message
@@ -98,7 +98,9 @@ class _Catalogue:
         if known is not None:
             first = self.entries[known]
             raise DataError(
-                path, f"the id {first.name} stands twice, first on line {first.line}", line=located.line
+                path,
+                f"the id {first.name} stands twice, first on line {first.line}",
+                line=located.line,
             )
         key = len(self.entries)
         self.entries[key] = _Entry(path, located.line)
@@ -181,7 +183,9 @@ class _Catalogue:
         entry.group = row.group if entry.group is None else entry.group
 
 
-def _left_out(names: Sequence[str], catalogue: _Catalogue, answers: Sequence[dict[int, str]]) -> str:
+def _left_out(
+    names: Sequence[str], catalogue: _Catalogue, answers: Sequence[dict[int, str]]
+) -> str:
     """The counts of a partial join, in words; empty when it is whole."""
     everywhere = set.intersection(*(set(found) for found in answers))
     anywhere = set.union(*(set(found) for found in answers))

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from judgeloop.errors import DataError
+from judgeloop.core.errors import DataError
 from judgeloop.formats.tables import parse_row, read_rows
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -102,7 +102,9 @@ def read_outputs(path: Path) -> Outputs:
     if len(names) > 1:
         first, other = sorted(names, key=lambda name: names[name])[:2]
         raise DataError(
-            path, f"expected the outputs of one system, found {other!r} after {first!r}", line=names[other]
+            path,
+            f"expected the outputs of one system, found {other!r} after {first!r}",
+            line=names[other],
         )
     return Outputs(path, next(iter(names), None) or _stem(path), rows)
 
@@ -129,7 +131,9 @@ def name_apart(outputs: tuple[Outputs, ...]) -> tuple[str, ...]:
     ):
         if len(set(names)) == len(names):
             return names
-    raise DataError(outputs[0].path, "this file is given twice; a system cannot be compared with itself")
+    raise DataError(
+        outputs[0].path, "this file is given twice; a system cannot be compared with itself"
+    )
 
 
 def _stem(path: Path) -> str:

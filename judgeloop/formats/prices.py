@@ -13,9 +13,9 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from judgeloop.errors import DataError
+from judgeloop.core.errors import DataError
+from judgeloop.core.money import Price, Rate, rate_per_mtok
 from judgeloop.formats.tables import read_text
-from judgeloop.money import Price, Rate, rate_per_mtok
 
 
 def read_price(name: str, path: Path) -> Price | None:

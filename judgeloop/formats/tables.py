@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from judgeloop.errors import DataError, InputError
+from judgeloop.core.errors import DataError, InputError
 
 LONGEST_SHOWN = 60
 GZIP_MAGIC = b"\x1f\x8b"
@@ -103,7 +103,9 @@ def parse_row(path: Path, row: Row, model: type[M]) -> M:
         if first["type"] == "missing":
             problem = f"the field {field!r} is missing; found {_names(row.fields)}"
         elif field:
-            problem = f"the field {field!r} is wrong: {first['msg']}, found {_shown(first['input'])}"
+            problem = (
+                f"the field {field!r} is wrong: {first['msg']}, found {_shown(first['input'])}"
+            )
         else:
             problem = first["msg"].removeprefix("Value error, ")
         raise DataError(path, problem, line=row.line) from None
@@ -131,7 +133,9 @@ def _array(path: Path, text: str) -> Iterator[Row]:
         raise DataError(path, "this is no JSON: something stands behind the array", line=line)
 
 
-def _decoded(path: Path, decoder: json.JSONDecoder, text: str, position: int, line: int) -> tuple[Any, int]:
+def _decoded(
+    path: Path, decoder: json.JSONDecoder, text: str, position: int, line: int
+) -> tuple[Any, int]:
     try:
         return decoder.raw_decode(text, position)
     except (ValueError, RecursionError) as error:
@@ -160,7 +164,9 @@ def _csv(path: Path, text: str) -> Iterator[Row]:
                 raise DataError(path, f"the column {twice[0]!r} stands twice", line=line)
         elif len(cells) != len(header):
             raise DataError(
-                path, f"expected {len(header)} columns as in the header, found {len(cells)}", line=line
+                path,
+                f"expected {len(header)} columns as in the header, found {len(cells)}",
+                line=line,
             )
         else:
             yield Row(line, dict(zip(header, cells, strict=True)))

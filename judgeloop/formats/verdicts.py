@@ -13,10 +13,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from judgeloop.errors import DataError
+from judgeloop.core.errors import DataError
+from judgeloop.core.money import to_pico
+from judgeloop.core.verdict_table import Recorded, VerdictTable
 from judgeloop.formats.tables import parse_row, read_bytes, read_rows
-from judgeloop.money import to_pico
-from judgeloop.recorded import Recorded, VerdictTable
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any, Literal, final
 
+from judgeloop.core.money import Price
+from judgeloop.core.records import Abstention, Answer, Call
 from judgeloop.judges.chat_model import ChatModel
 from judgeloop.judges.messages import Message
 from judgeloop.judges.parsing import parse_verdict
-from judgeloop.judges.prompting import Template
+from judgeloop.judges.prompt import Template
 from judgeloop.judges.wire import ABOUT_THIS_ITEM, Endpoint
-from judgeloop.money import Price
-from judgeloop.records import Abstention, Answer, Call
 
 OFFICIAL_URL = "https://api.anthropic.com"
 TOOL = "verdict"
@@ -76,7 +76,12 @@ class AnthropicJudge(ChatModel[Message]):
         schema = dict(self._template.schema)
         if self._by == "schema":
             return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
-        tool = {"name": TOOL, "description": "Give the verdict.", "input_schema": schema, "strict": True}
+        tool = {
+            "name": TOOL,
+            "description": "Give the verdict.",
+            "input_schema": schema,
+            "strict": True,
+        }
         return {"tools": [tool], "tool_choice": {"type": "tool", "name": TOOL}}
 
     def _answer(self, message: Message) -> Answer:

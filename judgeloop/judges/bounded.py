@@ -48,7 +48,9 @@ async def bound_body(response: httpx2.Response) -> None:
     """Keep a reply from filling the memory: an event hook for the client."""
     compressed = response.headers.get("content-encoding", "identity").lower() != "identity"
     assert isinstance(response.stream, httpx2.AsyncByteStream)
-    response.stream = BoundedStream(response.stream, MOST_COMPRESSED_BYTES if compressed else MOST_BYTES)
+    response.stream = BoundedStream(
+        response.stream, MOST_COMPRESSED_BYTES if compressed else MOST_BYTES
+    )
 
 
 @final

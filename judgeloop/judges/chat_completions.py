@@ -10,8 +10,8 @@ from typing import Annotated
 
 from pydantic import Field, NonNegativeInt
 
+from judgeloop.core.records import Usage
 from judgeloop.judges.replies import Wire, WireReply
-from judgeloop.records import Usage
 
 
 class Message(Wire):

@@ -12,16 +12,16 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import ValidationError
 
-from judgeloop.errors import TransientJudgeError
+from judgeloop.core.errors import TransientJudgeError
+from judgeloop.core.money import Price, cost
+from judgeloop.core.records import Answer, Call, JudgeIdentity, Quote, Reply, Usage
+from judgeloop.core.verdict_key import digest
 from judgeloop.judges.parsing import PARSER_VERSION
 from judgeloop.judges.pools import Clients
-from judgeloop.judges.prompting import Template
+from judgeloop.judges.prompt import Template
 from judgeloop.judges.quoting import quote
 from judgeloop.judges.replies import WireReply
 from judgeloop.judges.wire import Endpoint, answer_or_raise, unreadable
-from judgeloop.keys import digest
-from judgeloop.money import Price, cost
-from judgeloop.records import Answer, Call, JudgeIdentity, Quote, Reply, Usage
 
 WireT = TypeVar("WireT", bound=WireReply)
 
@@ -97,7 +97,9 @@ class ChatModel(ABC, Generic[WireT]):
         except sdk.APIError as error:
             return answer_or_raise(error, self._endpoint)
         except (httpx2.HTTPError, TypeError, ValueError, LookupError):
-            raise unreadable(self._endpoint) from None  # too large, torn, or in an encoding that nobody knows
+            raise unreadable(
+                self._endpoint
+            ) from None  # too large, torn, or in an encoding that nobody knows
         try:
             message = self.wire.model_validate_json(raw.content)
         except ValidationError:

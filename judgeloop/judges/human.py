@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TextIO, final
 
-from judgeloop.errors import JudgeQuitError, JudgeRejectedError
-from judgeloop.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Verdict
+from judgeloop.core.errors import JudgeQuitError, JudgeRejectedError
+from judgeloop.core.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Verdict
 from judgeloop.report.escaping import visible_lines
 
 SKIP, BACK, QUIT = "s", "z", "q"
@@ -45,7 +45,9 @@ class _Form:
         return Verdict(self.scores[key]) if key in self.scores else None
 
 
-COMPARISON = _Form(("A", "B"), {"a": 1.0, "b": 0.0, "t": 0.5}, "a: A is better   b: B is better   t: tie")
+COMPARISON = _Form(
+    ("A", "B"), {"a": 1.0, "b": 0.0, "t": 0.5}, "a: A is better   b: B is better   t: tie"
+)
 RATING = _Form(
     ("Answer",),
     {"1": 0.0, "2": 0.25, "3": 0.5, "4": 0.75, "5": 1.0},
@@ -75,7 +77,9 @@ class HumanJudge:
     blind = True
     priced = True
 
-    def __init__(self, *, read_key: Callable[[], str] | None = None, screen: TextIO | None = None) -> None:
+    def __init__(
+        self, *, read_key: Callable[[], str] | None = None, screen: TextIO | None = None
+    ) -> None:
         """`read_key` returns the next key, or an empty string at the end of input."""
         self._read_key = read_key or read_key_from_terminal
         self._screen = screen
@@ -129,7 +133,9 @@ class HumanJudge:
         while True:
             over = at == len(self._sheets)
             if over:
-                self._show(f"\n{RULE}\nThat is all for now. Any key: go on   z: back one   q: quit\n")
+                self._show(
+                    f"\n{RULE}\nThat is all for now. Any key: go on   z: back one   q: quit\n"
+                )
             else:
                 self._show_sheet(at)
             key = await self._key(None if over else self._sheets[at].form)
@@ -182,8 +188,12 @@ class HumanJudge:
         parts = [("Task", call.item.prompt), *zip(form.names, call.outputs, strict=True)]
         if call.item.reference is not None:
             parts.insert(1, ("Reference", call.item.reference))
-        shown = "\n".join(f"── {name} {'─' * (74 - len(name))}\n{_wrapped(text)}\n" for name, text in parts)
-        self._show(f"\n{RULE}\n{at + 1} of {len(self._sheets)} in this round\n\n{shown}\n{form.keys}\n")
+        shown = "\n".join(
+            f"── {name} {'─' * (74 - len(name))}\n{_wrapped(text)}\n" for name, text in parts
+        )
+        self._show(
+            f"\n{RULE}\n{at + 1} of {len(self._sheets)} in this round\n\n{shown}\n{form.keys}\n"
+        )
 
     def _show(self, text: str) -> None:
         print(text, file=self._screen or sys.stderr, flush=True)
@@ -194,7 +204,9 @@ def _wrapped(text: str) -> str:
     width = min(WIDEST, shutil.get_terminal_size().columns)
     lines = visible_lines(text).split("\n")
     return "\n".join(
-        line if len(line) <= width else textwrap.fill(line, width, expand_tabs=False, break_on_hyphens=False)
+        line
+        if len(line) <= width
+        else textwrap.fill(line, width, expand_tabs=False, break_on_hyphens=False)
         for line in lines
     )
 

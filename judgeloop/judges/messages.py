@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import NonNegativeInt
 
+from judgeloop.core.records import Usage
 from judgeloop.judges.replies import Wire, WireReply
-from judgeloop.records import Usage
 
 
 class Block(Wire):
@@ -60,4 +60,6 @@ class Message(WireReply):
             return None
         read = self.usage.cache_read_input_tokens or 0
         written = self.usage.cache_creation_input_tokens or 0
-        return Usage(self.usage.input_tokens + read + written, self.usage.output_tokens, read, written)
+        return Usage(
+            self.usage.input_tokens + read + written, self.usage.output_tokens, read, written
+        )

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import final
 
-from judgeloop.errors import InputError
-from judgeloop.records import Abstention, Call, JudgeIdentity, Quote, Reply, Verdict
+from judgeloop.core.errors import InputError
+from judgeloop.core.records import Abstention, Call, JudgeIdentity, Quote, Reply, Verdict
 
 Metric = Callable[[str, str], float]  # (reference, output) -> score in [0, 1]
 

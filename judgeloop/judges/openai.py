@@ -13,13 +13,13 @@ from types import ModuleType
 from typing import Any, Literal, final
 from urllib.parse import urlsplit
 
+from judgeloop.core.money import Price
+from judgeloop.core.records import Abstention, Answer, Call, Verdict
 from judgeloop.judges.chat_completions import ChatCompletion, Choice
 from judgeloop.judges.chat_model import ChatModel
 from judgeloop.judges.parsing import parse_label, parse_verdict
-from judgeloop.judges.prompting import Template
+from judgeloop.judges.prompt import Template
 from judgeloop.judges.wire import ABOUT_THIS_ITEM, Endpoint
-from judgeloop.money import Price
-from judgeloop.records import Abstention, Answer, Call, Verdict
 
 OFFICIAL_URL = "https://api.openai.com/v1"
 LONGEST_FREE_TEXT = 300  # characters
@@ -168,4 +168,6 @@ def verdict_from_probabilities(choice: Choice, labels: Mapping[str, float]) -> A
     if total < LEAST_MASS:
         return Abstention(f"the labels are unlikely first tokens ({total:.2f} of the probability)")
     score = sum(labels[label] * share for label, share in mass.items()) / total
-    return Verdict(min(1.0, max(0.0, score)), reason=f"probabilities of the labels add up to {total:.3f}")
+    return Verdict(
+        min(1.0, max(0.0, score)), reason=f"probabilities of the labels add up to {total:.3f}"
+    )

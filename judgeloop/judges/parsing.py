@@ -10,9 +10,11 @@ import json
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from judgeloop.records import Abstention, Answer, Verdict
+from judgeloop.core.records import Abstention, Answer, Verdict
 
-PARSER_VERSION = 1  # part of a verdict's key: raise it whenever the same text could give another verdict
+PARSER_VERSION = (
+    1  # part of a verdict's key: raise it whenever the same text could give another verdict
+)
 LONGEST_REPLY = 64 * 1024  # characters
 SHOWN = 60  # characters of a reply in a message
 LONGEST_REASON = 500  # characters kept

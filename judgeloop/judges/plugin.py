@@ -16,8 +16,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, final
 
-from judgeloop.errors import InputError, JudgeRejectedError
-from judgeloop.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Verdict
+from judgeloop.core.errors import InputError, JudgeRejectedError
+from judgeloop.core.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Verdict
 
 LABELS = {"A": 1.0, "B": 0.0, "tie": 0.5}
 
@@ -108,7 +108,9 @@ def load_plugin(spec: str, *, allowed: bool) -> PluginJudge:
 
 
 def _is_async(function: Plugin) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        type(function).__call__
+    )
 
 
 def _source_digest(function: Plugin) -> str:

@@ -28,7 +28,9 @@ class Clients(Generic[Client]):
     @contextmanager
     def one(self) -> Iterator[Client]:
         """A client with room for a call."""
-        number = next((n for n, calls in enumerate(self._calls) if calls < CALLS_A_POOL), len(self._calls))
+        number = next(
+            (n for n, calls in enumerate(self._calls) if calls < CALLS_A_POOL), len(self._calls)
+        )
         if number == len(self._clients):
             self._clients.append(self._make())
             self._calls.append(0)

@@ -12,8 +12,8 @@ from decimal import Decimal
 from importlib.metadata import version
 from typing import Any
 
-from judgeloop.errors import InputError
-from judgeloop.money import Price, Rate, rate_per_mtok
+from judgeloop.core.errors import InputError
+from judgeloop.core.money import Price, Rate, rate_per_mtok
 
 FREE = Price(Rate(0), Rate(0), Rate(0), Rate(0), source="free: a server of your own")
 TOKEN_PRICES = {"input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok"}
@@ -43,7 +43,9 @@ def price_from_text(text: str) -> Price:
     return Price(plain, Rate(rate_out), plain, plain, source=f"--judge-price {text}")
 
 
-def published_price(model: str, *, provider: str | None = None, base_url: str | None = None) -> Price | None:
+def published_price(
+    model: str, *, provider: str | None = None, base_url: str | None = None
+) -> Price | None:
     """The price that genai-prices knows for `model` at a provider or behind an API's URL; None if it knows none.
 
     A price that holds for some hours of the day counts at its dearest. A model that charges for anything that a
@@ -52,16 +54,22 @@ def published_price(model: str, *, provider: str | None = None, base_url: str | 
     from genai_prices import data_snapshot
 
     try:
-        where, found = data_snapshot.get_snapshot().find_provider_model(model, None, provider, base_url)
+        where, found = data_snapshot.get_snapshot().find_provider_model(
+            model, None, provider, base_url
+        )
     except LookupError:
         return None
     if base_url is not None and not _reaches(where.api_pattern, base_url):
         return None
     now = datetime.now(UTC)
     by_hour = [
-        found.get_prices(now.replace(hour=hour, minute=half)) for hour in range(24) for half in (0, 30)
+        found.get_prices(now.replace(hour=hour, minute=half))
+        for hour in range(24)
+        for half in (0, 30)
     ]
-    charged = {key for prices in by_hour for key, amount in prices.__dict__.items() if amount is not None}
+    charged = {
+        key for prices in by_hour for key, amount in prices.__dict__.items() if amount is not None
+    }
     if not {"input_mtok", "output_mtok"} <= charged or charged - TOKEN_PRICES - UNUSED_PRICES:
         return None
     plain = _dearest(by_hour, "input_mtok")
@@ -69,7 +77,9 @@ def published_price(model: str, *, provider: str | None = None, base_url: str | 
         input=plain,
         output=_dearest(by_hour, "output_mtok"),
         cache_read=_dearest(by_hour, "cache_read_mtok") if "cache_read_mtok" in charged else plain,
-        cache_write=_dearest(by_hour, "cache_write_mtok") if "cache_write_mtok" in charged else plain,
+        cache_write=_dearest(by_hour, "cache_write_mtok")
+        if "cache_write_mtok" in charged
+        else plain,
         source=f"genai-prices {version('genai-prices')} for {where.id}/{found.id}, read on {now:%Y-%m-%d}",
     )
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 
-from judgeloop.judges.prompting import Template
-from judgeloop.money import Price, cost, worst_cost
-from judgeloop.records import Call, Quote, Usage
+from judgeloop.core.money import Price, cost, worst_cost
+from judgeloop.core.records import Call, Quote, Usage
+from judgeloop.judges.prompt import Template
 
 TOKENS_AROUND_A_MESSAGE = 64
 TOKENS_HIDDEN = 2048  # what a provider adds for structured output, and does not show
@@ -21,7 +21,9 @@ def quote(template: Template, call: Call, max_output_tokens: int, price: Price |
     """The worst case of one attempt at `call`, and what it will likely cost; zero cost without a price."""
     messages = template.render(call)
     size = sum(len(message.encode()) for message in messages)
-    around = len(messages) * TOKENS_AROUND_A_MESSAGE + len(json.dumps(template.schema)) + TOKENS_HIDDEN
+    around = (
+        len(messages) * TOKENS_AROUND_A_MESSAGE + len(json.dumps(template.schema)) + TOKENS_HIDDEN
+    )
     most = Usage(size + around, max_output_tokens)
     tokens = most.input_tokens + most.output_tokens
     if price is None:

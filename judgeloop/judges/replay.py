@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import final
 
-from judgeloop.errors import InputError
+from judgeloop.core.errors import InputError
+from judgeloop.core.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Verdict
+from judgeloop.core.verdict_table import Recorded, VerdictTable
 from judgeloop.judges.metric import preference
-from judgeloop.recorded import Recorded, VerdictTable
-from judgeloop.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Verdict
 
 SHOWN = 8  # systems named in a message
 
@@ -61,7 +61,10 @@ class ReplayJudge:
 
         self._check_ratings([systems[0] for systems in questions if len(systems) == 1], item_ids)
         missing = [
-            (item, systems) for systems in questions for item in item_ids if not self._has(item, systems)
+            (item, systems)
+            for systems in questions
+            for item in item_ids
+            if not self._has(item, systems)
         ]
         wanted = len(questions) * len(item_ids)
         if len(missing) > max_missing * wanted:

@@ -9,7 +9,7 @@ from abc import abstractmethod
 
 from pydantic import BaseModel, ConfigDict
 
-from judgeloop.records import Usage
+from judgeloop.core.records import Usage
 
 
 class Wire(BaseModel):

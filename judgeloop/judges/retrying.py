@@ -19,7 +19,7 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from judgeloop.errors import TransientJudgeError
+from judgeloop.core.errors import TransientJudgeError
 
 LeftS = Callable[[], float | None]
 
@@ -43,7 +43,9 @@ class RetryPolicy:
     longest_wait_s: float = 60.0
     patience_s: float = 150.0
 
-    def retrying(self, sleep: Callable[[float], Awaitable[None]], left_s: LeftS = unbounded) -> AsyncRetrying:
+    def retrying(
+        self, sleep: Callable[[float], Awaitable[None]], left_s: LeftS = unbounded
+    ) -> AsyncRetrying:
         """A fresh tenacity controller for one call, which waits with `sleep`, in a run of which `left_s` is left."""
         backoff = wait_random_exponential(
             multiplier=self.first_wait_s, max=self.longest_wait_s, min=self.first_wait_s / 2

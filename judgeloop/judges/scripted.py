@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import final
 
-from judgeloop.records import Answer, Call, JudgeIdentity, Quote, Reply
+from judgeloop.core.records import Answer, Call, JudgeIdentity, Quote, Reply
 
 
 @final

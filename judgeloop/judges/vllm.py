@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, final
 
 from pydantic import ValidationError
 
-from judgeloop.errors import JudgeRejectedError, TransientJudgeError
+from judgeloop.core.errors import JudgeRejectedError, TransientJudgeError
+from judgeloop.core.records import Call, JudgeIdentity, Quote, Reply
 from judgeloop.judges.chat_completions import ChatCompletion
 from judgeloop.judges.openai import OpenAIJudge
 from judgeloop.judges.wire import Endpoint
-from judgeloop.records import Call, JudgeIdentity, Quote, Reply
 
 if TYPE_CHECKING:
     import httpx
@@ -145,5 +145,7 @@ class VllmJudge:
         except ValueError:
             value = None
         if not isinstance(value, dict):
-            raise JudgeRejectedError(f"{url} answers no JSON object; is this a vLLM server?", billed=False)
+            raise JudgeRejectedError(
+                f"{url} answers no JSON object; is this a vLLM server?", billed=False
+            )
         return value

@@ -13,9 +13,9 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
-from judgeloop.errors import JudgeError, JudgeRejectedError, TransientJudgeError
+from judgeloop.core.errors import JudgeError, JudgeRejectedError, TransientJudgeError
+from judgeloop.core.records import Abstention, Reply
 from judgeloop.judges.retrying import retry_after_s
-from judgeloop.records import Abstention, Reply
 
 NO_CREDIT = {
     "insufficient_quota",
@@ -65,7 +65,10 @@ class Endpoint:
         """A reply with every text that came from the server cleaned."""
         answer = replace(reply.answer, reason=self.clean(reply.answer.reason))
         return replace(
-            reply, answer=answer, model=self.clean(reply.model), request_id=self.clean(reply.request_id)
+            reply,
+            answer=answer,
+            model=self.clean(reply.model),
+            request_id=self.clean(reply.request_id),
         )
 
     @property
@@ -133,9 +136,13 @@ def _status_error(error: Any, codes: list[str], endpoint: Endpoint) -> JudgeErro
         HTTPStatus.REQUEST_TIMEOUT,
         HTTPStatus.CONFLICT,
     }:
-        return TransientJudgeError(what, billed=True, retry_after_s=wait_s, crowded=status == OVERLOADED)
+        return TransientJudgeError(
+            what, billed=True, retry_after_s=wait_s, crowded=status == OVERLOADED
+        )
     if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
-        return JudgeRejectedError(f"{what}: the server redirects; give the URL it names", billed=False)
+        return JudgeRejectedError(
+            f"{what}: the server redirects; give the URL it names", billed=False
+        )
     return JudgeRejectedError(f"{what}: {endpoint.clean(_message(error))}", billed=False)
 
 

@@ -58,7 +58,9 @@ def known_runs(path: Path | str) -> dict[str, str]:
     if not Path(path).exists():
         return {}
     with closing(connect(path)) as connection:
-        return dict(connection.execute("SELECT id, created_at FROM runs ORDER BY created_at").fetchall())
+        return dict(
+            connection.execute("SELECT id, created_at FROM runs ORDER BY created_at").fetchall()
+        )
 
 
 def _began_at(connection: sqlite3.Connection, run: str | None, *, begin: bool) -> str:
@@ -71,7 +73,9 @@ def _began_at(connection: sqlite3.Connection, run: str | None, *, begin: bool) -
     return str(found[0]) if found else now + "~"  # after all that is held
 
 
-def _remembered(run: str, item_id: str, note: str, charged_p: int, score: float) -> RememberedVerdict:
+def _remembered(
+    run: str, item_id: str, note: str, charged_p: int, score: float
+) -> RememberedVerdict:
     noted = json.loads(note)
     return RememberedVerdict(
         run=run,

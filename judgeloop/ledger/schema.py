@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from judgeloop.errors import NoLedgerError
+from judgeloop.core.errors import NoLedgerError
 
 APPLICATION_ID = 0x4A4C4F50  # "JLOP"
 VERSION = 1
@@ -66,7 +66,9 @@ def ensure_schema(connection: sqlite3.Connection, path: object) -> None:
             )
         return
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-        raise NoLedgerError(f"{path} is a SQLite file but no judgeloop ledger; name another (--ledger)")
+        raise NoLedgerError(
+            f"{path} is a SQLite file but no judgeloop ledger; name another (--ledger)"
+        )
     connection.executescript(
         f"BEGIN IMMEDIATE; {DDL} PRAGMA application_id = {APPLICATION_ID}; "
         f"PRAGMA user_version = {VERSION}; COMMIT;"

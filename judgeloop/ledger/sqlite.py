@@ -24,11 +24,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar, final
 
-from judgeloop.errors import LedgerError, NoLedgerError
+from judgeloop.core.errors import LedgerError, NoLedgerError
+from judgeloop.core.protocols import Reservation, Ticket
+from judgeloop.core.records import Abstention, Reply, Spend, Verdict
 from judgeloop.ledger.schema import ensure_schema
 from judgeloop.ledger.writer import Writer
-from judgeloop.protocols import Reservation, Ticket
-from judgeloop.records import Abstention, Reply, Spend, Verdict
 
 try:
     import fcntl
@@ -119,7 +119,9 @@ class SqliteLedger:
 
     async def abandon(self, ticket: Ticket, why: str) -> None:
         """Leave the attempt charged at its worst case: whether it was billed is unknown."""
-        await self._do(lambda connection: _close(connection, ticket, "abandoned", ticket.cost_p, why))
+        await self._do(
+            lambda connection: _close(connection, ticket, "abandoned", ticket.cost_p, why)
+        )
 
     async def spend(self, run: str, budget_p: int | None) -> Spend:
         """What `run` has cost so far, and what of it since this object opened the file."""
@@ -198,7 +200,9 @@ def connect(path: Path | str) -> sqlite3.Connection:
     except sqlite3.Error as error:
         connection.close()
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
-            raise NoLedgerError(f"{path} is no ledger, nor any database; name another (--ledger)") from error
+            raise NoLedgerError(
+                f"{path} is no ledger, nor any database; name another (--ledger)"
+            ) from error
         raise _cannot_open(path, error) from error
     except LedgerError:
         connection.close()
@@ -245,7 +249,9 @@ def _close(
     if row is None:
         raise LedgerError(f"attempt {ticket.attempt} is not open; it was closed before")
     run, reserved_p = row
-    connection.execute("UPDATE runs SET charged_p = charged_p + ? WHERE id = ?", (cost_p - reserved_p, run))
+    connection.execute(
+        "UPDATE runs SET charged_p = charged_p + ? WHERE id = ?", (cost_p - reserved_p, run)
+    )
     connection.execute(
         "UPDATE attempts SET state = ?, charged_p = ?, outcome = ?, usage = ?, "
         "model = ?, request_id = ?, ended_at = ? WHERE id = ?",
@@ -283,7 +289,13 @@ def _attempts(connection: sqlite3.Connection, item_id: str) -> list[RecordedAtte
     )
     return [
         RecordedAttempt(
-            key, judge, state, outcome or "", charged_p, began_at, json.loads(note).get("ingredients", {})
+            key,
+            judge,
+            state,
+            outcome or "",
+            charged_p,
+            began_at,
+            json.loads(note).get("ingredients", {}),
         )
         for key, judge, state, outcome, charged_p, began_at, note in rows
     ]

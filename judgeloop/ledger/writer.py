@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from judgeloop.errors import LedgerError
+from judgeloop.core.errors import LedgerError
 
 T = TypeVar("T")
 LARGEST_GROUP = 512

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, final
 
-from judgeloop.errors import InputError, JudgeloopError
-from judgeloop.replay.running import Row
+from judgeloop.core.errors import InputError, JudgeloopError
+from judgeloop.replay.compare import Row
 
 Pair = tuple[int, int]  # of systems; or twice the number of a realisation; or a system and its part
 
@@ -75,7 +75,9 @@ class Journal:
             raise InputError(
                 f"--resume: {self._path} is no journal of a replay; name another folder"
             ) from None
-        changed = sorted(name for name in settings.keys() | before if settings.get(name) != before.get(name))
+        changed = sorted(
+            name for name in settings.keys() | before if settings.get(name) != before.get(name)
+        )
         if changed:
             raise InputError(
                 f"--resume: {self._path} was made with other settings ({', '.join(changed)}); name another folder"

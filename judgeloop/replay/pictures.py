@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.replay.running import Row
+from judgeloop.replay.compare import Row
 from judgeloop.stats.anatomy import Anatomy
 
 SIZE = (6.4, 4.0)  # inches
@@ -44,7 +44,9 @@ def identification_picture(table: Sequence[Row], unit: str) -> str:
             [row[unit] for row in rows], shares - errors, shares + errors, color=line.get_color(), alpha=0.12,
             linewidth=0,
         )  # fmt: skip
-    axes.set_xlabel({"calls": "judged pairs of a system and the baseline", "queries": "judged items"}[unit])
+    axes.set_xlabel(
+        {"calls": "judged pairs of a system and the baseline", "queries": "judged items"}[unit]
+    )
     axes.set_ylabel("share of realisations that name the best")
     axes.set_ylim(0, 1)
     if unit == "calls":
@@ -67,11 +69,18 @@ def shares_picture(table: Sequence[Row], value: str) -> str:
         errors = Z * np.array([row[f"{value}_se"] for row in rows])
         (line,) = axes.plot(shares, middle, linewidth=1.4, label=selector)
         axes.fill_between(
-            shares, middle - errors, middle + errors, color=line.get_color(), alpha=0.12, linewidth=0
+            shares,
+            middle - errors,
+            middle + errors,
+            color=line.get_color(),
+            alpha=0.12,
+            linewidth=0,
         )
     axes.set_xlabel("judged items, % of all")
     axes.set_ylabel(
-        {"error": "median relative error", "coverage": "share of intervals that hold the mean"}[value]
+        {"error": "median relative error", "coverage": "share of intervals that hold the mean"}[
+            value
+        ]
     )
     if value == "error":
         axes.set_ylim(bottom=0)
@@ -86,7 +95,9 @@ def rules_picture(table: Sequence[Row]) -> str:
         rows = [row for row in table if (row["rule"], row["selector"]) == (rule, selector)]
         rows.sort(key=lambda row: float(row["risk"]))
         judgments, errors = [row["judgments"] for row in rows], [100 * row["error"] for row in rows]
-        (line,) = axes.plot(judgments, errors, "o-", markersize=4, linewidth=1, label=f"{rule}, {selector}")
+        (line,) = axes.plot(
+            judgments, errors, "o-", markersize=4, linewidth=1, label=f"{rule}, {selector}"
+        )
         for row, across, up in zip(rows, judgments, errors, strict=True):
             axes.annotate(f"{row['risk']:g}", (across, up), fontsize=7, color=line.get_color(), xytext=(4, 3),
                           textcoords="offset points")  # fmt: skip
@@ -126,10 +137,18 @@ def clusters_picture(bodies: Sequence[Anatomy]) -> str:
     figure, axes = _axes()
     for body in bodies:
         axes.plot(
-            100 * body.shares, body.mean_norms, ".", markersize=2, alpha=0.4, color="C0", rasterized=True
+            100 * body.shares,
+            body.mean_norms,
+            ".",
+            markersize=2,
+            alpha=0.4,
+            color="C0",
+            rasterized=True,
         )
     axes.set_xscale("log")
-    axes.set_xticks([1, 2, 5, 10, 20, 50, 100], labels=["1", "2", "5", "10", "20", "50", "100"], minor=False)
+    axes.set_xticks(
+        [1, 2, 5, 10, 20, 50, 100], labels=["1", "2", "5", "10", "20", "50", "100"], minor=False
+    )
     axes.minorticks_off()
     axes.set_xlabel("size of the cluster, % of the items")
     axes.set_ylabel("mean norm in it, in units of the mean over all")
@@ -156,7 +175,9 @@ def norm_bins_picture(named: NDArray[np.float64]) -> str:
     shares = named.mean(axis=0)
     errors = Z * np.sqrt(shares * (1 - shares) / len(named))
     axes.bar(np.arange(1, len(shares) + 1), shares, yerr=errors, width=0.7, capsize=3)
-    axes.set_xlabel("items by norm of the difference vector: from the shortest fifth to the longest")
+    axes.set_xlabel(
+        "items by norm of the difference vector: from the shortest fifth to the longest"
+    )
     axes.set_ylabel("share of pairs whose better system is named")
     return _svg(figure)
 
@@ -171,13 +192,20 @@ def projection_picture(
     figure, axes = _axes()
     # A dollar sign would begin a formula.
     first, second = (name.replace("$", r"\$") for name in systems)
-    shown = (("not judged", NOT_JUDGED, "0.85"), (first, 1, "C0"), ("tie", 0, "0.5"), (second, -1, "C3"))
+    shown = (
+        ("not judged", NOT_JUDGED, "0.85"),
+        (first, 1, "C0"),
+        ("tie", 0, "0.5"),
+        (second, -1, "C3"),
+    )
     for label, value, colour in shown:
         inside = preferences == value
         if not inside.any():
             continue
         axes.plot(*plane[inside].T, ".", markersize=4, color=colour, label=label)
-    axes.plot(*plane[picked].T, "o", markersize=8, markerfacecolor="none", color="black", label="picked")
+    axes.plot(
+        *plane[picked].T, "o", markersize=8, markerfacecolor="none", color="black", label="picked"
+    )
     axes.set_xticks([])
     axes.set_yticks([])
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -12,8 +12,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.past import Past, past_of_scores, signs
-from judgeloop.records import TIE
+from judgeloop.core.records import TIE
+from judgeloop.history.past import Past, past_of_scores, signs
 from judgeloop.selectors.making import LOOKING_AT_VECTORS
 from judgeloop.stats.combining import combined
 from judgeloop.stats.decision_model import length_distances
@@ -54,7 +54,11 @@ class Earlier:
     always: tuple[str, ...] = ()
 
     def past(
-        self, count: int, but: Collection[str], positions: NDArray[np.int64], rng: np.random.Generator
+        self,
+        count: int,
+        but: Collection[str],
+        positions: NDArray[np.int64],
+        rng: np.random.Generator,
     ) -> Past:
         """Every comparison among `count` systems drawn at random, none of them in `but`, on the items at `positions`.
 

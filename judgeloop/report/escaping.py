@@ -30,7 +30,9 @@ def visible(text: str) -> str:
 
 def visible_lines(text: str) -> str:
     """`text` with its line breaks and tabs kept, and every other unseen character made visible."""
-    return "\n".join("\t".join(visible(part) for part in line.split("\t")) for line in text.split("\n"))
+    return "\n".join(
+        "\t".join(visible(part) for part in line.split("\t")) for line in text.split("\n")
+    )
 
 
 def _is_unseen(letter: str) -> bool:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from judgeloop.money import show_usd
-from judgeloop.records import Verdict
+from judgeloop.core.money import show_usd
+from judgeloop.core.records import Verdict
 from judgeloop.report.escaping import visible
 
 MARKS = {True: "ok", False: "FAILED", None: "note"}
@@ -17,7 +17,9 @@ LONGEST_VALUE = 16  # of a hash or another ingredient
 
 def render_findings(findings: Sequence[tuple[str, bool | None, str]]) -> str:
     """One line a thing looked at: its mark, its name, a sentence."""
-    return "\n".join(f"{MARKS[fine]:<8}{what:<10}{visible(sentence)}" for what, fine, sentence in findings)
+    return "\n".join(
+        f"{MARKS[fine]:<8}{what:<10}{visible(sentence)}" for what, fine, sentence in findings
+    )
 
 
 def render_held(judge: str, shown_first: str, verdict: Verdict) -> str:
@@ -25,16 +27,22 @@ def render_held(judge: str, shown_first: str, verdict: Verdict) -> str:
     return f"{_call(judge, shown_first)}: answered from the ledger, score {verdict.score:g} ({visible(verdict.reason)})"
 
 
-def render_failed(judge: str, shown_first: str, attempts: Sequence[tuple[str, str, str, int]]) -> str:
+def render_failed(
+    judge: str, shown_first: str, attempts: Sequence[tuple[str, str, str, int]]
+) -> str:
     """A call that was attempted without a verdict: when, how it ended, what was said, what it was charged."""
     lines = [
         f"    {when}  {state}, {show_usd(charged_p)} charged: {visible(outcome)}"
         for when, state, outcome, charged_p in attempts
     ]
-    return "\n".join([f"{_call(judge, shown_first)}: asked before, but no attempt brought a verdict", *lines])
+    return "\n".join(
+        [f"{_call(judge, shown_first)}: asked before, but no attempt brought a verdict", *lines]
+    )
 
 
-def render_unknown(judge: str, shown_first: str, differences: Mapping[str, tuple[str, str]] | None) -> str:
+def render_unknown(
+    judge: str, shown_first: str, differences: Mapping[str, tuple[str, str]] | None
+) -> str:
     """A call that was never made, and what is different from the nearest that was."""
     start = f"{_call(judge, shown_first)}: never asked"
     if differences is None:

@@ -61,7 +61,8 @@ def render_html(result: RunResult) -> str:
 def _label(label: LabelRow) -> str:
     judged = f"{label.system} : {label.against}" if label.against else label.system
     cells = "".join(
-        f"<td>{escape(visible(text))}</td>" for text in (label.item_id, judged, _verdict(label), label.reason)
+        f"<td>{escape(visible(text))}</td>"
+        for text in (label.item_id, judged, _verdict(label), label.reason)
     )
     return f"<tr{'' if label.in_decision else ' class=aside'}>{cells}</tr>"
 

@@ -10,7 +10,9 @@ import re
 from judgeloop.report.page import details, headline
 from judgeloop.report.run_result import RunResult
 
-_LINKING = re.compile(r"(@|https?:|www)", re.IGNORECASE)  # an empty comment behind it keeps it from linking
+_LINKING = re.compile(
+    r"(@|https?:|www)", re.IGNORECASE
+)  # an empty comment behind it keeps it from linking
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!&~])")
 
 

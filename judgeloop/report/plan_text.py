@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from judgeloop.money import show_usd, to_usd
-from judgeloop.planning import Plan
-from judgeloop.records import StopKind
+from judgeloop.compare.plan import Plan
+from judgeloop.core.money import show_usd, to_usd
+from judgeloop.core.records import StopKind
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import render
 from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
@@ -28,7 +28,9 @@ def render_plan(plan: Plan, result: RunResult, *, priced: bool) -> str:
     if plan.calls.worst == 0 or result.stop_reason is not StopKind.DRY_RUN:
         return f"nothing to ask: the ledger already decides.\n{render(result)}"
     known = f"; {result.asked} items are answered from the ledger" if result.asked else ""
-    money = [show_usd(cost_p) for cost_p in (plan.cost_p.low, plan.cost_p.expected, plan.cost_p.worst)]
+    money = [
+        show_usd(cost_p) for cost_p in (plan.cost_p.low, plan.cost_p.expected, plan.cost_p.worst)
+    ]
     rows = [
         ("", "low", "expected", "worst"),
         ("judgments", *_three(plan.judgments.low, plan.judgments.expected, plan.judgments.worst)),
@@ -36,7 +38,9 @@ def render_plan(plan: Plan, result: RunResult, *, priced: bool) -> str:
         ("cost", *money),
     ]
     table = "\n".join(f"  {a:<10}{b:>10}{c:>10}{d:>10}" for a, b, c, d in rows)
-    basis = ASSUMED[result.job] if plan.assumed else "that the verdicts in the ledger go on as they are"
+    basis = (
+        ASSUMED[result.job] if plan.assumed else "that the verdicts in the ledger go on as they are"
+    )
     if plan.judgments.low == plan.judgments.worst:
         basis = "that all allowed judgments are made, as by this rule"
     unpriced = "" if priced else "; the model has no known price"
@@ -65,7 +69,9 @@ def _affordable(plan: Plan, result: RunResult) -> str:
             return f"the budget of {show_usd(budget)} will do"
         return f"the budget of {show_usd(budget)} will do at likely prices, and ends the run if all calls are the dearest"
     ends = (
-        "probably before it is decided" if plan.affordable < plan.judgments.expected else "if it takes longer"
+        "probably before it is decided"
+        if plan.affordable < plan.judgments.expected
+        else "if it takes longer"
     )
     return f"the budget of {show_usd(budget)} pays for about {count(plan.affordable, 'judgment')}, and ends the run {ends}"
 
@@ -83,7 +89,9 @@ def plan_json(plan: Plan, result: RunResult, *, priced: bool) -> dict[str, Any]:
         "calls": asdict(plan.calls),
         "usd": dollars if priced else None,
         "expected_is_assumed": plan.assumed,
-        "budget_usd": None if result.spend.budget_p is None else float(to_usd(result.spend.budget_p)),
+        "budget_usd": None
+        if result.spend.budget_p is None
+        else float(to_usd(result.spend.budget_p)),
         "budget_pays_for": plan.affordable,
         "run": result.setup.run,
         "rule": result.setup.rule,

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from judgeloop.decoys import DecoyTally
-from judgeloop.money import to_usd
-from judgeloop.records import Abstention, Key, Label, Spend, StopKind, Verdict
+from judgeloop.core.money import to_usd
+from judgeloop.core.records import Abstention, Key, Label, Spend, StopKind, Verdict
+from judgeloop.engine.decoys import DecoyTally
 from judgeloop.stats.agreement import kappa
 
 SCHEMA_VERSION = 1
@@ -157,13 +157,20 @@ class RunResult:
 
 
 def label_rows(
-    labels: Sequence[Label], systems: Sequence[str], item_ids: Sequence[str], deciding: frozenset[Key]
+    labels: Sequence[Label],
+    systems: Sequence[str],
+    item_ids: Sequence[str],
+    deciding: frozenset[Key],
 ) -> tuple[LabelRow, ...]:
     """The labels for people and programs; `item_ids` by position."""
-    return tuple(_row(label, systems, item_ids, in_decision=label.choice.key in deciding) for label in labels)
+    return tuple(
+        _row(label, systems, item_ids, in_decision=label.choice.key in deciding) for label in labels
+    )
 
 
-def _row(label: Label, systems: Sequence[str], item_ids: Sequence[str], *, in_decision: bool) -> LabelRow:
+def _row(
+    label: Label, systems: Sequence[str], item_ids: Sequence[str], *, in_decision: bool
+) -> LabelRow:
     answer = label.answer
     first, *others = (systems[number] for number in label.choice.systems)
     second = others[0] if others else None

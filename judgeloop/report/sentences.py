@@ -5,13 +5,15 @@ What the job found is said elsewhere (`text.py`, `selection_text.py`).
 
 from __future__ import annotations
 
-from judgeloop.money import show_usd
-from judgeloop.records import StopKind
+from judgeloop.core.money import show_usd
+from judgeloop.core.records import StopKind
 from judgeloop.report.escaping import visible
 from judgeloop.report.run_result import RunResult
 
 LEAST_RISK_SHOWN = 0.001
-MANY_FLIPS = 0.5  # share of verdicts that change with the order, above which the judge judges places
+MANY_FLIPS = (
+    0.5  # share of verdicts that change with the order, above which the judge judges places
+)
 
 CUT_SHORT = {
     StopKind.INTERRUPTED: "the same command goes on from here",
@@ -68,7 +70,9 @@ def judge(result: RunResult) -> str:
     if result.setup.order:
         text += f"; order {result.setup.order}"
     if result.flip_rate is not None:
-        text += f", {result.flips} of {result.judged} verdicts flipped with it ({result.flip_rate:.0%})"
+        text += (
+            f", {result.flips} of {result.judged} verdicts flipped with it ({result.flip_rate:.0%})"
+        )
     return text
 
 
@@ -92,9 +96,7 @@ def decoys(result: RunResult) -> str:
     if result.job == "estimate":
         text = f"{tried.won} of {count(judged, 'empty or constant answer')} were rated over one half, {tried.tied} at it"
     else:
-        text = (
-            f"{tried.won} of {count(judged, 'empty or constant answer')} beat a real one, {tried.tied} tied"
-        )
+        text = f"{tried.won} of {count(judged, 'empty or constant answer')} beat a real one, {tried.tied} tied"
     if 2 * (2 * tried.won + tried.tied) > judged:  # more than a quarter of the points
         text += ": this judge can be fooled, and its verdicts deserve little trust"
     return text
@@ -105,7 +107,10 @@ def bewares(result: RunResult) -> list[tuple[str, str]]:
     rows = [("decoys", decoys(result))] if result.decoys is not None else []
     for name, count_ in result.setup.repeated.items():
         rows.append(
-            ("beware", f"{visible(name)} gives the very same output to {count_} of {result.items} items")
+            (
+                "beware",
+                f"{visible(name)} gives the very same output to {count_} of {result.items} items",
+            )
         )
     if result.setup.left_out:
         rows.append(("left out", visible(result.setup.left_out)))

@@ -22,6 +22,9 @@ def render_csv(result: RunResult) -> str:
     for label in result.labels:
         row = asdict(label) | {"votes": " ".join(map(str, label.votes))}
         writer.writerow(
-            {name: csv_cell(value) if isinstance(value, str) else value for name, value in row.items()}
+            {
+                name: csv_cell(value) if isinstance(value, str) else value
+                for name, value in row.items()
+            }
         )
     return text.getvalue()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
-from judgeloop.errors import InputError
+from judgeloop.core.errors import InputError
 from judgeloop.represent.model_place import ModelPlace, cannot_load, flag, needs_extra
 
 Tokens = list[int]
@@ -55,8 +55,14 @@ class CausalModel:
             InputError: a prompt has no tokens, or one that the model has never seen.
         """
         texts = [text.encode("utf-8", "replace").decode("utf-8") for text in prompts]
-        own = self.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"] if texts else []
-        encoded = [tokens if _begins(tokens, self.prefix) else self.prefix + tokens for tokens in own]
+        own = (
+            self.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+            if texts
+            else []
+        )
+        encoded = [
+            tokens if _begins(tokens, self.prefix) else self.prefix + tokens for tokens in own
+        ]
         if not all(encoded):
             raise InputError(
                 f"{flag(self.name)}: a prompt has no tokens, and the tokenizer has no first token"
@@ -94,7 +100,10 @@ class CausalModel:
         lengths = torch.tensor([len(one) for one in tokens])
         mask = torch.arange(len(rows[0])) < lengths[:, None]
         device = self.network.device
-        return {"input_ids": torch.tensor(rows, device=device), "attention_mask": mask.long().to(device)}
+        return {
+            "input_ids": torch.tensor(rows, device=device),
+            "attention_mask": mask.long().to(device),
+        }
 
 
 def load(place: ModelPlace) -> CausalModel:
@@ -192,7 +201,9 @@ def _blocks(network: Any, layers: int) -> Any:
     """The list of modules whose inputs, tried out on a few tokens, are transformers' hidden states; None if there is none."""
     import torch
 
-    few = torch.arange(min(3, network.get_input_embeddings().num_embeddings), device=network.device)[None]
+    few = torch.arange(
+        min(3, network.get_input_embeddings().num_embeddings), device=network.device
+    )[None]
     for blocks in network.base_model.modules():
         if not isinstance(blocks, torch.nn.ModuleList) or len(blocks) != layers:
             continue

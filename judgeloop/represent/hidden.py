@@ -17,13 +17,15 @@ import diskcache
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.errors import InputError
+from judgeloop.core.errors import InputError
 from judgeloop.represent.cache import cached, opened
 from judgeloop.represent.causal_model import THREE, CausalModel, Tokens, block_input, load
 from judgeloop.represent.layer_search import search_layer
 from judgeloop.represent.model_place import find_place, flag
 
-VERSION = "hidden.1"  # to be changed with whatever changes a hidden state, or the layer that is found
+VERSION = (
+    "hidden.1"  # to be changed with whatever changes a hidden state, or the layer that is found
+)
 NAMES = ("middle", "last", "auto")
 TOGETHER = 64  # prompts
 TOKENS_AT_A_TIME = 16_384  # with the padding, so that long prompts do not fill the memory
@@ -34,7 +36,9 @@ Layer = str | int
 Vectors = NDArray[np.float32]
 
 
-def hidden_states(prompts: Sequence[str], model: str, *, layer: Layer, batch: int = TOGETHER) -> Vectors:
+def hidden_states(
+    prompts: Sequence[str], model: str, *, layer: Layer, batch: int = TOGETHER
+) -> Vectors:
     """The hidden state of each prompt's last token, shape (prompts, hidden size).
 
     `model` is a folder or a name on the hub. `layer` is "middle" (half of the layers), "last" (after the last norm), "auto"
@@ -65,7 +69,9 @@ def hidden_vectors(prompts: Sequence[str], model: str, layer: Layer, cache_folde
     identity = f"{VERSION}\0{place.identity}"
     try:
         if layer == "auto":
-            layer = _layer_kept(lambda: _searched(loaded(), prompts), identity, prompts, cache_folder)
+            layer = _layer_kept(
+                lambda: _searched(loaded(), prompts), identity, prompts, cache_folder
+            )
         remember = cached(
             lambda texts: _read(loaded(), texts, _number(loaded(), layer), TOGETHER),
             model=f"{identity}\0{layer}",
@@ -82,7 +88,9 @@ def _check(prompts: Sequence[str], model: str, layer: Layer) -> None:
     if not prompts:
         raise ValueError("expected at least one prompt")
     if isinstance(layer, str) and layer not in NAMES:
-        raise InputError(f"{flag(model)}: expected the layer {', '.join(NAMES)} or a number, found {layer!r}")
+        raise InputError(
+            f"{flag(model)}: expected the layer {', '.join(NAMES)} or a number, found {layer!r}"
+        )
 
 
 def _number(model: CausalModel, layer: Layer) -> int:
@@ -100,7 +108,9 @@ def _searched(model: CausalModel, prompts: Sequence[str]) -> int:
     return search_layer(model, sorted(set(prompts)), np.random.default_rng(SEARCH_SEED))
 
 
-def _layer_kept(search: Callable[[], int], identity: str, prompts: Sequence[str], folder: Path) -> int:
+def _layer_kept(
+    search: Callable[[], int], identity: str, prompts: Sequence[str], folder: Path
+) -> int:
     """The layer in the cache for these prompts; what is no number there is absent."""
     digest = hashlib.sha256(f"{identity}\0auto".encode())
     for text in sorted(set(prompts)):
@@ -119,7 +129,9 @@ def _layer_kept(search: Callable[[], int], identity: str, prompts: Sequence[str]
 def _in_parts(prompts: Sequence[str], embed: Callable[[Sequence[str]], Vectors]) -> Vectors:
     """The vectors of all prompts, some at a time, those of like length together."""
     order = sorted(range(len(prompts)), key=lambda position: len(prompts[position]))
-    parts = [order[begin : begin + KEPT_AT_A_TIME] for begin in range(0, len(order), KEPT_AT_A_TIME)]
+    parts = [
+        order[begin : begin + KEPT_AT_A_TIME] for begin in range(0, len(order), KEPT_AT_A_TIME)
+    ]
     vectors = np.concatenate([embed([prompts[position] for position in part]) for part in parts])
     return vectors[np.argsort(order)]
 

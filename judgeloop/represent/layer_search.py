@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.errors import InputError
+from judgeloop.core.errors import InputError
 from judgeloop.represent.causal_model import CausalModel, Tokens, block_input, watched
 from judgeloop.represent.model_place import flag
 from judgeloop.stats.cluster_search import elbow
@@ -104,7 +104,9 @@ def _clean(model: CausalModel, tokens: Tokens) -> tuple[Any, NDArray[np.float32]
     return torch.stack(seen), logits
 
 
-def _patched(model: CausalModel, tokens: Sequence[Tokens], layer: int, states: Any) -> NDArray[np.float32]:
+def _patched(
+    model: CausalModel, tokens: Sequence[Tokens], layer: int, states: Any
+) -> NDArray[np.float32]:
     """The logits of the next token with each prompt's last state at `layer` exchanged; prompts of one length."""
 
     def into_block(

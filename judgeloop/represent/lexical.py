@@ -24,7 +24,9 @@ def embed_lexical(texts: Sequence[str], seed: int) -> NDArray[np.float64]:
     from sklearn.preprocessing import normalize
 
     word = r"(?u)\b\w+\b"
-    words = TfidfVectorizer(sublinear_tf=True, max_features=VOCABULARY, token_pattern=word, dtype=np.float32)
+    words = TfidfVectorizer(
+        sublinear_tf=True, max_features=VOCABULARY, token_pattern=word, dtype=np.float32
+    )
     if not any(words.build_analyzer()(text) for text in texts):
         return np.zeros((len(texts), 1))
     weights = words.fit_transform(texts)

@@ -10,10 +10,16 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from judgeloop.errors import InputError
+from judgeloop.core.errors import InputError
 
 HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
-MATTERS = {".json", ".jinja", ".model", ".safetensors", ".txt"}  # weights, settings and vocabularies
+MATTERS = {
+    ".json",
+    ".jinja",
+    ".model",
+    ".safetensors",
+    ".txt",
+}  # weights, settings and vocabularies
 
 
 @dataclass(frozen=True, slots=True)

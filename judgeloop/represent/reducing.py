@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 DIMENSIONS = 64
-EXACT_UP_TO = 512  # items or dimensions, whichever are fewer; beyond, the full decomposition takes minutes
+EXACT_UP_TO = (
+    512  # items or dimensions, whichever are fewer; beyond, the full decomposition takes minutes
+)
 
 
 def reduced(
@@ -39,5 +41,7 @@ def _components(vectors: NDArray[np.float64], kept: int, seed: int) -> NDArray[n
     from sklearn.decomposition import PCA
 
     solver = "full" if min(vectors.shape) <= EXACT_UP_TO else "randomized"
-    with np.errstate(divide="ignore", invalid="ignore"):  # of shares of a variance too small for a float
+    with np.errstate(
+        divide="ignore", invalid="ignore"
+    ):  # of shares of a variance too small for a float
         return np.asarray(PCA(kept, svd_solver=solver, random_state=seed).fit_transform(vectors))

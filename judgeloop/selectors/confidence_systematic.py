@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Draws, Label, Step
+from judgeloop.core.records import Choice, Draws, Label, Step
 
 
 def spread_ranks(items: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -74,10 +74,15 @@ class ConfidenceSystematic:
         """The next `n`, each a step of its own."""
         del rng  # all randomness is in the order
         end = min(state.picked + n, len(state.order))
-        steps = [Step((Choice(int(position), None, (0,)),)) for position in state.order[state.picked : end]]
+        steps = [
+            Step((Choice(int(position), None, (0,)),))
+            for position in state.order[state.picked : end]
+        ]
         return steps, ConfidenceSystematicState(state.order, end)
 
-    def tell(self, state: ConfidenceSystematicState, labels: Sequence[Label]) -> ConfidenceSystematicState:
+    def tell(
+        self, state: ConfidenceSystematicState, labels: Sequence[Label]
+    ) -> ConfidenceSystematicState:
         """Picks do not depend on answers."""
         del labels
         return state

@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Draws, Label, Step
+from judgeloop.core.records import Choice, Draws, Label, Step
 
 FIRST = 30  # items drawn at random before there is a sample to be improved
 GROUP = 5  # items that enter together
@@ -76,7 +76,9 @@ class CrossEntropy:
         shuffled = rng.permutation(items)
         first, left = shuffled[:FIRST], np.sort(shuffled[FIRST:])
         seed = int(rng.integers(2**31))
-        return CrossEntropyState(seed, left, self._histograms(first[None, :])[0], tuple(first.tolist()))
+        return CrossEntropyState(
+            seed, left, self._histograms(first[None, :])[0], tuple(first.tolist())
+        )
 
     def ask(
         self, state: CrossEntropyState, n: int, rng: np.random.Generator
@@ -97,7 +99,9 @@ class CrossEntropy:
         """With the best of the groups tried, or with all that is left where that makes no more than one."""
         rng = np.random.default_rng((state.seed, len(state.left)))
         size = min(GROUP, len(state.left))
-        places = np.stack([rng.choice(len(state.left), size, replace=False) for _ in range(self.tried)])
+        places = np.stack(
+            [rng.choice(len(state.left), size, replace=False) for _ in range(self.tried)]
+        )
         groups = state.left[places]
         counts = state.counts + self._histograms(groups)
         best = int(self._divergences(counts, len(self.vectors) - len(state.left) + size).argmin())

@@ -13,14 +13,18 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.past import Past
-from judgeloop.records import Abstention, Choice, Draws, Label, Step
+from judgeloop.core.records import Abstention, Choice, Draws, Label, Step
+from judgeloop.history.past import Past
 from judgeloop.selectors.random import Random
 from judgeloop.stats.decision_model import weights_after
 from judgeloop.stats.decisiveness import Floats, Prospects, prospects
 
-MOST_WEIGHED = 300  # comparisons that weights rest on, spread over all: more take time and say little more
-FIRST_LOOK = 10  # draws; the weights are learned again after so many, and whenever they have doubled
+MOST_WEIGHED = (
+    300  # comparisons that weights rest on, spread over all: more take time and say little more
+)
+FIRST_LOOK = (
+    10  # draws; the weights are learned again after so many, and whenever they have doubled
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,9 @@ class Decisive:
         if len(self.weights) != items:
             raise ValueError(f"weights of {len(self.weights)} items for {items}")
         order, propensities = _successive(np.arange(items), self.weights, rng)
-        return DecisiveState(order, propensities, items if self.known is None else min(FIRST_LOOK, items))
+        return DecisiveState(
+            order, propensities, items if self.known is None else min(FIRST_LOOK, items)
+        )
 
     def ask(
         self, state: DecisiveState, n: int, rng: np.random.Generator
@@ -121,12 +127,16 @@ def _successive(
     return positions[order], drawn / left
 
 
-def prospects_of(past: Past, systems: tuple[str, ...], power: float | None = None) -> Prospects | None:
+def prospects_of(
+    past: Past, systems: tuple[str, ...], power: float | None = None
+) -> Prospects | None:
     """What this past says of the items when `systems` are compared after it; None where it prefers none.
 
     `power` is the exponent of the weights, by default one that grows with the systems that were compared on an item.
     """
-    rows = np.unique(np.linspace(0, max(0, len(past) - 1), min(len(past), MOST_WEIGHED)).astype(np.int64))
+    rows = np.unique(
+        np.linspace(0, max(0, len(past) - 1), min(len(past), MOST_WEIGHED)).astype(np.int64)
+    )
     return prospects(
         past.preferences[rows],
         past.known[rows],

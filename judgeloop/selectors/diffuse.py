@@ -15,7 +15,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Draws, Label, Step
+from judgeloop.core.records import Choice, Draws, Label, Step
 from judgeloop.stats.dendrogram import HIERARCHIES, Dendrogram
 from judgeloop.stats.representatives import representative
 
@@ -25,7 +25,9 @@ class DiffUseState:
     """The dendrogram, the number of clusters that the steps given so far cut it into, and an order of the items drawn at random."""
 
     tree: Dendrogram
-    priority: NDArray[np.int64]  # shape (items,): the least of a cluster is its random representative
+    priority: NDArray[
+        np.int64
+    ]  # shape (items,): the least of a cluster is its random representative
     clusters: int = 0
 
 
@@ -90,7 +92,8 @@ class DiffUse:
         parent = tree.next_split(state.clusters)
         leaving = self._representative(state, parent)
         entering = [
-            self._representative(state, int(child)) for child in tree.children[parent - len(tree.leaves)]
+            self._representative(state, int(child))
+            for child in tree.children[parent - len(tree.leaves)]
         ]
         step = Step(
             choices=tuple(
@@ -104,10 +107,14 @@ class DiffUse:
         if node < len(state.tree.leaves):
             return node
         if self.representative == "random":  # another one in every run
-            return representative("random", self.differences, state.tree.members(node), state.priority)
+            return representative(
+                "random", self.differences, state.tree.members(node), state.priority
+            )
         if node not in self._known:
             members = state.tree.members(node)
-            self._known[node] = representative(self.representative, self.differences, members, state.priority)
+            self._known[node] = representative(
+                self.representative, self.differences, members, state.priority
+            )
         return self._known[node]
 
     @cached_property

@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Draws, Label, Step
+from judgeloop.core.records import Choice, Draws, Label, Step
 from judgeloop.stats.query_scores import scores_of
 from judgeloop.stats.racing import Floats
 
@@ -90,7 +90,11 @@ class Halving:
             heard += 1
         state = replace(state, points=points, verdicts=verdicts, out=state.out - heard)
         over = not state.queued and not state.out
-        return replace(state, systems=self._better_half(state), number=state.number + 1) if over else state
+        return (
+            replace(state, systems=self._better_half(state), number=state.number + 1)
+            if over
+            else state
+        )
 
     def _begun(self, state: HalvingState) -> HalvingState:
         """The state with this round's queries in line, if there is another round."""
@@ -105,7 +109,9 @@ class Halving:
         positions = np.array(sorted(state.todo), dtype=np.int64)
         spread = np.log1p(self.lengths[[*state.systems, self.baseline]][:, positions]).std(axis=0)
         chosen = tuple(int(one) for one in positions[np.argsort(-spread, kind="stable")][:queries])
-        return replace(state, queued=chosen, todo=state.todo - set(chosen), left=state.left - queries * each)
+        return replace(
+            state, queued=chosen, todo=state.todo - set(chosen), left=state.left - queries * each
+        )
 
     def _better_half(self, state: HalvingState) -> tuple[int, ...]:
         assert state.points is not None

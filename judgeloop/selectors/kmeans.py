@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Draws, Label, Step
+from judgeloop.core.records import Choice, Draws, Label, Step
 from judgeloop.stats.representatives import representative
 
 
@@ -22,7 +22,9 @@ class KMeansState:
     """The seed of every clustering, an order of the items drawn at random, and the representatives given so far."""
 
     seed: int
-    priority: NDArray[np.int64]  # shape (items,): the least of a cluster is its random representative
+    priority: NDArray[
+        np.int64
+    ]  # shape (items,): the least of a cluster is its random representative
     representatives: tuple[int, ...] = ()
 
 
@@ -47,7 +49,9 @@ class KMeansDiffUse:
             raise ValueError(f"{len(self.differences)} difference vectors for {items} items")
         return KMeansState(int(rng.integers(2**31)), rng.permutation(items))
 
-    def ask(self, state: KMeansState, n: int, rng: np.random.Generator) -> tuple[Sequence[Step], KMeansState]:
+    def ask(
+        self, state: KMeansState, n: int, rng: np.random.Generator
+    ) -> tuple[Sequence[Step], KMeansState]:
         """The first clustering, or the next `n`."""
         del rng
         steps: list[Step] = []
@@ -55,7 +59,9 @@ class KMeansDiffUse:
             clusters = len(state.representatives) + 1 if state.representatives else self.start
             chosen = self._representatives(min(len(self.differences), clusters), state)
             entering = [position for position in chosen if position not in state.representatives]
-            leaving = tuple(position for position in state.representatives if position not in chosen)
+            leaving = tuple(
+                position for position in state.representatives if position not in chosen
+            )
             steps.append(Step(tuple(Choice(position, None) for position in entering), leaving))
             state = replace(state, representatives=chosen)
         return steps, state
@@ -71,11 +77,18 @@ class KMeansDiffUse:
         from sklearn.exceptions import ConvergenceWarning
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # of fewer different vectors than clusters
-            labels = KMeans(clusters, n_init=1, random_state=state.seed).fit_predict(self.differences)
+            warnings.simplefilter(
+                "ignore", ConvergenceWarning
+            )  # of fewer different vectors than clusters
+            labels = KMeans(clusters, n_init=1, random_state=state.seed).fit_predict(
+                self.differences
+            )
         chosen = {
             representative(
-                self.representative, self.differences, np.flatnonzero(labels == label), state.priority
+                self.representative,
+                self.differences,
+                np.flatnonzero(labels == label),
+                state.priority,
             )
             for label in np.unique(labels)
         }

@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Draws, Label, Step
+from judgeloop.core.records import Draws, Label, Step
 from judgeloop.selectors.query_by_query import Asked, check_shape, query_step
 from judgeloop.stats.information import Epsilons, expected_entropies, lowest, uniform, updated
 
@@ -45,7 +45,9 @@ class LLMSelector:
         """Nothing asked and nothing believed."""
         del rng
         check_shape(self.opinions.shape, self.baseline, items)
-        return LLMSelectorState(uniform(self.opinions.shape[2]), Asked(np.zeros(items, dtype=np.bool_)))
+        return LLMSelectorState(
+            uniform(self.opinions.shape[2]), Asked(np.zeros(items, dtype=np.bool_))
+        )
 
     def ask(
         self, state: LLMSelectorState, n: int, rng: np.random.Generator

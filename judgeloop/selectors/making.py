@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.protocols import Selector
+from judgeloop.core.protocols import Selector
 from judgeloop.selectors.decisive import decisive
 from judgeloop.selectors.diffuse import DiffUse
 from judgeloop.selectors.kmeans import KMeansDiffUse

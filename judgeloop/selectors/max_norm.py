@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Draws, Label, Step
+from judgeloop.core.records import Choice, Draws, Label, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,9 @@ class MaxNorm:
         """The next `n`, each a step of its own."""
         del rng
         end = min(state.picked + n, len(state.order))
-        steps = [Step((Choice(int(position), None),)) for position in state.order[state.picked : end]]
+        steps = [
+            Step((Choice(int(position), None),)) for position in state.order[state.picked : end]
+        ]
         return steps, MaxNormState(state.order, end)
 
     def tell(self, state: MaxNormState, labels: Sequence[Label]) -> MaxNormState:

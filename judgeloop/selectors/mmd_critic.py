@@ -15,7 +15,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Draws, Label, Step
+from judgeloop.core.records import Choice, Draws, Label, Step
 
 DIMENSIONS = 8  # that the vectors are reduced to, and the two numbers for HDBSCAN below: as in the authors' program for 10,000 items
 SMALLEST_SHARE = 0.008  # of the pool that makes a cluster
@@ -59,7 +59,9 @@ def clusters_of(points: Floats) -> tuple[list[Positions], Positions]:
     labels = HDBSCAN(min_cluster_size=smallest, min_samples=DENSE, copy=True).fit_predict(points)
     if labels.max() < 0:
         return [everything], everything[:0]
-    return [np.flatnonzero(labels == label) for label in range(labels.max() + 1)], np.flatnonzero(labels < 0)
+    return [np.flatnonzero(labels == label) for label in range(labels.max() + 1)], np.flatnonzero(
+        labels < 0
+    )
 
 
 def kernel(points: Floats, others: Floats) -> Floats:
@@ -134,7 +136,9 @@ class MMDCritic:
     ) -> tuple[Sequence[Step], MMDCriticState]:
         """The next `n`, each a step of its own."""
         del rng
-        after = MMDCriticState(state.near.copy(), state.picked.copy(), state.given.copy(), state.first_apart)
+        after = MMDCriticState(
+            state.near.copy(), state.picked.copy(), state.given.copy(), state.first_apart
+        )
         left = len(self.vectors) - int(state.given.sum())
         steps = [Step((Choice(self._pick(after), None, (0,)),)) for _ in range(min(n, left))]
         return steps, after
@@ -153,11 +157,15 @@ class MMDCritic:
         members = self._groups[group]
         apart = members is self._apart
         position = (
-            self._farthest(state) if apart else self._prototype(state, members, int(state.given[group]))
+            self._farthest(state)
+            if apart
+            else self._prototype(state, members, int(state.given[group]))
         )
         here, there = self._points[members], self._points[position : position + 1]
         if apart:
-            state.near[members] = np.minimum(state.near[members], squared_distances(here, there)[:, 0])
+            state.near[members] = np.minimum(
+                state.near[members], squared_distances(here, there)[:, 0]
+            )
         else:
             state.near[members] += kernel(here, there)[:, 0]
         state.picked[position] = True

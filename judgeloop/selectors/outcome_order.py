@@ -13,7 +13,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Draws, Label, Step
+from judgeloop.core.records import Draws, Label, Step
 from judgeloop.selectors.query_by_query import check_shape, query_step
 from judgeloop.stats.information import OUTCOMES
 
@@ -69,7 +69,9 @@ class OutcomeOrder:
         others = np.delete(self.outcomes, self.baseline, axis=1)
         counts = np.stack([(others == outcome).sum(axis=1) for outcome in OUTCOMES])
         shuffled = rng.permutation(items)
-        return OutcomeOrderState(shuffled[np.argsort(RANKS[self.name](counts)[shuffled], kind="stable")])
+        return OutcomeOrderState(
+            shuffled[np.argsort(RANKS[self.name](counts)[shuffled], kind="stable")]
+        )
 
     def ask(
         self, state: OutcomeOrderState, n: int, rng: np.random.Generator

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.protocols import Selector
+from judgeloop.core.protocols import Selector
 from judgeloop.selectors.bradley_terry import BradleyTerry
 from judgeloop.selectors.llm_selector import LLMSelector
 from judgeloop.selectors.outcome_order import OutcomeOrder

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Label, Step, Verdict
+from judgeloop.core.records import Choice, Label, Step, Verdict
 
 
 def query_step(position: int, systems: int, baseline: int) -> Step:

@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Draws, Label, Step
+from judgeloop.core.records import Choice, Draws, Label, Step
 from judgeloop.stats.query_scores import scores_of
 from judgeloop.stats.racing import Flags, Race, after, could_be_out, start
 
@@ -55,16 +55,24 @@ class Racing:
         """Shuffle the pool once: draws are then independent of answers."""
         return RaceState(rng.permutation(items), start(items, self.systems))
 
-    def ask(self, state: RaceState, n: int, rng: np.random.Generator) -> tuple[Sequence[Step], RaceState]:
+    def ask(
+        self, state: RaceState, n: int, rng: np.random.Generator
+    ) -> tuple[Sequence[Step], RaceState]:
         """At most `n` further queries, each for every system in the race; none while answers could make one leave."""
         del rng  # all randomness is in the shuffle
-        systems = [system for system in np.flatnonzero(self._in(state.race)) if system != self.baseline]
+        systems = [
+            system for system in np.flatnonzero(self._in(state.race)) if system != self.baseline
+        ]
         steps: list[Step] = []
         while len(steps) < n and self._may_ask(state):
             propensity = 1.0 / (len(state.order) - state.drawn)
             position = int(state.order[state.drawn])
             steps.append(
-                Step(tuple(Choice(position, propensity, (int(one), self.baseline)) for one in systems))
+                Step(
+                    tuple(
+                        Choice(position, propensity, (int(one), self.baseline)) for one in systems
+                    )
+                )
             )
             state = replace(state, drawn=state.drawn + 1)
         return steps, state

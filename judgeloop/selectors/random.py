@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Draws, Label, Step
+from judgeloop.core.records import Choice, Draws, Label, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,18 @@ class Random:
         """Shuffle the pool once: draws are then independent of how many are asked for at a time."""
         return RandomState(rng.permutation(items))
 
-    def ask(self, state: RandomState, n: int, rng: np.random.Generator) -> tuple[Sequence[Step], RandomState]:
+    def ask(
+        self, state: RandomState, n: int, rng: np.random.Generator
+    ) -> tuple[Sequence[Step], RandomState]:
         """The next `n` of the shuffled pool, each with propensity 1 / (items not drawn before it)."""
         del rng  # all randomness is in the shuffle
         end = min(state.drawn + n, len(state.order))
         steps = [
             Step(
-                tuple(Choice(int(state.order[i]), 1.0 / (len(state.order) - i), one) for one in self.queries)
+                tuple(
+                    Choice(int(state.order[i]), 1.0 / (len(state.order) - i), one)
+                    for one in self.queries
+                )
             )
             for i in range(state.drawn, end)
         ]

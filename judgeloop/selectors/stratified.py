@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import Choice, Draws, Label, Step, Verdict
+from judgeloop.core.records import Choice, Draws, Label, Step, Verdict
 from judgeloop.stats.allocation import FIRST_DRAWS, behind_their_share, exploration, upper_bounds
 from judgeloop.stats.resembling import DISTANCES, next_to_resemble
 from judgeloop.stats.strata import Counts, Floats, Strata
@@ -145,14 +145,18 @@ class Stratified:
         drawn[stratum] += 1
         step = Step((Choice(position, propensity, (0,)),))
         left = max(0, state.left_in_round - 1)
-        return step, replace(state, asked=asked, drawn=drawn, waiting=state.waiting + 1, left_in_round=left)
+        return step, replace(
+            state, asked=asked, drawn=drawn, waiting=state.waiting + 1, left_in_round=left
+        )
 
     def _pick(self, members: Counts, state: StratifiedState) -> tuple[int, float | None]:
         """One of the stratum's items not asked about, and the propensity of a draw."""
         if self.confidence is None:
             left = members[~state.asked[members]]
             return int(left[np.argmin(state.priority[left])]), 1 / len(left)
-        place = next_to_resemble(self.confidence[members], state.asked[members], DISTANCES[self.distance])
+        place = next_to_resemble(
+            self.confidence[members], state.asked[members], DISTANCES[self.distance]
+        )
         return int(members[place]), None
 
     @cached_property

@@ -13,9 +13,7 @@ from judgeloop.stats.strata import Counts, Floats
 
 JUDGMENTS_A_STRATUM = 5
 ITEMS_A_STRATUM = 2  # at least
-FIRST_DRAWS = (
-    2  # of every stratum, so that its spread can be estimated (Carpentier & Munos 2011, algorithm 1)
-)
+FIRST_DRAWS = 2  # of every stratum, so that its spread can be estimated (Carpentier & Munos 2011, algorithm 1)
 
 
 def paying_strata(budget: int, items: int) -> int:

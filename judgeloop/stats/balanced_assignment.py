@@ -116,7 +116,9 @@ def _divided_anew(costs: Costs, trading: Labels, labels: Labels, partner: Labels
     return np.where(to_one, one, other)
 
 
-def _mean_regrets(choice: Labels, regret: NDArray[np.float32], clusters: int) -> NDArray[np.float64]:
+def _mean_regrets(
+    choice: Labels, regret: NDArray[np.float32], clusters: int
+) -> NDArray[np.float64]:
     """The mean regret of those who want each cluster; of all items, for a cluster that nobody wants."""
     wanted = np.bincount(choice, minlength=clusters)
     total = np.bincount(choice, regret, minlength=clusters)

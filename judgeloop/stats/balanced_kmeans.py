@@ -26,7 +26,9 @@ class Clusters:
     inertia: float  # sum of squared distances
 
 
-def balanced_kmeans(vectors: NDArray[np.floating], clusters: int, rng: np.random.Generator) -> Clusters:
+def balanced_kmeans(
+    vectors: NDArray[np.floating], clusters: int, rng: np.random.Generator
+) -> Clusters:
     """Clusters of `vectors`, shape (items, dimensions), whose sizes differ by at most one.
 
     Begins at centres drawn by k-means++; then, by turns, shares the items out (equation 3 of Huang et al. 2024, its equal sizes kept
@@ -43,7 +45,9 @@ def balanced_kmeans(vectors: NDArray[np.floating], clusters: int, rng: np.random
     """
     items = len(vectors)
     if not 1 <= clusters <= items:
-        raise ValueError(f"expected between 1 and {items} clusters for {items} items, found {clusters}")
+        raise ValueError(
+            f"expected between 1 and {items} clusters for {items} items, found {clusters}"
+        )
     if clusters == 1:
         return _measured(vectors, np.zeros(items, dtype=np.int64))
     if clusters == items:
@@ -51,7 +55,9 @@ def balanced_kmeans(vectors: NDArray[np.floating], clusters: int, rng: np.random
     return _measured(vectors, _best_round(_standardised(vectors), clusters, rng))
 
 
-def _best_round(vectors: NDArray[np.float32], clusters: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _best_round(
+    vectors: NDArray[np.float32], clusters: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
     centres = _first_centres(vectors, clusters, rng)
     prices = np.zeros(clusters, dtype=np.float32)
     rounds: list[Clusters] = []
@@ -88,11 +94,15 @@ def _first_centres(
     from sklearn.cluster import kmeans_plusplus
 
     seed = int(rng.integers(2**31))
-    centres: NDArray[np.float32] = kmeans_plusplus(vectors, clusters, n_local_trials=1, random_state=seed)[0]
+    centres: NDArray[np.float32] = kmeans_plusplus(
+        vectors, clusters, n_local_trials=1, random_state=seed
+    )[0]
     return centres
 
 
-def _squared_distances(vectors: NDArray[np.float32], centres: NDArray[np.float32]) -> NDArray[np.float32]:
+def _squared_distances(
+    vectors: NDArray[np.float32], centres: NDArray[np.float32]
+) -> NDArray[np.float32]:
     """Less the squared length of each vector, which is the same for all centres."""
     costs = vectors @ (-2 * centres.T)
     costs += (centres**2).sum(axis=1)

@@ -28,7 +28,9 @@ class Wealth(NamedTuple):
         return float(np.exp(-max(0.0, self.most)))
 
 
-def log_wealth(scores: NDArray[np.int8] | NDArray[np.float64], items: int, mean: float = 0.0) -> Wealth:
+def log_wealth(
+    scores: NDArray[np.int8] | NDArray[np.float64], items: int, mean: float = 0.0
+) -> Wealth:
     """How who bets that the mean of all `items` is above `mean` fared on `scores`, in the order drawn.
 
     Before the draw numbered t, from 0, with sum S so far, what remains would have the mean m = (items · mean - S) / (items - t) at

@@ -18,9 +18,7 @@ SLOPE_OF_HISTORY, SLOPE_OF_DISTANCE = 1.0, 0.2
 # One over the variance: what a run sees moves the level first. A pattern is scaled so that past comparisons had a variance of 1.
 PRECISION_OF_LEVEL, PRECISION_OF_SLOPE, PRECISION_OF_PATTERN = 0.1, 20.0, 1.0
 NO_DISTANCE = 0.1  # added to a distance, so that its logarithm is finite
-SHORT = (
-    20  # characters, added to a length, so that a few more or less of a short output are no great distance
-)
+SHORT = 20  # characters, added to a length, so that a few more or less of a short output are no great distance
 STEPS, CLOSE = 50, 1e-9  # Newton's, and by how little the last one mends
 
 
@@ -41,7 +39,9 @@ def length_distances(first: NDArray[np.number], second: NDArray[np.number]) -> F
     return distances
 
 
-def weights_after(known: Prospects, positions: NDArray[np.int64], decided: NDArray[np.bool_]) -> Floats:
+def weights_after(
+    known: Prospects, positions: NDArray[np.int64], decided: NDArray[np.bool_]
+) -> Floats:
     """The draw weights of all items once those at `positions` have `decided` or not, both of the shape (seen,)."""
     model = _model(known)
     beliefs = _fitted(model, model.features[positions], decided.astype(np.float64))

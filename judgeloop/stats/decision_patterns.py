@@ -33,7 +33,12 @@ def patterns_of(decided: Known, known: Known, shares: Floats, counts: Floats) ->
     spread = shares * (1 - shares)
     left = _residuals(decided, known, shares) * np.sqrt(counts)[:, None]
     energies, directions = np.linalg.eigh(left @ left.T)  # the last is the largest
-    by_chance = counts.max() * (known * spread).sum() / comparisons * (1 + np.sqrt(comparisons / items)) ** 2
+    by_chance = (
+        counts.max()
+        * (known * spread).sum()
+        / comparisons
+        * (1 + np.sqrt(comparisons / items)) ** 2
+    )
     places = np.flatnonzero(energies > by_chance)[::-1][:MOST_PATTERNS]
     believed = 1 - by_chance / energies[places]
     components = directions[:, places].T @ left / np.sqrt(counts.sum())

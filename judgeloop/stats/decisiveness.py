@@ -45,10 +45,14 @@ class Prospects(NamedTuple):
         """Those of some items."""
         distances = None if self.distances is None else self.distances[positions]
         patterns = None if self.patterns is None else self.patterns[:, positions]
-        return Prospects(self.shares[positions], self.agreements[positions], self.power, distances, patterns)
+        return Prospects(
+            self.shares[positions], self.agreements[positions], self.power, distances, patterns
+        )
 
 
-def decisive_shares(preferences: Preferences, known: Known, apart: NDArray[np.bool_] | None = None) -> Floats:
+def decisive_shares(
+    preferences: Preferences, known: Known, apart: NDArray[np.bool_] | None = None
+) -> Floats:
     """How often each item told two systems apart, smoothed towards the mean of all: shape (items,), in (0, 1).
 
     `preferences` and `known` have the shape (comparisons, items). Comparisons that are not `apart`, shape (comparisons,), count

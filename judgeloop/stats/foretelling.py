@@ -55,7 +55,9 @@ def _likeness(apart: Floats, counts: Counts) -> float:
         return USUAL_LIKENESS
     pairs = float((counts * (counts - 1)).sum())
     together = float((apart.sum(axis=0) ** 2 - squares.sum(axis=0)).sum()) / spread
-    return float(np.clip((together + PRIOR_PAIRS * USUAL_LIKENESS) / (pairs + PRIOR_PAIRS), *LIKENESS))
+    return float(
+        np.clip((together + PRIOR_PAIRS * USUAL_LIKENESS) / (pairs + PRIOR_PAIRS), *LIKENESS)
+    )
 
 
 class Slope(NamedTuple):

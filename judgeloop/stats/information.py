@@ -35,7 +35,10 @@ def uniform(systems: int) -> Floats:
 
 
 def updated(
-    posterior: Floats, outcomes: Opinions, epsilons: Epsilons, judged: NDArray[np.bool_] | None = None
+    posterior: Floats,
+    outcomes: Opinions,
+    epsilons: Epsilons,
+    judged: NDArray[np.bool_] | None = None,
 ) -> Floats:
     """The belief in each system being best after a query's `outcomes`, all of shape (systems,).
 
@@ -177,7 +180,9 @@ def _trial(opinions: Opinions, outcomes: Opinions, factors: Floats, steps: int) 
     )
 
 
-def _scores(opinions: Opinions, outcomes: Opinions, factors: Floats, steps: int) -> NDArray[np.int64]:
+def _scores(
+    opinions: Opinions, outcomes: Opinions, factors: Floats, steps: int
+) -> NDArray[np.int64]:
     """Wins minus losses of each system on the first `steps` queries picked; shape (columns of `factors`, systems)."""
     judges, queries, systems = opinions.shape
     columns = np.arange(factors.shape[1])

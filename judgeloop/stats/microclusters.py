@@ -16,9 +16,7 @@ MOST_CLUSTERS = 2048
 ITEMS_A_CLUSTER = 4  # at least, in the mean
 SAMPLE = 50_000  # items that the centres are learnt from
 ROWS_AT_A_TIME = 65_536
-LARGEST_INSIDE = (
-    4096  # a micro-cluster larger than this is not clustered inside, but joined in the order of the items
-)
+LARGEST_INSIDE = 4096  # a micro-cluster larger than this is not clustered inside, but joined in the order of the items
 
 Merges = NDArray[np.float64]  # shape (merges, 3): the two nodes joined, and the distance at which
 
@@ -27,7 +25,9 @@ def projected(vectors: NDArray[np.floating], rng: np.random.Generator) -> NDArra
     """The vectors in `DIMENSIONS` dimensions, where they have more: distances stay within some per cent (Johnson & Lindenstrauss 1984)."""
     if vectors.shape[1] <= DIMENSIONS:
         return vectors
-    directions = rng.normal(size=(vectors.shape[1], DIMENSIONS)).astype(np.float32) / np.sqrt(DIMENSIONS)
+    directions = rng.normal(size=(vectors.shape[1], DIMENSIONS)).astype(np.float32) / np.sqrt(
+        DIMENSIONS
+    )
     rows = [
         np.asarray(vectors[begin : begin + ROWS_AT_A_TIME], dtype=np.float32) @ directions
         for begin in range(0, len(vectors), ROWS_AT_A_TIME)
@@ -46,10 +46,17 @@ def micro_clusters(vectors: NDArray[np.floating], rng: np.random.Generator) -> N
     clusters = max(1, min(MOST_CLUSTERS, len(vectors) // ITEMS_A_CLUSTER))
     sample = np.sort(rng.permutation(len(vectors))[:SAMPLE])
     means = MiniBatchKMeans(
-        clusters, init="random", n_init=1, batch_size=4096, max_iter=20, random_state=int(rng.integers(2**31))
+        clusters,
+        init="random",
+        n_init=1,
+        batch_size=4096,
+        max_iter=20,
+        random_state=int(rng.integers(2**31)),
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # of fewer different vectors than clusters
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # of fewer different vectors than clusters
         means.fit(np.asarray(vectors[sample], dtype=np.float32))
     nearest = [
         means.predict(np.asarray(vectors[begin : begin + ROWS_AT_A_TIME], dtype=np.float32))

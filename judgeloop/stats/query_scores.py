@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from judgeloop.records import TIE, Abstention, Label
+from judgeloop.core.records import TIE, Abstention, Label
 from judgeloop.stats.racing import Flags, Floats
 
 

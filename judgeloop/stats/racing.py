@@ -58,7 +58,13 @@ def start(items: int, systems: int) -> Race:
     """Before the first query."""
     nothing = np.zeros(systems)
     return Race(
-        items, 0, nothing, nothing, np.zeros((systems, len(BETS))), nothing, np.ones(systems, dtype=bool)
+        items,
+        0,
+        nothing,
+        nothing,
+        np.zeros((systems, len(BETS))),
+        nothing,
+        np.ones(systems, dtype=bool),
     )
 
 

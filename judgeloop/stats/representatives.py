@@ -34,7 +34,9 @@ def closest_in_distance(vectors: Vectors, members: Members) -> int:
 
 def largest_norm(vectors: Vectors, members: Members) -> int:
     """The member whose vector is longest; the first of those equally long."""
-    return int(members[np.argmax(np.linalg.norm(np.asarray(vectors[members], dtype=np.float64), axis=1))])
+    return int(
+        members[np.argmax(np.linalg.norm(np.asarray(vectors[members], dtype=np.float64), axis=1))]
+    )
 
 
 # By name, the choices of Ashury-Tahan et al. (2024), appendix A.4, that need no random numbers.
@@ -46,7 +48,9 @@ NAMED: dict[str, Callable[[Vectors, Members], int]] = {
 REPRESENTATIVES = (*NAMED, "random")
 
 
-def representative(name: str, vectors: Vectors, members: Members, priority: NDArray[np.int64]) -> int:
+def representative(
+    name: str, vectors: Vectors, members: Members, priority: NDArray[np.int64]
+) -> int:
     """The member that the choice called `name` makes; `priority` is a random order of all items, for the choice `random`."""
     if name == "random":
         return int(members[np.argmin(priority[members])])

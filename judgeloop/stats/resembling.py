@@ -35,7 +35,9 @@ def kolmogorov_smirnov_with_each(values: Floats, chosen: NDArray[np.bool_]) -> F
     below, above = _apart(chosen)
     between = np.diff(values) > 0  # equal values are one step of a distribution function
     before = np.concatenate([[0.0], np.maximum.accumulate(np.where(between, below, 0.0))])
-    behind = np.concatenate([np.maximum.accumulate(np.where(between, above, 0.0)[::-1])[::-1], [0.0]])
+    behind = np.concatenate(
+        [np.maximum.accumulate(np.where(between, above, 0.0)[::-1])[::-1], [0.0]]
+    )
     farthest: Floats = np.maximum(before, behind)
     return farthest
 

@@ -13,14 +13,18 @@ from numpy.typing import NDArray
 
 MOST_REMEMBERED = 64 * 2**20  # bytes, of steps of patterns of decisive draws
 SHAPE = 0.5
-FARTHEST = 8  # in units of the root of the limit: farther, a balanced walk gets with a chance under 1e-13
+FARTHEST = (
+    8  # in units of the root of the limit: farther, a balanced walk gets with a chance under 1e-13
+)
 
 
 @dataclass(slots=True)
 class _Step:
     """Where the walk may be after some draws, uncrossed, by level; what was spent; and the boundary at every draw so far."""
 
-    alive: NDArray[np.float64]  # shape (levels, distances): probability of being so far from the middle
+    alive: NDArray[
+        np.float64
+    ]  # shape (levels, distances): probability of being so far from the middle
     spent: NDArray[np.float64]  # shape (levels,)
     barriers: NDArray[np.int32]  # shape (draws, levels)
     decisive: int = 0
@@ -48,7 +52,9 @@ class Spending:
 
     items: int
     limit: int
-    levels: NDArray[np.float64]  # shape (levels,): the chance that either side is ever named, were they level
+    levels: NDArray[
+        np.float64
+    ]  # shape (levels,): the chance that either side is ever named, were they level
     _steps: dict[bytes, _Step] = field(default_factory=dict, repr=False)
     _remembered: int = 0  # bytes
 
@@ -78,12 +84,16 @@ class Spending:
         distances = min(self.limit, FARTHEST * math.isqrt(self.limit)) + 2
         alive = np.zeros((len(self.levels), distances))
         alive[:, 0] = 1.0
-        return _Step(alive, np.zeros(len(self.levels)), np.empty((0, len(self.levels)), dtype=np.int32))
+        return _Step(
+            alive, np.zeros(len(self.levels)), np.empty((0, len(self.levels)), dtype=np.int32)
+        )
 
     def _next(self, step: _Step, drawn: int, *, is_decisive: bool) -> _Step:
         alive = self._moved(step, drawn - step.decisive) if is_decisive else step.alive
         allowed = self.levels * min(1.0, ((drawn + 1) / self.limit) ** SHAPE) - step.spent
-        beyond = np.cumsum(alive[:, ::-1], axis=1)[:, ::-1]  # probability of being so far or farther
+        beyond = np.cumsum(alive[:, ::-1], axis=1)[
+            :, ::-1
+        ]  # probability of being so far or farther
         crossing = beyond <= allowed[:, None]
         crossing[:, 0] = False  # level systems have no leader to name
         barrier = np.where(crossing.any(axis=1), crossing.argmax(axis=1), self.limit + 2)

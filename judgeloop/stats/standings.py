@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import TIE
+from judgeloop.core.records import TIE
 from judgeloop.stats.racing import Flags, Floats, Race
 
 Counts = NDArray[np.int64]
@@ -72,7 +72,9 @@ class Standings:
     def best(self) -> list[int]:
         """The systems with the highest win rate among those in question; several where they are level."""
         rates = np.where(self.in_question & ~np.isnan(self.rates), self.rates, -np.inf)
-        return [int(system) for system in np.flatnonzero(rates == rates.max())] if self.queries else []
+        return (
+            [int(system) for system in np.flatnonzero(rates == rates.max())] if self.queries else []
+        )
 
     @property
     def leader(self) -> int | None:

@@ -90,11 +90,16 @@ def stratified(strata: Strata, positions: Counts, scores: Floats) -> Moments:
     if share < 1 - ROUNDING:  # nothing is known of some, and nothing can be said of them
         return Moments(mean, math.nan, math.nan)
     return Moments(
-        mean, *_satterthwaite(*(np.concatenate(one) for one in zip(*(p[2:] for p in parts), strict=True)))
+        mean,
+        *_satterthwaite(
+            *(np.concatenate(one) for one in zip(*(p[2:] for p in parts), strict=True))
+        ),
     )
 
 
-def _apart(strata: Strata, within: Counts, scores: Floats, known: Counts, few: NDArray[np.bool_]) -> _Part:
+def _apart(
+    strata: Strata, within: Counts, scores: Floats, known: Counts, few: NDArray[np.bool_]
+) -> _Part:
     """Each stratum by itself."""
     means = np.bincount(within, scores, minlength=len(known)) / np.maximum(known, 1)
     squares = np.bincount(within, (scores - means[within]) ** 2, minlength=len(known))
@@ -103,7 +108,10 @@ def _apart(strata: Strata, within: Counts, scores: Floats, known: Counts, few: N
     variances: Floats = shares**2 * (1 - known / strata.sizes) * spread
     partly = ~few & (known < strata.sizes)
     return _Part(
-        float(shares.sum()), float(shares @ means), variances[partly], (known - 1)[partly].astype(np.float64)
+        float(shares.sum()),
+        float(shares @ means),
+        variances[partly],
+        (known - 1)[partly].astype(np.float64),
     )
 
 
@@ -144,7 +152,9 @@ def with_proxy(strata: Strata, positions: Counts, scores: Floats, proxy: Floats)
     fewer = left.freedom - (slope != 0)
     if not fewer >= 1:  # too few to spare one
         return stratified(strata, positions, scores)
-    return Moments(left.mean + slope * float(proxy.mean()), left.variance * left.freedom / fewer, fewer)
+    return Moments(
+        left.mean + slope * float(proxy.mean()), left.variance * left.freedom / fewer, fewer
+    )
 
 
 def best_slope(strata: Strata, positions: Counts, scores: Floats, proxy: Floats) -> float:
@@ -159,11 +169,15 @@ def best_slope(strata: Strata, positions: Counts, scores: Floats, proxy: Floats)
     if not usable.any():
         return 0.0
     weights = np.zeros(len(known))
-    weights[usable] = (strata.shares**2 * (1 - known / strata.sizes))[usable] / (known * (known - 1))[usable]
+    weights[usable] = (strata.shares**2 * (1 - known / strata.sizes))[usable] / (
+        known * (known - 1)
+    )[usable]
     left, foretold = (_centred(within, values, len(known)) for values in (scores, own))
     together = float(weights[within] @ (left * foretold))
     alone = float(weights[within] @ foretold**2)
-    spread = np.bincount(strata.labels, _centred(strata.labels, proxy, len(known)) ** 2) / strata.sizes
+    spread = (
+        np.bincount(strata.labels, _centred(strata.labels, proxy, len(known)) ** 2) / strata.sizes
+    )
     expected = float((weights * np.maximum(known - 1, 0)) @ spread)
     constant = ROUNDING * float(weights[within] @ own**2)
     if alone <= constant:

@@ -15,9 +15,7 @@ import numpy as np
 from judgeloop.stats.mean_intervals import UNSEEN, Interval, interval_at_once
 from judgeloop.stats.strata import FEWEST, UNKNOWN, Floats, Moments
 
-LEAST_FREEDOM = (
-    3.0  # with less the interval says nothing, and `UNSEEN` scores already widen that of a few draws
-)
+LEAST_FREEDOM = 3.0  # with less the interval says nothing, and `UNSEEN` scores already widen that of a few draws
 
 
 class _Sample(NamedTuple):
@@ -62,7 +60,9 @@ def weighted_moments(scores: Floats, propensities: Floats) -> Moments:
     return Moments(mean, _variance(sample, mean), _freedom(sample))
 
 
-def weighted_interval(scores: Floats, propensities: Floats, items: int, risk: float) -> Interval | None:
+def weighted_interval(
+    scores: Floats, propensities: Floats, items: int, risk: float
+) -> Interval | None:
     """An interval that misses the mean of all `items` with a chance of about `risk`; None with fewer than two draws.
 
     That of `interval_at_once`, with the variance that `UNSEEN` more scores of 0 and as many of 1 would have brought: draws that prefer some items

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from judgeloop.errors import InputError
-from judgeloop.protocols import StoppingRule
-from judgeloop.records import Tally
+from judgeloop.core.errors import InputError
+from judgeloop.core.protocols import StoppingRule
+from judgeloop.core.records import Tally
 from judgeloop.stopping.anytime import Anytime
 from judgeloop.stopping.calibrated import Calibrated
 from judgeloop.stopping.giving_up import GivingUp
@@ -45,7 +45,9 @@ def make_rule(
     return rules[name]
 
 
-def first_met(rule: StoppingRule[Tally], shares: Tally, least: int, most: int, limit: int) -> int | None:
+def first_met(
+    rule: StoppingRule[Tally], shares: Tally, least: int, most: int, limit: int
+) -> int | None:
     """The fewest judgments from `least` to `most` that meet `rule` if the shares are those of `shares`; or None.
 
     A projection and no promise: it scales the counts in proportion, rounded, and takes the limit to be raised where it is too low.

@@ -11,9 +11,9 @@ from typing import Self, final
 
 import numpy as np
 
-from judgeloop.errors import InputError
-from judgeloop.protocols import StoppingRule
-from judgeloop.records import StopKind, StopReason
+from judgeloop.core.errors import InputError
+from judgeloop.core.protocols import StoppingRule
+from judgeloop.core.records import StopKind, StopReason
 from judgeloop.stats.betting import log_wealth
 from judgeloop.stats.racing import Floats, could_be_out
 from judgeloop.stats.standings import Standings
@@ -64,7 +64,11 @@ class Separated:
     @property
     def guarantee(self) -> str:
         """What is promised."""
-        return GUARANTEE if self.near_best is None else NEAR_GUARANTEE.format(near=f"{self.near_best:g}")
+        return (
+            GUARANTEE
+            if self.near_best is None
+            else NEAR_GUARANTEE.format(near=f"{self.near_best:g}")
+        )
 
     @property
     def level(self) -> float:
@@ -115,7 +119,9 @@ class Separated:
         risks = np.full(scores.shape[1], np.inf)  # of who is out, the race says it
         for rival in np.flatnonzero(~tally.race.out(self.level)):
             if rival != leader:
-                apart = np.nan_to_num(scores[:, leader], nan=0.0) - np.nan_to_num(scores[:, rival], nan=1.0)
+                apart = np.nan_to_num(scores[:, leader], nan=0.0) - np.nan_to_num(
+                    scores[:, rival], nan=1.0
+                )
                 risks[rival] = rivals * log_wealth(apart, self.items, -self.near_best).risk
         return risks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from judgeloop.records import Tally
+from judgeloop.core.records import Tally
 from judgeloop.stats.betting import bound, log_wealth
 from judgeloop.stopping.rule import Rule, scores_for
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from judgeloop.records import Tally
+from judgeloop.core.records import Tally
 from judgeloop.stats.predictive import chance_overtaken, further_decisive
 from judgeloop.stats.risk_control import Bounds
 from judgeloop.stopping.rule import Rule
@@ -45,7 +45,9 @@ class Calibrated(Rule):
             return 1.0
         wins, others = tally.wins[tally.leader], tally.wins[1 - tally.leader]
         drawn = tally.judged + tally.abstentions
-        return self.bounds.at(chance_not_to_win(wins, others + tally.abstentions, drawn, tally.items))
+        return self.bounds.at(
+            chance_not_to_win(wins, others + tally.abstentions, drawn, tally.items)
+        )
 
 
 def chance_not_to_win(wins: int, losses: int, judged: int, items: int) -> float:

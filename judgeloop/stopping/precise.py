@@ -11,17 +11,17 @@ from typing import Self, final
 
 import numpy as np
 
-from judgeloop.records import StopKind, StopReason
+from judgeloop.core.records import StopKind, StopReason
 from judgeloop.stats.betting import bound
 from judgeloop.stats.mean_intervals import Interval, interval_at_once, interval_whenever, reach
 from judgeloop.stats.ratings import Ratings
 
 INTERVALS = ("approximate", "anytime")
-BETWEEN_LOOKS = (
-    0.05  # more items than at the look before: so many can be asked side by side without one too many
-)
+BETWEEN_LOOKS = 0.05  # more items than at the look before: so many can be asked side by side without one too many
 GUARANTEE = "for random draws from the whole pool, it ever misses the mean over all items with at most this chance, however often one looks"
-AT_THE_END = frozenset({StopKind.JUDGMENT_LIMIT, StopKind.BUDGET, StopKind.POOL_EXHAUSTED, StopKind.DEADLINE})
+AT_THE_END = frozenset(
+    {StopKind.JUDGMENT_LIMIT, StopKind.BUDGET, StopKind.POOL_EXHAUSTED, StopKind.DEADLINE}
+)
 
 
 @final
@@ -67,7 +67,8 @@ class Precise:
             return self._by_betting(tally)
         find = interval_whenever if self.kind == "anytime" else interval_at_once
         ends = [
-            find(tally.moments_with(score), tally.asked, self.items, self.threshold) for score in (0.0, 1.0)
+            find(tally.moments_with(score), tally.asked, self.items, self.threshold)
+            for score in (0.0, 1.0)
         ]
         if ends[0] is None or ends[1] is None:
             return None
@@ -86,19 +87,25 @@ class Precise:
         if self.half_width is None or not self._looks_at(tally.asked):
             return False
         found = self.interval(tally)
-        return found is not None and reach(tally.moments.mean, found) <= self.half_width * (1 + 1e-12)
+        return found is not None and reach(tally.moments.mean, found) <= self.half_width * (
+            1 + 1e-12
+        )
 
     def reason_to_stop(self, tally: Ratings) -> StopReason | None:
         """It is narrow enough."""
         if not self.is_met(tally):
             return None
-        return StopReason(StopKind.PRECISE, f"the mean is known to {self.half_width:g} to either side")
+        return StopReason(
+            StopKind.PRECISE, f"the mean is known to {self.half_width:g} to either side"
+        )
 
     def can_be_met(self, tally: Ratings, unknown: int) -> bool:
         """Whether one looks again before `unknown` further items are judged."""
         if self.half_width is None:
             return False
-        return any(self._looks_at(asked) for asked in range(tally.asked + 1, tally.asked + unknown + 1))
+        return any(
+            self._looks_at(asked) for asked in range(tally.asked + 1, tally.asked + unknown + 1)
+        )
 
     def for_limit(self, limit: int) -> Self:
         """The same rule: it needs no limit."""

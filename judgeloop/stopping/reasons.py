@@ -5,16 +5,19 @@ What ends a run for other reasons (money, limits, an empty pool) is said where i
 
 from __future__ import annotations
 
-from judgeloop.records import StopKind, StopReason
+from judgeloop.core.records import StopKind, StopReason
 
 NO_DIFFERENCE = StopReason(
-    StopKind.NO_DIFFERENCE, "the win distance is close enough to zero to make no practical difference"
+    StopKind.NO_DIFFERENCE,
+    "the win distance is close enough to zero to make no practical difference",
 )
 
 
 def risk_met(risk: float, threshold: float) -> StopReason:
     """The stated risk is low enough."""
-    return StopReason(StopKind.RISK_MET, f"the stated risk, {risk:.3f}, is at or under {threshold:g}")
+    return StopReason(
+        StopKind.RISK_MET, f"the stated risk, {risk:.3f}, is at or under {threshold:g}"
+    )
 
 
 def given_up(likely: float, chance: float, limit: int) -> StopReason:

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.records import StopKind, StopReason, Tally
+from judgeloop.core.records import StopKind, StopReason, Tally
 from judgeloop.stopping.reasons import NO_DIFFERENCE, risk_met
 
 
@@ -43,7 +43,9 @@ class Rule(ABC):
         The best that can happen to a side is wins only; a heuristic may also be met by wins and ties.
         """
         wins = (unknown,) if self.guarantee else range(unknown + 1)
-        decided = any(self.is_met(_with_wins(tally, side, won, unknown)) for side in (0, 1) for won in wins)
+        decided = any(
+            self.is_met(_with_wins(tally, side, won, unknown)) for side in (0, 1) for won in wins
+        )
         return decided or self.no_difference(_levelled(tally, unknown))
 
     def for_limit(self, limit: int) -> Self:

@@ -8,7 +8,7 @@ from typing import Self, final
 
 import numpy as np
 
-from judgeloop.records import Tally
+from judgeloop.core.records import Tally
 from judgeloop.stats.spending import Spending, first_crossing
 from judgeloop.stopping.rule import Rule, scores_for
 

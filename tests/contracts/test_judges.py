@@ -12,22 +12,24 @@ import pytest
 from support.chat_server import Response, candidates, completion, goodness
 from support.messages_server import message, text
 
-from judgeloop.judge_specs import JudgeOptions, judge_from_spec
+from judgeloop.core.records import Call, Item, Verdict
+from judgeloop.core.verdict_key import verdict_key
+from judgeloop.core.verdict_table import Recorded, VerdictTable
+from judgeloop.judges.catalogue import JudgeOptions, judge_from_spec
 from judgeloop.judges.human import HumanJudge
 from judgeloop.judges.metric import MetricJudge
 from judgeloop.judges.openai import Endpoint, OpenAIJudge
 from judgeloop.judges.plugin import PluginJudge
 from judgeloop.judges.prices import price_from_text
+from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.judges.replay import ReplayJudge
 from judgeloop.judges.scripted import ScriptedJudge
-from judgeloop.keys import verdict_key
-from judgeloop.recorded import Recorded, VerdictTable
-from judgeloop.records import Call, Item, Verdict
-from judgeloop.templates import shipped_template
 
 CALL = Call(Item("i", "Which word is good?", reference="good"), ("a", "b"), ("good", "poor"))
 TURNED = replace(CALL, systems=CALL.systems[::-1], outputs=CALL.outputs[::-1])
-GOOD, POOR = (Call(CALL.item, (name,), (output,)) for name, output in zip("ab", CALL.outputs, strict=True))
+GOOD, POOR = (
+    Call(CALL.item, (name,), (output,)) for name, output in zip("ab", CALL.outputs, strict=True)
+)
 
 
 def openai_judge(server, prompt):
@@ -59,7 +61,9 @@ def model_judge(spec):
             "/v1/models": Response(body=b'{"data": [{"id": "m"}]}'),
         }
         url = server.root if spec.startswith("anthropic") else server.url
-        options = JudgeOptions(shipped_template(prompt), {}, base_url=url, price="1,10", timeout_s=5.0)
+        options = JudgeOptions(
+            shipped_template(prompt), {}, base_url=url, price="1,10", timeout_s=5.0
+        )
         return judge_from_spec(spec, options)
 
     return make

@@ -6,17 +6,19 @@ import asyncio
 
 import pytest
 
-from judgeloop.errors import LedgerError
+from judgeloop.core.errors import LedgerError
+from judgeloop.core.protocols import Reservation
+from judgeloop.core.records import Abstention, Reply, Usage, Verdict
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.protocols import Reservation
-from judgeloop.records import Abstention, Reply, Usage, Verdict
 
 RUN = "a run"
 
 
 @pytest.fixture(params=["file", "memory"])
 def ledger(request, tmp_path):
-    ledger = SqliteLedger(tmp_path / "deep" / "ledger.sqlite" if request.param == "file" else ":memory:")
+    ledger = SqliteLedger(
+        tmp_path / "deep" / "ledger.sqlite" if request.param == "file" else ":memory:"
+    )
     yield ledger
     asyncio.run(ledger.aclose())
 
@@ -38,7 +40,9 @@ def test_a_settled_verdict_is_held_and_costs_what_it_cost(ledger):
     async def story():
         ticket = await one(ledger, cost_p=10)
         assert (await ledger.spend(RUN, None)).charged_p == 10, "reserved at the worst case"
-        verdict = await ledger.settle(ticket, Reply(Verdict(1.0, "why"), cost_p=3, usage=Usage(5, 2)))
+        verdict = await ledger.settle(
+            ticket, Reply(Verdict(1.0, "why"), cost_p=3, usage=Usage(5, 2))
+        )
         assert verdict == Verdict(1.0, "why")
         assert await ledger.verdicts(["k", "other"]) == {"k": Verdict(1.0, "why")}
 
@@ -56,7 +60,9 @@ def test_a_reply_that_does_not_say_its_cost_is_charged_at_its_worst_case(ledger)
 
 def test_an_abstention_is_charged_and_never_held(ledger):
     async def story():
-        assert await ledger.settle(await one(ledger), Reply(Abstention("refused"), cost_p=4)) is None
+        assert (
+            await ledger.settle(await one(ledger), Reply(Abstention("refused"), cost_p=4)) is None
+        )
         assert await ledger.verdicts(["k"]) == {}
 
     asyncio.run(story())
@@ -106,7 +112,11 @@ def test_the_budget_admits_up_to_the_last_picodollar_and_not_one_more(ledger):
 
 def test_groups_are_reserved_whole_and_in_order(ledger):
     async def story():
-        groups = [[wanted("a", 30), wanted("b", 30)], [wanted("c", 30), wanted("d", 30)], [wanted("e", 1)]]
+        groups = [
+            [wanted("a", 30), wanted("b", 30)],
+            [wanted("c", 30), wanted("d", 30)],
+            [wanted("e", 1)],
+        ]
         granted = await ledger.reserve(RUN, groups, 100)
         assert [[ticket.key for ticket in group] for group in granted] == [["a", "b"]]
 

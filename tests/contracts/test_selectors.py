@@ -26,7 +26,9 @@ def variant(name="diffuse", **how):
 
 
 def foreseen(items):
-    return make_selector("decisive", None, start=4, variant=Variant(), known=known_beforehand(items))
+    return make_selector(
+        "decisive", None, start=4, variant=Variant(), known=known_beforehand(items)
+    )
 
 
 SELECTORS = {
@@ -38,7 +40,9 @@ SELECTORS = {
     "input-cluster": variant("input-cluster"),
     **{combine: variant(combine=combine) for combine in COMBINATIONS},
     **{
-        f"{clustering}, {representative}": variant(clustering=clustering, representative=representative)
+        f"{clustering}, {representative}": variant(
+            clustering=clustering, representative=representative
+        )
         for clustering in ("ward", "cosine", "kmeans", "micro-ward")
         for representative in REPRESENTATIVES
     },

@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from judgeloop.records import Abstention, Label, Verdict
+from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.selectors.halving import Halving
 from judgeloop.selectors.picking import PICKERS, make_picker
 from judgeloop.selectors.race import Racing
@@ -20,7 +20,9 @@ SIZES = [1, 2, 3, 17, 37]
 
 
 def opinions_of(items):
-    opinions = np.random.default_rng(items).integers(-1, 2, size=(3, items, SYSTEMS)).astype(np.int8)
+    opinions = (
+        np.random.default_rng(items).integers(-1, 2, size=(3, items, SYSTEMS)).astype(np.int8)
+    )
     opinions[:, :, BASELINE] = 0
     return opinions
 
@@ -102,7 +104,9 @@ def test_a_race_of_level_systems_exhausts_the_pool_too(items):
 
 
 @pytest.mark.parametrize("items", SIZES)
-def test_a_step_is_one_query_for_some_systems_in_ascending_order_and_never_the_baseline(name, items):
+def test_a_step_is_one_query_for_some_systems_in_ascending_order_and_never_the_baseline(
+    name, items
+):
     for step in all_steps(name, items):
         assert step.choices
         assert step.leave == ()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from judgeloop.core.records import Abstention, Choice, Label, StopKind, Verdict
 from judgeloop.estimators.foretold_mean import ForetoldMean
 from judgeloop.estimators.mean_score import MeanScore
-from judgeloop.records import Abstention, Choice, Label, StopKind, Verdict
 from judgeloop.stats.foretelling import Forecast, with_forecast
 from judgeloop.stats.strata import Strata
 
@@ -25,7 +25,10 @@ def labels(positions):
 def test_its_moments_are_those_of_the_forecast():
     found = ESTIMATOR.tally(labels(range(8)), ITEMS).moments
     assert found == with_forecast(Strata.single(ITEMS), np.arange(8), SCORES[:8], FORECAST)
-    assert found.mean != MeanScore(Strata.single(ITEMS), FORETOLD).tally(labels(range(8)), ITEMS).moments.mean
+    assert (
+        found.mean
+        != MeanScore(Strata.single(ITEMS), FORETOLD).tally(labels(range(8)), ITEMS).moments.mean
+    )
 
 
 def test_told_label_by_label_it_is_the_same_as_told_at_once():
@@ -43,7 +46,10 @@ def test_an_abstention_is_no_score():
 
 
 def test_the_end_of_the_pool_is_said():
-    assert ESTIMATOR.exhausted(ESTIMATOR.tally(labels(range(ITEMS)), ITEMS)).kind is StopKind.ALL_JUDGED
+    assert (
+        ESTIMATOR.exhausted(ESTIMATOR.tally(labels(range(ITEMS)), ITEMS)).kind
+        is StopKind.ALL_JUDGED
+    )
 
 
 def test_a_forecast_of_another_pool_is_refused():

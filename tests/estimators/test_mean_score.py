@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from judgeloop.core.records import Abstention, Choice, Label, StopKind, Verdict
 from judgeloop.estimators.mean_score import MeanScore
-from judgeloop.records import Abstention, Choice, Label, StopKind, Verdict
 from judgeloop.stats.strata import Strata
 
 
 def labels_of(scores, *, drawn=True):
     return [
-        Label(Choice(i, 0.1 if drawn else None, (0,)), Abstention("no") if score is None else Verdict(score))
+        Label(
+            Choice(i, 0.1 if drawn else None, (0,)),
+            Abstention("no") if score is None else Verdict(score),
+        )
         for i, score in enumerate(scores)
     ]
 
@@ -46,7 +49,9 @@ def test_it_says_what_an_empty_pool_means():
     estimator = MeanScore(Strata.single(3))
     kinds = {
         StopKind.ALL_JUDGED: estimator.exhausted(estimator.tally(labels_of([1.0, 0.0, 0.5]), 3)),
-        StopKind.POOL_EXHAUSTED: estimator.exhausted(estimator.tally(labels_of([1.0, None, 0.5]), 3)),
+        StopKind.POOL_EXHAUSTED: estimator.exhausted(
+            estimator.tally(labels_of([1.0, None, 0.5]), 3)
+        ),
     }
     assert all(stop.kind is kind for kind, stop in kinds.items())
     assert "1 of 3 got no score" in kinds[StopKind.POOL_EXHAUSTED].sentence

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from judgeloop.core.records import Abstention, Choice, Label, Tally, Verdict
 from judgeloop.estimators.preferences import Preferences, weighted_distance
-from judgeloop.records import Abstention, Choice, Label, Tally, Verdict
 from judgeloop.selectors.decisive import Decisive
 from judgeloop.selectors.random import Random
 from judgeloop.stopping.heuristic import TieAware
@@ -50,7 +50,9 @@ def test_draws_that_prefer_some_items_leave_theirs_in_the_order_of_the_history()
 
 
 @pytest.mark.parametrize("first", [1, 2, 4])
-@pytest.mark.parametrize("labels", [drawn_by(Random()), drawn_by(Decisive(WEIGHTS)), labels_of([None] * 5)])
+@pytest.mark.parametrize(
+    "labels", [drawn_by(Random()), drawn_by(Decisive(WEIGHTS)), labels_of([None] * 5)]
+)
 def test_labels_step_by_step_or_at_once_are_the_same(labels, first):
     estimator = Preferences()
     assert estimator.extended(counted(labels[:first]), labels[first:]) == counted(labels)

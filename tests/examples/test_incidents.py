@@ -22,12 +22,16 @@ def remade(incidents, tmp_path):
 
 def test_its_files_are_remade_byte_for_byte(incidents, remade):
     def run(*command):
-        return subprocess.run([sys.executable, *command], cwd=remade, check=True, capture_output=True).stdout
+        return subprocess.run(
+            [sys.executable, *command], cwd=remade, check=True, capture_output=True
+        ).stdout
 
     run("make_incidents.py")
     assert (remade / "items.jsonl").read_bytes() == (incidents / "items.jsonl").read_bytes()
     for name in ("lead", "central"):
-        assert run("summarise.py", name, "items.jsonl") == (incidents / f"{name}.jsonl").read_bytes()
+        assert (
+            run("summarise.py", name, "items.jsonl") == (incidents / f"{name}.jsonl").read_bytes()
+        )
     for made in sorted((incidents / "systems").iterdir()):
         assert run("summarise.py", made.stem, "items.jsonl") == made.read_bytes()
 

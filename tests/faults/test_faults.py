@@ -15,31 +15,38 @@ from support.fault_cases import ABSTAINED, SLOW, STOPPED, VERDICT, cases
 from support.fault_server import FaultServer, whole
 from support.pools import make_pool, make_session
 
-from judgeloop.asking import Terms
-from judgeloop.errors import JudgeError
+from judgeloop.core.errors import JudgeError
+from judgeloop.core.records import Abstention, StopKind, Verdict
+from judgeloop.engine.batch import Terms
+from judgeloop.engine.loop import drive
+from judgeloop.engine.presentation import Order
+from judgeloop.engine.session import Limits
 from judgeloop.judges.anthropic import AnthropicJudge
 from judgeloop.judges.openai import OpenAIJudge
 from judgeloop.judges.prices import price_from_text
+from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.judges.retrying import RetryPolicy
 from judgeloop.judges.wire import Endpoint
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.loop import drive
-from judgeloop.presentation import Order
-from judgeloop.records import Abstention, StopKind, Verdict
-from judgeloop.session import Limits
-from judgeloop.templates import shipped_template
 
 KEY = "sk-canary-5f2c9d81ab3e4760"
 PRICE = price_from_text("1.00,10.00")
-POLICY = RetryPolicy(attempts=2, first_wait_s=0.01, longest_wait_s=0.2, patience_s=1.0)  # on a busy machine
+POLICY = RetryPolicy(
+    attempts=2, first_wait_s=0.01, longest_wait_s=0.2, patience_s=1.0
+)  # on a busy machine
 SLOW_ATTEMPT_S, ATTEMPT_S = 0.4, 10.0  # the first where the server is slow on purpose
 DEADLINE_S = 30.0  # of a run, on a busy machine
 JUDGES = {"openai": OpenAIJudge, "anthropic": AnthropicJudge}
 
 TABLE = list(cases())
-EVERY = [pytest.param(wire, case, id=f"{wire}-{case.name}") for case in TABLE for wire in case.wires]
+EVERY = [
+    pytest.param(wire, case, id=f"{wire}-{case.name}") for case in TABLE for wire in case.wires
+]
 PASSING = [
-    pytest.param(wire, case, id=f"{wire}-{case.name}") for case in TABLE if case.tries for wire in case.wires
+    pytest.param(wire, case, id=f"{wire}-{case.name}")
+    for case in TABLE
+    if case.tries
+    for wire in case.wires
 ]
 
 
@@ -90,7 +97,9 @@ def run(wire, url, path, *, timeout_s):
             url, KEY, 30.0
         )  # of a single read; what bounds an attempt is the driver's own limit
         judge = Watched(
-            JUDGES[wire]("m", endpoint=endpoint, template=shipped_template("pairwise.v1"), price=PRICE)
+            JUDGES[wire](
+                "m", endpoint=endpoint, template=shipped_template("pairwise.v1"), price=PRICE
+            )
         )
         with judge._judge._clients.one():
             pass  # in advance: what an SDK takes to start is no fault of the server
@@ -110,7 +119,13 @@ def run(wire, url, path, *, timeout_s):
 
 
 def check_no_key(tmp_path, caplog, capsys, judge, finished):
-    shown = [judge.tracebacks, caplog.text, *capsys.readouterr(), repr(finished), repr(judge.identity)]
+    shown = [
+        judge.tracebacks,
+        caplog.text,
+        *capsys.readouterr(),
+        repr(finished),
+        repr(judge.identity),
+    ]
     assert not any("canary" in text for text in shown)
     assert not any(b"canary" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
@@ -146,15 +161,21 @@ def test_a_run_ends_as_the_table_says_with_the_bill_covered_and_no_key_shown(
     assert (server.connections > 1) == case.tries
     assert server.bill_p <= finished.spend.charged_p
     if not case.raced:
-        assert (finished.spend.charged_p > 0) == (case.used is not None and case.used.input_tokens > 0)
+        assert (finished.spend.charged_p > 0) == (
+            case.used is not None and case.used.input_tokens > 0
+        )
     assert elsewhere.connections == 0
     check_no_key(tmp_path, caplog, capsys, judge, finished)
 
 
 @pytest.mark.parametrize(("wire", "case"), PASSING)
-def test_a_fault_that_passes_is_mended_by_a_second_attempt_and_both_are_covered(wire, case, tmp_path):
+def test_a_fault_that_passes_is_mended_by_a_second_attempt_and_both_are_covered(
+    wire, case, tmp_path
+):
     with FaultServer(case.reply, price=PRICE, used=case.used, faults=1) as server:
-        finished, _ = run(wire, server.url(wire), tmp_path / "ledger.sqlite", timeout_s=attempt_s(case))
+        finished, _ = run(
+            wire, server.url(wire), tmp_path / "ledger.sqlite", timeout_s=attempt_s(case)
+        )
     assert [label.answer for label in finished.outcome.labels] == [Verdict(1.0, "because")]
     assert server.connections == 2
     assert server.bill_p <= finished.spend.charged_p

@@ -72,7 +72,10 @@ def start(*arguments, server=None):
         | {"OPENAI_LOG": "debug", "ANTHROPIC_LOG": "debug", "PYTHONPYCACHEPREFIX": os.devnull}
     )
     if server is not None:
-        env |= {"OPENAI_BASE_URL": server.url("openai"), "ANTHROPIC_BASE_URL": server.url("anthropic")}
+        env |= {
+            "OPENAI_BASE_URL": server.url("openai"),
+            "ANTHROPIC_BASE_URL": server.url("anthropic"),
+        }
     command = [
         sys.executable,
         "-m",
@@ -128,7 +131,14 @@ def test_a_providers_key_reaches_its_server_and_nothing_else(wire, reply, code, 
 @pytest.mark.parametrize("reply", [good, rejected])
 def test_a_given_address_gets_the_judges_own_key_and_no_providers(reply, outputs, tmp_path):
     with FaultServer(reply, price=PRICE) as server:
-        judge = ["--judge", "openai/m", "--judge-base-url", server.url("openai"), "--judge-price", "1,10"]
+        judge = [
+            "--judge",
+            "openai/m",
+            "--judge-base-url",
+            server.url("openai"),
+            "--judge-price",
+            "1,10",
+        ]
         _, stdout, stderr = finish(start(*outputs, *judge))
     assert sent_keys(server) == {f"Bearer {KEYS['JUDGELOOP_JUDGE_API_KEY']}"}
     check_no_key(tmp_path, stdout, stderr)
@@ -137,7 +147,14 @@ def test_a_given_address_gets_the_judges_own_key_and_no_providers(reply, outputs
 def test_a_server_in_trouble_brings_no_key_to_light(outputs, tmp_path):
     with FaultServer(broken, price=PRICE) as server:
         process = start(
-            *outputs, "--judge", "openai/m", "--judge-price", "1,10", "--budget", "0.02", server=server
+            *outputs,
+            "--judge",
+            "openai/m",
+            "--judge-price",
+            "1,10",
+            "--budget",
+            "0.02",
+            server=server,
         )
         returned, stdout, stderr = finish(process)
     assert returned in {3, 4}

@@ -7,16 +7,18 @@ import math
 
 import pytest
 
-from judgeloop.errors import DataError, InputError
+from judgeloop.core.errors import DataError, InputError
+from judgeloop.core.records import Item
 from judgeloop.formats.confidence import read_confidence
-from judgeloop.records import Item
 
 ITEMS = (Item("a", "one"), Item("b", "two"))
 
 
 def written(tmp_path, *values, field="logprobs", names=("a", "b")):
     path = tmp_path / "outputs.jsonl"
-    rows = [{"id": name, "output": "x", field: value} for name, value in zip(names, values, strict=True)]
+    rows = [
+        {"id": name, "output": "x", field: value} for name, value in zip(names, values, strict=True)
+    ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
@@ -38,7 +40,9 @@ def test_the_first_token_that_is_not_empty(tmp_path):
 
 def test_where_tokens_have_no_text_the_first_counts(tmp_path):
     path = written(tmp_path, [math.log(0.4), -9.0], [-1.0])
-    assert read_confidence(path, ITEMS, "logprobs", "first-token") == pytest.approx([0.4, math.exp(-1)])
+    assert read_confidence(path, ITEMS, "logprobs", "first-token") == pytest.approx(
+        [0.4, math.exp(-1)]
+    )
 
 
 def test_where_all_tokens_are_empty_the_first_counts(tmp_path):
@@ -52,7 +56,9 @@ def test_a_number_is_taken_as_it_is_and_from_any_field(tmp_path):
 
 
 def test_an_answer_of_no_tokens_has_no_confidence(tmp_path):
-    assert read_confidence(written(tmp_path, [], [0.0]), ITEMS, "logprobs", "first-token").tolist() == [
+    assert read_confidence(
+        written(tmp_path, [], [0.0]), ITEMS, "logprobs", "first-token"
+    ).tolist() == [
         0.0,
         1.0,
     ]
@@ -66,7 +72,9 @@ def test_rows_join_by_prompt_where_they_have_no_id(tmp_path):
             for p, v in (("two", -1.0), ("one", 0.0))
         )
     )
-    assert read_confidence(path, ITEMS, "logprobs", "geometric-mean") == pytest.approx([1.0, math.exp(-1)])
+    assert read_confidence(path, ITEMS, "logprobs", "geometric-mean") == pytest.approx(
+        [1.0, math.exp(-1)]
+    )
 
 
 def test_a_missing_field_is_named_with_its_line_and_what_to_do(tmp_path):

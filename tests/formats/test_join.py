@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.errors import DataError, InputError
+from judgeloop.core.errors import DataError, InputError
+from judgeloop.core.records import Item
 from judgeloop.formats.join import join
 from judgeloop.formats.outputs import ItemRow, Located, OutputRow, Outputs
-from judgeloop.records import Item
 
 ITEMS = Path("items.jsonl")
 
@@ -25,7 +25,9 @@ def outputs(system, *rows):
 
 
 def joined(first, second, items=None, *, allow_partial=False):
-    catalogue = items and tuple(Located(line, ItemRow(**row)) for line, row in enumerate(items, start=1))
+    catalogue = items and tuple(
+        Located(line, ItemRow(**row)) for line, row in enumerate(items, start=1)
+    )
     files = (outputs("a", *first), outputs("b", *second))
     return join(files, catalogue, ITEMS if items else None, allow_partial=allow_partial)
 
@@ -35,7 +37,9 @@ def q(number, **fields):
 
 
 def test_outputs_join_by_id_whatever_their_order():
-    pool = joined([q(1, output="a1"), q(2, output="a2")], [q(2, output="b2"), q(1, output="b1")]).pool
+    pool = joined(
+        [q(1, output="a1"), q(2, output="a2")], [q(2, output="b2"), q(1, output="b1")]
+    ).pool
     assert pool.systems == ("a", "b")
     assert pool.items == (Item("q1", "prompt 1"), Item("q2", "prompt 2"))
     assert pool.outputs == (("a1", "a2"), ("b1", "b2"))
@@ -43,7 +47,8 @@ def test_outputs_join_by_id_whatever_their_order():
 
 def test_outputs_without_ids_join_by_the_exact_prompt():
     pool = joined(
-        [{"prompt": "p", "output": "x"}, {"prompt": "p "}], [{"prompt": "p "}, {"prompt": "p", "output": "y"}]
+        [{"prompt": "p", "output": "x"}, {"prompt": "p "}],
+        [{"prompt": "p "}, {"prompt": "p", "output": "y"}],
     ).pool
     assert [item.prompt for item in pool.items] == ["p", "p "]
     assert (pool.outputs[0][0], pool.outputs[1][0]) == ("x", "y")
@@ -136,40 +141,44 @@ def test_a_prompt_that_several_items_have_cannot_name_one():
 
 
 def test_a_row_without_id_and_prompt_is_refused():
-    with pytest.raises(DataError, match=r"^b\.jsonl, line 2: a row needs the field 'id' or 'prompt'"):
+    with pytest.raises(
+        DataError, match=r"^b\.jsonl, line 2: a row needs the field 'id' or 'prompt'"
+    ):
         joined([q(1)], [q(1), {}])
 
 
 @pytest.mark.parametrize("field", ["prompt", "reference"])
 def test_one_id_with_two_texts_is_refused_with_file_line_and_field(field):
-    message = (
-        f"b.jsonl, line 2: the field {field!r} of the item 'q2' differs from the one on line 3 of a.jsonl"
-    )
+    message = f"b.jsonl, line 2: the field {field!r} of the item 'q2' differs from the one on line 3 of a.jsonl"
     with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
         joined([q(1), q(3), q(2, **{field: "one"})], [q(1), q(2, **{field: "another"})])
 
 
 def test_an_items_file_that_contradicts_the_outputs_is_refused():
-    message = (
-        "a.jsonl, line 1: the field 'prompt' of the item 'q1' differs from the one on line 2 of items.jsonl"
-    )
+    message = "a.jsonl, line 1: the field 'prompt' of the item 'q1' differs from the one on line 2 of items.jsonl"
     with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
         joined([q(1)], [q(1)], [q(2), q(1, prompt="another")])
 
 
 def test_an_item_without_an_id_is_named_by_its_prompt_shortened():
     rows = [{"prompt": "word " * 100, "reference": reference} for reference in ("r", "s")]
-    with pytest.raises(DataError, match=f"of the item '{'word ' * 8}…' differs from the one on line 1 of a"):
+    with pytest.raises(
+        DataError, match=f"of the item '{'word ' * 8}…' differs from the one on line 1 of a"
+    ):
         joined(rows[:1], rows[1:])
 
 
 def test_one_id_with_two_prompts_in_one_file_is_said_to_stand_twice():
-    with pytest.raises(DataError, match=r"^a\.jsonl, line 2: the item 'q1' stands twice, first on line 1$"):
+    with pytest.raises(
+        DataError, match=r"^a\.jsonl, line 2: the item 'q1' stands twice, first on line 1$"
+    ):
         joined([q(1), q(1, prompt="another")], [q(1)])
 
 
 def test_a_prompt_that_no_file_gives_is_asked_for():
-    message = "a.jsonl, line 2: the item 'q2' has no field 'prompt', and no --items file gives it one"
+    message = (
+        "a.jsonl, line 2: the item 'q2' has no field 'prompt', and no --items file gives it one"
+    )
     with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
         joined([q(1), {"id": "q2"}], [q(1), {"id": "q2"}])
 
@@ -225,11 +234,15 @@ ids = st.lists(st.integers(0, 9).map(str), unique=True, max_size=10)
 
 @given(first=ids, second=ids)
 def test_the_pool_holds_just_the_common_items_with_their_own_outputs(first, second):
-    sides = [[q(n, output=f"{side}{n}") for n in names] for side, names in (("a", first), ("b", second))]
+    sides = [
+        [q(n, output=f"{side}{n}") for n in names] for side, names in (("a", first), ("b", second))
+    ]
     common = [n for n in first if n in second]
     if not common:
         with pytest.raises(InputError, match="no item is in all files"):
-            joined(*(side or [q("other" + str(i))] for i, side in enumerate(sides)), allow_partial=True)
+            joined(
+                *(side or [q("other" + str(i))] for i, side in enumerate(sides)), allow_partial=True
+            )
         return
     found = joined(*sides, allow_partial=True)
     assert [item.id for item in found.pool.items] == [f"q{n}" for n in common]

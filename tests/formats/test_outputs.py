@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.errors import DataError
-from judgeloop.formats.outputs import ItemRow, OutputRow, Outputs, name_apart, read_items, read_outputs
+from judgeloop.core.errors import DataError
+from judgeloop.formats.outputs import (
+    ItemRow,
+    OutputRow,
+    Outputs,
+    name_apart,
+    read_items,
+    read_outputs,
+)
 
 
 def written(folder, *rows, name="system.jsonl"):
@@ -67,9 +74,14 @@ def test_an_integer_id_is_the_same_as_its_digits(tmp_path):
 
 def test_empty_optional_text_is_absent_but_an_empty_output_is_an_answer(tmp_path):
     row = rows_of(
-        written(tmp_path, {"id": "", "prompt": "p", "reference": "", "group": "", "model": "", "output": ""})
+        written(
+            tmp_path,
+            {"id": "", "prompt": "p", "reference": "", "group": "", "model": "", "output": ""},
+        )
     )
-    assert row == [OutputRow(id=None, prompt="p", reference=None, group=None, model=None, output="")]
+    assert row == [
+        OutputRow(id=None, prompt="p", reference=None, group=None, model=None, output="")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +121,12 @@ def test_a_wrong_row_is_refused_with_file_line_and_field(tmp_path, row, problem)
 
 @pytest.mark.parametrize(
     ("name", "system"),
-    [("gpt.jsonl", "gpt"), ("gpt-4.1.json.gz", "gpt-4.1"), ("plain", "plain"), (".hidden", ".hidden")],
+    [
+        ("gpt.jsonl", "gpt"),
+        ("gpt-4.1.json.gz", "gpt-4.1"),
+        ("plain", "plain"),
+        (".hidden", ".hidden"),
+    ],
 )
 def test_a_system_that_its_rows_do_not_name_is_named_by_its_file(tmp_path, name, system):
     assert read_outputs(written(tmp_path, {"id": 1, "output": "x"}, name=name)).system == system
@@ -117,7 +134,9 @@ def test_a_system_that_its_rows_do_not_name_is_named_by_its_file(tmp_path, name,
 
 def test_two_systems_in_one_file_are_refused_with_both_names_and_the_line_of_the_second(tmp_path):
     names = ["b", None, "b", "a", "b", "c"]
-    path = written(tmp_path, *({"id": n, "output": "x", "model": name} for n, name in enumerate(names)))
+    path = written(
+        tmp_path, *({"id": n, "output": "x", "model": name} for n, name in enumerate(names))
+    )
     message = f"{path}, line 4: expected the outputs of one system, found 'a' after 'b'"
     with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
         read_outputs(path)
@@ -142,7 +161,9 @@ def test_an_own_name_goes_before_alpacaevals(tmp_path, own, theirs):
 
 def test_an_items_file_keeps_its_lines(tmp_path):
     path = written(
-        tmp_path, {"id": 1, "prompt": "p"}, {"instruction": "q", "reference": "r", "output": "not mine"}
+        tmp_path,
+        {"id": 1, "prompt": "p"},
+        {"instruction": "q", "reference": "r", "output": "not mine"},
     )
     assert [(located.line, located.row) for located in read_items(path)] == [
         (1, ItemRow(id="1", prompt="p")),
@@ -153,7 +174,9 @@ def test_an_items_file_keeps_its_lines(tmp_path):
 @pytest.mark.parametrize("row", [{"id": 2}, {"id": 2, "prompt": ""}, {"id": 2, "prompt": None}])
 def test_an_item_without_a_prompt_is_refused(tmp_path, row):
     path = written(tmp_path, {"id": 1, "prompt": "p"}, row)
-    with pytest.raises(DataError, match=re.escape(f"{path}, line 2: the field 'prompt' is missing")):
+    with pytest.raises(
+        DataError, match=re.escape(f"{path}, line 2: the field 'prompt' is missing")
+    ):
         read_items(path)
 
 
@@ -162,11 +185,16 @@ def test_an_item_without_a_prompt_is_refused(tmp_path, row):
     [
         ((("runs/a.jsonl", "small"), ("runs/b.jsonl", "large")), ("small", "large")),
         ((("runs/a.jsonl", "same"), ("runs/b.jsonl", "same")), ("a", "b")),
-        ((("old/out.jsonl", "same"), ("new/out.jsonl", "same")), ("old/out.jsonl", "new/out.jsonl")),
+        (
+            (("old/out.jsonl", "same"), ("new/out.jsonl", "same")),
+            ("old/out.jsonl", "new/out.jsonl"),
+        ),
     ],
 )
 def test_systems_are_told_apart_by_name_then_file_then_path(given_files, names):
-    assert name_apart(tuple(Outputs(Path(path), system, ()) for path, system in given_files)) == names
+    assert (
+        name_apart(tuple(Outputs(Path(path), system, ()) for path, system in given_files)) == names
+    )
 
 
 def test_a_file_given_twice_is_refused():
@@ -176,7 +204,9 @@ def test_a_file_given_twice_is_refused():
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
-rows = st.builds(dict, id=texts, prompt=texts, reference=texts, group=texts, model=st.just("m"), output=texts)
+rows = st.builds(
+    dict, id=texts, prompt=texts, reference=texts, group=texts, model=st.just("m"), output=texts
+)
 
 
 @given(fields=st.lists(rows, min_size=1, max_size=4))

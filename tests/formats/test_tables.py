@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from judgeloop.errors import DataError, InputError
+from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats.tables import LONGEST_SHOWN, Row, parse_row, read_rows
 
 TWO_ROWS = [{"id": "1", "output": "x"}, {"id": "2", "output": "y"}]
@@ -55,7 +55,9 @@ def test_all_three_forms_give_the_same_rows_however_they_are_encoded(tmp_path, c
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(InputError, match="^" + re.escape(f"{tmp_path / 'no.jsonl'}: there is no such file")):
+    with pytest.raises(
+        InputError, match="^" + re.escape(f"{tmp_path / 'no.jsonl'}: there is no such file")
+    ):
         read_rows(tmp_path / "no.jsonl")
 
 
@@ -84,10 +86,14 @@ def test_a_broken_gzipped_file_cannot_be_read(tmp_path, content):
         read_rows(path)
 
 
-@pytest.mark.parametrize("content", [b"", b" \n\t \r\n", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)])
+@pytest.mark.parametrize(
+    "content", [b"", b" \n\t \r\n", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)]
+)
 def test_a_file_without_text_is_said_to_be_empty(tmp_path, content):
     path = written(tmp_path, content)
-    with pytest.raises(DataError, match=re.escape(f"{path}: the file is empty; expected JSON lines")):
+    with pytest.raises(
+        DataError, match=re.escape(f"{path}: the file is empty; expected JSON lines")
+    ):
         read_rows(path)
 
 
@@ -142,7 +148,9 @@ def test_what_is_no_json_is_refused_with_its_line(tmp_path, content, line):
         read_rows(path)
 
 
-@pytest.mark.parametrize(("content", "line"), [('\n{"id": 1}\n{"id":\n', 3), ('[\n{"id": 1},\n{"id": \n', 3)])
+@pytest.mark.parametrize(
+    ("content", "line"), [('\n{"id": 1}\n{"id":\n', 3), ('[\n{"id": 1},\n{"id": \n', 3)]
+)
 def test_what_is_no_json_is_named_with_one_line_and_not_with_two(tmp_path, content, line):
     path = written(tmp_path, content)
     message = f"{path}, line {line}: this is no JSON: Expecting value"
@@ -253,7 +261,9 @@ class Reading(BaseModel):
 
 
 def test_a_good_row_becomes_the_model(tmp_path):
-    assert parse_row(tmp_path, Row(3, {"name": "n", "size": 4}), Reading) == Reading(name="n", size=4)
+    assert parse_row(tmp_path, Row(3, {"name": "n", "size": 4}), Reading) == Reading(
+        name="n", size=4
+    )
 
 
 def test_a_missing_field_is_named_with_the_fields_that_are_there(tmp_path):
@@ -271,7 +281,8 @@ def test_a_row_without_any_field_is_said_to_have_none(tmp_path):
 def test_a_wrong_field_is_named_with_the_value_found(tmp_path):
     path = tmp_path / "rows.jsonl"
     with pytest.raises(
-        DataError, match=re.escape(f"{path}, line 2: the field 'size' is wrong: ") + ".*found 'big'$"
+        DataError,
+        match=re.escape(f"{path}, line 2: the field 'size' is wrong: ") + ".*found 'big'$",
     ):
         parse_row(path, Row(2, {"name": "n", "size": "big"}), Reading)
 
@@ -313,7 +324,9 @@ def test_any_rows_of_text_read_back_equal_from_json(tmp_path_factory, rows, asci
 def test_any_rows_of_text_read_back_equal_from_csv(tmp_path_factory, rows, quoting, end):
     path = tmp_path_factory.getbasetemp() / "rows.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, ["id", "prompt", "output"], quoting=quoting, lineterminator=end)
+        writer = csv.DictWriter(
+            file, ["id", "prompt", "output"], quoting=quoting, lineterminator=end
+        )
         writer.writeheader()
         writer.writerows(rows)
     assert fields_of(path) == rows

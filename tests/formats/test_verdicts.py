@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from judgeloop.errors import DataError
+from judgeloop.core.errors import DataError
+from judgeloop.core.verdict_table import Recorded
 from judgeloop.formats.verdicts import read_verdicts
-from judgeloop.recorded import Recorded
 
 
 def written(folder, content, name="verdicts"):
@@ -65,9 +65,9 @@ def test_a_single_score_may_be_on_any_scale(tmp_path):
 
 
 def test_an_integer_item_id_is_the_same_as_its_digits(tmp_path):
-    assert set(read_verdicts(written(tmp_path, [{"item_id": 7, "model": "a", "score": 1}])).rows) == {
-        ("7", "a")
-    }
+    assert set(
+        read_verdicts(written(tmp_path, [{"item_id": 7, "model": "a", "score": 1}])).rows
+    ) == {("7", "a")}
 
 
 def test_the_digest_follows_the_content_and_not_the_name(tmp_path):
@@ -81,13 +81,28 @@ def test_the_digest_follows_the_content_and_not_the_name(tmp_path):
 @pytest.mark.parametrize("score", ["NaN", "Infinity", "-Infinity", "1" + "0" * 400, '"1e999"'])
 def test_a_score_that_is_not_finite_is_refused(tmp_path, score):
     path = written(tmp_path, f'{{"item_id": "q1", "model": "a", "score": {score}}}')
-    message = f"{path}, line 1: the field 'score' is wrong: Value error, expected a finite number, found "
+    message = (
+        f"{path}, line 1: the field 'score' is wrong: Value error, expected a finite number, found "
+    )
     with pytest.raises(DataError, match="^" + re.escape(message)):
         read_verdicts(path)
 
 
 @pytest.mark.parametrize(
-    "score", ['"nan"', '"inf"', '"-Infinity"', "[1]", "{}", "true", "false", '"1_0"', '"0x1"', '"1,5"', '"."']
+    "score",
+    [
+        '"nan"',
+        '"inf"',
+        '"-Infinity"',
+        "[1]",
+        "{}",
+        "true",
+        "false",
+        '"1_0"',
+        '"0x1"',
+        '"1,5"',
+        '"."',
+    ],
 )
 def test_a_score_that_is_no_number_is_refused(tmp_path, score):
     path = written(tmp_path, f'{{"item_id": "q1", "model": "a", "score": {score}}}')
@@ -112,10 +127,14 @@ def test_a_preference_outside_0_to_1_is_refused(tmp_path, score):
         read_verdicts(path)
 
 
-@pytest.mark.parametrize("cost", ["-1", '"much"', "NaN", '"inf"', "[]", "true", "1000000.01", '"1e999999"'])
+@pytest.mark.parametrize(
+    "cost", ["-1", '"much"', "NaN", '"inf"', "[]", "true", "1000000.01", '"1e999999"']
+)
 def test_a_cost_that_is_no_amount_is_refused(tmp_path, cost):
     path = written(tmp_path, f'{{"item_id": "q1", "model": "a", "score": 1, "cost_usd": {cost}}}')
-    with pytest.raises(DataError, match=re.escape(f"{path}, line 1: the field 'cost_usd' is wrong")):
+    with pytest.raises(
+        DataError, match=re.escape(f"{path}, line 1: the field 'cost_usd' is wrong")
+    ):
         read_verdicts(path)
 
 
@@ -124,7 +143,9 @@ def test_a_missing_column_is_named(tmp_path, field):
     row = {"item_id": "q1", "model": "a", "score": 1}
     del row[field]
     path = written(tmp_path, [row])
-    with pytest.raises(DataError, match=re.escape(f"{path}, line 1: the field {field!r} is missing; found ")):
+    with pytest.raises(
+        DataError, match=re.escape(f"{path}, line 1: the field {field!r} is missing; found ")
+    ):
         read_verdicts(path)
 
 
@@ -175,12 +196,18 @@ def test_a_table_does_not_mix_single_systems_and_pairs(tmp_path):
 @pytest.mark.parametrize(
     ("content", "about"),
     [
-        pytest.param("item_id,model,score\nq1,a,1\nq2,a,1\nq1,a,0\n", "q1, a", id="the same system"),
         pytest.param(
-            "item_id,model_a,model_b,score\nq1,a,b,1\nq2,a,b,1\nq1,a,b,1\n", "q1, a, b", id="the same pair"
+            "item_id,model,score\nq1,a,1\nq2,a,1\nq1,a,0\n", "q1, a", id="the same system"
         ),
         pytest.param(
-            "item_id,model_a,model_b,score\nq1,a,b,1\nq2,a,b,1\nq1,b,a,0\n", "q1, b, a", id="the pair swapped"
+            "item_id,model_a,model_b,score\nq1,a,b,1\nq2,a,b,1\nq1,a,b,1\n",
+            "q1, a, b",
+            id="the same pair",
+        ),
+        pytest.param(
+            "item_id,model_a,model_b,score\nq1,a,b,1\nq2,a,b,1\nq1,b,a,0\n",
+            "q1, b, a",
+            id="the pair swapped",
         ),
     ],
 )

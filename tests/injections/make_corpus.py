@@ -481,7 +481,9 @@ def rows() -> list[dict[str, object]]:
     ]
     for family, texts in FAMILIES.items():
         name = family.replace(" ", "-")
-        made += [{"id": f"{name}-{n}", "family": family, "text": text} for n, text in enumerate(texts, 1)]
+        made += [
+            {"id": f"{name}-{n}", "family": family, "text": text} for n, text in enumerate(texts, 1)
+        ]
     made += [
         {"id": f"long-{n}", "family": "long", "text": text, "times": times}
         for n, (text, times) in enumerate(LONG.items(), 1)

@@ -14,20 +14,27 @@ import pytest
 from markdown_it import MarkdownIt
 from support.results import make_result, undecided
 
-from judgeloop.files import render_json, render_text, write_run
+from judgeloop.cli.files import render_json, render_text, write_run
+from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, StopKind, Tally, Verdict
+from judgeloop.core.verdict_key import ingredients, verdict_key
 from judgeloop.judges.parsing import parse_verdict
-from judgeloop.keys import ingredients, verdict_key
-from judgeloop.records import Abstention, Call, Item, JudgeIdentity, StopKind, Tally, Verdict
+from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.report.markdown import render_markdown
-from judgeloop.templates import shipped_template
 
 HERE = Path(__file__).parent
-ROWS = [json.loads(line) for line in (HERE / "corpus.jsonl").read_text(encoding="ascii").splitlines()]
+ROWS = [
+    json.loads(line) for line in (HERE / "corpus.jsonl").read_text(encoding="ascii").splitlines()
+]
 TEXTS = {row["id"]: row["text"] * row.get("times", 1) for row in ROWS}
 VERDICTS = {row["id"]: row["verdict"] for row in ROWS if "verdict" in row}
 
 PAIRWISE = ["pairwise.v1", "pairwise-reference.v1", "pairwise-label.v1", "pairwise-rubric.v1"]
-PLAIN = {"task": "a plain task", "reference": "a plain reference", "answer_A": "one", "answer_B": "another"}
+PLAIN = {
+    "task": "a plain task",
+    "reference": "a plain reference",
+    "answer_A": "one",
+    "answer_B": "another",
+}
 PLACES = [*PLAIN, "rubric"]
 MARKER = re.compile("[0-9a-f]{32}")
 
@@ -191,7 +198,9 @@ def inert(markdown):
 
 def as_names(text):
     """A result with a text for the winner's name, the loser's, and what its server calls the model."""
-    result = make_result(winner=0, tally=Tally(items=100, wins=(8, 1), ties=1), systems=(text, f"not {text}"))
+    result = make_result(
+        winner=0, tally=Tally(items=100, wins=(8, 1), ties=1), systems=(text, f"not {text}")
+    )
     return replace(result, judge_models=((text,),))
 
 
@@ -239,7 +248,9 @@ def test_the_runs_labels_are_one_line_of_ascii_an_item_and_keep_every_text_as_it
         printed = (tmp_path / "labels.jsonl").read_bytes().decode("ascii")
         shown_safely(printed)
         rows = [json.loads(line) for line in printed.splitlines()]
-        assert [(row["item_id"], row["reason"]) for row in rows] == [(text, text)] * len(result.labels)
+        assert [(row["item_id"], row["reason"]) for row in rows] == [(text, text)] * len(
+            result.labels
+        )
 
     one_by_one(check)
 

@@ -8,15 +8,15 @@ import io
 import pytest
 from support.pools import make_pool, make_session
 
-from judgeloop.asking import Terms
-from judgeloop.errors import JudgeQuitError, JudgeRejectedError
+from judgeloop.core.errors import JudgeQuitError, JudgeRejectedError
+from judgeloop.core.records import Abstention, Call, Item, StopKind, Verdict
+from judgeloop.engine.batch import Terms
+from judgeloop.engine.loop import drive
+from judgeloop.engine.presentation import Order
+from judgeloop.engine.session import Limits
 from judgeloop.judges import human
 from judgeloop.judges.human import HumanJudge
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.loop import drive
-from judgeloop.presentation import Order
-from judgeloop.records import Abstention, Call, Item, StopKind, Verdict
-from judgeloop.session import Limits
 
 A, B, TIE, SKIPPED = Verdict(1.0), Verdict(0.0), Verdict(0.5), Abstention("skipped")
 LEFT = "left"
@@ -51,8 +51,12 @@ class Person:
         async def story():
             found = []
             for wanted in rounds:
-                replies = await asyncio.gather(*map(self.judge.judge, wanted), return_exceptions=True)
-                found += [LEFT if isinstance(one, JudgeQuitError) else one.answer for one in replies]
+                replies = await asyncio.gather(
+                    *map(self.judge.judge, wanted), return_exceptions=True
+                )
+                found += [
+                    LEFT if isinstance(one, JudgeQuitError) else one.answer for one in replies
+                ]
             await self.judge.aclose()
             return found
 
@@ -66,7 +70,10 @@ class Person:
         ("ABTS.", [A, B, TIE, SKIPPED]),
         ("axb?t1s.", [A, B, TIE, SKIPPED]),  # a key that means nothing is asked for again
         ("abzats.", [A, A, TIE, SKIPPED]),  # back one, and another answer
-        ("abzzbts.", [A, B, TIE, SKIPPED]),  # what counts is not given back: only the last can be changed
+        (
+            "abzzbts.",
+            [A, B, TIE, SKIPPED],
+        ),  # what counts is not given back: only the last can be changed
         ("zzabts.", [A, B, TIE, SKIPPED]),  # there is nothing before the first
         ("abtsza.", [A, B, TIE, A]),  # back from the end
         ("abtszzb.", [A, B, TIE, B]),
@@ -102,7 +109,11 @@ def test_the_screen_shows_the_texts_and_never_who_wrote_them():
     shown = person.screen.getvalue()
     assert "secret" not in shown
     for number in range(3):
-        assert shown.index(f"task {number}") < shown.index(f"one {number}") < shown.index(f"two {number}")
+        assert (
+            shown.index(f"task {number}")
+            < shown.index(f"one {number}")
+            < shown.index(f"two {number}")
+        )
     assert "Reference" not in shown
 
 
@@ -123,7 +134,10 @@ def test_what_steers_a_terminal_is_made_visible_and_lines_and_tabs_stay():
 
 
 def ratings(count, reference=None):
-    return [Call(Item(f"i{n}", f"task {n}", reference), ("secret-x",), (f"one {n}",)) for n in range(count)]
+    return [
+        Call(Item(f"i{n}", f"task {n}", reference), ("secret-x",), (f"one {n}",))
+        for n in range(count)
+    ]
 
 
 RATED = [Verdict(score) for score in (0.0, 0.25, 0.5, 0.75, 1.0)]
@@ -155,7 +169,9 @@ def test_a_rating_shows_the_task_the_reference_and_the_answer_and_never_who_wrot
     assert heads == ["Task", "Reference", "Answer"]
     assert shown.index("task 0") < shown.index("the right answer") < shown.index("one 0")
     assert "secret" not in shown
-    keys = "1: useless or wrong   2   3   4   5: could not be better   s: skip   z: back one   q: quit"
+    keys = (
+        "1: useless or wrong   2   3   4   5: could not be better   s: skip   z: back one   q: quit"
+    )
     assert shown.count(keys) == 2  # on the sheet, and after a key that means nothing
     assert "better   t: tie" not in shown
 
@@ -199,7 +215,9 @@ def test_the_run_shows_outputs_in_an_order_of_its_own_and_turns_the_answers_back
     shown = person.screen.getvalue()
     for label in finished.outcome.labels:
         position = label.choice.position
-        first_is_a = shown.index(f"a's answer {position}\n") < shown.index(f"b's answer {position}\n")
+        first_is_a = shown.index(f"a's answer {position}\n") < shown.index(
+            f"b's answer {position}\n"
+        )
         assert label.answer.score == float(first_is_a)
     assert 0 < sum(scores_of(finished)) < 30
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.errors import InputError
+from judgeloop.core.errors import InputError
+from judgeloop.core.records import Abstention, Call, Item, Quote, Verdict
 from judgeloop.judges.metric import MetricJudge, metric_named, preference
-from judgeloop.records import Abstention, Call, Item, Quote, Verdict
 
 CAT = "the cat sat on the mat"
 
@@ -86,7 +86,10 @@ def test_turning_two_scores_round_turns_the_preference_round(first, second, marg
 def test_the_margin_reaches_the_verdict_and_the_identity():
     # 4/9 against 2/9: one word of 3 fewer.
     assert reply(MetricJudge("rouge1"), "the cat lay", "the dog lay").answer.score == 1.0
-    assert reply(MetricJudge("rouge1", tie_margin=0.25), "the cat lay", "the dog lay").answer.score == 0.5
+    assert (
+        reply(MetricJudge("rouge1", tie_margin=0.25), "the cat lay", "the dog lay").answer.score
+        == 0.5
+    )
     assert MetricJudge("exact").identity != MetricJudge("exact", tie_margin=0.25).identity
 
 
@@ -112,7 +115,9 @@ def test_one_output_alone_is_rated_by_its_own_score(name, output, score, shown):
 
 
 def test_the_margin_plays_no_part_in_a_rating():
-    answers = [rating(MetricJudge("rouge1", tie_margin=margin), "the cat lay") for margin in (0.0, 1.0)]
+    answers = [
+        rating(MetricJudge("rouge1", tie_margin=margin), "the cat lay") for margin in (0.0, 1.0)
+    ]
     assert answers[0] == answers[1]
 
 
@@ -137,6 +142,7 @@ def test_a_metric_costs_nothing():
 @pytest.mark.parametrize("name", ["", "rouge3", "ROUGE1", "bleu"])
 def test_an_unknown_metric_is_refused_with_those_known(name):
     with pytest.raises(
-        InputError, match=f"^unknown metric '{name}'; known: rouge1, rouge2, rougeL, exact, token-f1$"
+        InputError,
+        match=f"^unknown metric '{name}'; known: rouge1, rouge2, rougeL, exact, token-f1$",
     ):
         MetricJudge(name)

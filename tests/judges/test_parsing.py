@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from judgeloop.core.records import Abstention, Verdict
 from judgeloop.judges.parsing import LONGEST_REASON, LONGEST_REPLY, parse_verdict
-from judgeloop.records import Abstention, Verdict
 
 LABELS = {"A": 1.0, "B": 0.0, "tie": 0.5}
 GOOD = '{"reason": "shorter", "winner": "A"}'
@@ -19,7 +19,9 @@ def test_an_allowed_label_is_a_verdict(label, score):
     assert parse_verdict(reply, LABELS) == Verdict(score, reason="because")
 
 
-@pytest.mark.parametrize("text", ['{"winner": "A"}', ' \n{"winner"\t:"A"}\r\n', '{"winner": "\\u0041"}'])
+@pytest.mark.parametrize(
+    "text", ['{"winner": "A"}', ' \n{"winner"\t:"A"}\r\n', '{"winner": "\\u0041"}']
+)
 def test_white_space_escapes_and_a_missing_reason_are_harmless(text):
     assert parse_verdict(text, LABELS) == Verdict(1.0)
 

@@ -8,10 +8,10 @@ import threading
 
 import pytest
 
-from judgeloop.errors import InputError, JudgeRejectedError
+from judgeloop.core.errors import InputError, JudgeRejectedError
+from judgeloop.core.records import Abstention, Call, Item, Quote, Verdict
+from judgeloop.core.verdict_key import verdict_key
 from judgeloop.judges.plugin import PluginJudge, answer_from, load_plugin
-from judgeloop.keys import verdict_key
-from judgeloop.records import Abstention, Call, Item, Quote, Verdict
 
 CALL = Call(Item("q1", "2+2?", "4"), ("small", "large"), ("4", "four"))
 RATING = Call(CALL.item, ("large",), ("four",))
@@ -61,7 +61,9 @@ def test_a_function_that_rates_gets_one_output_and_gives_its_score(plugin, kind)
 
 
 @pytest.mark.parametrize(("call", "argument"), [("CALL", "first"), ("RATING", "output")])
-def test_a_function_for_the_other_question_is_told_which_argument_it_does_not_take(plugin, call, argument):
+def test_a_function_for_the_other_question_is_told_which_argument_it_does_not_take(
+    plugin, call, argument
+):
     takes = {"CALL": "output", "RATING": "first, second"}[call]
     judge = plugin(f"def judge(*, prompt, reference, {takes}):\n    return 1.0\n")
     with pytest.raises(JudgeRejectedError, match=f"unexpected keyword argument '{argument}'"):
@@ -143,7 +145,9 @@ def test_a_function_that_raises_stops_the_run_with_what_it_said(plugin, kind):
 
 
 def test_a_function_that_takes_other_arguments_is_told_so(plugin):
-    with pytest.raises(JudgeRejectedError, match=r"raised TypeError: .*unexpected keyword argument"):
+    with pytest.raises(
+        JudgeRejectedError, match=r"raised TypeError: .*unexpected keyword argument"
+    ):
         answer(plugin("def judge(a, b):\n    return 'A'\n"))
 
 
@@ -164,7 +168,9 @@ def test_code_runs_only_where_it_is_allowed(tmp_path):
 )
 def test_what_is_not_there_or_no_function_is_refused(plugin, spec, problem):
     plugin("TABLE = {}\ndef judge(**_):\n    return 'A'\n")
-    with pytest.raises(InputError, match="^--judge python:" + re.escape(spec) + ": .*" + re.escape(problem)):
+    with pytest.raises(
+        InputError, match="^--judge python:" + re.escape(spec) + ": .*" + re.escape(problem)
+    ):
         load_plugin(spec, allowed=True)
 
 

@@ -9,10 +9,10 @@ from genai_prices import data_snapshot
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.errors import InputError
+from judgeloop.core.errors import InputError
+from judgeloop.core.money import PICO_PER_DOLLAR, Rate, cost, rate_per_mtok, worst_cost
+from judgeloop.core.records import Usage
 from judgeloop.judges.prices import price_from_text, published_price
-from judgeloop.money import PICO_PER_DOLLAR, Rate, cost, rate_per_mtok, worst_cost
-from judgeloop.records import Usage
 
 TIERED = "gpt-5.4"
 
@@ -34,7 +34,9 @@ def charged(model, usage):
         output_tokens=usage.output_tokens,
         cache_read_tokens=usage.cache_read_tokens,
     )
-    return genai_prices.calc_price(theirs, model, provider_id="openai").total_price * PICO_PER_DOLLAR
+    return (
+        genai_prices.calc_price(theirs, model, provider_id="openai").total_price * PICO_PER_DOLLAR
+    )
 
 
 @pytest.mark.parametrize(
@@ -43,7 +45,11 @@ def charged(model, usage):
         ("0.15,0.60", 150_000, 600_000),
         (" 1 , 2 ", 1_000_000, 2_000_000),
         ("0,0", 0, 0),
-        ("1e-3,0.0000001", 1_000, 1),  # a tenth of a picodollar is rounded up, never down to nothing
+        (
+            "1e-3,0.0000001",
+            1_000,
+            1,
+        ),  # a tenth of a picodollar is rounded up, never down to nothing
     ],
 )
 def test_a_typed_price_holds_for_input_output_and_cached_tokens(text, rate_in, rate_out):
@@ -74,9 +80,7 @@ def test_a_typed_price_holds_for_input_output_and_cached_tokens(text, rate_in, r
     ],
 )
 def test_a_typed_price_that_is_none_is_refused_with_an_example(text):
-    message = (
-        f"--judge-price: expected IN,OUT in dollars per million tokens, such as 0.15,0.60; found {text!r}"
-    )
+    message = f"--judge-price: expected IN,OUT in dollars per million tokens, such as 0.15,0.60; found {text!r}"
     with pytest.raises(InputError, match="^" + re.escape(message) + "$"):
         price_from_text(text)
 
@@ -116,7 +120,9 @@ def test_the_worst_case_of_a_tiered_price_is_that_of_its_dearest_tier():
 
 
 def test_a_dated_model_name_has_the_price_of_its_model():
-    dated, plain = (published_price(name, provider="openai") for name in ("gpt-4.1-2025-04-14", "gpt-4.1"))
+    dated, plain = (
+        published_price(name, provider="openai") for name in ("gpt-4.1-2025-04-14", "gpt-4.1")
+    )
     assert dated == plain is not None
 
 
@@ -180,6 +186,8 @@ def test_a_price_that_changes_by_the_hour_counts_at_its_dearest():
     by_hour = [theirs.get_prices(midnight + timedelta(hours=hour)) for hour in range(24)]
     price = published_price(model, base_url="https://api.deepseek.com")
     for rate, key in ((price.input, "input_mtok"), (price.output, "output_mtok")):
-        cheapest, dearest = (pick(getattr(prices, key) for prices in by_hour) for pick in (min, max))
+        cheapest, dearest = (
+            pick(getattr(prices, key) for prices in by_hour) for pick in (min, max)
+        )
         assert cheapest < dearest
         assert rate == Rate(rate_per_mtok(dearest))

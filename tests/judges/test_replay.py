@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from judgeloop.errors import InputError
+from judgeloop.core.errors import InputError
+from judgeloop.core.records import Abstention, Call, Item, Quote, Verdict
+from judgeloop.core.verdict_table import Recorded, VerdictTable
 from judgeloop.judges.replay import ReplayJudge
-from judgeloop.recorded import Recorded, VerdictTable
-from judgeloop.records import Abstention, Call, Item, Quote, Verdict
 
 SINGLE = VerdictTable(
     "single.csv",
@@ -65,7 +65,8 @@ def test_scores_within_the_margin_tie(table, margin, score):
 
 
 @pytest.mark.parametrize(
-    ("table", "item"), [(SINGLE, "q2"), (SINGLE, "q3"), (SINGLE, "q9"), (PAIRED, "q3"), (PAIRED, "q9")]
+    ("table", "item"),
+    [(SINGLE, "q2"), (SINGLE, "q3"), (SINGLE, "q9"), (PAIRED, "q3"), (PAIRED, "q9")],
 )
 @pytest.mark.parametrize("systems", [("a", "b"), ("b", "a")])
 def test_a_missing_row_or_an_empty_score_is_an_abstention(table, item, systems):
@@ -91,12 +92,16 @@ def test_recorded_costs_are_rehearsed_and_never_real(table, item, cost_p):
 @pytest.mark.parametrize("table", [SINGLE, PAIRED])
 def test_systems_that_the_table_does_not_know_are_refused_with_those_it_has(table):
     ReplayJudge(table).check([("b", "a")], ["q1"], 0.0)
-    with pytest.raises(InputError, match=f"^replay:{table.name} has no verdicts on c, d; it has a, b$"):
+    with pytest.raises(
+        InputError, match=f"^replay:{table.name} has no verdicts on c, d; it has a, b$"
+    ):
         ReplayJudge(table).check([("a", "c"), ("a", "d")], ["q1"], 1.0)
 
 
 def test_only_some_of_many_known_systems_are_shown():
-    table = VerdictTable("t", "d", paired=False, rows={("q1", f"s{n}"): Recorded(1.0) for n in range(10)})
+    table = VerdictTable(
+        "t", "d", paired=False, rows={("q1", f"s{n}"): Recorded(1.0) for n in range(10)}
+    )
     with pytest.raises(InputError, match=r"it has s0, s1, s2, s3, s4, s5, s6, s7 and 2 more$"):
         ReplayJudge(table).check([("s0", "other")], [], 1.0)
 
@@ -140,16 +145,16 @@ def test_a_table_of_pairs_is_refused_where_one_system_is_to_be_rated():
 
 def test_only_the_rated_system_has_to_have_rows():
     ReplayJudge(SINGLE).check([("a",)], ["q1", "q2", "q3"], 0.0)
-    message = (
-        r"^replay:single.csv has no verdicts on 1 of 3 items, such as 'q3'; more than --max-abstentions, 0%$"
-    )
+    message = r"^replay:single.csv has no verdicts on 1 of 3 items, such as 'q3'; more than --max-abstentions, 0%$"
     with pytest.raises(InputError, match=message):
         ReplayJudge(SINGLE).check([("b",)], ["q1", "q2", "q3"], 0.0)
     with pytest.raises(InputError, match=r"has no verdicts on c; it has a, b$"):
         ReplayJudge(SINGLE).check([("c",)], ["q1"], 1.0)
 
 
-@pytest.mark.parametrize(("score", "shown"), [(7.5, "7.5"), (-0.25, "-0.25"), (1.0000001, "1.0000001")])
+@pytest.mark.parametrize(
+    ("score", "shown"), [(7.5, "7.5"), (-0.25, "-0.25"), (1.0000001, "1.0000001")]
+)
 def test_a_score_beyond_0_to_1_is_refused_as_a_rating_and_fine_in_a_comparison(score, shown):
     rows = {("q1", "a"): Recorded(1.0), ("q2", "a"): Recorded(score), ("q2", "b"): Recorded(0.0)}
     judge = ReplayJudge(VerdictTable("t", "d", paired=False, rows=rows))

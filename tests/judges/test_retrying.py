@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.errors import JudgeRejectedError, TransientJudgeError
+from judgeloop.core.errors import JudgeRejectedError, TransientJudgeError
 from judgeloop.judges.retrying import RetryPolicy, retry_after_s
 
 
@@ -75,7 +75,8 @@ DATES = st.tuples(
     *map(st.sampled_from, (["Mon, ", ""], ["0", "1", "31", "99", "-1"], ["Jan", "Feb", "Foo"])),
     st.integers(-(10**12), 10**12).map(str) | st.integers(1, 9999).map("{:04}".format),
     st.sampled_from(["00:00:00", "25:61:61", "1:2"]),
-    st.integers(-(10**20), 10**20).map("{:+}".format) | st.sampled_from(["GMT", "-0000", "+2359", "", "+"]),
+    st.integers(-(10**20), 10**20).map("{:+}".format)
+    | st.sampled_from(["GMT", "-0000", "+2359", "", "+"]),
 ).map(lambda parts: parts[0] + " ".join(parts[1:]))
 
 
@@ -139,7 +140,10 @@ def test_a_server_that_asks_for_too_long_a_wait_is_not_waited_for():
 
 
 def test_a_long_wait_is_kept_where_the_run_has_the_time_for_it():
-    assert attempts(RetryPolicy(longest_wait_s=60.0), busy(600.0), left_s=900.0) == ([600.0], "worked")
+    assert attempts(RetryPolicy(longest_wait_s=60.0), busy(600.0), left_s=900.0) == (
+        [600.0],
+        "worked",
+    )
 
 
 def test_a_wait_longer_than_what_is_left_of_the_run_is_not_begun():
@@ -148,7 +152,10 @@ def test_a_wait_longer_than_what_is_left_of_the_run_is_not_begun():
 
 
 def test_a_crowded_server_that_says_when_is_waited_for_as_often_as_the_run_has_time():
-    crowded = [TransientJudgeError("busy", billed=False, retry_after_s=100.0, crowded=True) for _ in range(6)]
+    crowded = [
+        TransientJudgeError("busy", billed=False, retry_after_s=100.0, crowded=True)
+        for _ in range(6)
+    ]
     assert attempts(RetryPolicy(attempts=2, patience_s=0.0), *crowded, left_s=900.0) == (
         [100.0] * 6,
         "worked",

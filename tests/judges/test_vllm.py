@@ -9,10 +9,10 @@ import re
 import pytest
 from support.chat_server import Response, completion, error, goodness, verdict
 
-from judgeloop.errors import JudgeRejectedError, TransientJudgeError
-from judgeloop.judge_specs import JudgeOptions, judge_from_spec
-from judgeloop.records import Abstention, Call, Item, Verdict
-from judgeloop.templates import shipped_template
+from judgeloop.core.errors import JudgeRejectedError, TransientJudgeError
+from judgeloop.core.records import Abstention, Call, Item, Verdict
+from judgeloop.judges.catalogue import JudgeOptions, judge_from_spec
+from judgeloop.judges.prompt_files import shipped_template
 
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
 RATING = Call(CALL.item, ("b",), ("an answer",))
@@ -47,7 +47,9 @@ def vllm(chat_server):
 
 def ask(server, *calls, model="org/judge", prompt="pairwise.v1", **options):
     async def story():
-        settings = JudgeOptions(shipped_template(prompt), {}, base_url=server.url, timeout_s=5.0, **options)
+        settings = JudgeOptions(
+            shipped_template(prompt), {}, base_url=server.url, timeout_s=5.0, **options
+        )
         judge = judge_from_spec(f"vllm/{model}", settings)
         try:
             return await asyncio.gather(*map(judge.judge, calls))
@@ -73,15 +75,23 @@ def test_a_verdict_is_held_to_its_schema_at_temperature_0(vllm):
     ask(vllm, CALL, max_output_tokens=77)
     request = vllm.requests[-1]
     assert set(request) == {"model", "messages", "max_tokens", "temperature", "structured_outputs"}
-    assert (request["model"], request["max_tokens"], request["temperature"]) == ("org/judge", 77, 0.0)
+    assert (request["model"], request["max_tokens"], request["temperature"]) == (
+        "org/judge",
+        77,
+        0.0,
+    )
     schema = request["structured_outputs"]["json"]
     assert schema["properties"]["winner"]["enum"] == ["A", "B", "tie"]
     assert schema["required"] == ["reason", "winner"]
 
 
-@pytest.mark.parametrize(("label", "score"), [("1", 0.0), ("2", 0.25), ("3", 0.5), ("4", 0.75), ("5", 1.0)])
+@pytest.mark.parametrize(
+    ("label", "score"), [("1", 0.0), ("2", 0.25), ("3", 0.5), ("4", 0.75), ("5", 1.0)]
+)
 def test_a_rating_by_choice_is_the_score_of_its_bare_label(vllm, label, score):
-    vllm.respond = lambda request, number: obedient(request, number) if number == 0 else completion(label)
+    vllm.respond = lambda request, number: (
+        obedient(request, number) if number == 0 else completion(label)
+    )
     (reply,) = ask(vllm, RATING, prompt="rating-choice.v1", verdict="choice")
     assert reply.answer == Verdict(score)
     assert vllm.requests[-1]["structured_outputs"] == {"choice": ["1", "2", "3", "4", "5"]}
@@ -89,7 +99,9 @@ def test_a_rating_by_choice_is_the_score_of_its_bare_label(vllm, label, score):
 
 @pytest.mark.parametrize("said", ["6", "10", "5.", "A", ""])
 def test_what_is_no_bare_label_of_a_rating_is_an_abstention(vllm, said):
-    vllm.respond = lambda request, number: obedient(request, number) if number == 0 else completion(said)
+    vllm.respond = lambda request, number: (
+        obedient(request, number) if number == 0 else completion(said)
+    )
     (reply,) = ask(vllm, RATING, prompt="rating-choice.v1", verdict="choice")
     assert isinstance(reply.answer, Abstention)
 
@@ -102,7 +114,9 @@ def test_a_rating_by_probability_is_held_to_yes_or_no(vllm):
 
 def test_a_rating_by_schema_is_held_to_ten_labels(vllm):
     said = json.dumps({"reason": "because", "rating": "10"})
-    vllm.respond = lambda request, number: obedient(request, number) if number == 0 else completion(said)
+    vllm.respond = lambda request, number: (
+        obedient(request, number) if number == 0 else completion(said)
+    )
     (reply,) = ask(vllm, RATING, prompt="rating.v1")
     assert reply.answer == Verdict(1.0, "because")
     properties = vllm.requests[-1]["structured_outputs"]["json"]["properties"]
@@ -131,7 +145,9 @@ def test_a_server_that_ignores_structured_outputs_is_refused_with_what_it_said(v
 )
 def test_a_model_that_is_not_served_is_refused_with_those_that_are(vllm, listing, served):
     vllm.pages["/v1/models"] = page(listing)
-    with pytest.raises(JudgeRejectedError, match=f"does not serve 'org/judge'; it serves {served}$"):
+    with pytest.raises(
+        JudgeRejectedError, match=f"does not serve 'org/judge'; it serves {served}$"
+    ):
         ask(vllm, CALL)
     assert not vllm.requests
 
@@ -165,7 +181,9 @@ def test_a_server_that_refuses_the_probe_is_refused(vllm):
 
 def test_a_server_that_is_not_healthy_yet_may_be_asked_again(vllm):
     vllm.pages["/health"] = Response(503)
-    with pytest.raises(TransientJudgeError, match=r"says that it is not healthy \(HTTP 503\)") as caught:
+    with pytest.raises(
+        TransientJudgeError, match=r"says that it is not healthy \(HTTP 503\)"
+    ) as caught:
         ask(vllm, CALL)
     assert not caught.value.billed
     assert not vllm.requests

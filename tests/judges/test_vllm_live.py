@@ -12,14 +12,14 @@ import os
 import pytest
 from typer.testing import CliRunner
 
-from judgeloop.cli import app
-from judgeloop.errors import JudgeRejectedError
+from judgeloop.cli.app import app
+from judgeloop.core.errors import JudgeRejectedError
+from judgeloop.core.records import Call, Item, Verdict
 from judgeloop.judges.openai import VLLM, OpenAIJudge
 from judgeloop.judges.prices import FREE
+from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.judges.vllm import VllmJudge
 from judgeloop.judges.wire import Endpoint
-from judgeloop.records import Call, Item, Verdict
-from judgeloop.templates import shipped_template
 
 URL = os.environ.get("JUDGELOOP_VLLM_URL", "")
 MODEL = os.environ.get("JUDGELOOP_VLLM_MODEL", "tiny")
@@ -31,8 +31,12 @@ pytestmark = [pytest.mark.vllm, pytest.mark.skipif(not URL, reason="JUDGELOOP_VL
 def ask(by, *, model=MODEL, url=URL):
     async def story():
         endpoint = Endpoint(url, "none", 60.0)
-        template = shipped_template({"choice": "pairwise-choice.v1", "logprob": "pairwise-label.v1"}[by])
-        judge = OpenAIJudge(model, endpoint=endpoint, template=template, price=FREE, by=by, dialect=VLLM)
+        template = shipped_template(
+            {"choice": "pairwise-choice.v1", "logprob": "pairwise-label.v1"}[by]
+        )
+        judge = OpenAIJudge(
+            model, endpoint=endpoint, template=template, price=FREE, by=by, dialect=VLLM
+        )
         vllm = VllmJudge(judge, model=model, endpoint=endpoint)
         try:
             return await vllm.judge(CALL), await vllm.look()

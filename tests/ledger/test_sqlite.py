@@ -14,10 +14,10 @@ import time
 
 import pytest
 
-from judgeloop.errors import LedgerError, NoLedgerError
+from judgeloop.core.errors import LedgerError, NoLedgerError
+from judgeloop.core.protocols import Reservation
+from judgeloop.core.records import Reply, Verdict
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.protocols import Reservation
-from judgeloop.records import Reply, Verdict
 
 
 def wanted(key, cost_p):
@@ -79,8 +79,8 @@ def test_several_processes_together_keep_one_budget(tmp_path):
 CHILD = """
 import asyncio, sys
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.protocols import Reservation
-from judgeloop.records import Reply, Verdict
+from judgeloop.core.protocols import Reservation
+from judgeloop.core.records import Reply, Verdict
 
 async def story():
     ledger = SqliteLedger(sys.argv[1])
@@ -98,7 +98,9 @@ asyncio.run(story())
 @pytest.mark.parametrize("after", [1, 2, 7, 20, 33])
 def test_a_killed_process_loses_no_verdict_it_had_and_leaves_open_attempts_charged(tmp_path, after):
     path = tmp_path / "ledger.sqlite"
-    child = subprocess.Popen([sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True
+    )
     lines = [child.stdout.readline() for _ in range(after)]
     os.kill(child.pid, signal.SIGKILL)
     lines += child.stdout.readlines()
@@ -116,7 +118,9 @@ def test_a_killed_process_loses_no_verdict_it_had_and_leaves_open_attempts_charg
     held, spend = asyncio.run(look())
     assert {f"k{number}" for number in settled} <= held.keys()
     assert spend.charged_p >= 5 * len(held)
-    assert (spend.charged_p - 5 * len(held)) in {0, 7}, "at most the one in flight, at its worst case"
+    assert (spend.charged_p - 5 * len(held)) in {0, 7}, (
+        "at most the one in flight, at its worst case"
+    )
 
 
 def test_the_file_and_its_folder_are_for_their_owner_alone(tmp_path):

@@ -12,7 +12,7 @@ import pytest
 from support import recorded_judge
 from typer.testing import CliRunner
 
-from judgeloop.cli import app
+from judgeloop.cli.app import app
 from judgeloop.judges.metric import metric_named
 
 
@@ -36,7 +36,11 @@ def full_table_winner(table, first, second):
 
 @pytest.mark.parametrize(
     ("first", "second"),
-    [("claude-2", "vicuna-7b"), ("gpt-3.5-turbo-0301", "falcon-7b-instruct"), ("phi-2-sft", "wizardlm-13b")],
+    [
+        ("claude-2", "vicuna-7b"),
+        ("gpt-3.5-turbo-0301", "falcon-7b-instruct"),
+        ("phi-2-sft", "wizardlm-13b"),
+    ],
 )
 @pytest.mark.parametrize("selector", ["random", "diffuse"])
 def test_alpacaeval_decides_and_agrees_with_the_full_table(recorded_data, first, second, selector):
@@ -54,7 +58,9 @@ def test_alpacaeval_decides_and_agrees_with_the_full_table(recorded_data, first,
 
 
 @pytest.mark.parametrize("selector", ["random", "diffuse"])
-def test_realsumm_is_judged_by_rouge_from_its_texts_and_agrees_with_the_full_table(recorded_data, selector):
+def test_realsumm_is_judged_by_rouge_from_its_texts_and_agrees_with_the_full_table(
+    recorded_data, selector
+):
     data = recorded_data / "realsumm"
     first, second = "abs-bart", "ext-refresh"
     outcome = compare(
@@ -72,7 +78,9 @@ def test_our_rouge2_and_the_tables_differ_by_little(recorded_data, capsys):
         for row in map(json.loads, (data / "items.jsonl").read_text().splitlines())
     }
     with gzip.open(data / "verdicts-rouge2.csv.gz", "rt") as file:
-        table = {(row["item_id"], row["model"]): float(row["score"]) for row in csv.DictReader(file)}
+        table = {
+            (row["item_id"], row["model"]): float(row["score"]) for row in csv.DictReader(file)
+        }
     metric, differences = metric_named("rouge2"), []
     for path in sorted((data / "outputs").glob("*.jsonl")):
         for row in map(json.loads, path.read_text().splitlines()):
@@ -113,7 +121,8 @@ def test_gpt4_turbo_prefers_the_null_models_constant_answer_as_a_decoy(recorded_
     """The judge answers as GPT-4-turbo did; NullModel's text was made to fool it, and does, where real answers are weaker."""
     data, models = recorded_data / "alpacaeval", ("claude-2", "vicuna-7b", "NullModel")
     prompts = {
-        row["id"]: row["prompt"] for row in map(json.loads, (data / "items.jsonl").read_text().splitlines())
+        row["id"]: row["prompt"]
+        for row in map(json.loads, (data / "items.jsonl").read_text().splitlines())
     }
     outputs = {
         model: {

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from judgeloop.cli import app
+from judgeloop.cli.app import app
+from judgeloop.engine.session import Limits
+from judgeloop.replay.compare import Protocol, known_of, run_pair
+from judgeloop.replay.compare_tables import by_rule
 from judgeloop.replay.recordings import Earlier, Recordings
-from judgeloop.replay.running import Protocol, known_of, run_pair
-from judgeloop.replay.tables import by_rule
 from judgeloop.selectors.decisive import prospects_of
 from judgeloop.selectors.making import Variant
-from judgeloop.session import Limits
 
 ITEMS, SYSTEMS = 300, 12
 
@@ -48,7 +48,9 @@ def past_of(recordings, pair, count, seed=0):
     count=st.integers(2, 10),
     seed=st.integers(0, 1000),
 )
-def test_a_history_holds_every_comparison_of_so_many_systems_and_none_of_the_pair(pair, count, seed):
+def test_a_history_holds_every_comparison_of_so_many_systems_and_none_of_the_pair(
+    pair, count, seed
+):
     past = past_of(mostly_ties(items=20), pair, count, seed)
     assert len(past.systems) == count
     assert len(past) == count * (count - 1) // 2
@@ -103,7 +105,10 @@ def test_with_a_history_it_is_not():
 
 
 def test_all_rules_and_risks_see_the_same_draws_whatever_else_is_run():
-    data, many = mostly_ties(), protocol(history=8, rules=("tie-aware", "hypergeometric"), risks=(0.1, 0.1))
+    data, many = (
+        mostly_ties(),
+        protocol(history=8, rules=("tie-aware", "hypergeometric"), risks=(0.1, 0.1)),
+    )
     rows = run_pair(data, (2, 7), many)
     alone = run_pair(data, (2, 7), protocol(history=8, selectors=("decisive",)))
     tie_aware = [row for row in rows if (row["selector"], row["rule"]) == ("decisive", "tie-aware")]
@@ -149,7 +154,15 @@ def files(tmp_path):
     ]
     verdicts = tmp_path / "verdicts.csv"
     verdicts.write_text("\n".join(["item_id,model,score", *table]) + "\n")
-    return [tmp_path / "outputs", "--items", tmp_path / "items.jsonl", "--verdicts", verdicts, "--jobs", 1]
+    return [
+        tmp_path / "outputs",
+        "--items",
+        tmp_path / "items.jsonl",
+        "--verdicts",
+        verdicts,
+        "--jobs",
+        1,
+    ]
 
 
 def replay(*arguments):
@@ -162,7 +175,9 @@ HISTORY = ["--history-systems", 4]
 
 
 def test_a_replay_takes_a_history_and_no_outputs(files, tmp_path):
-    result = replay(*files, *RULES, *HISTORY, "--rules", "tie-aware", "-o", tmp_path / "out", "--json")
+    result = replay(
+        *files, *RULES, *HISTORY, "--rules", "tie-aware", "-o", tmp_path / "out", "--json"
+    )
     assert result.exit_code == 0, result.output
     random, decisive = json.loads(result.stdout)
     assert (random["selector"], decisive["selector"]) == ("random", "decisive")
@@ -174,11 +189,18 @@ def test_where_there_are_outputs_their_lengths_count(files, tmp_path):
     folder, _, items = files[:3]
     asked = [*files, *RULES, *HISTORY, "--rules", "tie-aware", "--json", "-o"]
     without = replay(*asked, tmp_path / "without")
-    assert f"judgeloop: {folder} is no folder: decisive draws by the history alone" in without.stderr
+    assert (
+        f"judgeloop: {folder} is no folder: decisive draws by the history alone" in without.stderr
+    )
     folder.mkdir()
-    items.write_text("".join(json.dumps({"id": f"i{one}", "prompt": f"p{one}"}) + "\n" for one in range(40)))
+    items.write_text(
+        "".join(json.dumps({"id": f"i{one}", "prompt": f"p{one}"}) + "\n" for one in range(40))
+    )
     for system in mostly_ties(items=40, systems=6).systems[:5]:
-        rows = [{"id": f"i{one}", "output": "x" * (37 * one * int(system[1:]) % 101)} for one in range(40)]
+        rows = [
+            {"id": f"i{one}", "output": "x" * (37 * one * int(system[1:]) % 101)}
+            for one in range(40)
+        ]
         (folder / f"{system}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with_lengths = replay(*asked, tmp_path / "with")
     assert with_lengths.exit_code == 0, with_lengths.output

@@ -23,7 +23,7 @@ from support.tiny_models import (
     tokens_of,
 )
 
-from judgeloop.errors import InputError
+from judgeloop.core.errors import InputError
 from judgeloop.represent import causal_model, hidden
 from judgeloop.represent.causal_model import load
 from judgeloop.represent.hidden import hidden_states, hidden_vectors
@@ -74,13 +74,17 @@ def test_a_folder_that_is_not_there_is_refused(model):
 
 def test_a_folder_without_a_model_is_refused(tmp_path):
     (tmp_path / "model").mkdir()
-    with pytest.raises(InputError, match=r"--represent hidden:.*holds no model: there is no .*config\.json"):
+    with pytest.raises(
+        InputError, match=r"--represent hidden:.*holds no model: there is no .*config\.json"
+    ):
         hidden_states(["a"], f"{tmp_path}/model", layer="middle")
 
 
 @pytest.mark.parametrize("layer", ["first", "2", ""])
 def test_a_layer_of_another_name_is_refused_before_anything_is_loaded(layer):
-    with pytest.raises(InputError, match="expected the layer middle, last, auto or a number, found"):
+    with pytest.raises(
+        InputError, match="expected the layer middle, last, auto or a number, found"
+    ):
         hidden_states(["a"], "/no/where", layer=layer)
 
 
@@ -97,7 +101,9 @@ def test_no_prompts_have_no_states(tmp_path):
 @pytest.mark.parametrize("local", [True, False])
 def test_without_the_extra_the_message_says_how_to_get_it(tmp_path, local):
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(InputError, match=r"pip install 'judgeloop\[embed\]' \(no t.*--represent lexical"):
+    with pytest.raises(
+        InputError, match=r"pip install 'judgeloop\[embed\]' \(no t.*--represent lexical"
+    ):
         hidden_states(["a"], str(tmp_path) if local else "some/model", layer="middle")
 
 
@@ -141,7 +147,9 @@ def test_the_middle_is_half_of_the_layers_and_the_last_is_after_the_norm(tiny):
 @pytest.mark.parametrize("room", [None, 1, 30])
 @pytest.mark.parametrize("layer", ["middle", "last"])
 def test_the_batch_changes_nothing(tiny, monkeypatch, layer, room):
-    alone = np.concatenate([hidden_states([prompt], tiny, layer=layer, batch=1) for prompt in PROMPTS])
+    alone = np.concatenate(
+        [hidden_states([prompt], tiny, layer=layer, batch=1) for prompt in PROMPTS]
+    )
     if room:
         monkeypatch.setattr(hidden, "TOKENS_AT_A_TIME", room)
     for batch in (1, 3, 64):
@@ -153,7 +161,9 @@ def test_the_batch_changes_nothing(tiny, monkeypatch, layer, room):
 @embed
 def test_layers_above_the_one_to_read_are_not_run(tiny, monkeypatch):
     model = load(find_place(tiny))
-    monkeypatch.setattr(model.blocks[2], "forward", lambda *_, **__: pytest.fail("the third layer was run"))
+    monkeypatch.setattr(
+        model.blocks[2], "forward", lambda *_, **__: pytest.fail("the third layer was run")
+    )
     assert hidden._read(model, PROMPTS, 2, 64).shape == (len(PROMPTS), WIDTH)
 
 
@@ -161,7 +171,9 @@ def test_layers_above_the_one_to_read_are_not_run(tiny, monkeypatch):
 def test_where_the_layers_cannot_be_found_transformers_picks_them(tiny, monkeypatch):
     expected = hidden_states(PROMPTS, tiny, layer=1)
     monkeypatch.setattr(causal_model, "_blocks", lambda *_: None)
-    np.testing.assert_allclose(hidden_states(PROMPTS, tiny, layer=1), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        hidden_states(PROMPTS, tiny, layer=1), expected, rtol=1e-4, atol=1e-5
+    )
 
 
 @embed
@@ -182,12 +194,17 @@ def test_the_first_token_is_there_once_and_none_is_after_the_prompt(
     folder = shutil.copytree(tiny, tmp_path / "model")
     save_tokenizer(folder, template, begin)
     model = load(find_place(str(folder)))
-    assert model.encode(["ab", "c"]) == [[*expected, *tokens_of("ab")], [*expected, *tokens_of("c")]]
+    assert model.encode(["ab", "c"]) == [
+        [*expected, *tokens_of("ab")],
+        [*expected, *tokens_of("c")],
+    ]
 
 
 @embed
 def test_a_first_token_that_is_written_out_is_not_doubled(tiny):
-    assert np.array_equal(hidden_states(["<s>ab"], tiny, layer=2), hidden_states(["ab"], tiny, layer=2))
+    assert np.array_equal(
+        hidden_states(["<s>ab"], tiny, layer=2), hidden_states(["ab"], tiny, layer=2)
+    )
 
 
 @embed
@@ -217,7 +234,9 @@ def test_of_a_prompt_that_is_too_long_the_end_is_read_and_that_is_said(tmp_path,
     folder = save_model(tmp_path, kind)
     just, over = "a" + "b" * (LONGEST - 2), "ba" + "b" * (LONGEST - 2)
     expected = hidden_states([just], folder, layer=2)
-    with pytest.warns(UserWarning, match=rf"1 of 2 prompts are longer than the model's {LONGEST} tokens"):
+    with pytest.warns(
+        UserWarning, match=rf"1 of 2 prompts are longer than the model's {LONGEST} tokens"
+    ):
         states = hidden_states(["c", over], folder, layer=2)
     np.testing.assert_allclose(states[1], expected[0], rtol=1e-4, atol=1e-5)
 
@@ -250,7 +269,9 @@ def test_a_model_of_another_kind_is_refused(tmp_path):
 
     transformers.T5Config().save_pretrained(tmp_path)
     save_tokenizer(tmp_path)
-    with pytest.raises(InputError, match=r"--represent hidden:.*cannot be loaded as a causal language model"):
+    with pytest.raises(
+        InputError, match=r"--represent hidden:.*cannot be loaded as a causal language model"
+    ):
         hidden_states(["a"], str(tmp_path), layer=2)
 
 
@@ -335,7 +356,9 @@ def test_only_what_is_new_is_read(tiny, tmp_path, monkeypatch):
     asked = []
     read = hidden._read
     monkeypatch.setattr(
-        hidden, "_read", lambda model, prompts, *more: asked.extend(prompts) or read(model, prompts, *more)
+        hidden,
+        "_read",
+        lambda model, prompts, *more: asked.extend(prompts) or read(model, prompts, *more),
     )
     hidden_vectors(["a", "b"], tiny, 2, tmp_path)
     hidden_vectors(["b", "c", "c"], tiny, 2, tmp_path)
@@ -358,7 +381,9 @@ def test_another_model_in_the_same_folder_has_vectors_of_its_own(tiny, tmp_path,
     assert (folder / "config.json").read_bytes() == config
     after = hidden_vectors(PROMPTS, str(folder), layer, tmp_path / "cache")
     assert not np.allclose(before, after)
-    np.testing.assert_allclose(after, hidden_states(PROMPTS, str(folder), layer=layer), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        after, hidden_states(PROMPTS, str(folder), layer=layer), rtol=1e-4, atol=1e-5
+    )
 
 
 @embed
@@ -366,7 +391,9 @@ def test_another_model_in_the_same_folder_has_vectors_of_its_own(tiny, tmp_path,
 def test_a_folder_that_is_no_cache_is_done_without(tiny, tmp_path, layer):
     (tmp_path / "cache.db").write_bytes(b"this is no database" * 100)
     np.testing.assert_allclose(
-        hidden_vectors(PROMPTS, tiny, layer, tmp_path), hidden_states(PROMPTS, tiny, layer=layer), rtol=1e-5
+        hidden_vectors(PROMPTS, tiny, layer, tmp_path),
+        hidden_states(PROMPTS, tiny, layer=layer),
+        rtol=1e-5,
     )
     assert (tmp_path / "cache.db").read_bytes().startswith(b"this is no database")
 
@@ -401,9 +428,10 @@ def test_a_name_on_the_hub_is_the_commit_that_was_fetched_last(tiny, tmp_path):
 @embed
 def test_a_trained_model_gives_the_states_recorded_of_it(recorded_data):
     folder = recorded_data / "tiny-lm"
-    rows = [json.loads(line) for line in (folder / "outputs.jsonl").read_text(encoding="utf-8").splitlines()][
-        ::10
-    ]
+    rows = [
+        json.loads(line)
+        for line in (folder / "outputs.jsonl").read_text(encoding="utf-8").splitlines()
+    ][::10]
     with np.load(folder / "hidden.npz") as stored:
         place = {name: position for position, name in enumerate(stored["ids"])}
         recorded = {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.tiny_models import LAYERS, make_network, save_model, save_tokenizer
 
-from judgeloop.errors import InputError
+from judgeloop.core.errors import InputError
 from judgeloop.represent import causal_model, layer_search
 from judgeloop.represent.causal_model import load
 from judgeloop.represent.hidden import hidden_states
@@ -116,7 +116,8 @@ def test_layers_that_add_nothing_leave_the_divergence_at_nought_and_the_elbow_be
     assert found[1:] == pytest.approx(0, abs=1e-9)
     assert search_layer(model, PROMPTS, np.random.default_rng(0)) == 2
     assert np.array_equal(
-        hidden_states(PROMPTS, str(tmp_path), layer="auto"), hidden_states(PROMPTS, str(tmp_path), layer=2)
+        hidden_states(PROMPTS, str(tmp_path), layer="auto"),
+        hidden_states(PROMPTS, str(tmp_path), layer=2),
     )
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from judgeloop.cli import app
-from judgeloop.errors import InputError
+from judgeloop.cli.app import app
+from judgeloop.core.errors import InputError
 from judgeloop.represent.sentence import MODEL, embed_sentences, find_model
 
 HAS_EXTRA = importlib.util.find_spec("sentence_transformers") is not None
@@ -35,7 +35,9 @@ def test_the_packaged_model_is_found_and_places_like_texts_together(monkeypatch)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     model = find_model(None)
     assert model != MODEL
-    cat, kitten, tax = embed_sentences(["The cat sleeps.", "A kitten naps.", "Taxes are due in May."], model)
+    cat, kitten, tax = embed_sentences(
+        ["The cat sleeps.", "A kitten naps.", "Taxes are due in May."], model
+    )
     assert cat.shape == (384,)
     assert np.linalg.norm(cat) == pytest.approx(1, abs=1e-5)
     assert cat @ kitten > 0.5 > cat @ tax

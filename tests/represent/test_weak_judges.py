@@ -83,7 +83,12 @@ def test_another_baseline_computes_nothing(tmp_path, computed):
 
 
 def test_other_texts_or_judges_are_computed_anew(tmp_path, computed):
-    for outputs, judges in ([["a"], ["b"]], 2), ([["b"], ["a"]], 2), ([["ab"], [""]], 2), ([["a"], ["b"]], 3):
+    for outputs, judges in (
+        ([["a"], ["b"]], 2),
+        ([["b"], ["a"]], 2),
+        ([["ab"], [""]], 2),
+        ([["a"], ["b"]], 3),
+    ):
         weak_opinions(outputs, 0, judges, tmp_path)
     assert len(computed) == 4
 
@@ -97,7 +102,9 @@ def test_many_queries_are_found_in_their_places(tmp_path, computed):
     rng = np.random.default_rng(0)
     queries = QUERIES_AT_A_TIME + 30
     outputs = [["".join(rng.choice(list("ab "), size=9)) for _ in range(queries)] for _ in range(3)]
-    weak_opinions([texts[::2] for texts in outputs], 0, 2, tmp_path)  # half of them are there already
+    weak_opinions(
+        [texts[::2] for texts in outputs], 0, 2, tmp_path
+    )  # half of them are there already
     found = weak_opinions(outputs, 0, 2, tmp_path)
     for query, texts in enumerate(zip(*outputs, strict=True)):
         assert np.array_equal(found[:, query], opinions(likelihoods(texts, 2), 0))

@@ -100,7 +100,11 @@ def test_another_seed_picks_other_neighbours():
 
 @pytest.mark.parametrize(
     ("confidence", "message"),
-    [(np.ones(4), "for 3 items"), (np.ones((3, 2)), "shape"), (np.array([0.1, np.nan, 0.2]), "not finite")],
+    [
+        (np.ones(4), "for 3 items"),
+        (np.ones((3, 2)), "shape"),
+        (np.array([0.1, np.nan, 0.2]), "not finite"),
+    ],
 )
 def test_what_is_no_confidence_of_each_item_is_refused(confidence, message):
     with pytest.raises(ValueError, match=message):

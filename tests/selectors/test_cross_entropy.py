@@ -17,13 +17,21 @@ def order_of(selector, items, seed=0):
 
 
 def divergence(selector, positions):
-    return selector._divergences(selector._histograms(np.asarray(positions)[None, :]), len(positions))[0]
+    return selector._divergences(
+        selector._histograms(np.asarray(positions)[None, :]), len(positions)
+    )[0]
 
 
 def test_a_dimension_is_cut_between_its_least_and_largest_value():
     # Five intervals of width 2 from 0 to 10; a dimension that never varies has all in the first.
     vectors = np.array([[0.0, 7.0], [1.9, 7.0], [2.0, 7.0], [9.9, 7.0], [10.0, 7.0]])
-    assert CrossEntropy(vectors, sections=5)._intervals.tolist() == [[0, 0], [0, 0], [1, 0], [4, 0], [4, 0]]
+    assert CrossEntropy(vectors, sections=5)._intervals.tolist() == [
+        [0, 0],
+        [0, 0],
+        [1, 0],
+        [4, 0],
+        [4, 0],
+    ]
 
 
 def test_the_divergence_is_summed_over_dimensions():
@@ -52,7 +60,8 @@ def test_samples_are_nearer_to_the_pool_than_random_ones():
     for judged in (50, 100, 200):
         ours = [divergence(selector, order_of(selector, 400, seed)[:judged]) for seed in range(5)]
         random = [
-            divergence(selector, np.random.default_rng(seed).permutation(400)[:judged]) for seed in range(40)
+            divergence(selector, np.random.default_rng(seed).permutation(400)[:judged])
+            for seed in range(40)
         ]
         assert max(ours) < min(random)
 
@@ -115,7 +124,8 @@ def test_scale_and_place_of_a_dimension_do_not_matter():
 
 
 @pytest.mark.parametrize(
-    ("vectors", "message"), [(np.ones((4, 2)), "4 vectors for 3"), (np.full((3, 2), np.inf), "not finite")]
+    ("vectors", "message"),
+    [(np.ones((4, 2)), "4 vectors for 3"), (np.full((3, 2), np.inf), "not finite")],
 )
 def test_what_is_no_vector_of_each_item_is_refused(vectors, message):
     with pytest.raises(ValueError, match=message):

@@ -9,14 +9,14 @@ import pytest
 from scipy.stats import chisquare
 from support.walking import all_steps
 
-from judgeloop.errors import InputError
+from judgeloop.core.errors import InputError
+from judgeloop.core.records import Abstention, Draws, Label, Verdict
+from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.preferences import Preferences
-from judgeloop.past import past_of_scores
-from judgeloop.records import Abstention, Draws, Label, Verdict
+from judgeloop.history.past import past_of_scores
 from judgeloop.selectors import decisive as decisive_module
 from judgeloop.selectors.decisive import FIRST_LOOK, Decisive, decisive, prospects_of
 from judgeloop.selectors.random import Random
-from judgeloop.session import Limits, Session
 from judgeloop.stats.decision_model import weights_after
 from judgeloop.stats.decisiveness import Prospects
 from judgeloop.stopping import make_rule
@@ -53,7 +53,9 @@ def test_a_propensity_is_the_weight_over_all_that_is_left():
 def test_weights_of_a_long_past_rest_on_some_of_it_spread_over_all(monkeypatch):
     seen = []
     monkeypatch.setattr(decisive_module, "MOST_WEIGHED", 10)
-    monkeypatch.setattr(decisive_module, "prospects", lambda *arrays, **rest: seen.append(arrays[0]))
+    monkeypatch.setattr(
+        decisive_module, "prospects", lambda *arrays, **rest: seen.append(arrays[0])
+    )
     scores = np.arange(30.0)[:, None] * np.ones((30, 4))
     past = past_of_scores([f"s{i}" for i in range(30)], scores, 0.0)
     prospects_of(past, ("x", "y"))
@@ -104,7 +106,9 @@ def answered(steps, decided):
     """Labels of the items that these steps ask about."""
     positions = [step.choices[0].position for step in steps]
     scores = [1.0 if decided(position) else 0.5 for position in positions]
-    return [Label(step.choices[0], Verdict(score)) for step, score in zip(steps, scores, strict=True)]
+    return [
+        Label(step.choices[0], Verdict(score)) for step, score in zip(steps, scores, strict=True)
+    ]
 
 
 def test_it_waits_for_answers_after_ten_draws_and_whenever_they_have_doubled():

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judgeloop.core.records import Abstention, Label, StopKind, Verdict
+from judgeloop.engine.recorded import replay
+from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.win_rates import WinRates
-from judgeloop.records import Abstention, Label, StopKind, Verdict
-from judgeloop.replay.driver import replay
 from judgeloop.selectors.halving import KEPT, SHRINKING, Halving
-from judgeloop.session import Limits, Session
 from judgeloop.stopping.among import FixedBudget
 
 
@@ -48,7 +48,10 @@ def rounds_of(selector, items, scores, *, at_a_time=1000, seed=0):
 
 @settings(max_examples=60, deadline=None)
 @given(
-    systems=st.integers(2, 30), items=st.integers(1, 60), limit=st.integers(0, 900), seed=st.integers(0, 1000)
+    systems=st.integers(2, 30),
+    items=st.integers(1, 60),
+    limit=st.integers(0, 900),
+    seed=st.integers(0, 1000),
 )
 def test_no_more_judgments_than_the_limit_and_no_query_twice(systems, items, limit, seed):
     rng = np.random.default_rng(seed)
@@ -71,14 +74,18 @@ def test_the_limit_is_used_up_but_for_what_makes_no_whole_query():
         int(301 * share / shares.sum() / each) for share, each in zip(shares, (8, 4), strict=False)
     )
     selector = Halving(lengths_of(9, 500), 8, 301)
-    asked = [steps for steps, _, _ in rounds_of(selector, 500, np.random.default_rng(0).random((9, 500)))]
+    asked = [
+        steps for steps, _, _ in rounds_of(selector, 500, np.random.default_rng(0).random((9, 500)))
+    ]
     sizes = [(len(steps), len(steps[0].choices)) for steps in asked]
     assert sizes == [(first, 8), (second, 4), ((301 - 8 * first - 4 * second) // 2, 2)]
     assert sum(queries * each for queries, each in sizes) == 300
 
 
 @settings(max_examples=30, deadline=None)
-@given(systems=st.integers(2, 20), seed=st.integers(0, 1000), at_a_time=st.sampled_from([1, 3, 1000]))
+@given(
+    systems=st.integers(2, 20), seed=st.integers(0, 1000), at_a_time=st.sampled_from([1, 3, 1000])
+)
 def test_every_round_keeps_the_better_half_by_the_win_rates_so_far(systems, seed, at_a_time):
     rng = np.random.default_rng(seed)
     scores = rng.choice([0, 0.5, 1, np.nan], size=(systems, 80), p=[0.35, 0.2, 0.35, 0.1])
@@ -170,4 +177,6 @@ def test_in_a_session_the_best_is_named_at_the_end_of_the_budget(limit):
     outcome = replay(session, lambda choice: Verdict(scores[choice.systems[0], choice.position]))
     assert outcome.winner == 0
     assert outcome.asked <= limit
-    assert outcome.stop.kind is (StopKind.ALL_JUDGED if limit == 10_000 else StopKind.POOL_EXHAUSTED)
+    assert outcome.stop.kind is (
+        StopKind.ALL_JUDGED if limit == 10_000 else StopKind.POOL_EXHAUSTED
+    )

@@ -29,7 +29,8 @@ def blobs(sizes, apart, seed=0):
     angles = 2 * np.pi * np.arange(len(sizes)) / len(sizes)
     centres = 10 * np.column_stack([np.cos(angles), np.sin(angles)])
     inside = [
-        centre + rng.normal(scale=0.3, size=(size, 2)) for centre, size in zip(centres, sizes, strict=True)
+        centre + rng.normal(scale=0.3, size=(size, 2))
+        for centre, size in zip(centres, sizes, strict=True)
     ]
     far = rng.uniform(0, 2 * np.pi, size=apart)
     outside = (30 + 20 * rng.random((apart, 1))) * np.column_stack([np.cos(far), np.sin(far)])
@@ -38,7 +39,9 @@ def blobs(sizes, apart, seed=0):
 
 @pytest.fixture
 def one_cluster(monkeypatch):
-    monkeypatch.setattr(mmd_critic, "clusters_of", lambda points: ([np.arange(len(points))], np.arange(0)))
+    monkeypatch.setattr(
+        mmd_critic, "clusters_of", lambda points: ([np.arange(len(points))], np.arange(0))
+    )
 
 
 @pytest.fixture
@@ -132,7 +135,9 @@ def test_components_have_variance_one_and_no_more_of_them_than_there_are():
 
 def test_scale_and_place_of_a_dimension_do_not_matter():
     vectors = blobs([30, 20], apart=4)
-    moved = np.column_stack([vectors * np.array([2.0**20, 0.25]) + np.array([0, -50]), np.full(54, 3.0)])
+    moved = np.column_stack(
+        [vectors * np.array([2.0**20, 0.25]) + np.array([0, -50]), np.full(54, 3.0)]
+    )
     assert squared_distances(reduced(moved), reduced(moved)) == pytest.approx(
         squared_distances(reduced(vectors), reduced(vectors)), abs=1e-3
     )
@@ -158,7 +163,8 @@ def test_mean_likeness_is_to_all_members_or_to_some_at_equal_steps(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("vectors", "message"), [(np.ones((4, 2)), "4 vectors for 3"), (np.full((3, 2), np.nan), "not finite")]
+    ("vectors", "message"),
+    [(np.ones((4, 2)), "4 vectors for 3"), (np.full((3, 2), np.nan), "not finite")],
 )
 def test_what_is_no_vector_of_each_item_is_refused(vectors, message):
     with pytest.raises(ValueError, match=message):

@@ -8,7 +8,7 @@ from math import log
 import numpy as np
 import pytest
 
-from judgeloop.records import Abstention, Label, Verdict
+from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.selectors.bradley_terry import BradleyTerry
 from judgeloop.selectors.llm_selector import LLMSelector
 from judgeloop.selectors.outcome_order import OutcomeOrder
@@ -61,7 +61,8 @@ def picker(request):
 
 def answered(step, truth=TRUTH):
     return [
-        Label(choice, Verdict((1 + truth[choice.position][choice.systems[0]]) / 2)) for choice in step.choices
+        Label(choice, Verdict((1 + truth[choice.position][choice.systems[0]]) / 2))
+        for choice in step.choices
     ]
 
 
@@ -168,7 +169,9 @@ def plain_llm_selector(opinions, truth, steps):
     for _ in range(steps):
         expected = {}
         for query in left:
-            entropies = [-sum(p * log(p) for p in after(belief, judge[query])) for judge in opinions]
+            entropies = [
+                -sum(p * log(p) for p in after(belief, judge[query])) for judge in opinions
+            ]
             expected[query] = round(sum(entropies) / len(entropies), 12)
         best = min(left, key=lambda query: (expected[query], query))
         left.remove(best)
@@ -193,7 +196,13 @@ def test_llm_selector_prefers_what_tells_systems_apart():
 
 def test_llm_selector_takes_the_first_of_queries_that_are_level():
     level = np.tile(THREE[:, 1:2], (1, 5, 1))
-    assert positions_of(LLMSelector(level, 2, EPSILONS), 5, truth=[[1, -1, 0]] * 5) == [0, 1, 2, 3, 4]
+    assert positions_of(LLMSelector(level, 2, EPSILONS), 5, truth=[[1, -1, 0]] * 5) == [
+        0,
+        1,
+        2,
+        3,
+        4,
+    ]
 
 
 def test_llm_selector_takes_an_abstention_for_the_mean_of_the_others():
@@ -223,7 +232,9 @@ def test_bradley_terry_counts_outcomes_and_no_abstention():
 
 # The first system is the baseline and does not count. Draws 0, 2, 3, 1; the frequencies of the second and fourth query are the same
 # but for their order, so that those are level: entropies 0, 1.04, 0.56, 1.04.
-COUNTED = np.array([[0, 1, 1, 1, 1], [0, 0, 0, 1, -1], [0, 0, 0, 0, 1], [0, 1, 1, -1, 0]], dtype=np.int8)
+COUNTED = np.array(
+    [[0, 1, 1, 1, 1], [0, 0, 0, 1, -1], [0, 0, 0, 0, 1], [0, 1, 1, -1, 0]], dtype=np.int8
+)
 
 
 @pytest.mark.parametrize(

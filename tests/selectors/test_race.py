@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judgeloop.core.records import Abstention, Label, StopKind, StopReason, Verdict
+from judgeloop.engine.recorded import replay
+from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.win_rates import WinRates
-from judgeloop.records import Abstention, Label, StopKind, StopReason, Verdict
-from judgeloop.replay.driver import replay
 from judgeloop.selectors.race import Racing
 from judgeloop.selectors.random import Random
-from judgeloop.session import Limits, Session
 from judgeloop.stats.racing import could_be_out
 from judgeloop.stopping.among import Separated
 
@@ -32,7 +32,9 @@ def field(seed, systems=5, items=60, *, silent=0.05):
     return scores
 
 
-def session_of(scores, *, selector="race", baseline=0, risk=RISK, seed=0, limits=NO_LIMITS, **settings):
+def session_of(
+    scores, *, selector="race", baseline=0, risk=RISK, seed=0, limits=NO_LIMITS, **settings
+):
     systems, items = scores.shape
     rule = Separated(risk, items, settings.pop("near_best", None))
     pairs = tuple((one, baseline) for one in range(systems) if one != baseline)
@@ -147,7 +149,8 @@ def test_it_asks_side_by_side_exactly_as_long_as_nobody_could_leave(seed, risk):
         assert (could_be_out(state.race, len(steps), risk) & running).any() or asked.drawn == 60
         assert selector.ask(asked, 1, rng)[0] == []
         state = selector.tell(
-            asked, [Label(choice, oracle(scores)(choice)) for step in steps for choice in step.choices]
+            asked,
+            [Label(choice, oracle(scores)(choice)) for step in steps for choice in step.choices],
         )
     assert state.drawn == 60 or (state.race.running & ~state.race.out(risk)).sum() <= 1
 
@@ -204,7 +207,9 @@ def test_halted_in_the_middle_of_a_query_only_whole_ones_are_in_the_decision(ans
 def test_a_limit_of_judgments_is_never_exceeded_and_cuts_no_query():
     scores = field(2, silent=0.0)
     for limit in range(4, 40):
-        outcome = replay(session_of(scores, risk=0.001, limits=Limits(1, limit, 1.0)), oracle(scores))
+        outcome = replay(
+            session_of(scores, risk=0.001, limits=Limits(1, limit, 1.0)), oracle(scores)
+        )
         assert outcome.asked <= limit
         assert len(outcome.deciding) == outcome.asked
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from judgeloop.core.records import Abstention, Label, StopKind, Verdict
+from judgeloop.engine.recorded import replay
+from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.mean_score import MeanScore
-from judgeloop.records import Abstention, Label, StopKind, Verdict
-from judgeloop.replay.driver import replay
 from judgeloop.selectors.stratified import Stratified
-from judgeloop.session import Limits, Session
 from judgeloop.stats.strata import Strata
 from judgeloop.stopping.precise import Precise
 
@@ -45,7 +45,9 @@ def test_the_first_five_of_actracer_as_worked_by_hand():
     four = asked_by(selector, scores, 4)
     assert [position for position in four if position < 5] == [2, 1]
     assert [position for position in four if position >= 5] == [7, 6]
-    assert {LABELS[position] for position in four[:2]} == {0, 1}, "one of each, before the second of any"
+    assert {LABELS[position] for position in four[:2]} == {0, 1}, (
+        "one of each, before the second of any"
+    )
     fifth = asked_by(selector, scores, 5)[4]
     assert LABELS[fifth] == 0
     # With 0.1 and 0.2 of five: 0.3 gives 0.02 + 0.1·|1/3 - 0.4| + 0.1·|2/3 - 0.6| + 0.7·0.2, 1.0 the last as 0.7·|2/3 - 0.8|: 0.02 + 0.1/15 +
@@ -68,7 +70,9 @@ def test_every_stratum_is_drawn_from_twice_to_begin_with():
     labels = np.array([0] * 50 + [1] * 3 + [2] + [3] * 2)
     asked = asked_by(Stratified(Strata(labels), 20), np.zeros(56), 7)
     assert sorted(labels[asked].tolist()) == [0, 0, 1, 1, 2, 3, 3]
-    assert sorted(labels[asked[:4]].tolist()) == [0, 1, 2, 3], "once each, before any is drawn from again"
+    assert sorted(labels[asked[:4]].tolist()) == [0, 1, 2, 3], (
+        "once each, before any is drawn from again"
+    )
     firsts = {
         int(labels[asked_by(Stratified(Strata(labels), 20), np.zeros(56), 1, seed=seed)[0]])
         for seed in range(40)

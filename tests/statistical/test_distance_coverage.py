@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from judgeloop.core.records import Verdict
+from judgeloop.engine.recorded import replay
+from judgeloop.engine.session import Limits, Session
+from judgeloop.engine.walk import walk
 from judgeloop.estimators.preferences import Preferences, weighted_distance
-from judgeloop.records import Verdict
-from judgeloop.replay.driver import replay
 from judgeloop.selectors.decisive import Decisive, decisive
-from judgeloop.selectors.walking import walk
-from judgeloop.session import Limits, Session
 from judgeloop.stats.decisiveness import Prospects
 from judgeloop.stats.weighted_draws import weighted_interval, weighted_moments
 from judgeloop.stopping import TieAware
@@ -72,7 +72,9 @@ def test_with_abstentions_it_covers_what_they_hide_too():
     _, scores = pool(population)
     for seed in range(RUNS):
         heard, propensities = draw(population, 200, seed)
-        heard = np.where((heard == 1) & (np.random.default_rng(seed).random(200) < 0.1), np.nan, heard)
+        heard = np.where(
+            (heard == 1) & (np.random.default_rng(seed).random(200) < 0.1), np.nan, heard
+        )
         low, high = weighted_interval(heard, propensities, ITEMS, RISK)
         covered += low <= scores.mean() <= high
     assert covered / RUNS >= LEAST

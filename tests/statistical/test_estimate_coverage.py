@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.estimators.mean_score import MeanScore
-from judgeloop.records import Choice, Label, Verdict
 from judgeloop.selectors.stratified import Stratified
 from judgeloop.stats.strata import Strata
 from judgeloop.stopping.precise import Precise
@@ -41,7 +41,10 @@ def sample(selector, scores, judged, seed):
     state, labels = selector.init(len(scores), rng), []
     while len(labels) < judged:
         steps, state = selector.ask(state, judged - len(labels), rng)
-        heard = [Label(step.choices[0], Verdict(float(scores[step.choices[0].position]))) for step in steps]
+        heard = [
+            Label(step.choices[0], Verdict(float(scores[step.choices[0].position])))
+            for step in steps
+        ]
         state = selector.tell(state, heard)
         labels += heard
     return labels
@@ -131,7 +134,9 @@ def ever_missed_by_width(scores, half_width, proxy=None, runs=200):
 @pytest.mark.parametrize("in_strata", [True, False])
 @pytest.mark.parametrize("helped", [True, False])
 @pytest.mark.parametrize("population", sorted(pool()[1]))
-def test_in_every_setting_it_covers_as_often_as_it_says(population, helped, in_strata, allocation, share):
+def test_in_every_setting_it_covers_as_often_as_it_says(
+    population, helped, in_strata, allocation, share
+):
     labels, populations = pool()
     strata = Strata(labels) if in_strata else Strata.single(ITEMS)
     rng = np.random.default_rng(1)
@@ -187,7 +192,9 @@ def test_a_biased_choice_within_strata_is_what_the_simulation_would_see():
     for seed in range(300):
         rng = np.random.default_rng(seed)
         chosen = rng.choice(ITEMS, 200, replace=False, p=likelier / likelier.sum())
-        tally = estimator.tally([Label(Choice(int(i), 0.1, (0,)), Verdict(scores[i])) for i in chosen], ITEMS)
+        tally = estimator.tally(
+            [Label(Choice(int(i), 0.1, (0,)), Verdict(scores[i])) for i in chosen], ITEMS
+        )
         found = rule.interval(tally)
         covered += found is not None and found[0] <= scores.mean() <= found[1]
     assert covered / 300 < 0.8
@@ -203,7 +210,9 @@ def test_a_useless_proxy_does_no_more_harm_than_noise(in_strata):
     for help_ in (None, proxy):
         estimator, found = MeanScore(strata, help_), []
         for seed in range(400):
-            tally = estimator.tally(sample(Stratified(strata, 50, "proportional"), scores, 50, seed), ITEMS)
+            tally = estimator.tally(
+                sample(Stratified(strata, 50, "proportional"), scores, 50, seed), ITEMS
+            )
             low, high = rule.interval(tally)
             found.append((abs(tally.moments.mean - scores.mean()), high - low))
         errors[help_ is None], widths[help_ is None] = np.sqrt(np.mean(np.square(found), axis=0))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.estimators.foretold_mean import ForetoldMean
 from judgeloop.estimators.mean_score import MeanScore
-from judgeloop.records import Choice, Label, Verdict
 from judgeloop.stats.foretelling import foretell
 from judgeloop.stats.strata import Strata
 from judgeloop.stopping.precise import Precise
@@ -60,7 +60,10 @@ def test_a_history_narrows_where_systems_are_alike_and_does_no_harm_where_they_a
             mean, (low, high) = interval(estimator, own, drawn)
             errors.append(mean - own.mean())
             widths.append(high - low)
-    plain, helped = np.sqrt(np.mean(np.square(errors[::2]))), np.sqrt(np.mean(np.square(errors[1::2])))
+    plain, helped = (
+        np.sqrt(np.mean(np.square(errors[::2]))),
+        np.sqrt(np.mean(np.square(errors[1::2]))),
+    )
     assert least <= helped / plain <= most
     assert least <= np.mean(widths[1::2]) / np.mean(widths[::2]) <= most
 

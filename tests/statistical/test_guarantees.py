@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from judgeloop.core.records import StopKind, Verdict
+from judgeloop.engine.recorded import replay
+from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.preferences import Preferences
-from judgeloop.records import StopKind, Verdict
-from judgeloop.replay.driver import replay
 from judgeloop.selectors.random import Random
-from judgeloop.session import Limits, Session
 from judgeloop.stats.betting import log_wealth
 from judgeloop.stats.spending import Spending, first_crossing
 from judgeloop.stopping import make_rule
@@ -49,7 +49,10 @@ def check(title, named, runs, capsys):
     ]
     with capsys.disabled():
         for count, risk, chance in zip(named, RISKS, chances, strict=True):
-            print(f"\n{title}, risk {risk}: named in {count} of {runs}, binomial p {chance:.3f}", end="")
+            print(
+                f"\n{title}, risk {risk}: named in {count} of {runs}, binomial p {chance:.3f}",
+                end="",
+            )
     assert min(chances) > LEAST_CHANCE
 
 
@@ -88,9 +91,13 @@ def winner_of(population, name, seed, **settings):
     return replay(session, lambda choice: Verdict((1 + population[choice.position]) / 2))
 
 
-@pytest.mark.parametrize("arrange", [np.sort, lambda scores: np.sort(scores)[::-1], lambda scores: scores])
+@pytest.mark.parametrize(
+    "arrange", [np.sort, lambda scores: np.sort(scores)[::-1], lambda scores: scores]
+)
 @pytest.mark.parametrize("name", ["sequential", "anytime"])
-def test_the_order_of_the_pool_does_not_matter_and_the_session_keeps_the_promise_itself(name, arrange):
+def test_the_order_of_the_pool_does_not_matter_and_the_session_keeps_the_promise_itself(
+    name, arrange
+):
     population = arrange(level_population(120, 0.4))
     named = sum(winner_of(population, name, seed).winner == 0 for seed in range(150))
     assert binomtest(named, 150, 0.1, alternative="greater").pvalue > LEAST_CHANCE

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from judgeloop.core.records import Abstention, Verdict
+from judgeloop.engine.recorded import replay
+from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.win_rates import WinRates
-from judgeloop.records import Abstention, Verdict
-from judgeloop.replay.driver import replay
 from judgeloop.selectors.race import Racing
 from judgeloop.selectors.random import Random
-from judgeloop.session import Limits, Session
 from judgeloop.stats.betting import BETS, STAKES
 from judgeloop.stats.racing import after, start
 from judgeloop.stopping.among import Separated
@@ -152,12 +152,22 @@ def check_all(field, systems, items, runs, capsys, risks=(0.1, 0.3)):
         best = (0,) if field == "hidden" else (0, 1, systems - 1)
         for risk in RISKS if dropped_at is None else (dropped_at,):
             dropped = max((richest[:, one] >= 1 / risk).sum() for one in best)
-            check(f"{title}, {'race' if dropped_at else 'nobody dropped'}", dropped, runs, risk, capsys)
+            check(
+                f"{title}, {'race' if dropped_at else 'nobody dropped'}",
+                dropped,
+                runs,
+                risk,
+                capsys,
+            )
 
 
-@pytest.mark.parametrize(("systems", "items"), [(2, 10), (2, 40), (2, 200), (3, 10), (3, 40), (20, 10)])
+@pytest.mark.parametrize(
+    ("systems", "items"), [(2, 10), (2, 40), (2, 200), (3, 10), (3, 40), (20, 10)]
+)
 @pytest.mark.parametrize("field", FIELDS)
-def test_each_of_the_best_systems_is_ever_dropped_with_at_most_the_risk(field, systems, items, capsys):
+def test_each_of_the_best_systems_is_ever_dropped_with_at_most_the_risk(
+    field, systems, items, capsys
+):
     check_all(field, systems, items, RUNS, capsys, risks=(0.1,))
 
 
@@ -200,10 +210,13 @@ def the_first_by_a_hair(field, items, rng):
 
 @pytest.mark.parametrize("selector", ["race", "random"])
 @pytest.mark.parametrize("field", ["level", "opposite", "alike", "hidden"])
-def test_a_session_names_a_system_that_is_not_the_best_with_at_most_the_risk(field, selector, capsys):
+def test_a_session_names_a_system_that_is_not_the_best_with_at_most_the_risk(
+    field, selector, capsys
+):
     scores = the_first_by_a_hair(field, 40, np.random.default_rng(8))
     wrong = sum(
-        outcome_of(scores, seed, selector, risk=0.2).winner not in {0, None} for seed in range(SESSIONS)
+        outcome_of(scores, seed, selector, risk=0.2).winner not in {0, None}
+        for seed in range(SESSIONS)
     )
     check(f"{field}, a session with {selector}, wrongly named", wrong, SESSIONS, 0.2, capsys)
 
@@ -212,9 +225,14 @@ def test_a_session_names_a_system_that_is_not_the_best_with_at_most_the_risk(fie
 def test_a_system_too_far_below_the_best_is_named_with_at_most_the_risk(selector, capsys):
     """The best is 0.125 ahead of two systems that are level with the baseline, and 0.12 is near enough."""
     rng = np.random.default_rng(9)
-    scores = np.array([rng.permutation(np.repeat([1.0, 0.0], wins)) for wins in ((25, 15), (20, 20))])
+    scores = np.array(
+        [rng.permutation(np.repeat([1.0, 0.0], wins)) for wins in ((25, 15), (20, 20))]
+    )
     scores = np.vstack([scores, 1 - scores[1], np.full(40, 0.5)])
-    named = [outcome_of(scores, seed, selector, risk=0.5, near_best=0.12).winner for seed in range(SESSIONS)]
+    named = [
+        outcome_of(scores, seed, selector, risk=0.5, near_best=0.12).winner
+        for seed in range(SESSIONS)
+    ]
     wrong = sum(winner not in {0, None} for winner in named)
     check(f"near the best, {selector}, wrongly named", wrong, SESSIONS, 0.5, capsys)
     assert named.count(0) > SESSIONS / 4, "a rule that names nobody would keep any promise"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from judgeloop.calibrating import Calibration, Case, Comparable, calibrate, replayed
-from judgeloop.past import Past, past_of_scores
-from judgeloop.session import Limits
+from judgeloop.calibration.threshold import Calibration, Case, Comparable, calibrate, replayed
+from judgeloop.engine.session import Limits
+from judgeloop.history.past import Past, past_of_scores
 from judgeloop.stats.risk_control import bounds_of
 
 ITEMS = 60
@@ -40,7 +40,9 @@ def fared(everything, new, risk, rng, *, weighted):
     """How a run of `new` ends with the rule calibrated on the past without it: whether wrong, and whether undecided."""
     unknown = [name for name in new if name != "base"]
     past = everything.without(*unknown)
-    found = calibrate(past, new, risk=risk, limits=LIMITS, weighted=weighted, rng=rng, repetitions=4)
+    found = calibrate(
+        past, new, risk=risk, limits=LIMITS, weighted=weighted, rng=rng, repetitions=4
+    )
     assert isinstance(found, Calibration)
     shared = "base" if "base" in new else None
     row = Comparable(Case.APART, (everything.pairs.index(new),), "", shared)
@@ -73,7 +75,10 @@ def test_where_nothing_is_given_away_the_loss_is_the_risk_and_neither_more_nor_l
     lost = sum(bool(row[0] < bounds_of(row[1:, None]).below(risk)) for row in critical)
     chance = binomtest(lost, runs, risk).pvalue
     with capsys.disabled():
-        print(f"\n{comparisons} alike, risk {risk}: lost {lost} of {runs}, binomial p {chance:.3f}", end="")
+        print(
+            f"\n{comparisons} alike, risk {risk}: lost {lost} of {runs}, binomial p {chance:.3f}",
+            end="",
+        )
     assert chance > LEAST_CHANCE
 
 
@@ -85,7 +90,8 @@ def test_a_new_system_beside_a_baseline_is_misjudged_with_at_most_the_risk(
     rng = np.random.default_rng([comparisons, round(100 * risk), weighted])
     new = ("base", f"s{comparisons}")
     ends = [
-        fared(of_one_baseline(comparisons + 1, rng), new, risk, rng, weighted=weighted) for _ in range(1000)
+        fared(of_one_baseline(comparisons + 1, rng), new, risk, rng, weighted=weighted)
+        for _ in range(1000)
     ]
     check(f"{comparisons} with a baseline, weighted {weighted}", ends, risk, capsys)
 
@@ -95,5 +101,7 @@ def test_a_new_system_beside_a_baseline_is_misjudged_with_at_most_the_risk(
 def test_two_new_systems_are_misjudged_with_at_most_the_risk(systems, risk, weighted, capsys):
     rng = np.random.default_rng([systems, round(100 * risk), weighted])
     new = (f"s{systems}", f"s{systems + 1}")
-    ends = [fared(among_alike(systems + 2, rng), new, risk, rng, weighted=weighted) for _ in range(600)]
+    ends = [
+        fared(among_alike(systems + 2, rng), new, risk, rng, weighted=weighted) for _ in range(600)
+    ]
     check(f"two beside {systems} systems, weighted {weighted}", ends, risk, capsys)

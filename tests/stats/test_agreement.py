@@ -25,7 +25,9 @@ FOURTEEN_RATERS = [
 
 def votes_of(counts):
     """One entry a rater, from counts a category; -1, 0, 1 … stand for the categories."""
-    return [[category - 1 for category, count in enumerate(row) for _ in range(count)] for row in counts]
+    return [
+        [category - 1 for category, count in enumerate(row) for _ in range(count)] for row in counts
+    ]
 
 
 def square(both, first_only, second_only, neither):
@@ -35,7 +37,9 @@ def square(both, first_only, second_only, neither):
 
 def test_fleiss_kappa_is_that_of_the_published_example():
     votes = votes_of(FOURTEEN_RATERS)
-    assert fleiss(votes) == pytest.approx((688 / 1820 - 4170 / 19600) / (1 - 4170 / 19600), abs=1e-12)
+    assert fleiss(votes) == pytest.approx(
+        (688 / 1820 - 4170 / 19600) / (1 - 4170 / 19600), abs=1e-12
+    )
     assert fleiss(votes) == pytest.approx(0.210, abs=5e-4)
     assert kappa(votes) == ("Fleiss' kappa", fleiss(votes))
 
@@ -65,7 +69,9 @@ def test_cohens_kappa_is_that_worked_by_hand(table, value):
 @pytest.mark.parametrize("turned", [False, True])
 def test_fleiss_kappa_of_judges_who_always_agree_is_one_whatever_the_categories_are_called(turned):
     votes = [[-1] * 3, [0] * 3, [1] * 3]
-    assert fleiss([[-vote for vote in row] for row in votes] if turned else votes) == pytest.approx(1.0)
+    assert fleiss([[-vote for vote in row] for row in votes] if turned else votes) == pytest.approx(
+        1.0
+    )
 
 
 def test_fleiss_kappa_does_not_depend_on_who_said_what():

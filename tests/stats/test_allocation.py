@@ -40,7 +40,8 @@ def test_shares_are_followed_as_seats_are_by_sainte_lague():
 
 
 @pytest.mark.parametrize(
-    ("budget", "items", "strata"), [(200, 4000, 40), (4, 4000, 1), (0, 9, 1), (60, 20, 10), (5, 1, 1)]
+    ("budget", "items", "strata"),
+    [(200, 4000, 40), (4, 4000, 1), (0, 9, 1), (60, 20, 10), (5, 1, 1)],
 )
 def test_five_judgments_pay_for_a_stratum_of_at_least_two_items(budget, items, strata):
     assert paying_strata(budget, items) == strata

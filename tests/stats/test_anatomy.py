@@ -9,7 +9,11 @@ from judgeloop.stats.anatomy import anatomy, named_by_norm_bin, projection, rela
 
 
 def test_norms_are_in_units_of_their_mean():
-    assert relative_norms(np.array([[3.0, 4.0], [0.0, 0.0], [0.0, 10.0]])).tolist() == [1.0, 0.0, 2.0]
+    assert relative_norms(np.array([[3.0, 4.0], [0.0, 0.0], [0.0, 10.0]])).tolist() == [
+        1.0,
+        0.0,
+        2.0,
+    ]
     assert relative_norms(np.zeros((3, 2))).tolist() == [0.0, 0.0, 0.0]
 
 

@@ -92,7 +92,12 @@ def test_nobody_trades_at_the_least_cost():
 
 
 @settings(deadline=None)
-@given(items=st.integers(1, 60), share=st.floats(0, 1), seed=st.integers(0, 10_000), kinds=st.integers(1, 60))
+@given(
+    items=st.integers(1, 60),
+    share=st.floats(0, 1),
+    seed=st.integers(0, 10_000),
+    kinds=st.integers(1, 60),
+)
 def test_sizes_differ_by_at_most_one_and_trade_costs_nothing(items, share, seed, kinds):
     clusters = 1 + int(share * (items - 1))
     rng = np.random.default_rng(seed)

@@ -39,7 +39,8 @@ def test_equal_sizes_come_before_a_low_inertia():
 
 @pytest.mark.parametrize("items", [1, 2, 3, 10, 31, 200])
 @pytest.mark.parametrize(
-    "kind", ["normal", "constant", "two places", "one far", "half precision", "far from zero", "tiny"]
+    "kind",
+    ["normal", "constant", "two places", "one far", "half precision", "far from zero", "tiny"],
 )
 def test_sizes_differ_by_at_most_one_whatever_the_vectors(items, kind):
     rng = np.random.default_rng(items)
@@ -123,7 +124,8 @@ def test_rounds_lower_the_inertia(monkeypatch):
 
 def rounds_of(*inertias):
     return [
-        Clusters(np.array([number]), np.zeros((1, 1)), inertia) for number, inertia in enumerate(inertias)
+        Clusters(np.array([number]), np.zeros((1, 1)), inertia)
+        for number, inertia in enumerate(inertias)
     ]
 
 
@@ -146,5 +148,7 @@ def test_the_same_generator_gives_the_same_clusters_and_another_others():
 
 @pytest.mark.parametrize("clusters", [0, -1, 4])
 def test_clusters_that_cannot_be_made_are_an_error(clusters):
-    with pytest.raises(ValueError, match=rf"expected between 1 and 3 clusters for 3 items, found {clusters}"):
+    with pytest.raises(
+        ValueError, match=rf"expected between 1 and 3 clusters for 3 items, found {clusters}"
+    ):
         clustered(np.eye(3), clusters)

@@ -23,7 +23,13 @@ def test_groups_of_one_size_are_the_strata(six_groups):
     labels, searched = strata(six_groups, 30)
     assert searched.clusters == 6
     assert (
-        len({(group, label) for group, label in zip(np.repeat(np.arange(6), 40), labels, strict=True)}) == 6
+        len(
+            {
+                (group, label)
+                for group, label in zip(np.repeat(np.arange(6), 40), labels, strict=True)
+            }
+        )
+        == 6
     )
 
 
@@ -41,7 +47,8 @@ def test_the_strata_have_the_inertia_of_the_elbow():
     vectors = np.random.default_rng(2).normal(size=(120, 4))
     labels, searched = strata(vectors, 30)
     apart = [
-        ((part - part.mean(axis=0)) ** 2).sum() for part in (vectors[labels == one] for one in set(labels))
+        ((part - part.mean(axis=0)) ** 2).sum()
+        for part in (vectors[labels == one] for one in set(labels))
     ]
     assert sum(apart) == pytest.approx(dict(searched.curve)[searched.clusters])
 

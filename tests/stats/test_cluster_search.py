@@ -41,7 +41,8 @@ def test_a_false_early_peak_is_not_the_elbow():
 
 
 @pytest.mark.parametrize(
-    "inertias", [[3.0], [3.0, 1.0], [9.0, 6.0, 3.0, 0.0], [2.0, 2.0, 2.0], [1.0, 2.0, 3.0], [0.3, 0.2, 0.1]]
+    "inertias",
+    [[3.0], [3.0, 1.0], [9.0, 6.0, 3.0, 0.0], [2.0, 2.0, 2.0], [1.0, 2.0, 3.0], [0.3, 0.2, 0.1]],
 )
 def test_without_a_bend_it_is_the_fewest_clusters(inertias):
     assert elbow(tuple(enumerate(inertias, start=2))) == 2

@@ -47,11 +47,18 @@ def test_before_a_run_has_seen_anything_history_is_taken_as_it_is():
 def test_before_a_run_has_seen_anything_far_outputs_are_likelier_to_decide():
     known = known_of()
     far = np.log(known.distances + 0.1)
-    odds = np.log(known.shares / (1 - known.shares)) + SLOPE_OF_DISTANCE * (far - far.mean()) / far.std()
-    assert weights_after(known, *NONE_SEEN) == pytest.approx(draw_weights(known, 1 / (1 + np.exp(-odds))))
+    odds = (
+        np.log(known.shares / (1 - known.shares))
+        + SLOPE_OF_DISTANCE * (far - far.mean()) / far.std()
+    )
+    assert weights_after(known, *NONE_SEEN) == pytest.approx(
+        draw_weights(known, 1 / (1 + np.exp(-odds)))
+    )
 
 
-@pytest.mark.parametrize("distances", [np.zeros(40), np.full(40, np.nan)], ids=["all alike", "none known"])
+@pytest.mark.parametrize(
+    "distances", [np.zeros(40), np.full(40, np.nan)], ids=["all alike", "none known"]
+)
 def test_distances_that_say_nothing_change_nothing(distances):
     known = known_of(distances=False)
     assert weights_after(known._replace(distances=distances), *NONE_SEEN) == pytest.approx(
@@ -67,7 +74,8 @@ def test_an_unknown_distance_is_taken_for_a_middling_one():
     distances_filled = distances.copy()
     distances_filled[0] = np.exp(others.mean()) - 0.1
     one, other = (
-        weights_after(known._replace(distances=these), *NONE_SEEN) for these in (distances, distances_filled)
+        weights_after(known._replace(distances=these), *NONE_SEEN)
+        for these in (distances, distances_filled)
     )
     assert one / one.sum() == pytest.approx(other / other.sum(), rel=0.02)
 
@@ -87,17 +95,23 @@ def test_what_was_seen_is_fitted_as_another_solver_fits_it():
 
     def misfit(beliefs):
         seen = features[positions] @ beliefs
-        return np.logaddexp(0, seen).sum() - decided @ seen + precision @ (beliefs - expected) ** 2 / 2
+        return (
+            np.logaddexp(0, seen).sum() - decided @ seen + precision @ (beliefs - expected) ** 2 / 2
+        )
 
     fitted = minimize(misfit, expected, tol=1e-12).x
     chances = 1 / (1 + np.exp(-(features @ fitted)))
-    assert weights_after(known, positions, decided) == pytest.approx(draw_weights(known, chances), rel=1e-4)
+    assert weights_after(known, positions, decided) == pytest.approx(
+        draw_weights(known, chances), rel=1e-4
+    )
 
 
 def test_before_a_run_has_seen_anything_patterns_change_nothing():
     known = known_of()
     with_patterns = known._replace(patterns=known_of(patterns=2).patterns)
-    assert weights_after(with_patterns, *NONE_SEEN) == pytest.approx(weights_after(known, *NONE_SEEN))
+    assert weights_after(with_patterns, *NONE_SEEN) == pytest.approx(
+        weights_after(known, *NONE_SEEN)
+    )
 
 
 def test_a_run_that_goes_by_a_pattern_prefers_the_items_that_decide_in_it():
@@ -135,6 +149,8 @@ def test_it_follows_history_less_where_all_or_none_decide(decided):
 def test_weights_are_probabilities_that_leave_no_item_out(seed, items, seen, share):
     rng = np.random.default_rng(seed)
     positions = rng.permutation(items)[:seen]
-    weights = weights_after(known_of(items, seed=seed), positions, rng.random(len(positions)) < share)
+    weights = weights_after(
+        known_of(items, seed=seed), positions, rng.random(len(positions)) < share
+    )
     assert weights.sum() == pytest.approx(1)
     assert (weights >= LEAST_EVEN / items * (1 - 1e-12)).all()

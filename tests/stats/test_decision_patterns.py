@@ -48,7 +48,9 @@ def test_two_ways_are_found_the_stronger_first():
 
 def test_independent_verdicts_have_next_to_no_pattern():
     nothing = [np.zeros(ITEMS)]
-    sizes = [np.abs(found_in(comparisons_of(nothing, seed=seed))).sum() / ITEMS for seed in range(20)]
+    sizes = [
+        np.abs(found_in(comparisons_of(nothing, seed=seed))).sum() / ITEMS for seed in range(20)
+    ]
     assert max(sizes) < 0.1
 
 
@@ -76,7 +78,9 @@ def test_what_only_comparisons_that_count_little_show_counts_little():
 def test_to_count_twice_is_to_be_there_twice():
     decided = comparisons_of([hard_or_easy()])
     shares, known = np.full(ITEMS, 0.4), np.ones_like(decided)
-    once, *_ = patterns_of(np.repeat(decided, 2, axis=0), np.repeat(known, 2, axis=0), shares, np.ones(80))
+    once, *_ = patterns_of(
+        np.repeat(decided, 2, axis=0), np.repeat(known, 2, axis=0), shares, np.ones(80)
+    )
     twice, *_ = patterns_of(decided, known, shares, np.full(40, 2.0))
     assert abs(np.corrcoef(once, twice)[0, 1]) == pytest.approx(1)
 

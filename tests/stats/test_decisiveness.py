@@ -66,7 +66,12 @@ def test_comparisons_with_a_system_of_today_count_together_a_quarter_of_the_othe
     # Decisive: 2⅔ of 2⅔; 0 of 2⅔; 2 of 2⅔; 2 of 2. The mean is (6⅔ + 1) / (10 + 2), worth four comparisons.
     mean = 4 * (6 + 2 / 3 + 1) / 12
     asked = 2 + 2 / 3
-    expected = [(asked + mean) / (asked + 4), mean / (asked + 4), (2 + mean) / (asked + 4), (2 + mean) / 6]
+    expected = [
+        (asked + mean) / (asked + 4),
+        mean / (asked + 4),
+        (2 + mean) / (asked + 4),
+        (2 + mean) / 6,
+    ]
     assert WITH_TODAYS == 1 / 4
     assert decisive_shares(PREFERENCES, KNOWN, apart) == pytest.approx(expected)
 
@@ -74,7 +79,9 @@ def test_comparisons_with_a_system_of_today_count_together_a_quarter_of_the_othe
 def test_a_few_comparisons_with_a_system_of_today_among_many_count_as_much_as_any():
     preferences, known = np.tile(PREFERENCES, (4, 1)), np.tile(KNOWN, (4, 1))
     apart = np.arange(12) > 0
-    assert decisive_shares(preferences, known, apart) == pytest.approx(decisive_shares(preferences, known))
+    assert decisive_shares(preferences, known, apart) == pytest.approx(
+        decisive_shares(preferences, known)
+    )
 
 
 def test_comparisons_with_todays_systems_alone_prefer_no_item():
@@ -94,12 +101,16 @@ def test_prospects_hold_the_ways_in_which_comparisons_differ():
     known = np.ones_like(preferences, dtype=bool)
     found = prospects(preferences, known, systems=4)
     assert len(found.patterns) > 0
-    assert found.patterns == pytest.approx(patterns_of(preferences != 0, known, found.shares, np.ones(12)))
+    assert found.patterns == pytest.approx(
+        patterns_of(preferences != 0, known, found.shares, np.ones(12))
+    )
 
 
 def test_weights_are_the_power_of_decisiveness_squared_times_agreement_with_a_tenth_spread_evenly():
     weights = weights_of(PREFERENCES, KNOWN, systems=4)
-    preferred = decisive_shares(PREFERENCES, KNOWN) ** 2 * agreements(PREFERENCES, KNOWN)  # to the power of 1
+    preferred = decisive_shares(PREFERENCES, KNOWN) ** 2 * agreements(
+        PREFERENCES, KNOWN
+    )  # to the power of 1
     assert weights == pytest.approx(0.9 * preferred / preferred.sum() + 0.1 / 4)
 
 
@@ -121,7 +132,9 @@ def test_items_that_all_did_the_same_give_no_weights():
 
 
 @given(
-    arrays.arrays(np.int8, st.tuples(st.integers(1, 6), st.integers(1, 9)), elements=st.integers(-1, 1)),
+    arrays.arrays(
+        np.int8, st.tuples(st.integers(1, 6), st.integers(1, 9)), elements=st.integers(-1, 1)
+    ),
     st.integers(2, 40),
     st.randoms(use_true_random=False),
 )

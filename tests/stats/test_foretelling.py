@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeloop.stats.foretelling import LIKENESS, USUAL_LIKENESS, Forecast, believed, foretell, with_forecast
+from judgeloop.stats.foretelling import (
+    LIKENESS,
+    USUAL_LIKENESS,
+    Forecast,
+    believed,
+    foretell,
+    with_forecast,
+)
 from judgeloop.stats.strata import Strata, stratified
 
 NAN = np.nan
@@ -59,7 +66,11 @@ def test_the_more_alike_earlier_systems_are_the_more_is_foretold():
 @pytest.mark.parametrize(("sign", "likeness"), [(1, LIKENESS[1]), (-1, LIKENESS[0])])
 def test_likeness_is_kept_from_its_ends(sign, likeness):
     scores = np.random.default_rng(1).normal(size=2000)
-    pair = np.vstack([scores, sign * scores]) if sign > 0 else np.vstack([scores, -scores, scores[::-1]])
+    pair = (
+        np.vstack([scores, sign * scores])
+        if sign > 0
+        else np.vstack([scores, -scores, scores[::-1]])
+    )
     found = foretell(pair)
     apart = (pair - pair.mean(axis=1, keepdims=True)).sum(axis=0)
     assert found.scores - found.scores.mean() == pytest.approx(
@@ -94,7 +105,9 @@ def test_scores_that_do_not_vary_are_left_alone():
 def test_a_forecast_that_hardly_varies_among_those_judged_is_not_believed_beyond_reason():
     rng = np.random.default_rng(2)
     scores, foretold = rng.random(200), np.where(np.arange(200) < 190, 1e-6 * rng.random(200), 1.0)
-    found = with_forecast(Strata.single(200), np.arange(40), scores[:40], Forecast(foretold, scores.std()))
+    found = with_forecast(
+        Strata.single(200), np.arange(40), scores[:40], Forecast(foretold, scores.std())
+    )
     assert abs(found.mean - scores.mean()) < 0.2
 
 

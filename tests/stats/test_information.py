@@ -7,7 +7,7 @@ from math import log
 import numpy as np
 import pytest
 
-from judgeloop.records import Label, Verdict
+from judgeloop.core.records import Label, Verdict
 from judgeloop.selectors.llm_selector import LLMSelector
 from judgeloop.stats import information
 from judgeloop.stats.information import (
@@ -34,7 +34,9 @@ def some_opinions(judges, queries, systems, seed=0):
     """Opinions with the first system as the baseline, and the later ones better."""
     rng = np.random.default_rng(seed)
     lean = np.linspace(-0.6, 0.9, systems)
-    opinions = np.sign(np.round(rng.normal(lean, 1, size=(judges, queries, systems)))).astype(np.int8)
+    opinions = np.sign(np.round(rng.normal(lean, 1, size=(judges, queries, systems)))).astype(
+        np.int8
+    )
     opinions[:, :, 0] = 0
     return opinions
 
@@ -46,7 +48,9 @@ def plain_entropies(posterior, opinions):
     for query in range(opinions.shape[1]):
         total = 0.0
         for judge in opinions:
-            weights = [p * factor[int(o)] for p, o in zip(np.exp(posterior), judge[query], strict=True)]
+            weights = [
+                p * factor[int(o)] for p, o in zip(np.exp(posterior), judge[query], strict=True)
+            ]
             shares = [weight / sum(weights) for weight in weights]
             total -= sum(share * log(share) for share in shares if share > 0)
         found.append(total / len(opinions))
@@ -166,7 +170,10 @@ def test_epsilons_are_of_the_grid_and_the_same_for_the_same_generator():
 
 
 def test_epsilons_that_are_level_are_the_least():
-    assert choose_epsilons(np.zeros((2, 9, 4), dtype=np.int8), 3, np.random.default_rng(0)) == (0.05, 0.05)
+    assert choose_epsilons(np.zeros((2, 9, 4), dtype=np.int8), 3, np.random.default_rng(0)) == (
+        0.05,
+        0.05,
+    )
 
 
 @pytest.mark.parametrize("queries", [1, 2, 3])

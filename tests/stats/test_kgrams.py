@@ -23,7 +23,9 @@ def plainly(texts, orders):
         grams = Counter(pair for own in pairs for pair in own)
         for system, own in enumerate(pairs):
             if own:
-                found[order - 1, system] = sum(grams[pair] / contexts[pair[0]] for pair in own) / len(own)
+                found[order - 1, system] = sum(
+                    grams[pair] / contexts[pair[0]] for pair in own
+                ) / len(own)
     return found
 
 

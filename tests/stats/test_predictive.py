@@ -39,10 +39,16 @@ def test_it_is_scipys_beta_binomial(wins, losses, further, least):
     assert chance_of_lead(wins, losses, further, least) == pytest.approx(expected, abs=1e-10)
 
 
-@given(wins=st.integers(0, 8), losses=st.integers(0, 8), further=st.integers(0, 8), least=st.integers(0, 12))
+@given(
+    wins=st.integers(0, 8),
+    losses=st.integers(0, 8),
+    further=st.integers(0, 8),
+    least=st.integers(0, 12),
+)
 def test_it_is_the_exact_fraction(wins, losses, further, least):
     ways = {
-        won: comb(wins + won, won) * comb(losses + further - won, further - won) for won in range(further + 1)
+        won: comb(wins + won, won) * comb(losses + further - won, further - won)
+        for won in range(further + 1)
     }
     enough = sum(n for won, n in ways.items() if abs(wins - losses - further + 2 * won) >= least)
     exact = Fraction(enough, comb(wins + losses + further + 1, further))
@@ -50,7 +56,9 @@ def test_it_is_the_exact_fraction(wins, losses, further, least):
 
 
 @given(wins=COUNTS, losses=COUNTS, further=st.integers(0, 200), least=st.integers(0, 200))
-def test_it_is_a_chance_the_same_from_both_sides_that_falls_as_the_lead_rises(wins, losses, further, least):
+def test_it_is_a_chance_the_same_from_both_sides_that_falls_as_the_lead_rises(
+    wins, losses, further, least
+):
     chance = chance_of_lead(wins, losses, further, least)
     assert 0 <= chance <= 1
     assert chance == pytest.approx(chance_of_lead(losses, wins, further, least))
@@ -79,13 +87,18 @@ def test_to_be_overtaken_a_golden_value_of_scipy():
     # scipy 1.17.1: betabinom(101, 34, 24).cdf(45) = 0.04859292240726537; by 100 more, .cdf(44) + .pmf(45) / 2 of betabinom(100, 34, 24).
     assert chance_overtaken(30, 20, 101) == pytest.approx(0.04859292240726537, abs=1e-12)
     further = betabinom(100, 34, 24)
-    assert chance_overtaken(30, 20, 100) == pytest.approx(further.cdf(44) + further.pmf(45) / 2, abs=1e-12)
+    assert chance_overtaken(30, 20, 100) == pytest.approx(
+        further.cdf(44) + further.pmf(45) / 2, abs=1e-12
+    )
 
 
 @given(wins=COUNTS, losses=COUNTS, further=st.integers(0, 200))
 def test_to_be_overtaken_is_scipys_beta_binomial_for_who_leads_or_not(wins, losses, further):
     won = np.arange(further + 1)
-    leads, further_wins = wins - losses - further + 2 * won, betabinom(further, wins + 4, losses + 4)
+    leads, further_wins = (
+        wins - losses - further + 2 * won,
+        betabinom(further, wins + 4, losses + 4),
+    )
     expected = further_wins.pmf(won[leads < 0]).sum() + further_wins.pmf(won[leads == 0]).sum() / 2
     assert chance_overtaken(wins, losses, further) == pytest.approx(expected, rel=1e-7, abs=1e-13)
 

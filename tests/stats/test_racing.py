@@ -26,7 +26,9 @@ def run(items, rows, asked=None):
     race = start(items, len(rows[0]))
     for row in rows:
         everybody = np.ones(len(row), dtype=bool)
-        race = after(race, np.array(row, dtype=float), everybody if asked is None else np.array(asked))
+        race = after(
+            race, np.array(row, dtype=float), everybody if asked is None else np.array(asked)
+        )
     return race
 
 
@@ -44,7 +46,9 @@ def test_the_first_two_queries_as_worked_by_hand():
     race = run(5, [[1, 0.5, 0], [0, 1, NO]])
     factors = [(1 - BETS / 2, 1 + BETS * 7 / 9), (1 + BETS / 2, 1 - BETS), (1 + BETS, 1 - BETS)]
     assert race.wealth == pytest.approx(np.array([np.log(a * b) for a, b in factors]))
-    assert race.evidence == pytest.approx([mixed(*factors[0]), mixed(1 + BETS / 2), mixed(1 + BETS)])
+    assert race.evidence == pytest.approx(
+        [mixed(*factors[0]), mixed(1 + BETS / 2), mixed(1 + BETS)]
+    )
     assert (race.least.tolist(), race.most.tolist()) == ([1, 1.5, 0], [1, 1.5, 1])
     assert (race.drawn, race.left) == (2, 3)
     assert race.behind() == pytest.approx([0.5, -0.5, 0.5])
@@ -157,8 +161,12 @@ def test_over_all_orders_one_of_the_best_is_ever_out_with_at_most_the_risk(field
 def test_over_all_orders_so_it_is_for_any_field(data):
     systems, items = data.draw(st.integers(2, 4)), data.draw(st.integers(1, 5))
     cells = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=items, max_size=items)
-    rows = sorted(data.draw(st.lists(cells, min_size=systems, max_size=systems)), key=sum, reverse=True)
-    hidden = data.draw(st.sets(st.tuples(st.integers(0, systems - 1), st.integers(0, items - 1)), max_size=4))
+    rows = sorted(
+        data.draw(st.lists(cells, min_size=systems, max_size=systems)), key=sum, reverse=True
+    )
+    hidden = data.draw(
+        st.sets(st.tuples(st.integers(0, systems - 1), st.integers(0, items - 1)), max_size=4)
+    )
     risk = data.draw(st.sampled_from([0.1, 0.2, 0.35, 0.5, 0.7, 0.9]))
     dropping = data.draw(st.booleans())
     assert chance_of_dropping(rows, hidden, risk, dropping=dropping) <= risk + 1e-12
@@ -175,7 +183,9 @@ def random_race(seed):
         asked = asked & ~race.out(risk)
         asked[0] = True
         if asked.sum() > 1:
-            race = after(race, rng.choice([0, 0.5, 1, NO], size=systems, p=[0.4, 0.2, 0.3, 0.1]), asked)
+            race = after(
+                race, rng.choice([0, 0.5, 1, NO], size=systems, p=[0.4, 0.2, 0.3, 0.1]), asked
+            )
     return race, risk, rng
 
 

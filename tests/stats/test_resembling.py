@@ -31,7 +31,9 @@ def test_the_next_pick_as_worked_by_hand():
     values, chosen = np.array([0.0, 1, 2, 3, 10]), np.array([False, False, True, False, False])
     found = wasserstein_with_each(values, chosen)
     assert found[[0, 1, 3, 4]] == pytest.approx([2.2, 2.1, 2.1, 2.8])
-    assert next_to_resemble(values, chosen, DISTANCES["wasserstein"]) == 1, "the first of two as good"
+    assert next_to_resemble(values, chosen, DISTANCES["wasserstein"]) == 1, (
+        "the first of two as good"
+    )
 
 
 @settings(deadline=None)

@@ -46,7 +46,14 @@ def test_thresholds_as_worked_by_hand():
     # 4 comparisons, 2 runs each. Lost runs under and at 0.05: 0, 0.1: 1, 0.2: 3, 0.3: 4 of 8.
     # Bounds: (4 · 0 + 1) / 5 = 0.2, (4 · 1/8 + 1) / 5 = 0.3, (4 · 3/8 + 1) / 5 = 0.5, (4 · 4/8 + 1) / 5 = 0.6.
     bounds = bounds_of(np.array([[0.2, inf], [inf, inf], [0.1, 0.2], [0.3, inf]]))
-    assert [bounds.at(value) for value in (0.05, 0.1, 0.15, 0.2, 0.3, 0.9)] == [0.2, 0.3, 0.3, 0.5, 0.6, 0.6]
+    assert [bounds.at(value) for value in (0.05, 0.1, 0.15, 0.2, 0.3, 0.9)] == [
+        0.2,
+        0.3,
+        0.3,
+        0.5,
+        0.6,
+        0.6,
+    ]
     assert [bounds.below(risk) for risk in (0.19, 0.2, 0.29, 0.3, 0.49, 0.5, 0.6)] == [
         None, 0.1, 0.1, 0.2, 0.2, 0.3, inf,
     ]  # fmt: skip
@@ -66,7 +73,9 @@ def test_so_many_comparisons_bound_the_risk_and_one_less_does_not(risk):
 
 
 walks = st.lists(
-    st.tuples(st.sampled_from([0.1, 0.2, 0.3, 0.4, 0.5, inf]), st.booleans()), min_size=1, max_size=8
+    st.tuples(st.sampled_from([0.1, 0.2, 0.3, 0.4, 0.5, inf]), st.booleans()),
+    min_size=1,
+    max_size=8,
 )
 
 
@@ -95,4 +104,6 @@ def test_the_bound_never_falls_and_is_at_most_the_risk_just_under_the_threshold(
         [min(1, (rows * (critical <= value).mean() + 1) / (rows + 1)) for value in values]
     )
     below = bounds.below(risk)
-    assert [bound <= risk for bound in found] == [below is not None and value < below for value in values]
+    assert [bound <= risk for bound in found] == [
+        below is not None and value < below for value in values
+    ]

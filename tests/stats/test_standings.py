@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judgeloop.core.records import Abstention, Choice, Label, StopKind, Verdict
 from judgeloop.estimators.win_rates import WinRates
-from judgeloop.records import Abstention, Choice, Label, StopKind, Verdict
 
 NO, UNASKED = np.nan, None
 BASELINE = 1
@@ -30,7 +30,9 @@ def labels_of(rows, *, drawn=True, baseline=BASELINE, first=0):
 
 
 def tally(rows, items=10, **how):
-    return WinRates(len(rows[0]), how.get("baseline", BASELINE)).tally(labels_of(rows, **how), items)
+    return WinRates(len(rows[0]), how.get("baseline", BASELINE)).tally(
+        labels_of(rows, **how), items
+    )
 
 
 ROWS = [[1.0, 0.5, 0.0, 0.5], [1.0, 0.5, NO, 0.0], [NO, 0.5, 0.0, 0.5]]
@@ -65,7 +67,9 @@ def test_a_system_that_never_got_a_verdict_has_no_win_rate_and_does_not_lead():
 
 
 def test_who_was_not_asked_on_every_query_is_not_in_question():
-    standings = tally([[1.0, 0.5, 1.0, 0.0], [UNASKED, 0.5, 0.0, UNASKED], [UNASKED, 0.5, 1.0, UNASKED]])
+    standings = tally(
+        [[1.0, 0.5, 1.0, 0.0], [UNASKED, 0.5, 0.0, UNASKED], [UNASKED, 0.5, 1.0, UNASKED]]
+    )
     assert standings.in_question.tolist() == [False, True, True, False]
     assert standings.rates == pytest.approx([1, 0.5, 2 / 3, 0])
     assert standings.leader == 2, "a single win does not lead two of three"
@@ -79,7 +83,12 @@ def test_level_systems_have_no_leader():
 
 def test_before_the_first_query_nobody_is_best():
     standings = WinRates(3, BASELINE).tally((), 10)
-    assert (standings.best, standings.leader, standings.judged, standings.queries) == ([], None, 0, 0)
+    assert (standings.best, standings.leader, standings.judged, standings.queries) == (
+        [],
+        None,
+        0,
+        0,
+    )
 
 
 def test_a_picked_query_ends_the_race_for_good():

@@ -76,7 +76,9 @@ def test_while_first_draws_are_made_the_variance_is_right_on_average():
 
 
 def test_of_nothing_nothing_is_known():
-    assert all(map(math.isnan, stratified(Strata(LABELS), np.zeros(0, dtype=np.int64), np.zeros(0))))
+    assert all(
+        map(math.isnan, stratified(Strata(LABELS), np.zeros(0, dtype=np.int64), np.zeros(0)))
+    )
 
 
 def test_mean_and_variance_are_right_on_average_over_every_sample():
@@ -89,7 +91,9 @@ def test_mean_and_variance_are_right_on_average_over_every_sample():
     ]
     found = [stratified(strata, positions, scores[positions]) for positions in samples]
     assert np.mean([one.mean for one in found]) == pytest.approx(scores.mean())
-    assert np.mean([one.variance for one in found]) == pytest.approx(np.var([one.mean for one in found]))
+    assert np.mean([one.variance for one in found]) == pytest.approx(
+        np.var([one.mean for one in found])
+    )
 
 
 def test_the_best_slope_in_one_stratum_is_that_of_least_squares():
@@ -106,9 +110,13 @@ def test_a_proxy_that_hardly_varies_among_the_judged_is_not_given_an_absurd_slop
     errors, helped = [], []
     for _ in range(400):
         scores = (rng.random(400) < 0.5).astype(float)
-        proxy = 0.01 * rng.normal(size=400) + (rng.random(400) < 0.03)  # mostly noise, now and then a one
+        proxy = 0.01 * rng.normal(size=400) + (
+            rng.random(400) < 0.03
+        )  # mostly noise, now and then a one
         positions = rng.permutation(400)[:10]
-        errors.append(stratified(Strata.single(400), positions, scores[positions]).mean - scores.mean())
+        errors.append(
+            stratified(Strata.single(400), positions, scores[positions]).mean - scores.mean()
+        )
         helped.append(
             with_proxy(Strata.single(400), positions, scores[positions], proxy).mean - scores.mean()
         )
@@ -118,7 +126,9 @@ def test_a_proxy_that_hardly_varies_among_the_judged_is_not_given_an_absurd_slop
 def test_no_slope_near_the_best_leaves_less_variance():
     rng = np.random.default_rng(1)
     strata = Strata(np.repeat([0, 1, 2], [20, 30, 50]))
-    positions = np.concatenate([rng.permutation(np.flatnonzero(strata.labels == k))[:8] for k in range(3)])
+    positions = np.concatenate(
+        [rng.permutation(np.flatnonzero(strata.labels == k))[:8] for k in range(3)]
+    )
     proxy = rng.random(100)
     scores = np.clip(
         0.2 * strata.labels[positions] + 0.5 * proxy[positions] + 0.1 * rng.normal(size=24), 0, 1
@@ -130,7 +140,8 @@ def test_no_slope_near_the_best_leaves_less_variance():
 
     assert left(best) < min(left(best - 0.05), left(best + 0.05))
     assert (
-        with_proxy(strata, positions, scores, proxy).variance < stratified(strata, positions, scores).variance
+        with_proxy(strata, positions, scores, proxy).variance
+        < stratified(strata, positions, scores).variance
     )
 
 

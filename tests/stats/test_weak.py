@@ -41,7 +41,9 @@ def test_all_together_as_worked_by_hand():
 @pytest.mark.parametrize("judges", [1, 2, 3, 4, 6, 10])
 def test_all_together_are_the_rounded_mean_exactly(judges):
     worth = {1: Fraction(1), 0: Fraction(1, 2), -1: Fraction(0)}
-    every = list({tuple(sorted(row)) for row in product((-1, 0, 1), repeat=judges)} if judges < 7 else ten())
+    every = list(
+        {tuple(sorted(row)) for row in product((-1, 0, 1), repeat=judges)} if judges < 7 else ten()
+    )
     found = ensemble(np.array(every, dtype=np.int8).T[:, None, :])[0]
     for row, outcome in zip(every, found, strict=True):
         mean = sum(worth[opinion] for opinion in row) / judges

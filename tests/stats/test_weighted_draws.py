@@ -65,7 +65,9 @@ def test_once_all_is_drawn_it_is_the_mean_of_all_and_the_interval_a_point(weight
     scores = np.random.default_rng(seed).choice([0.0, 0.5, 1.0], len(weights))
     propensities = propensities_of(weights)
     assert weighted_moments(scores, propensities)[:2] == (pytest.approx(scores.mean()), 0.0)
-    assert weighted_interval(scores, propensities, len(weights), 0.1) == pytest.approx((scores.mean(),) * 2)
+    assert weighted_interval(scores, propensities, len(weights), 0.1) == pytest.approx(
+        (scores.mean(),) * 2
+    )
 
 
 @given(weights=weights, seed=st.integers(0, 99), risk=st.floats(0.01, 0.5))
@@ -79,7 +81,10 @@ def test_the_interval_lies_within_the_scores_and_holds_the_mean(weights, seed, r
 
 
 def test_scores_the_other_way_round_give_the_interval_the_other_way_round():
-    scores, propensities = np.array([1.0, 0.5, 1.0, 0.0]), propensities_of(np.arange(9, 0, -1.0))[:4]
+    scores, propensities = (
+        np.array([1.0, 0.5, 1.0, 0.0]),
+        propensities_of(np.arange(9, 0, -1.0))[:4],
+    )
     low, high = weighted_interval(scores, propensities, 9, 0.1)
     assert weighted_interval(1 - scores, propensities, 9, 0.1) == pytest.approx((1 - high, 1 - low))
 
@@ -91,7 +96,9 @@ def test_what_has_no_score_is_left_out_of_the_mean_and_widens_the_bounds_either_
     kept = [0, 2, 3, 4, 6, 7]
     expected = np.average(scores[kept], weights=1 / chances[kept])
     assert weighted_moments(scores, propensities).mean == pytest.approx(expected)
-    lost, won = (weighted_interval(np.nan_to_num(scores, nan=one), propensities, 16, 0.1) for one in (0, 1))
+    lost, won = (
+        weighted_interval(np.nan_to_num(scores, nan=one), propensities, 16, 0.1) for one in (0, 1)
+    )
     both = (min(lost[0], won[0]), max(lost[1], won[1]))
     assert weighted_interval(scores, propensities, 16, 0.1) == both
     assert both not in {lost, won}
@@ -113,7 +120,10 @@ def test_too_few_have_no_interval():
 
 
 def test_over_all_orders_it_leans_less_than_half_of_the_plain_mean():
-    weights, scores = np.array([0.3, 0.25, 0.2, 0.1, 0.08, 0.07]), np.array([1.0, 1.0, 0.5, 0.5, 0.5, 0.0])
+    weights, scores = (
+        np.array([0.3, 0.25, 0.2, 0.1, 0.08, 0.07]),
+        np.array([1.0, 1.0, 0.5, 0.5, 0.5, 0.0]),
+    )
     mean = plain = 0.0
     for order in permutations(range(6)):
         propensities = propensities_of(weights[list(order)])

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeloop.errors import InputError
+from judgeloop.core.errors import InputError
+from judgeloop.core.records import Abstention, Choice, Label, StopKind, Verdict
+from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.win_rates import WinRates
-from judgeloop.records import Abstention, Choice, Label, StopKind, Verdict
 from judgeloop.selectors.halving import Halving
-from judgeloop.session import Limits, Session
 from judgeloop.stats.betting import BETS, STAKES
 from judgeloop.stopping.among import RULES_AMONG_MANY, FixedBudget, Separated, make_rule_among
 
@@ -53,14 +53,18 @@ def test_the_stated_risk_is_that_of_the_rival_hardest_to_beat():
 def test_it_is_met_once_every_other_system_is_out():
     rule = Separated(0.1, ITEMS)
     met = [rule.is_met(tally([[0.5, 1.0, 0.0]] * queries)) for queries in range(1, 12)]
-    out = [tally([[0.5, 1.0, 0.0]] * queries).race.out(0.1)[[0, 2]].all() for queries in range(1, 12)]
+    out = [
+        tally([[0.5, 1.0, 0.0]] * queries).race.out(0.1)[[0, 2]].all() for queries in range(1, 12)
+    ]
     assert met == out
     assert met == sorted(met)
     assert met[-1]
 
 
 @pytest.mark.parametrize(
-    "rows", [[[0.5, 1.0, 1.0]] * 9, [[0.5, 0.5, 0.0]] * 9], ids=["two ahead", "level with the baseline"]
+    "rows",
+    [[[0.5, 1.0, 1.0]] * 9, [[0.5, 0.5, 0.0]] * 9],
+    ids=["two ahead", "level with the baseline"],
 )
 def test_level_leaders_are_never_separated(rows):
     rule = Separated(0.9, ITEMS)
@@ -149,7 +153,9 @@ def test_over_all_orders_a_wrong_system_is_ever_named_with_at_most_the_risk(fiel
                 rows = order[:queries]
                 if rows not in seen:
                     standings = (
-                        estimator.extended(seen[rows[:-1]][0], labels_of(rows[-1:], first=queries - 1))
+                        estimator.extended(
+                            seen[rows[:-1]][0], labels_of(rows[-1:], first=queries - 1)
+                        )
                         if queries > 1
                         else tally(rows, items=6)
                     )

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.records import Tally
+from judgeloop.core.records import Tally
 from judgeloop.stats.betting import BETS, STAKES, bound, log_wealth
 from judgeloop.stopping import Anytime
 
@@ -37,16 +37,22 @@ def test_the_first_bets_are_won_or_lost_by_hand():
     assert log_wealth(np.array([1, 0]), 10).most == pytest.approx(np.log(twice))
 
 
-@pytest.mark.parametrize(("wins", "losses", "ties"), [(1, 1, 0), (2, 2, 3), (4, 4, 0), (3, 3, 2), (2, 3, 2)])
+@pytest.mark.parametrize(
+    ("wins", "losses", "ties"), [(1, 1, 0), (2, 2, 3), (4, 4, 0), (3, 3, 2), (2, 3, 2)]
+)
 @pytest.mark.parametrize("risk", [0.05, 0.1, 0.2, 0.5])
-def test_over_all_orders_a_system_that_is_not_better_is_named_with_at_most_the_risk(wins, losses, ties, risk):
+def test_over_all_orders_a_system_that_is_not_better_is_named_with_at_most_the_risk(
+    wins, losses, ties, risk
+):
     everything = orders(wins, losses, ties)
     items = wins + losses + ties
     named = np.mean([log_wealth(np.array(order), items).risk <= risk for order in everything])
     assert named <= risk
 
 
-@pytest.mark.parametrize(("wins", "losses", "ties"), [(5, 1, 1), (3, 1, 3), (2, 4, 1), (0, 3, 4), (6, 0, 0)])
+@pytest.mark.parametrize(
+    ("wins", "losses", "ties"), [(5, 1, 1), (3, 1, 3), (2, 4, 1), (0, 3, 4), (6, 0, 0)]
+)
 @pytest.mark.parametrize("risk", [0.1, 0.3])
 def test_over_all_orders_each_bound_is_ever_wrong_with_at_most_the_risk(wins, losses, ties, risk):
     items = wins + losses + ties
@@ -54,7 +60,9 @@ def test_over_all_orders_each_bound_is_ever_wrong_with_at_most_the_risk(wins, lo
     ever_wrong = np.zeros(2)
     everything = orders(wins, losses, ties)
     for order in everything:
-        intervals = [Anytime(risk, items).interval(tally_of(order[:t], items)) for t in range(items + 1)]
+        intervals = [
+            Anytime(risk, items).interval(tally_of(order[:t], items)) for t in range(items + 1)
+        ]
         ever_wrong += [
             any(low > truth + 1e-9 for low, _ in intervals), any(high < truth - 1e-9 for _, high in intervals)
         ]  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.records import StopKind, Tally
+from judgeloop.core.records import StopKind, Tally
 from judgeloop.stats.risk_control import bounds_of
 from judgeloop.stopping import Calibrated
 from judgeloop.stopping.calibrated import chance_not_to_win
@@ -29,7 +29,9 @@ def test_the_statistic_as_worked_by_hand():
     assert chance_not_to_win(2, 0, 4, 10) == pytest.approx(4 * 5 * 6 / (10 * 11 * 12))
 
 
-@given(wins=st.integers(1, 60), ties=st.integers(1, 60), unknown=st.integers(0, 300), data=st.data())
+@given(
+    wins=st.integers(1, 60), ties=st.integers(1, 60), unknown=st.integers(0, 300), data=st.data()
+)
 def test_a_win_in_place_of_a_tie_never_makes_it_likelier(wins, ties, unknown, data):
     """Or a batch could be cut short of the verdicts that meet the rule."""
     losses = data.draw(st.integers(0, wins - 1))
@@ -67,7 +69,9 @@ def test_level_systems_have_no_leader_to_name_whatever_the_bounds():
 
 def test_an_abstention_counts_as_a_win_of_the_other_side():
     found = rule([0.07, 0.3])
-    assert found.risk(Tally(items=50, wins=(5, 0), abstentions=1)) == found.risk(Tally(items=50, wins=(5, 1)))
+    assert found.risk(Tally(items=50, wins=(5, 0), abstentions=1)) == found.risk(
+        Tally(items=50, wins=(5, 1))
+    )
     assert not found.is_met(Tally(items=50, wins=(5, 0), abstentions=1))
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from support.pools import make_session, scores
 from support.tallies import tally_of
 
-from judgeloop.records import StopKind, Tally, Verdict
-from judgeloop.replay.driver import replay
-from judgeloop.session import Limits
+from judgeloop.core.records import StopKind, Tally, Verdict
+from judgeloop.engine.recorded import replay
+from judgeloop.engine.session import Limits
 from judgeloop.stats.predictive import chance_of_lead
 from judgeloop.stats.risk_control import bounds_of
 from judgeloop.stopping import RULES, Anytime, Calibrated, GivingUp, TieAware, make_rule
@@ -41,20 +41,28 @@ def test_the_chance_is_that_of_the_least_lead_at_which_the_rule_is_met_at_the_li
     # 10, 30:20, is the least at which tie-aware is met: sf(29, 200, 100, 50) = 0.0706, sf(28, 200, 100, 50) = 0.1264.
     met = [TieAware(0.1).is_met(Tally(ITEMS, wins, ties=50)) for wins in ((29, 21), (30, 20))]
     assert met == [False, True]
-    assert giving_up("tie-aware").chance_to_decide(LEVEL) == pytest.approx(chance_of_lead(18, 17, 15, 10))
+    assert giving_up("tie-aware").chance_to_decide(LEVEL) == pytest.approx(
+        chance_of_lead(18, 17, 15, 10)
+    )
 
 
 def test_abstentions_are_no_ties_to_come():
     # A rule for which they count against the leader is met less often.
     rule = giving_up()
     tally = replace(LEVEL, ties=30, abstentions=5, wins=(22, 13))
-    assert 0 < rule.chance_to_decide(tally) < rule.chance_to_decide(replace(tally, ties=35, abstentions=0))
+    assert (
+        0
+        < rule.chance_to_decide(tally)
+        < rule.chance_to_decide(replace(tally, ties=35, abstentions=0))
+    )
 
 
 def test_after_ties_alone_some_verdicts_to_come_are_still_taken_to_be_decisive():
     # Of 90 to come round(90 · 1 / 12) = 8, of round(400 · 8 / 100) = 32 among all items: 6:2 is not enough, sf(5, 32, 16, 8) = 0.1100,
     # and 7:1 is, sf(6, 32, 16, 8) = 0.0186. A lead of 6 or more comes of 0, 1, 7 or 8 wins, each number with a chance of 1/9.
-    assert giving_up("tie-aware").chance_to_decide(tally_of([0] * 10, ITEMS)) == pytest.approx(4 / 9)
+    assert giving_up("tie-aware").chance_to_decide(tally_of([0] * 10, ITEMS)) == pytest.approx(
+        4 / 9
+    )
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -70,7 +78,8 @@ def test_where_the_rule_stops_nothing_is_given_up_and_its_word_is_passed_on(name
 
 
 @pytest.mark.parametrize(
-    ("judged", "looks"), [(10, True), (11, False), (19, False), (20, True), (90, True), (100, False)]
+    ("judged", "looks"),
+    [(10, True), (11, False), (19, False), (20, True), (90, True), (100, False)],
 )
 def test_it_looks_at_every_tenth_judgment_before_the_limit(judged, looks):
     tally = tally_of([1, -1] * (judged // 2) + [0] * (judged % 2), ITEMS)
@@ -101,7 +110,9 @@ def test_a_pair_about_to_have_no_practical_difference_is_not_given_up():
 
 @pytest.mark.parametrize("name", RULES)
 @settings(max_examples=30)
-@given(history=st.lists(st.sampled_from([1, 1, 0, -1, None]), max_size=40), unknown=st.integers(0, 12))
+@given(
+    history=st.lists(st.sampled_from([1, 1, 0, -1, None]), max_size=40), unknown=st.integers(0, 12)
+)
 def test_a_batch_ends_at_a_look_at_the_latest_and_where_the_rules_own_would(name, history, unknown):
     rule, tally = giving_up(name), tally_of(history, ITEMS)
     at_a_look = (len(history) + unknown) % LOOK_EVERY == 0

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from judgeloop.core.records import Abstention, Choice, Label, StopKind, Verdict
+from judgeloop.engine.recorded import replay
+from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.mean_score import MeanScore
-from judgeloop.records import Abstention, Choice, Label, StopKind, Verdict
-from judgeloop.replay.driver import replay
 from judgeloop.selectors.random import Random
-from judgeloop.session import Limits, Session
 from judgeloop.stats.betting import bound
 from judgeloop.stats.strata import Strata
 from judgeloop.stopping.precise import AT_THE_END, Precise

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeloop.records import Tally
+from judgeloop.core.records import Tally
 from judgeloop.stats import spending as spending_module
 from judgeloop.stats.spending import Spending, first_crossing
 from judgeloop.stopping import Sequential, make_rule
@@ -18,7 +18,9 @@ LEVELS = np.array([0.02, 0.1, 0.2, 0.4, 0.8])
 
 
 def orders(each, ties):
-    return np.array(sorted(set(itertools.permutations([1] * each + [-1] * each + [0] * ties))), dtype=np.int8)
+    return np.array(
+        sorted(set(itertools.permutations([1] * each + [-1] * each + [0] * ties))), dtype=np.int8
+    )
 
 
 @pytest.mark.parametrize(("each", "ties"), [(1, 0), (2, 3), (4, 0), (3, 2), (2, 5), (4, 1)])

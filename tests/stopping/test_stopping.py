@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 from support.tallies import tally_of
 
-from judgeloop.errors import InputError
-from judgeloop.records import Tally
+from judgeloop.core.errors import InputError
+from judgeloop.core.records import Tally
 from judgeloop.stats.hypergeometric import survival
 from judgeloop.stopping import RULES, Hypergeometric, TieAware, first_met, make_rule
 
@@ -31,7 +31,8 @@ def test_the_survival_function_is_the_sum_of_exact_binomials(population, data):
     draws = data.draw(st.integers(0, population))
     at_least = data.draw(st.integers(0, draws))
     ways = sum(
-        comb(successes, i) * comb(population - successes, draws - i) for i in range(at_least, draws + 1)
+        comb(successes, i) * comb(population - successes, draws - i)
+        for i in range(at_least, draws + 1)
     )
     assert survival(at_least, population, successes, draws) == pytest.approx(
         ways / comb(population, draws), abs=1e-9
@@ -44,7 +45,9 @@ def test_the_survival_function_is_scipys(population, data):
     draws = data.draw(st.integers(0, population))
     at_least = data.draw(st.integers(0, draws))
     expected = hypergeom.sf(at_least - 1, population, successes, draws)
-    assert survival(at_least, population, successes, draws) == pytest.approx(expected, rel=1e-8, abs=1e-290)
+    assert survival(at_least, population, successes, draws) == pytest.approx(
+        expected, rel=1e-8, abs=1e-290
+    )
 
 
 def test_ties_are_votes_against_the_leader_for_the_papers_rule_only():
@@ -126,7 +129,9 @@ def test_the_projection_finds_where_the_same_shares_would_meet_the_rule():
     rule, shares = TieAware(0.05), Tally(items=500, wins=(6, 3), ties=1)
     enough = first_met(rule, shares, 11, 500, 200)
     assert enough is not None
-    assert rule.is_met(replace(shares, wins=(round(0.6 * enough), round(0.3 * enough)), ties=enough // 10))
+    assert rule.is_met(
+        replace(shares, wins=(round(0.6 * enough), round(0.3 * enough)), ties=enough // 10)
+    )
     assert first_met(rule, shares, 11, 12, 200) is None
     assert first_met(rule, replace(shares, wins=(3, 3)), 11, 500, 200) is None
     assert first_met(rule, shares, 12, 11, 200) is None

@@ -39,7 +39,9 @@ def goodness(request: dict[str, Any]) -> str:
     return "tie" if first == second else ("A" if first > second else "B")
 
 
-def completion(content: str | None, *, finish: str = "stop", usage: Any = ..., **message: Any) -> Response:
+def completion(
+    content: str | None, *, finish: str = "stop", usage: Any = ..., **message: Any
+) -> Response:
     """A chat completion with this content."""
     if usage is ...:
         usage = {"prompt_tokens": 400, "completion_tokens": 20, "total_tokens": 420}
@@ -68,7 +70,9 @@ def verdict(winner: str, reason: str = "because") -> Response:
 def error(status: int, code: str | None = None, **headers: str) -> Response:
     """An error in OpenAI's form."""
     body = {"error": {"message": f"no: {code}", "type": code, "code": code, "param": None}}
-    return Response(status, json.dumps(body).encode(), {k.replace("_", "-"): v for k, v in headers.items()})
+    return Response(
+        status, json.dumps(body).encode(), {k.replace("_", "-"): v for k, v in headers.items()}
+    )
 
 
 class _Server(ThreadingHTTPServer):
@@ -90,7 +94,9 @@ class ChatServer:
         self._lock = threading.Lock()
         self._server = _Server(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}
+        )
         self._thread.start()
 
     @property

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from judgeloop.records import Usage
+from judgeloop.core.records import Usage
 from support.fault_server import (
     BEFORE_READING,
     GOOD,
@@ -43,14 +43,14 @@ class Case:
     tries: bool = False
     used: Usage | None = None
     wires: tuple[str, ...] = ("openai", "anthropic")
-    raced: bool = (
-        False  # whether the request had left by then is a matter of timing, and so is whether it is charged
-    )
+    raced: bool = False  # whether the request had left by then is a matter of timing, and so is whether it is charged
 
 
 def passing(name: str, reply: Reply, says: str, *, billed: bool = True, **more) -> Case:
     """Worth another attempt; after the last one, an abstention."""
-    return Case(name, reply, ABSTAINED, f"failed: {says}", tries=True, used=USED if billed else None, **more)
+    return Case(
+        name, reply, ABSTAINED, f"failed: {says}", tries=True, used=USED if billed else None, **more
+    )
 
 
 def final(name: str, reply: Reply, says: str = "", **more) -> Case:
@@ -60,7 +60,15 @@ def final(name: str, reply: Reply, says: str = "", **more) -> Case:
 
 def unread(name: str, content: object, says: str = "unparsable", **more) -> Case:
     """A completion, billed, that is no verdict; asked for once more."""
-    return Case(name, lambda say: ok(say.completion(content)), ABSTAINED, says, tries=True, used=USED, **more)
+    return Case(
+        name,
+        lambda say: ok(say.completion(content)),
+        ABSTAINED,
+        says,
+        tries=True,
+        used=USED,
+        **more,
+    )
 
 
 def verdict(name: str, reply: Reply, **more) -> Case:
@@ -184,7 +192,12 @@ RATE_LIMITS = [
     limited("ms garbage, seconds good", "Retry-After-Ms: x", "Retry-After: 0.01"),
 ]
 LONG_WAITS = [
-    Case(f"429 Retry-After {name}", fails(429, "rate_limit_exceeded", header), ABSTAINED, "failed: HTTP 429")
+    Case(
+        f"429 Retry-After {name}",
+        fails(429, "rate_limit_exceeded", header),
+        ABSTAINED,
+        "failed: HTTP 429",
+    )
     for name, header in {
         "a date in 2099": "Retry-After: Wed, 21 Oct 2099 07:28:00 GMT",
         "1e9": "Retry-After: 1e9",
@@ -195,7 +208,9 @@ LONG_WAITS = [
 NO_CREDIT = [
     *(final(f"429 {code}", fails(429, code), "no credit left") for code in QUOTAS),
     final(
-        "429 quota with Retry-After 0", fails(429, "insufficient_quota", "Retry-After: 0"), "no credit left"
+        "429 quota with Retry-After 0",
+        fails(429, "insufficient_quota", "Retry-After: 0"),
+        "no credit left",
     ),
     final("402 billing_error", fails(402, "billing_error"), "no credit left"),
     final("402 without a code", lambda say: whole(402, b""), "no credit left"),
@@ -238,9 +253,15 @@ TROUBLE = [
     ),
     passing("500 in HTML", lambda say: whole(500, b"<h1>oops</h1>"), "HTTP 500"),
     passing("500 empty", lambda say: whole(500, b""), "HTTP 500"),
-    passing("503 overloaded with Retry-After", fails(503, "overloaded", "Retry-After: 0.01"), "HTTP 503"),
+    passing(
+        "503 overloaded with Retry-After", fails(503, "overloaded", "Retry-After: 0.01"), "HTTP 503"
+    ),
     Case(
-        "503 Retry-After 1e9", fails(503, None, "Retry-After: 1e9"), ABSTAINED, "failed: HTTP 503", used=USED
+        "503 Retry-After 1e9",
+        fails(503, None, "Retry-After: 1e9"),
+        ABSTAINED,
+        "failed: HTTP 503",
+        used=USED,
     ),
     passing("500 that asks the SDK to retry", fails(500, None, "x-should-retry: true"), "HTTP 500"),
     passing("599", fails(599), "HTTP 599"),
@@ -359,7 +380,9 @@ ODD_BUT_GOOD = [
 ]  # fmt: skip
 NO_VERDICT = [
     unread("conflicting verdicts in one object", '{"winner": "A", "winner": "B"}'),
-    unread("two objects that conflict", '{"reason": "r", "winner": "A"}{"reason": "r", "winner": "B"}'),
+    unread(
+        "two objects that conflict", '{"reason": "r", "winner": "A"}{"reason": "r", "winner": "B"}'
+    ),
     unread("a list of two verdicts", '[{"winner": "A"}, {"winner": "B"}]'),
     unread("a fenced block", f"```json\n{GOOD}\n```"),
     unread("thoughts before the verdict", f"<think>it may be B</think>{GOOD}"),

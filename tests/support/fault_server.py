@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from judgeloop.money import Price, cost
-from judgeloop.records import Usage
+from judgeloop.core.money import Price, cost
+from judgeloop.core.records import Usage
 
 USED = Usage(400, 20)  # what a completion uses, unless told otherwise
 GOOD = '{"reason": "because", "winner": "A"}'
@@ -43,7 +43,13 @@ class Say:
     elsewhere: str = ""
 
     def completion(
-        self, content: Any = GOOD, *, finish: str = "stop", usage: Any = ..., message: Any = ..., **more: Any
+        self,
+        content: Any = GOOD,
+        *,
+        finish: str = "stop",
+        usage: Any = ...,
+        message: Any = ...,
+        **more: Any,
     ) -> bytes:
         """A completion's body; `message` replaces what was said, whole, and `more` any field beside it."""
         body: dict[str, Any] = {"id": "x", "model": "judge-1", **more}
@@ -153,7 +159,9 @@ class FaultServer:
                 number, self.connections = self.connections, self.connections + 1
             faulty = self._faults is None or number < self._faults
             if faulty and next(iter(self._reply(Say("openai"))), None) == BEFORE_READING:
-                _reset(connection)  # unread, and so unbilled; a slow client may not even have sent it
+                _reset(
+                    connection
+                )  # unread, and so unbilled; a slow client may not even have sent it
                 return
             path = self._read(connection)
             say = Say("anthropic" if path.endswith("/messages") else "openai", self._elsewhere)

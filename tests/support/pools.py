@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from judgeloop.core.pool import Pool
+from judgeloop.core.records import Item
+from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.preferences import Preferences
-from judgeloop.pool import Pool
-from judgeloop.records import Item
 from judgeloop.selectors.decisive import decisive
 from judgeloop.selectors.diffuse import DiffUse
 from judgeloop.selectors.random import Random
-from judgeloop.session import Limits, Session
 from judgeloop.stats.decisiveness import Prospects
 from judgeloop.stopping import TieAware
 
@@ -57,7 +57,13 @@ def known_beforehand(items: int, seed: int = 2) -> Prospects:
 
 
 def make_session(
-    items: int = 40, selector: str = "random", *, rule=None, limits=None, seed: int = 0, lookahead: int = 0
+    items: int = 40,
+    selector: str = "random",
+    *,
+    rule=None,
+    limits=None,
+    seed: int = 0,
+    lookahead: int = 0,
 ) -> Session:
     """A session over so many items."""
     limits = limits or Limits()

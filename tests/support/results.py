@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from judgeloop.decoys import DecoyTally
-from judgeloop.records import Choice, Estimate, Label, Outcome, Spend, StopKind, StopReason, Tally, Verdict
-from judgeloop.report.result import Result, Setup, result_of
+from judgeloop.compare.result import Result, Setup, result_of
+from judgeloop.core.records import (
+    Choice,
+    Estimate,
+    Label,
+    Outcome,
+    Spend,
+    StopKind,
+    StopReason,
+    Tally,
+    Verdict,
+)
+from judgeloop.engine.decoys import DecoyTally
 
 SETUP = Setup(
     systems=("small", "large"),
@@ -33,7 +43,12 @@ SETUP = Setup(
     version="0.1.0",
 )
 SPEND = Spend(
-    now_p=21 * 10**9, run_p=42 * 10**9, budget_p=5 * 10**12, attempts=12, paid_attempts=20, remembered=3
+    now_p=21 * 10**9,
+    run_p=42 * 10**9,
+    budget_p=5 * 10**12,
+    attempts=12,
+    paid_attempts=20,
+    remembered=3,
 )
 
 
@@ -76,7 +91,9 @@ def make_result(
     )
 
 
-def undecided(kind: StopKind = StopKind.BUDGET, sentence: str = "the budget is used up", **changes) -> Result:
+def undecided(
+    kind: StopKind = StopKind.BUDGET, sentence: str = "the budget is used up", **changes
+) -> Result:
     """A comparison that halted before it was decided, with 5 to 4."""
     changes = {"tally": Tally(items=100, wins=(5, 4), ties=1), "more_judgments": 30} | changes
     return make_result(winner=None, stop=StopReason(kind, sentence), **changes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from judgeloop.records import Tally
+from judgeloop.core.records import Tally
 
 
 def tally_of(history, items):

@@ -21,7 +21,9 @@ def save_tokenizer(folder, template="$A", begin="<s>"):
     import transformers
 
     inner = tokenizers.Tokenizer(
-        tokenizers.models.WordLevel({token: number for number, token in enumerate(VOCABULARY)}, unk_token="?")
+        tokenizers.models.WordLevel(
+            {token: number for number, token in enumerate(VOCABULARY)}, unk_token="?"
+        )
     )
     inner.pre_tokenizer = tokenizers.pre_tokenizers.Split("", "isolated")
     inner.post_processor = tokenizers.processors.TemplateProcessing(

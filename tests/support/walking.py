@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from judgeloop.records import Label, Verdict
+from judgeloop.core.records import Label, Verdict
 
 
 def all_steps(selector, items, *, at_a_time=1, seed=1):
@@ -23,4 +23,6 @@ def all_steps(selector, items, *, at_a_time=1, seed=1):
 
 def heard(steps):
     """Answers to all that was asked."""
-    return [Label(choice, Verdict(choice.position % 5 / 4)) for step in steps for choice in step.choices]
+    return [
+        Label(choice, Verdict(choice.position % 5 / 4)) for step in steps for choice in step.choices
+    ]

@@ -1,0 +1,1 @@
+"""What would have served past comparisons best, and the threshold that they set for a new one."""

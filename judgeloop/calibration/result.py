@@ -1,0 +1,129 @@
+"""How selectors and rules would have fared on past comparisons, and which of them to advise.
+
+No comparison is replayed here; how it is shown is the business of `calibration_text.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from judgeloop.stopping import GUARANTEED
+
+CALIBRATED = "calibrated"
+TODAY = ("random", "sequential")  # what compare does when it is told neither selector nor rule
+PROMISING = {*GUARANTEED, CALIBRATED}
+ROUNDING = 1e-9  # of a share of runs: a mean of shares may be so far off
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A mean over comparisons, and its standard error."""
+
+    mean: float
+    error: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """How one selector with one rule fared at one stated risk; no figures where there were too few comparisons for it.
+
+    `power` is an exponent of the weights that is tried beside the selector's own, which no run can be told. `wrong` and `undecided`
+    are shares of runs, wrong those that named a system which does not lead over all items of the comparison. `gives_up` says that runs ended
+    undecided where a decision was unlikely. `instead` is the share of comparisons that fell back to today's default, with too few
+    others like them.
+    """
+
+    risk: float
+    selector: str
+    rule: str
+    power: float | None = None
+    judgments: Figure | None = None
+    wrong: Figure | None = None
+    undecided: Figure | None = None
+    gives_up: bool = False
+    instead: float = 0.0
+
+    def keeps_its_risk(self, comparisons: int) -> bool:
+        """Whether the share of wrong names is at most the risk, and a run can be told to do the same.
+
+        Of a rule that promises nothing, also with one more comparison counted as wrong: as for a threshold that the past chooses.
+        """
+        if self.power is not None or self.wrong is None:
+            return False
+        if self.rule in PROMISING:
+            return self.wrong.mean <= self.risk + ROUNDING
+        return (comparisons * self.wrong.mean + 1) / (comparisons + 1) <= self.risk + ROUNDING
+
+    @property
+    def judgments_a_right_winner(self) -> float:
+        """How many judgments there were for each right winner named; infinite for none, so that to decide nothing is no saving."""
+        if self.judgments is None or self.wrong is None or self.undecided is None:
+            return math.inf
+        right = 1 - self.undecided.mean - self.wrong.mean
+        return self.judgments.mean / right if right > ROUNDING else math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class PastFared:
+    """What was replayed, on what it rests, and how each choice fared.
+
+    `source`, `judge` and `beside` say where the comparisons are from; `baseline` is the system that takes part in all of them, if one
+    does; `found` is how many comparisons there were to choose from, and `most_with_one` how many of them one system took part in, at most.
+    `known_verdicts` and `known_comparisons` are what decisive learns from, `exponent` is that of its weights. `always` are flags that a command needs beside selector, rule and risk, `looking_back` those that it needs if these look at earlier
+    comparisons. Some runs were given up where a decision was less likely than `give_up`. Costs in picodollars.
+    """
+
+    source: str
+    judge: str | None
+    beside: tuple[str, ...]
+    baseline: str | None
+    comparisons: int
+    found: int
+    most_with_one: int
+    known_verdicts: int
+    known_comparisons: int
+    systems: int
+    items: int
+    repetitions: int
+    exponent: float
+    item_cost_p: int | None
+    looking_back: tuple[str, ...]
+    always: tuple[str, ...]
+    tried: tuple[Tried, ...]
+    give_up: float | None = None
+
+    def today(self, risk: float) -> Tried:
+        """What compare does by default."""
+        return next(one for one in self._at(risk) if (one.selector, one.rule) == TODAY)
+
+    def giving_up(self, one: Tried) -> Tried | None:
+        """The same choice, giving up, if that was tried."""
+        same = (one.risk, one.selector, one.rule)
+        given_up = [other for other in self.tried if other.gives_up]
+        return next(
+            (other for other in given_up if (other.risk, other.selector, other.rule) == same), None
+        )
+
+    def advised(self, risk: float) -> Tried | None:
+        """What kept the stated risk with the fewest judgments for each right winner; None where no such named any.
+
+        Another than today's default only if it is better by more than a standard error of its judgments, and none that gives up: that
+        is fewer judgments for fewer decisions, which is for people to weigh.
+        """
+        kept = [one for one in self._at(risk) if one.keeps_its_risk(self.comparisons)]
+        best = min(kept, key=lambda one: one.judgments_a_right_winner, default=None)
+        if best is None or best.judgments is None or math.isinf(best.judgments_a_right_winner):
+            return None
+        today = self.today(risk)
+        surely = best.judgments_a_right_winner * (1 + best.judgments.error / best.judgments.mean)
+        return today if today in kept and surely >= today.judgments_a_right_winner else best
+
+    def _at(self, risk: float) -> list[Tried]:
+        return [one for one in self.tried if one.risk == risk and not one.gives_up]
+
+    def cost_p(self, one: Tried) -> int | None:
+        """What a comparison would have cost on average."""
+        if self.item_cost_p is None or one.judgments is None:
+            return None
+        return round(self.item_cost_p * one.judgments.mean)

@@ -1,0 +1,140 @@
+"""`calibrate`: which selector and rule would have served past comparisons best, in judgments, dollars and errors.
+
+It asks nobody. Where the comparisons come from is the business of `jobs/whole_past.py`, how each choice fares on them that of
+`trying.py`, and what is printed that of `report/calibration_text.py`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from judgeloop.calibration.past import WholePast, whole_past
+from judgeloop.calibration.result import PastFared
+from judgeloop.calibration.study import REPETITIONS, Study
+from judgeloop.calibration.threshold import NEARLY_ALL, Case, Comparable, usable
+from judgeloop.core.errors import InputError
+from judgeloop.engine.session import Limits
+from judgeloop.history.comparisons import AUTO
+from judgeloop.history.past import Pair
+from judgeloop.report.sentences import count
+from judgeloop.run.settings import CalibrateConfig
+from judgeloop.stats.decisiveness import exponent
+
+MOST_REPLAYED = 120  # comparisons: more take time, and change little
+FEWEST = 2  # comparisons: one has no past, and no standard error
+
+
+def calibrate_past(config: CalibrateConfig, observe: Callable[[int, int], None]) -> PastFared:
+    """How every choice would have fared on the comparisons that `config` names; `observe` is told how many of how many are done.
+
+    Raises:
+        InputError: something given is wrong, or too little is known to replay.
+    """
+    limits = Limits(config.min_judgments, config.max_judgments)
+    whole = whole_past(config)
+    rng = np.random.default_rng(config.seed)
+    rows, baseline = _like_a_new_one(whole)
+    found = _some(rows, baseline, rng)
+    study = Study(whole.past, found, config.risk, limits, rng, config.give_up)
+    tried = []
+    for done, some in enumerate(study.all_tried(), 1):
+        observe(done, study.ways)
+        tried += some
+    return PastFared(
+        source=whole.source,
+        judge=whole.judge,
+        beside=(*whole.beside, *_left_out(whole, len(rows), baseline)),
+        baseline=baseline,
+        comparisons=len(found.rows),
+        found=len(rows),
+        most_with_one=_by_comparisons([whole.past.pairs[row] for row in rows])[0][1],
+        known_verdicts=whole.past.verdicts,
+        known_comparisons=len(whole.past),
+        systems=len({name for row in found.rows for name in whole.past.pairs[row]}),
+        items=whole.past.known.shape[1],
+        repetitions=REPETITIONS,
+        exponent=exponent(whole.past.systems_an_item),
+        item_cost_p=whole.item_cost_p,
+        looking_back=_looking_back(config),
+        always=_always(config),
+        tried=tuple(sorted(tried, key=lambda one: config.risk.index(one.risk))),
+        give_up=config.give_up,
+    )
+
+
+def _looking_back(config: CalibrateConfig) -> tuple[str, ...]:
+    """What a command has to say beside, where its selector or rule looks at earlier comparisons, to see what was replayed."""
+    flags = [] if config.history == AUTO else ["--history", config.history]
+    if config.tie_margin and flags:
+        flags += ["--tie-margin", f"{config.tie_margin:g}"]
+    return tuple(flags)
+
+
+def _always(config: CalibrateConfig) -> tuple[str, ...]:
+    """What any command has to say beside to do what was replayed."""
+    flags = []
+    for name in ("min_judgments", "max_judgments", "ledger"):
+        value = getattr(config, name)
+        if value != CalibrateConfig.model_fields[name].default:
+            flags += [f"--{name.replace('_', '-')}", str(value)]
+    return tuple(flags)
+
+
+def _like_a_new_one(whole: WholePast) -> tuple[list[int], str | None]:
+    """Rows of the comparisons with a baseline, and its name, where most have one; else of any, as of two new systems.
+
+    Raises:
+        InputError: there is too little.
+    """
+    rows = usable(whole.past) if len(whole.past) else []
+    baseline = _baseline([whole.past.pairs[row] for row in rows])
+    if baseline is not None:
+        rows = [row for row in rows if baseline in whole.past.pairs[row]]
+    if len(rows) < FEWEST:
+        raise InputError(_too_little(whole, len(rows)))
+    return rows, baseline
+
+
+def _left_out(whole: WholePast, replayed: int, baseline: str | None) -> list[str]:
+    """What is not replayed: comparisons that say too little of who won, and whole ones without the baseline."""
+    pairs, known = len({frozenset(pair) for pair in whole.past.pairs}), len(usable(whole.past))
+    too_little = f"known on less than {NEARLY_ALL:.0%} of the items, or without a decisive verdict"
+    left = [(pairs - known, too_little), (known - replayed, f"without {baseline}")]
+    return [f"{count(number, 'comparison')} {why}" for number, why in left if number]
+
+
+def _some(rows: Sequence[int], baseline: str | None, rng: np.random.Generator) -> Comparable:
+    """The comparisons to replay: all, or if they are very many, some drawn at random."""
+    if len(rows) > MOST_REPLAYED:
+        rows = sorted(rng.choice(rows, MOST_REPLAYED, replace=False).tolist())
+    return Comparable(Case.BASELINE if baseline else Case.APART, tuple(rows), "", baseline)
+
+
+def _baseline(pairs: Sequence[Pair]) -> str | None:
+    """The system that is in more than half of the pairs, and in more than any other; None where there is none."""
+    ranked = _by_comparisons(pairs)
+    if not ranked:
+        return None
+    (name, most), (_, next_most) = ranked[:2]
+    return name if most > next_most and 2 * most > len(pairs) else None
+
+
+def _by_comparisons(pairs: Sequence[Pair]) -> list[tuple[str, int]]:
+    """The systems and how many of the pairs each is in, that with most first."""
+    return Counter(name for pair in pairs for name in pair).most_common()
+
+
+def _too_little(whole: WholePast, found: int) -> str:
+    past, items = whole.past, whole.past.known.shape[1]
+    has = "no comparisons of systems that differ in a verdict"
+    if len(past):
+        fullest = int(past.known.sum(axis=1).max())
+        has = f"{count(len(past), 'comparison')}, of which the fullest is known on {fullest:,} of {count(items, 'item')}"
+    return (
+        f"{whole.source}: expected at least {FEWEST} comparisons known on {NEARLY_ALL:.0%} of the items, found {found}; it has {has}. "
+        "Judge some whole, by judgeloop compare ... --min-judgments N --max-judgments N with N the number of items of your test set, or give a "
+        "table of verdicts, --history FILE"
+    )

@@ -1,0 +1,107 @@
+"""What a run leaves on disk beside the ledger: a result file, and a folder with the verdicts in the order asked.
+
+Files are written whole or not at all. What they say is worked out in `report/`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from judgeloop.core.errors import InputError, JudgeloopError
+from judgeloop.report.html import render_html
+from judgeloop.report.markdown import render_markdown
+from judgeloop.report.page import render
+from judgeloop.report.run_result import RunResult
+from judgeloop.report.table import render_csv
+
+
+def render_json(result: RunResult) -> str:
+    """The result as one JSON object."""
+    return json.dumps(result.to_json(), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def render_text(result: RunResult) -> str:
+    """The result as a terminal shows it."""
+    return render(result) + "\n"
+
+
+FORMS = {
+    ".json": render_json,
+    ".md": render_markdown,
+    ".txt": render_text,
+    ".html": render_html,
+    ".csv": render_csv,
+}
+
+
+def check_output(path: Path, inputs: Iterable[Path] = ()) -> None:
+    """Refuse, before anything is spent, a result file that could not be written, or that is one of the `inputs`.
+
+    Raises:
+        InputError: its ending is not known, its folder does not exist, or it would overwrite what is read.
+    """
+    for other in inputs:
+        if path.resolve() == other.resolve():
+            raise InputError(f"-o {path}: this file is read by the run, and would be overwritten")
+    if path.suffix not in FORMS:
+        raise InputError(f"-o {path}: expected a file ending in {', '.join(FORMS)}")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"-o {path}: the folder {path.absolute().parent} does not exist")
+    if path.is_dir():
+        raise InputError(f"-o {path}: this is a folder")
+
+
+def check_run_folder(folder: Path) -> None:
+    """Refuse, before anything is spent, a folder that could not be made.
+
+    Raises:
+        InputError: something on its path is no folder.
+    """
+    existing = next(
+        path for path in (folder.absolute(), *folder.absolute().parents) if path.exists()
+    )
+    if not existing.is_dir():
+        raise InputError(f"--run-dir {folder}: {existing} is no folder")
+
+
+def write_output(path: Path, result: RunResult) -> None:
+    """Write the result in the form that the file's ending names."""
+    write_whole(path, FORMS[path.suffix](result))
+
+
+def write_run(folder: Path, result: RunResult) -> None:
+    """Write `result.json` and `labels.jsonl`, one line a judged item in the order asked."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise JudgeloopError(f"{folder} cannot be made: {error}") from error
+    rows = (json.dumps(asdict(row), ensure_ascii=True) for row in result.labels)
+    write_whole(folder / "labels.jsonl", "".join(f"{row}\n" for row in rows))
+    write_whole(folder / "result.json", render_json(result))
+
+
+def write_pictures(folder: Path, pictures: Mapping[str, str]) -> None:
+    """Write each picture, an SVG by its name."""
+    for name, drawn in pictures.items():
+        write_whole(folder / f"{name}.svg", drawn)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader sees all of it or none.
+
+    Raises:
+        JudgeloopError: it cannot be written.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    except (OSError, UnicodeError) as error:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise JudgeloopError(f"{path} cannot be written: {error}") from error

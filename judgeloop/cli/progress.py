@@ -1,0 +1,138 @@
+"""What is said beside the result: progress, as a live line on a terminal or a plain line now and then in a log; and errors.
+
+Progress goes to standard error, so that standard output holds the result alone.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from judgeloop.core.records import Estimate
+    from judgeloop.engine.loop import Progress
+
+SECONDS_BETWEEN_LINES = 5.0
+EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+BAR = 20  # characters
+
+
+@contextmanager
+def watching(
+    max_judgments: int, budget_p: int | None, stream: TextIO | None = None
+) -> Iterator[Callable[[Progress[Any]], None]]:
+    """A function to call with every step forward."""
+    stream = stream or sys.stderr
+    show = _LiveLine(stream) if stream.isatty() else _PlainLines(stream)
+    try:
+        yield lambda progress: show(describe(progress, max_judgments, budget_p))
+    finally:
+        show.close()
+
+
+def describe(progress: Progress[Any], max_judgments: int, budget_p: int | None) -> str:
+    """Progress in one line: asked, spent, and how the decision stands."""
+    from judgeloop.core.money import show_usd
+
+    of = "" if budget_p is None else f" of {show_usd(budget_p)}"
+    return f"asked {progress.asked} of at most {max_judgments}, spent {show_usd(progress.spent_p)}{of}, {_stands(progress.estimate)}"
+
+
+def _stands(estimate: Estimate[Any]) -> str:
+    """How the decision stands."""
+    from judgeloop.core.records import Tally
+    from judgeloop.report.sentences import show_risk
+    from judgeloop.stats.ratings import Ratings
+
+    tally = estimate.tally
+    if isinstance(tally, Tally):
+        first, second = tally.wins
+        return f"votes {first}:{second}, stated risk {show_risk(estimate.risk)}"
+    if isinstance(tally, Ratings):
+        return (
+            f"mean {tally.moments.mean:.3f} so far" if tally.judged else "no score to show so far"
+        )
+    return f"{tally.queries} items, {int(tally.in_question.sum())} of {len(tally.wins)} systems in question"
+
+
+@contextmanager
+def counting(what: str, stream: TextIO | None = None) -> Iterator[Callable[[int, int], None]]:
+    """A function to call with how many of how many are done."""
+    stream = stream or sys.stderr
+    show = _LiveLine(stream) if stream.isatty() else _PlainLines(stream)
+    try:
+        yield lambda done, total: show(f"{_bar(done, total)} {done} of {total} {what}")
+    finally:
+        show.close()
+
+
+def _bar(done: int, total: int) -> str:
+    """How much is done, drawn.
+
+    >>> _bar(1, 4)
+    '[#####               ]'
+    """
+    full = BAR * done // max(1, total)
+    return f"[{'#' * full}{' ' * (BAR - full)}]"
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turn an error that judgeloop raises on purpose into one line and an exit code."""
+    import typer
+
+    from judgeloop.core.errors import InputError, JudgeloopError
+
+    try:
+        yield
+    except JudgeloopError as error:
+        from judgeloop.report.escaping import visible
+
+        print(f"judgeloop: {visible(str(error))}", file=sys.stderr)
+        raise typer.Exit(EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR) from None
+    except KeyboardInterrupt:
+        print("judgeloop: interrupted; what was paid for is kept", file=sys.stderr)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+
+
+class _LiveLine:
+    """Redraws one line, and leaves none behind."""
+
+    def __init__(self, stream: TextIO) -> None:
+        from rich.console import Console
+        from rich.live import Live
+        from rich.text import Text
+
+        self._text = Text
+        self._live = Live(
+            console=Console(file=stream),
+            transient=True,
+            refresh_per_second=8,
+            redirect_stdout=False,
+        )
+        self._live.start()
+
+    def __call__(self, line: str) -> None:
+        self._live.update(self._text(line, no_wrap=True, overflow="ellipsis"))
+
+    def close(self) -> None:
+        self._live.stop()
+
+
+class _PlainLines:
+    """Prints a line, but not more often than every few seconds."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._due = time.monotonic() + SECONDS_BETWEEN_LINES
+
+    def __call__(self, line: str) -> None:
+        if time.monotonic() >= self._due:
+            self._due = time.monotonic() + SECONDS_BETWEEN_LINES
+            print(line, file=self._stream, flush=True)
+
+    def close(self) -> None:
+        """Every line is out already."""

@@ -1,0 +1,41 @@
+"""The pool: the only translator between positions, which statistics see, and texts, which judges see.
+
+How texts got here is not its business (`formats/`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from judgeloop.core.records import Item, Query
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Items with the outputs of each system on each of them: `outputs[system][position]`."""
+
+    items: tuple[Item, ...]
+    systems: tuple[str, ...]
+    outputs: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        if len(self.systems) != len(self.outputs):
+            raise ValueError(f"{len(self.systems)} systems but {len(self.outputs)} sets of outputs")
+        if any(len(texts) != len(self.items) for texts in self.outputs):
+            raise ValueError("every system needs one output for each item")
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def most_repeated(self, system: int) -> int:
+        """On how many items a system gave the very same output, at most."""
+        return max(Counter(self.outputs[system]).values(), default=0)
+
+    def query(self, position: int, systems: tuple[int, ...] = (0, 1)) -> Query:
+        """The query that compares `systems` on the item at `position`."""
+        return Query(
+            item=self.items[position],
+            systems=tuple(self.systems[system] for system in systems),
+            outputs=tuple(self.outputs[system][position] for system in systems),
+        )

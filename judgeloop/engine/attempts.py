@@ -1,0 +1,170 @@
+"""From one call to its answer: attempts at a judge, each with its own reservation, each booked however it ends.
+
+Which calls to make, and whether a verdict is already held, is decided before (`asking.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import final
+
+from judgeloop.core.errors import JudgeError, JudgeRejectedError, TransientJudgeError
+from judgeloop.core.money import show_usd
+from judgeloop.core.protocols import Judge, Ledger, Ticket
+from judgeloop.core.records import Abstention, Answer, Call
+from judgeloop.engine.pace import Pace
+from judgeloop.judges.retrying import LeftS, RetryPolicy, unbounded
+
+FAILURES_IN_A_ROW = (
+    5  # calls that fail to the last attempt, none succeeding between: the judge is down
+)
+
+Reserve = Callable[[], Awaitable[Ticket | None]]
+
+
+class NotAskedError(Exception):
+    """The call was given up before it had an answer: no money for another attempt, or an interruption."""
+
+
+@final
+class Attempts:
+    """Asks one judge, and books every attempt in one ledger."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        ledger: Ledger,
+        *,
+        pace: Pace,
+        policy: RetryPolicy,
+        timeout_s: float | None,
+        interrupted: asyncio.Event,
+        left_s: LeftS = unbounded,
+    ) -> None:
+        """`timeout_s` bounds a whole attempt, however slowly its bytes drip in; `left_s` says what is left of the run."""
+        self._judge = judge
+        self._ledger = ledger
+        self._pace = pace
+        self._policy = policy
+        self._timeout_s = timeout_s
+        self._interrupted = interrupted
+        self._left_s = left_s
+        self._failures = 0
+        self.models: dict[str, None] = {}
+        self.spent_p = 0
+
+    async def answer(self, call: Call, ticket: Ticket, again: Reserve) -> Answer:
+        """The answer to `call`; `ticket` covers the first attempt and `again` reserves each further one.
+
+        A reply that could not be read is asked for once more, and charged once more.
+
+        Raises:
+            JudgeRejectedError: no attempt can succeed.
+            JudgeQuitError: the judge has left.
+            NotAskedError: it was given up.
+        """
+        try:
+            answer = await self._persist(call, ticket, again)
+            if isinstance(answer, Abstention) and answer.again and not self._interrupted.is_set():
+                another = await again()
+                answer = answer if another is None else await self._persist(call, another, again)
+        except TransientJudgeError as error:
+            return self._failed(error)
+        self._failures = 0
+        return answer
+
+    async def _persist(self, call: Call, ticket: Ticket, again: Reserve) -> Answer:
+        """Attempt until there is an answer, as long as the policy allows."""
+        tickets = [ticket]
+
+        async def attempt() -> Answer:
+            granted = tickets.pop() if tickets else await again()
+            if granted is None:
+                raise NotAskedError
+            return await self.attempt(call, granted)
+
+        return await self._policy.retrying(self._sleep, self._left_s)(attempt)
+
+    async def attempt(self, call: Call, ticket: Ticket) -> Answer:
+        """One attempt, booked however it ends.
+
+        Raises:
+            JudgeError: it failed.
+            NotAskedError: it was given up before it was sent.
+        """
+        await self._take_place(call, ticket)
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                reply = await self._judge.judge(call)
+        except TimeoutError:
+            await self._abandon(ticket, "timed out")
+            raise TransientJudgeError(
+                f"no reply within {self._timeout_s:g} s", billed=True
+            ) from None
+        except JudgeError as error:
+            if isinstance(error, TransientJudgeError) and error.crowded:
+                self._pace.was_crowded()
+            close = self._abandon if error.billed else self._ledger.release
+            await close(ticket, str(error))
+            raise
+        except BaseException as error:
+            # Cancelled, or a fault in the judge: the request may have left and may be billed.
+            await self._abandon(ticket, f"gave up: {type(error).__name__}")
+            raise
+        finally:
+            self._pace.leave()
+        self._pace.went_well()
+        verdict = await self._ledger.settle(ticket, reply)
+        self._count(ticket, ticket.cost_p if reply.cost_p is None else reply.cost_p)
+        if reply.model:
+            self.models[reply.model] = None
+        if reply.cost_p is not None and reply.cost_p > ticket.cost_p:
+            raise JudgeRejectedError(
+                f"the provider charged {show_usd(reply.cost_p)} for a call whose worst case was "
+                f"{show_usd(ticket.cost_p)}, more than the worst case, so that no budget can be kept; check the price",
+                billed=True,
+            )
+        return reply.answer if verdict is None else verdict
+
+    async def _take_place(self, call: Call, ticket: Ticket) -> None:
+        """Wait for this call's turn; an interruption before it gives the reservation back."""
+        tokens = self._judge.quote(call).tokens
+        if self._pace.enter_now(tokens):
+            return
+        turn = asyncio.create_task(self._pace.enter(tokens))
+        alarm = asyncio.create_task(self._interrupted.wait())
+        try:
+            await asyncio.wait({turn, alarm}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            alarm.cancel()
+            if not turn.done():
+                turn.cancel()
+                await self._ledger.release(ticket, "never sent")
+        if turn.cancelled() or not turn.done():
+            raise NotAskedError
+
+    async def _abandon(self, ticket: Ticket, why: str) -> None:
+        self._count(ticket, ticket.cost_p)
+        await self._ledger.abandon(ticket, why)
+
+    def _count(self, ticket: Ticket, cost_p: int) -> None:
+        if not ticket.rehearsed:
+            self.spent_p += cost_p
+
+    async def _sleep(self, seconds: float) -> None:
+        """Wait before another attempt, unless an interruption makes it pointless."""
+        try:
+            await asyncio.wait_for(self._interrupted.wait(), seconds)
+        except TimeoutError:
+            return
+        raise NotAskedError
+
+    def _failed(self, error: TransientJudgeError) -> Answer:
+        self._failures += 1
+        if self._failures >= FAILURES_IN_A_ROW:
+            raise JudgeRejectedError(
+                f"{self._failures} calls in a row failed, each to its last attempt: {error}",
+                billed=error.billed,
+            ) from error
+        return Abstention(f"failed: {error}")

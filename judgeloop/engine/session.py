@@ -1,0 +1,282 @@
+"""The rules of a run, without I/O: what may be asked next, what answers change, and when it is over.
+
+Rules:
+
+1. A driver calls `ask`, gets answers from somewhere, and calls `tell`; then again, until `ask` returns nothing.
+2. `tell` takes answers to the choices last asked, in the order asked, whatever order they arrived in.
+3. A driver that cannot get all of them (no money, no judge, an interruption) tells those of the prefix that it has
+   and the reason to halt; answers behind the first missing one are not told.
+4. Answers are folded step by step. After each whole step the stopping rule looks, never in between.
+5. No more is asked at a time than the rule needs whatever the answers turn out to be: while no answers could meet
+   it, another step is added (`StoppingRule.can_be_met`), unless the selector waits for answers. So queries run side by side, at any
+   concurrency, and none is wasted. Steps asked ahead of that (`lookahead`) are folded only as the rule reaches them: the decision is
+   the same without.
+6. What has been asked is never asked again; a label that left the decision stays reported.
+7. A halt is final.
+
+No clock, no network, no disk, no asyncio: the async driver (`loop.py`) and the synchronous one (`replay/`) run
+the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, final
+
+import numpy as np
+
+from judgeloop.core.errors import InputError, SessionError
+from judgeloop.core.protocols import Estimator, Selector, StoppingRule, T
+from judgeloop.core.records import (
+    Abstention,
+    Answer,
+    Choice,
+    Draws,
+    Estimate,
+    Key,
+    Label,
+    Outcome,
+    Step,
+    StopKind,
+    StopReason,
+)
+
+ABSTENTION_GRACE = 20  # up to so many items asked, abstentions count as a share of this many
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How few and how many items to judge, and which share of abstentions to bear."""
+
+    min_judgments: int = 5
+    max_judgments: int = 200
+    max_abstentions: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.min_judgments <= self.max_judgments:
+            raise InputError(
+                "expected 1 ≤ --min-judgments ≤ --max-judgments, found "
+                f"{self.min_judgments} and {self.max_judgments}"
+            )
+        if not 0 <= self.max_abstentions <= 1:
+            raise InputError(
+                f"--max-abstentions is a share between 0 and 1, found {self.max_abstentions}"
+            )
+
+
+@final
+class Session(Generic[T]):
+    """One run from the first question to the outcome; `T` is what its labels are counted as."""
+
+    def __init__(
+        self,
+        *,
+        items: int,
+        selector: Selector[Any],
+        estimator: Estimator[T],
+        rule: StoppingRule[T],
+        limits: Limits,
+        rng: np.random.Generator,
+        lookahead: int = 0,
+    ) -> None:
+        """`lookahead` steps are asked ahead of the stopping rule.
+
+        Raises:
+            InputError: the rule's statement would be untrue for what the selector picks.
+        """
+        if rule.needs_draws and selector.draws is not Draws.EVEN:
+            does = "picks items" if selector.draws is Draws.PICKED else "prefers some items"
+            raise InputError(
+                f"the rule {rule.name!r} holds only for random draws that prefer no item, and the selector "
+                f"{selector.name!r} {does}; use --selector random, or a rule that needs no such draws"
+            )
+        self._items = items
+        self._selector = selector
+        self._estimator = estimator
+        self._rule = rule
+        self._limits = limits
+        self._rng = rng
+        self._lookahead = lookahead
+        self._state = selector.init(items, rng)
+        self._labels: dict[Key, Label] = {}  # in the order asked
+        self._active: Active = {}
+        self._reached: set[Key] = set()  # what ever entered the decision
+        self._abstained: list[str] = []  # the reasons, of what ever entered
+        self._tally = estimator.tally((), items)
+        self._rounds = 0
+        self._pending: list[Step] = []
+        self._asked: list[Choice] = []
+        self._stop: StopReason | None = None
+
+    def ask(self) -> tuple[Choice, ...]:
+        """The choices to judge next, in order; none once the run is over."""
+        if self._pending:
+            raise SessionError("ask was called before the answers to the last choices were told")
+        while self._stop is None and not self._asked:
+            self._plan()
+            if not self._asked and self._pending:
+                self._fold()  # every choice in these steps is labelled already
+        return tuple(self._asked)
+
+    def tell(self, answers: Sequence[Answer], *, halt: StopReason | None = None) -> None:
+        """Take the answers to the choices last asked; fewer than asked only together with a reason to halt."""
+        if len(answers) > len(self._asked) or (halt is None and len(answers) < len(self._asked)):
+            raise SessionError(f"{len(answers)} answers to {len(self._asked)} choices")
+        labels = [
+            Label(choice, answer) for choice, answer in zip(self._asked, answers, strict=False)
+        ]
+        self._labels.update((label.choice.key, label) for label in labels)
+        self._rounds += 1
+        self._state = self._selector.tell(self._state, labels)
+        self._fold()
+        self._asked = []
+        self._stop = self._stop or halt
+
+    @property
+    def estimate(self) -> Estimate[T]:
+        """What the labels in the decision say so far."""
+        return Estimate(self._tally, self._rule.risk(self._tally), self._rule.interval(self._tally))
+
+    @property
+    def asked(self) -> int:
+        """Choices with an answer so far, those that left the decision included."""
+        return len(self._labels)
+
+    def outcome(self) -> Outcome[T]:
+        """How the run ended.
+
+        Raises:
+            SessionError: it has not.
+        """
+        if self._stop is None:
+            raise SessionError("the run is not over")
+        estimate = self.estimate
+        decided = self._stop.kind in self._rule.decides_at
+        if self._stop.kind is StopKind.ALL_JUDGED:
+            estimate = replace(estimate, risk=0.0)
+        return Outcome(
+            winner=estimate.tally.leader if decided else None,
+            estimate=estimate,
+            stop=self._stop,
+            labels=tuple(self._labels.values()),
+            deciding=frozenset(key for keys in self._active.values() for key in keys),
+            ahead=len(self._labels) - len(self._reached),
+            rounds=self._rounds,
+        )
+
+    def _plan(self) -> None:
+        """Queue steps, at least one, until their answers could meet the rule; and those to look ahead."""
+        active = dict(self._active)
+        known = set(self._labels)
+        ahead = 0  # steps queued behind those that could meet the rule
+        enough = False
+        while True:
+            enough = enough or self._could_stop(active)
+            if enough and ahead == self._lookahead:
+                return
+            ahead += enough
+            steps, state = self._selector.ask(self._state, 1, self._rng)
+            if not steps:
+                if not self._pending:
+                    self._stop = self._exhausted()
+                return
+            new = [choice for choice in steps[0].choices if choice.key not in known]
+            if len(known) + len(new) > self._limits.max_judgments:
+                if not self._pending:
+                    self._stop = self._limit_reached()
+                return
+            self._state = state
+            self._pending.append(steps[0])
+            self._asked.extend(new)
+            known.update(choice.key for choice in new)
+            _take(steps[0], active)
+
+    def _could_stop(self, active: Active) -> bool:
+        """Whether any answers to the steps queued could meet the rule; `active` is the decision after them."""
+        if not self._pending or len(active) < self._limits.min_judgments:
+            return False
+        unknown = sum(any(key not in self._labels for key in keys) for keys in active.values())
+        tally = self._tally if all(map(self._is_new, self._pending)) else self._tally_of(active)
+        return self._rule.can_be_met(tally, unknown)
+
+    def _fold(self) -> None:
+        """Let whole steps change the decision, looking after each, up to the first that is not whole."""
+        for step in self._pending:
+            if any(choice.key not in self._labels for choice in step.choices):
+                break
+            self._enter(step)
+            self._stop = self._settled() or self._too_many_abstentions()
+            if self._stop is not None:
+                break
+        self._pending = []
+
+    def _enter(self, step: Step) -> None:
+        """Let a step change the decision and what is counted."""
+        labels = [self._labels[choice.key] for choice in step.choices]
+        further = not step.leave and all(choice.key not in self._reached for choice in step.choices)
+        _take(step, self._active)
+        self._tally = (
+            self._estimator.extended(self._tally, labels)
+            if further
+            else self._tally_of(self._active)
+        )
+        for label in labels:
+            if label.choice.key not in self._reached and isinstance(label.answer, Abstention):
+                self._abstained.append(label.answer.reason)
+            self._reached.add(label.choice.key)
+
+    def _is_new(self, step: Step) -> bool:
+        """Whether a step only adds what was never asked."""
+        return not step.leave and all(choice.key not in self._labels for choice in step.choices)
+
+    def _tally_of(self, active: Active) -> T:
+        """What is known of a decision, counted."""
+        known = [
+            self._labels[key] for keys in active.values() for key in keys if key in self._labels
+        ]
+        return self._estimator.tally(known, self._items)
+
+    def _exhausted(self) -> StopReason:
+        """Nothing further is to be asked: what is known may be enough, though it is less than the least to judge."""
+        stop = self._estimator.exhausted(self._tally)
+        return stop if stop.kind is StopKind.ALL_JUDGED else self._settled(at_least=0) or stop
+
+    def _settled(self, at_least: int | None = None) -> StopReason | None:
+        """Why the labels in the decision are enough, if they are."""
+        at_least = self._limits.min_judgments if at_least is None else at_least
+        tally = self._tally
+        if min(len(self._active), tally.judged) < at_least:
+            return None
+        return self._rule.reason_to_stop(tally)
+
+    def _limit_reached(self) -> StopReason:
+        return StopReason(
+            StopKind.JUDGMENT_LIMIT,
+            f"the limit of {self._limits.max_judgments} judgments is reached",
+        )
+
+    def _too_many_abstentions(self) -> StopReason | None:
+        reached = len(self._reached)
+        allowed = self._limits.max_abstentions * max(reached, ABSTENTION_GRACE)
+        if len(self._abstained) <= allowed:
+            return None
+        return StopReason(
+            StopKind.ABSTENTIONS,
+            f"the judge gave no verdict on {len(self._abstained)} of {reached} items, more than "
+            f"{self._limits.max_abstentions:.0%}; the last time: {self._abstained[-1]}",
+        )
+
+
+Active = dict[
+    int, tuple[Key, ...]
+]  # by position, in the order entered: what takes part in the decision
+
+
+def _take(step: Step, active: Active) -> None:
+    """Let a step's positions leave and enter."""
+    for position in step.leave:
+        active.pop(position, None)
+    for choice in step.choices:
+        keys = active.get(choice.position, ())
+        active[choice.position] = keys if choice.key in keys else (*keys, choice.key)

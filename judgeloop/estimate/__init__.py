@@ -1,0 +1,5 @@
+"""`estimate`: how good is one system?"""
+
+from judgeloop.core.callable_module import make_callable
+
+make_callable(__name__, "run", "estimate")

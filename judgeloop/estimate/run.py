@@ -1,0 +1,259 @@
+"""`estimate`: how good is one system? A result, or a forecast of what it would take.
+
+It puts the parts together and hands them to the driver: first the proxy, where there is one, on everything; then the judge on a sample.
+Printing, signals and exit codes are `cli.py`'s business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from judgeloop.compare.plan import Plan, priced
+from judgeloop.core.protocols import Estimator, Judge
+from judgeloop.core.records import Spend, StopKind, StopReason
+from judgeloop.engine.batch import Interruption, Terms
+from judgeloop.engine.loop import Finished, Observe, decoys_of, unobserved
+from judgeloop.engine.presentation import Order
+from judgeloop.engine.session import Limits, Session
+from judgeloop.estimate.plan import judgments_to_know, more_to_know
+from judgeloop.estimate.prepare import CONFIDENCE, Estimation, prepare_estimate
+from judgeloop.estimate.result import Estimated, EstimateSetup, estimated_of
+from judgeloop.estimate.selector import NEED_VECTORS, THE_ONE
+from judgeloop.estimators.foretold_mean import ForetoldMean
+from judgeloop.estimators.mean_score import MeanScore
+from judgeloop.run.drive import drive_session, quotes_of, setup_of, terms_for
+from judgeloop.run.settings import EstimateConfig
+from judgeloop.selectors.random import Random
+from judgeloop.stats.foretelling import Forecast
+from judgeloop.stats.ratings import Ratings
+from judgeloop.stats.strata import Floats, Strata
+from judgeloop.stopping.precise import Precise
+
+WHOLE = {StopKind.ALL_JUDGED, StopKind.POOL_EXHAUSTED}  # the proxy has been asked about everything
+
+
+def estimate(config: EstimateConfig, environment: Mapping[str, str] | None = None) -> Estimated:
+    """Estimate a system's mean score from a program without an event loop; in one with, `prepare_estimate` and await `rate`.
+
+    `environment` holds the judges' keys; by default it is the process's own.
+
+    Raises:
+        InputError: something given is wrong; nothing was spent.
+        LedgerError: the ledger cannot be opened or written.
+    """
+    return asyncio.run(
+        rate(prepare_estimate(config, os.environ if environment is None else environment))
+    )
+
+
+async def rate(
+    estimation: Estimation,
+    *,
+    interruption: Interruption | None = None,
+    observe: Observe[Ratings] = unobserved,
+) -> Estimated:
+    """Judge until the mean is known well enough, or until money, judgments or items run out."""
+    ran = await _run(estimation, _terms(estimation), interruption=interruption, observe=observe)
+    return _result(estimation, ran)
+
+
+async def foresee_estimate(estimation: Estimation) -> tuple[Plan, Estimated]:
+    """What the estimate would take, and how far the ledger alone brings it; asks nobody and spends nothing."""
+    terms = _terms(estimation, offline=True)
+    ran = await _run(estimation, terms)
+    outcome, pool = ran.finished.outcome, estimation.pool
+    over = outcome.stop.kind is not StopKind.DRY_RUN
+    judgments, assumed = judgments_to_know(
+        estimation.rule, outcome.estimate.tally, 0 if over else estimation.budget
+    )
+    queries = [pool.query(position, THE_ONE) for position in range(len(pool))]
+    beside = quotes_of(estimation, terms, decoys_of(pool, terms))
+    if estimation.proxy is not None and ran.proxy is None:
+        beside += quotes_of(estimation, terms, queries, (estimation.proxy,))
+    plan = priced(
+        judgments,
+        quotes=quotes_of(estimation, terms, queries),
+        beside=beside,
+        left_p=None
+        if terms.budget_p is None
+        else max(0, terms.budget_p - ran.finished.spend.charged_p),
+        assumed=assumed,
+    )
+    return plan, _result(estimation, ran)
+
+
+@dataclass(frozen=True)
+class _Ran:
+    """How the judge's run ended, and what the proxy said of every item."""
+
+    finished: Finished[Ratings]
+    proxy: Floats | None
+
+
+def _terms(estimation: Estimation, *, offline: bool = False) -> Terms:
+    terms = terms_for(estimation.config, estimation, estimation.run, offline=offline)
+    return replace(terms, order=Order.FIXED)  # one output has no order
+
+
+async def _run(
+    estimation: Estimation,
+    terms: Terms,
+    *,
+    interruption: Interruption | None = None,
+    observe: Observe[Ratings] = unobserved,
+) -> _Ran:
+    config = estimation.config
+    began = asyncio.get_running_loop().time()
+    first = await _ask_proxy(estimation, terms, interruption=interruption)
+    proxy = _proxy_scores(estimation, first)
+    session = Session(
+        items=len(estimation.pool),
+        selector=estimation.sampling.selector,
+        estimator=_estimator(estimation, proxy),
+        rule=estimation.rule,
+        limits=estimation.limits,
+        rng=_draws(estimation),
+        lookahead=config.lookahead,
+    )
+    if first is not None and first.outcome.stop.kind not in WHOLE:
+        session.ask()
+        session.tell([], halt=_of_proxy(first.outcome.stop))
+        unasked = ((),) * len(estimation.judges)
+        return _Ran(replace(first, outcome=session.outcome(), models=unasked), None)
+    took_s = asyncio.get_running_loop().time() - began
+    finished = await drive_session(
+        session,
+        config,
+        estimation,
+        _later(terms, took_s),
+        interruption=interruption,
+        observe=observe,
+    )
+    return _Ran(replace(finished, spend=_together(first, finished)), proxy)
+
+
+def _estimator(estimation: Estimation, proxy: Floats | None) -> Estimator[Ratings]:
+    strata = estimation.sampling.strata
+    forecast = _forecast(estimation)
+    return MeanScore(strata, proxy) if forecast is None else ForetoldMean(strata, forecast)
+
+
+def _forecast(estimation: Estimation) -> Forecast | None:
+    return None if estimation.foretold is None else estimation.foretold.forecast
+
+
+def _draws(estimation: Estimation) -> np.random.Generator:
+    """Where a history helps, draws of this run alone.
+
+    Runs with one seed draw the same items. Were those in the history the very items drawn here, it would explain their scores, say nothing
+    of the others, and make the interval too narrow.
+    """
+    seed = estimation.config.seed
+    own = _forecast(estimation) is not None
+    return np.random.default_rng([seed, int(estimation.run, 16)] if own else seed)
+
+
+async def _ask_proxy(
+    estimation: Estimation, terms: Terms, *, interruption: Interruption | None
+) -> Finished[Ratings] | None:
+    """Have the proxy rate every item, within the same budget."""
+    if estimation.proxy is None:
+        return None
+    items = len(estimation.pool)
+    session = Session(
+        items=items,
+        selector=Random((THE_ONE,)),
+        estimator=MeanScore(Strata.single(items)),
+        rule=Precise(estimation.rule.threshold, items),
+        limits=Limits(1, items, estimation.limits.max_abstentions),
+        rng=np.random.default_rng(estimation.config.seed),
+    )
+    return await drive_session(
+        session,
+        estimation.config,
+        estimation,
+        replace(terms, decoys=0),
+        judges=(estimation.proxy,),
+        interruption=interruption,
+    )
+
+
+def _proxy_scores(estimation: Estimation, first: Finished[Ratings] | None) -> Floats | None:
+    """What the proxy says of each item, shape (items,); its mean where it says nothing, which helps and harms nobody."""
+    if forecast := _forecast(estimation):
+        return forecast.scores
+    if estimation.config.proxy == CONFIDENCE:
+        return estimation.confidence
+    if first is None or first.outcome.stop.kind not in WHOLE:
+        return None
+    tally = first.outcome.estimate.tally
+    scores = np.empty(tally.items)
+    scores[tally.positions] = tally.scores
+    return np.where(np.isnan(scores), tally.moments.mean, scores)
+
+
+def _of_proxy(stop: StopReason) -> StopReason:
+    return StopReason(stop.kind, f"the proxy has not rated every item: {stop.sentence}")
+
+
+def _later(terms: Terms, took_s: float) -> Terms:
+    """The terms with what is left of the deadline."""
+    if terms.deadline_s is None:
+        return terms
+    return replace(terms, deadline_s=max(0.0, terms.deadline_s - took_s))
+
+
+def _together(first: Finished[Ratings] | None, then: Finished[Ratings]) -> Spend:
+    """What both commands to the ledger cost; it counts a run's money itself, but not what each was for."""
+    if first is None:
+        return then.spend
+    one, two = first.spend, then.spend
+    return replace(
+        two,
+        now_p=one.now_p + two.now_p,
+        attempts=one.attempts + two.attempts,
+        remembered=one.remembered + two.remembered,
+        known=one.known and two.known,
+    )
+
+
+def _result(estimation: Estimation, ran: _Ran) -> Estimated:
+    config, finished = estimation.config, ran.finished
+    tally = finished.outcome.estimate.tally
+    setup = EstimateSetup(
+        **setup_of(config, estimation, _terms(estimation)),
+        rule=estimation.rule.name,
+        risk_threshold=config.risk,
+        guarantee=estimation.rule.guarantee,
+        selector=config.selector,
+        represent=config.represent if config.selector in NEED_VECTORS else None,
+        layer=config.layer if config.represent.startswith("hidden:") else None,
+        strata=len(estimation.sampling.strata.sizes),
+        half_width=config.half_width,
+        interval_kind=config.interval,
+        proxy=_name_of(estimation.proxy, config),
+        history=None if estimation.foretold is None else estimation.foretold.source,
+        required_score=config.require_score,
+    )
+    return estimated_of(
+        finished.outcome,
+        finished.spend,
+        setup,
+        item_ids=[item.id for item in estimation.pool.items],
+        judge_models=finished.models,
+        decoys=finished.decoys,
+        proxy_mean=None if ran.proxy is None else float(ran.proxy.mean()),
+        more_judgments=more_to_know(estimation.rule, tally)
+        if finished.outcome.winner is None
+        else None,
+        least=min(config.min_judgments, len(estimation.pool)),
+    )
+
+
+def _name_of(proxy: Judge | None, config: EstimateConfig) -> str | None:
+    return config.proxy if proxy is None else proxy.identity.name

@@ -1,0 +1,156 @@
+"""Earlier comparisons on the items of a pool: what was preferred, by whom it was said does not matter here.
+
+Where they come from is the business of `jobs/history.py` and `ledger/history.py`; what they say about an item that of
+`stats/decisiveness.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+Pair = tuple[str, str]
+MOST_COMPARISONS = 1500  # among the systems of a score table, spread over all pairs: more add time and nothing else
+ROUNDING = 1e-12  # so that scores given in decimals tie where they differ by just the margin
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """Comparisons of the past by item, each of the two systems in `pairs`; names may stand in several.
+
+    `preferences` has the shape (comparisons, items): 1 for the first of the pair, -1 for the second, 0 for a tie and where nothing is
+    known; `known` says where something is.
+    """
+
+    pairs: tuple[Pair, ...]
+    preferences: NDArray[np.int8]
+    known: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @property
+    def systems(self) -> frozenset[str]:
+        """Every system that was compared."""
+        return frozenset(name for pair in self.pairs for name in pair)
+
+    @property
+    def systems_an_item(self) -> float:
+        """How many systems were compared on an item, on average over all items."""
+        seen = [
+            self.known[[name in pair for pair in self.pairs]].any(axis=0).sum()
+            for name in self.systems
+        ]
+        return float(sum(seen) / max(1, self.known.shape[1]))
+
+    @property
+    def verdicts(self) -> int:
+        """How many verdicts there are."""
+        return int(self.known.sum())
+
+    def apart_from(self, *systems: str) -> NDArray[np.bool_]:
+        """Which comparisons none of `systems` took part in."""
+        return np.array([not set(pair) & set(systems) for pair in self.pairs], dtype=np.bool_)
+
+    def with_implied(self) -> Past:
+        """These and what they imply: of two systems that were compared with a third, who did better against it, on common items.
+
+        Where both won against it, or both lost, it is a tie. Systems that were compared themselves are left at that.
+        """
+        implied = [*islice(self._implied(), max(0, MOST_COMPARISONS - len(self)))]
+        if not implied:
+            return self
+        pairs, preferences, known = zip(*implied, strict=True)
+        return self.beside(Past(pairs, np.array(preferences, dtype=np.int8), np.array(known)))
+
+    def _implied(self) -> Iterator[tuple[Pair, NDArray[np.int8], NDArray[np.bool_]]]:
+        done = {frozenset(pair) for pair in self.pairs}
+        if len(done) == math.comb(len(self.systems), 2):
+            return
+        for one, other in combinations(range(len(self)), 2):
+            shared = set(self.pairs[one]) & set(self.pairs[other])
+            first, second = (next(iter(set(self.pairs[row]) - shared), "") for row in (one, other))
+            if len(shared) != 1 or frozenset((first, second)) in done:
+                continue
+            both = self.known[one] & self.known[other]
+            if both.any():
+                done.add(frozenset((first, second)))
+                ours, theirs = (
+                    self.preferences[row] * (1 if self.pairs[row][1] in shared else -1)
+                    for row in (one, other)
+                )
+                yield (first, second), np.where(both, np.sign(ours - theirs), 0), both
+
+    def without(self, *systems: str) -> Past:
+        """The comparisons in which none of `systems` took part."""
+        return self._only(self.apart_from(*systems))
+
+    def but(self, pair: Pair) -> Past:
+        """The comparisons of any other two systems."""
+        return self._only(np.array([set(pair) != set(one) for one in self.pairs], dtype=np.bool_))
+
+    def beside(self, other: Past) -> Past:
+        """These comparisons and those of `other`, on the same items."""
+        return Past(
+            self.pairs + other.pairs,
+            np.concatenate([self.preferences, other.preferences]),
+            np.concatenate([self.known, other.known]),
+        )
+
+    def _only(self, kept: NDArray[np.bool_]) -> Past:
+        pairs = tuple(pair for pair, stays in zip(self.pairs, kept, strict=True) if stays)
+        return Past(pairs, self.preferences[kept], self.known[kept])
+
+
+def no_past(items: int) -> Past:
+    """Nothing was ever compared on so many items."""
+    return Past((), np.zeros((0, items), dtype=np.int8), np.zeros((0, items), dtype=np.bool_))
+
+
+def past_of_scores(
+    systems: Sequence[str], scores: NDArray[np.float64], tie_margin: float, *, every: bool = False
+) -> Past:
+    """All pairs of systems of a table, shape (systems, items), NaN where there is no score.
+
+    Scores that differ by no more than `tie_margin` tie. Of very many pairs some are taken, spread over all, unless `every`.
+    """
+    pairs = list(combinations(range(len(systems)), 2))
+    if not every and len(pairs) > MOST_COMPARISONS:
+        pairs = [pairs[at * len(pairs) // MOST_COMPARISONS] for at in range(MOST_COMPARISONS)]
+    if not pairs:
+        return no_past(scores.shape[1])
+    first, second = np.array(pairs).T
+    known = ~np.isnan(scores)
+    both = known[first] & known[second]
+    return Past(
+        tuple((systems[a], systems[b]) for a, b in pairs),
+        np.where(
+            both, signs(np.nan_to_num(scores[first]), np.nan_to_num(scores[second]), tie_margin), 0
+        ).astype(np.int8),
+        both,
+    )
+
+
+def signs(
+    first: NDArray[np.float64], second: NDArray[np.float64], tie_margin: float
+) -> NDArray[np.int8]:
+    """Which of two scores is higher: 1 the first, -1 the second, 0 for a tie within the margin."""
+    apart = first - second
+    return np.where(np.abs(apart) <= tie_margin + ROUNDING, 0, np.sign(apart)).astype(np.int8)
+
+
+def past_of_pairs(verdicts: Mapping[Pair, Mapping[int, int]], items: int) -> Past:
+    """Comparisons from the preference for the first of a pair by position."""
+    past = no_past(items)
+    preferences = np.zeros((len(verdicts), items), dtype=np.int8)
+    known = np.zeros((len(verdicts), items), dtype=np.bool_)
+    for row, by_position in enumerate(verdicts.values()):
+        for position, preference in by_position.items():
+            preferences[row, position] = preference
+            known[row, position] = True
+    return past.beside(Past(tuple(verdicts), preferences, known))

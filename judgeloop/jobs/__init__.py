@@ -1,1 +1,0 @@
-"""The questions that judgeloop answers, one a file: parts put together and handed to the driver."""

@@ -1,0 +1,94 @@
+"""What was picked, drawn: the DiffUse papers' analyses for one run, and for a replay.
+
+It gathers arrays and hands them to `replay/pictures.py`; writing files is the commands' business.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+
+from judgeloop.compare.prepare import Comparison
+from judgeloop.compare.result import Result
+from judgeloop.core.errors import InputError
+from judgeloop.replay import pictures
+from judgeloop.replay.analyse_tables import PairAnalysis, Picks, analyse_pair, picks_of
+from judgeloop.replay.compare import Row
+from judgeloop.replay.compare_inputs import protocol_of, recordings_for
+from judgeloop.replay.config import ReplayConfig
+from judgeloop.represent.embed import embed
+from judgeloop.run.settings import CompareConfig
+from judgeloop.stats.anatomy import anatomy, projection
+from judgeloop.stats.combining import combined
+
+Pictures = dict[str, str]  # SVG by name
+
+
+def check_pictures(flag: str) -> None:
+    """Refuse to begin what could not be drawn.
+
+    Raises:
+        InputError: matplotlib is not installed.
+    """
+    if importlib.util.find_spec("matplotlib") is None:
+        raise InputError(f"{flag} draws pictures, which need pip install 'judgeloop[pictures]'")
+
+
+def pictures_of_run(comparison: Comparison, result: Result) -> Pictures:
+    """One run: its clusters, the norms of the judged items beside all, and its differences on a plane."""
+    config, pool = comparison.config, comparison.pool
+    place = {item.id: position for position, item in enumerate(pool.items)}
+    vectors = _differences(config, comparison)
+    preferences = np.full(len(pool), pictures.NOT_JUDGED, dtype=np.int8)
+    for row in result.labels:
+        if row.score is not None:
+            preferences[place[row.item_id]] = int(np.sign(row.score - 0.5))
+    judged = np.array([place[row.item_id] for row in result.labels], dtype=np.int64)
+    body = anatomy(vectors, max(1, result.judged), judged)
+    drawn = {"clusters": pictures.clusters_picture([body]), "norms": pictures.norms_picture([body])}
+    if len(pool) > pictures.FEWEST_ON_A_PLANE:
+        plane = projection(vectors, config.seed)
+        drawn["projection"] = pictures.projection_picture(plane, preferences, judged, pool.systems)
+    return drawn
+
+
+def _differences(config: CompareConfig, comparison: Comparison) -> pictures.Floats:
+    first, second = comparison.pool.outputs
+    both = embed([*first, *second], config)
+    return np.asarray(
+        combined("difference", both[: len(first)], both[len(first) :]), dtype=np.float64
+    )
+
+
+def pictures_of_replay(config: ReplayConfig, rows: list[Row], budget: int) -> Pictures:
+    """All pairs of a replay, with `budget` picked items, and one pair on a plane."""
+    found, picks = _analyse(config, budget)
+    binned = [one.named for one in found if len(one.named)]
+    drawn = {"distances": pictures.distances_picture(rows, budget)}
+    if picks is not None:
+        bodies = [one.anatomy for one in found]
+        plane = projection(picks.vectors, config.seed)
+        drawn |= {
+            "clusters": pictures.clusters_picture(bodies),
+            "norms": pictures.norms_picture(bodies),
+            "projection": pictures.projection_picture(plane, picks.preferences, picks.picked),
+        }
+    if binned:
+        drawn["norm-bins"] = pictures.norm_bins_picture(np.array(binned))
+    return drawn
+
+
+def _analyse(config: ReplayConfig, budget: int) -> tuple[list[PairAnalysis], Picks | None]:
+    """Every pair that is not level, on all cores; and the picks on the first of them."""
+    from joblib import Parallel, delayed
+
+    recordings, protocol = recordings_for(config), protocol_of(config)
+    pairs = recordings.pairs(config.pairs, np.random.default_rng(config.seed))
+    found = Parallel(n_jobs=config.jobs)(
+        delayed(analyse_pair)(recordings, pair, protocol, budget) for pair in pairs
+    )
+    looks = (picks_of(recordings, pair, protocol, budget) for pair in pairs)
+    return [one for one in found if one is not None], next(
+        (look for look in looks if look is not None), None
+    )

@@ -1,0 +1,71 @@
+"""The analyses of the DiffUse papers over the pairs of a replay: clusters, norms, and success by norm.
+
+One contest a pair. The formulas stand in `stats/anatomy.py`, the pictures in `pictures.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.replay.compare import Protocol
+from judgeloop.replay.recordings import Recordings
+from judgeloop.selectors.making import make_selector
+from judgeloop.stats.anatomy import Anatomy, anatomy, named_by_norm_bin
+
+BINS = 5
+LEAST_A_BIN = 4  # items: of fewer, a bin says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class PairAnalysis:
+    """One pair's clusters and norms, and for each bin of ascending norm whether items drawn from it name the right system."""
+
+    anatomy: Anatomy
+    named: NDArray[np.float64]  # shape (bins,); empty where the pool is too small for bins
+
+
+@dataclass(frozen=True, slots=True)
+class Picks:
+    """One pair's vectors, which system is preferred on each item, and which items DiffUse picks."""
+
+    vectors: NDArray[np.floating]
+    preferences: NDArray[np.int8]
+    picked: NDArray[np.int64]
+
+
+def analyse_pair(
+    recordings: Recordings, pair: tuple[int, int], protocol: Protocol, budget: int
+) -> PairAnalysis | None:
+    """Analyse one pair with `budget` picked items; None for level systems."""
+    found = picks_of(recordings, pair, protocol, budget)
+    if found is None:
+        return None
+    body = anatomy(found.vectors, budget, found.picked)
+    items = len(found.preferences)
+    draws = min(budget, items // BINS)
+    rng = np.random.default_rng([*pair, 0, 2])
+    named = (
+        named_by_norm_bin(body.norms, found.preferences, BINS, draws, rng)
+        if draws >= LEAST_A_BIN
+        else np.empty(0)
+    )
+    return PairAnalysis(body, named)
+
+
+def picks_of(
+    recordings: Recordings, pair: tuple[int, int], protocol: Protocol, budget: int
+) -> Picks | None:
+    """One pair with the `budget` items that DiffUse picks first; None for level systems."""
+    contest = recordings.contest(pair, protocol.subset, np.random.default_rng([*pair, 0]))
+    if contest.distance == 0:
+        return None
+    vectors = recordings.vectors(contest, "diffuse", protocol.variant.combine)
+    assert vectors is not None
+    selector = make_selector("diffuse", vectors, start=budget, variant=protocol.variant)
+    rng = np.random.default_rng([*pair, 0, 1])
+    steps, _ = selector.ask(selector.init(len(vectors), rng), 1, rng)
+    picked = np.array([choice.position for choice in steps[0].choices], dtype=np.int64)
+    return Picks(vectors, contest.preferences, picked)

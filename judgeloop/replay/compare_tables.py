@@ -1,0 +1,86 @@
+"""Rows of runs to tables: success by budget, and judgments, errors and successes by rule.
+
+Standard errors are over pairs of systems, because runs of one pair are alike. Nothing is run or drawn here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from judgeloop.replay.compare import Row
+
+
+def by_budget(rows: Sequence[Row]) -> list[Row]:
+    """For each selector and budget: `success`, the share of runs that name the right system, and the win distance's `bias`.
+
+    A run whose judged items are level names nobody, and is no success (Ashury-Tahan et al. 2024, section 5). `estimate` and
+    `distance` are the mean win distances among the judged and among all items, from the view of the right system.
+    """
+    table = []
+    for (selector, budget), group in _groups(rows, "selector", "budget"):
+        success, error = _mean(group, lambda row: row["estimate"] > 0)
+        bias, bias_error = _mean(group, lambda row: row["estimate"] - row["distance"])
+        table.append(
+            {
+                "selector": selector,
+                "budget": budget,
+                "runs": len(group),
+                "success": success,
+                "success_se": error,
+                "estimate": _mean(group, lambda row: row["estimate"])[0],
+                "distance": _mean(group, lambda row: row["distance"])[0],
+                "bias": bias,
+                "bias_se": bias_error,
+            }
+        )
+    return table
+
+
+def by_rule(rows: Sequence[Row]) -> list[Row]:
+    """The columns of Ashury-Tahan et al. (2024), tables 2 and 3, for each rule, risk and selector."""
+    table = []
+    for (rule, risk, selector), group in _groups(rows, "rule", "risk", "selector"):
+        asked, asked_error = _mean(group, lambda row: row["asked"])
+        row: Row = {
+            "rule": rule,
+            "risk": risk,
+            "selector": selector,
+            "runs": len(group),
+            "judgments": asked,
+            "judgments_se": asked_error,
+        }
+        for name, value in (("error", -1), ("success", 1), ("inconclusive", 0)):
+            share, error = _mean(
+                [one | {"is": one["named"] == value} for one in group], lambda one: one["is"]
+            )
+            row |= {name: share, f"{name}_se": error}
+        row["distance"] = _mean(group, lambda one: one["distance"])[0]
+        for name, value in (("error", -1), ("success", 1), ("inconclusive", 0)):
+            apart = [one["distance"] for one in group if one["named"] == value]
+            row[f"distance_{name}"] = float(np.mean(apart)) if apart else None
+        table.append(row)
+    return table
+
+
+def _groups(rows: Iterable[Row], *fields: str) -> list[tuple[tuple[object, ...], list[Row]]]:
+    """Rows alike in `fields`, in the order in which they first appear."""
+    groups: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[field] for field in fields), []).append(row)
+    return list(groups.items())
+
+
+def _mean(group: Sequence[Row], value: Callable[[Row], float]) -> tuple[float, float | None]:
+    """The mean of `value` over runs, and its standard error with the pairs as clusters; None for a single pair."""
+    values = np.array([value(row) for row in group], dtype=np.float64)
+    _, pair = np.unique(
+        [(row["first"], row["second"]) for row in group], axis=0, return_inverse=True
+    )
+    mean = float(values.mean())
+    clusters = int(pair.max()) + 1
+    if clusters == 1:
+        return mean, None
+    sums = np.bincount(pair.ravel(), weights=values - mean)
+    return mean, float(np.sqrt(clusters / (clusters - 1) * (sums**2).sum()) / len(values))

@@ -1,0 +1,131 @@
+"""Rows of realisations to tables: how often the best is named by calls and queries, and what it takes to name it so often.
+
+Standard errors are over realisations: pools of one set of items, which overlap. Nothing is run or drawn here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from judgeloop.replay.compare import Row
+from judgeloop.stats.racing import Floats
+
+LEVELS = (0.7, 0.8, 0.9, 1.0)
+NEAR = (0.01, 0.005, 0.001)
+CALLS, QUERIES, IDENTIFIED, GAP = range(4)  # of a step
+ROUNDING = 1e-9
+POINTS = 400  # at which calls are looked at
+
+
+def by_calls(rows: Sequence[Row], calls: Sequence[int]) -> list[Row]:
+    """For each selector and number of calls: how often the best was named, how often a near-best one, the 95th percentile of the gap."""
+    return _by(rows, calls, CALLS, "calls")
+
+
+def by_queries(rows: Sequence[Row], queries: Sequence[int]) -> list[Row]:
+    """The same by judged queries, for the selectors that judge a query for all systems (Durmazkeser et al. 2025, figure 2)."""
+    whole = [row for row in rows if row["selector"] not in {"race", "halving"}]
+    return _by(whole, queries, QUERIES, "queries")
+
+
+def needed(rows: Sequence[Row]) -> list[Row]:
+    """For each selector the calls that it takes to name the best, or a near-best one, so often; beside random's.
+
+    `goal` is "best" or how near; `level` is how often. `against_random` is the share of random's calls that is saved (table 1's label
+    efficiency), `gap95` the 95th percentile of the gap there (table 2). What is never reached is None.
+    """
+    table: list[Row] = []
+    for name, group in _selectors(rows):
+        for goal in ("best", *NEAR):
+            for level in LEVELS:
+                calls = _first_at(group, goal, level)
+                gap = (
+                    None
+                    if calls is None
+                    else float(np.quantile(_at(group, calls, CALLS)[:, GAP], 0.95))
+                )
+                table.append(
+                    {"selector": name, "goal": goal, "level": level, "calls": calls, "gap95": gap}
+                )
+    random = {
+        (row["goal"], row["level"]): row["calls"] for row in table if row["selector"] == "random"
+    }
+    for row in table:
+        base = random.get((row["goal"], row["level"]))
+        row["against_random"] = 1 - row["calls"] / base if base and row["calls"] else None
+    return table
+
+
+def races(rows: Sequence[Row]) -> list[Row]:
+    """For a race: how often it named a winner before its pool ended, how often a wrong one, and after how many calls."""
+    group = [row for row in rows if row["selector"] == "race"]
+    if not group:
+        return []
+    wrong = [row["winner_gap"] is not None and row["winner_gap"] > ROUNDING for row in group]
+    calls = np.array([row["calls"] for row in group])
+    return [
+        {
+            "selector": "race",
+            "runs": len(group),
+            "decided": float(np.mean([row["winner_gap"] is not None for row in group])),
+            "error": float(np.mean(wrong)),
+            "calls": float(calls.mean()),
+            "calls_se": float(calls.std() / np.sqrt(len(calls))),
+        }
+    ]
+
+
+def _by(rows: Sequence[Row], budgets: Sequence[int], unit: int, name: str) -> list[Row]:
+    table = []
+    for selector, group in _selectors(rows):
+        for budget in budgets:
+            at = _at(group, budget, unit)
+            if not len(at):
+                continue
+            identified = at[:, IDENTIFIED]
+            row: Row = {
+                "selector": selector,
+                name: budget,
+                "runs": len(at),
+                "identified": float(identified.mean()),
+                "identified_se": float(identified.std() / np.sqrt(len(at))),
+            }
+            row |= {
+                f"within_{near:g}": float((at[:, GAP] <= near + ROUNDING).mean()) for near in NEAR
+            }
+            table.append(row | {"gap95": float(np.quantile(at[:, GAP], 0.95))})
+    return table
+
+
+def _at(group: Sequence[Row], budget: int, unit: int) -> Floats:
+    """The last step of each run within a budget, shape (runs, 4); of runs with limits those with the largest that fits."""
+    limits = {row["limit"] for row in group}
+    if None not in limits:
+        fitting = [limit for limit in limits if limit <= budget]
+        group = [row for row in group if row["limit"] == max(fitting)] if fitting else []
+    steps = [[step for step in row["steps"] if step[unit] <= budget] for row in group]
+    return np.array([own[-1] if own else [0, 0, 0.0, 1.0] for own in steps])
+
+
+def _first_at(group: Sequence[Row], goal: str | float, level: float) -> int | None:
+    """The fewest calls from which on the goal is reached so often, and stays reached."""
+    limits = sorted({row["limit"] for row in group} - {None})
+    most = max(row["calls"] for row in group)
+    budgets = limits or [round(one) for one in np.linspace(0, most, POINTS + 1)[1:]]
+    found = None
+    for budget in reversed(budgets):
+        at = _at(group, budget, CALLS)
+        reached = at[:, IDENTIFIED] if goal == "best" else at[:, GAP] <= float(goal) + ROUNDING
+        if reached.mean() < level - ROUNDING:
+            break
+        found = budget
+    return found
+
+
+def _selectors(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row["selector"], []).append(row)
+    return list(groups.items())

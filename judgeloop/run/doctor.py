@@ -1,0 +1,142 @@
+"""`doctor`: is the judge fit to work? Key, server, model, structured output and price, in one call at most.
+
+The call is a real comparison of two answers of which one is plainly right, or a rating of the right one; it is reserved and booked like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from judgeloop.core.errors import InputError, JudgeError
+from judgeloop.core.money import show_usd
+from judgeloop.core.protocols import Judge, Reservation
+from judgeloop.core.records import Abstention, Answer, Call, Item
+from judgeloop.core.verdict_key import verdict_key
+from judgeloop.engine.attempts import Attempts, NotAskedError
+from judgeloop.engine.batch import Interruption
+from judgeloop.engine.pace import Limits, Pace
+from judgeloop.judges.catalogue import judge_from_spec
+from judgeloop.judges.human import HumanJudge
+from judgeloop.judges.replay import ReplayJudge
+from judgeloop.judges.retrying import RetryPolicy
+from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.run.inputs import judge_options
+from judgeloop.run.settings import JudgeSettings
+
+RUN = "doctor"
+CALL = Call(
+    Item("doctor", "What is the capital of France?", reference="The capital of France is Paris."),
+    systems=("right", "wrong"),
+    outputs=(
+        "The capital of France is Paris.",
+        "The capital of France is Berlin, as far as I know.",
+    ),
+)
+RATING = replace(CALL, systems=CALL.systems[:1], outputs=CALL.outputs[:1])
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at: fine (True), not fine (False), or worth knowing (None), and a sentence."""
+
+    what: str
+    fine: bool | None
+    sentence: str
+
+
+async def examine(
+    config: JudgeSettings, spec: str, environment: Mapping[str, str], *, rating: bool = False
+) -> list[Finding]:
+    """Look at the judge that `spec` names, as one that compares or as one that is to rate; stops at the first thing that makes the rest pointless."""
+    call = RATING if rating else CALL
+    try:
+        judge = judge_from_spec(spec, judge_options(config, environment, rating=rating))
+    except InputError as error:
+        return [Finding("settings", False, str(error))]
+    findings = [Finding("settings", True, _settings(judge)), _price(config, judge, call)]
+    if findings[-1].fine is False:
+        return findings
+    if isinstance(judge, HumanJudge | ReplayJudge):
+        return [
+            *findings,
+            Finding("verdict", None, "nothing to try: this judge is not asked over a wire"),
+        ]
+    ledger = SqliteLedger(config.ledger)
+    try:
+        return [*findings, *await _try(config, judge, ledger, call)]
+    finally:
+        await judge.aclose()
+        await ledger.aclose()
+
+
+async def _try(
+    config: JudgeSettings, judge: Judge, ledger: SqliteLedger, call: Call
+) -> list[Finding]:
+    """One attempt, booked; no second one."""
+    key = verdict_key(judge.identity, call, blind=judge.blind)
+    quote = judge.quote(call)
+    wanted = Reservation(
+        key, quote.cost_p, call.item.id, judge.identity.name, {"price": quote.price}
+    )
+    before = (await ledger.spend(RUN, None)).charged_p
+    cap_p = None if config.budget_p is None else before + config.budget_p
+    granted = await ledger.reserve(RUN, [[wanted]], cap_p)
+    if not granted:
+        return [
+            Finding(
+                "budget", False, f"one call may cost {show_usd(quote.cost_p)}, more than --budget"
+            )
+        ]
+    attempts = Attempts(
+        judge,
+        ledger,
+        pace=Pace(Limits(1)),
+        policy=RetryPolicy(attempts=1, patience_s=0),
+        timeout_s=config.judge_timeout,
+        interrupted=Interruption().requested,
+    )
+    try:
+        answer = await attempts.attempt(call, granted[0][0])
+    except (JudgeError, NotAskedError) as error:
+        return [Finding("server", False, str(error))]
+    cost = f"; the call cost {show_usd(attempts.spent_p)}"
+    models = ", ".join(attempts.models)
+    server = Finding(
+        "server", True, f"it answers{f' and calls its model {models}' if models else ''}{cost}"
+    )
+    return [server, _verdict(answer, call)]
+
+
+def _settings(judge: Judge) -> str:
+    where = judge.identity.parameters.get("endpoint")
+    return f"{judge.identity.name}{f' at {where}' if where else ''}"
+
+
+def _price(config: JudgeSettings, judge: Judge, call: Call) -> Finding:
+    if judge.priced:
+        quote = judge.quote(call)
+        source = f", by {quote.price}" if quote.price else ""
+        return Finding(
+            "price", True, f"a call of this size costs at most {show_usd(quote.cost_p)}{source}"
+        )
+    return Finding(
+        "price",
+        None if config.budget is None else False,
+        "no price is known for this model at this address, so that no budget can be kept; give --judge-price IN,OUT",
+    )
+
+
+def _verdict(answer: Answer, call: Call) -> Finding:
+    rated = len(call.outputs) == 1
+    if isinstance(answer, Abstention):
+        return Finding("verdict", False, f"the reply is no verdict: {answer.reason}")
+    if answer.preference > 0:
+        how = f"rated {answer.score:.2f} of 1" if rated else "preferred"
+        return Finding("verdict", True, f"well-formed, and the right answer was {how}")
+    found = (
+        f"it rated the right answer (Paris) {answer.score:.2f} of 1"
+        if rated
+        else "it did not prefer the right answer (Paris) to the wrong one (Berlin)"
+    )
+    return Finding("verdict", None, f"well-formed, but {found}")

@@ -1,0 +1,5 @@
+"""`select`: which of many systems is best?"""
+
+from judgeloop.core.callable_module import make_callable
+
+make_callable(__name__, "run", "select")

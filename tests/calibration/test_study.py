@@ -1,0 +1,245 @@
+"""Every selector and rule on the same past comparisons: as a session would have run them, and by whose threshold."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from judgeloop.calibration import study as trying
+from judgeloop.calibration.study import REPETITIONS, Ends, Study
+from judgeloop.calibration.threshold import Case, Comparable, draw
+from judgeloop.core.records import Verdict
+from judgeloop.engine.recorded import replay
+from judgeloop.engine.session import Limits, Session
+from judgeloop.estimators.preferences import Preferences
+from judgeloop.history.past import Past, past_of_scores
+from judgeloop.selectors.decisive import prospects_of
+from judgeloop.selectors.random import Random
+from judgeloop.stopping import Calibrated, GivingUp, make_rule
+
+RISKS = (0.05, 0.2)
+
+
+class InOrder:
+    """Draws nothing: the first is the first."""
+
+    def permutation(self, items):
+        return np.arange(items)
+
+
+def random_past(seed=0, systems=6, items=60, unknown=0.03, apart=0.3):
+    rng = np.random.default_rng(seed)
+    scores = np.round(rng.normal(size=(systems, items)) + apart * np.arange(systems)[:, None])
+    scores[rng.random(scores.shape) < unknown] = np.nan
+    return past_of_scores([f"s{one}" for one in range(systems)], scores, 0.0)
+
+
+def study_of(past, limits=None, shared=None, rows=None, risks=RISKS, give_up=None):
+    case = Case.APART if shared is None else Case.BASELINE
+    found = Comparable(case, tuple(range(len(past))) if rows is None else tuple(rows), "", shared)
+    return Study(past, found, risks, limits or Limits(), np.random.default_rng(1), give_up)
+
+
+def by_sessions(drawn, rule_of, limits, give_up=None):
+    """Judgments, wrong and undecided by walk, from the sessions that spend money; `rule_of` a walk and the items of its pool."""
+    ends = []
+    for walk, items in enumerate(drawn.known.tolist()):
+        rule = rule_of(walk, items)
+        session = Session(
+            items=items,
+            selector=Random(),
+            estimator=Preferences(),
+            rule=rule if give_up is None else GivingUp(rule, give_up, limits.max_judgments),
+            limits=limits,
+            rng=InOrder(),
+        )
+        preferences = drawn.preferences[walk]
+        outcome = replay(
+            session, lambda choice, seen=preferences: Verdict((1 + seen[choice.position]) / 2)
+        )
+        named = {0: 1, 1: -1, None: None}[outcome.winner]
+        ends.append((outcome.asked, named not in {None, drawn.winners[walk]}, named is None))
+    return np.array(ends, dtype=float).reshape(-1, REPETITIONS, 3).mean(axis=1).T
+
+
+@pytest.mark.parametrize("limits", [Limits(1, 25), Limits(5, 200), Limits(30, 40)])
+@pytest.mark.parametrize("rule", ["sequential", "tie-aware", "hypergeometric"])
+@pytest.mark.parametrize("give_up", [None, 0.4])
+def test_every_rule_ends_as_its_session_does(rule, limits, give_up, monkeypatch):
+    past = random_past()
+    study = study_of(past, limits, give_up=give_up)
+    drawn = draw(
+        past,
+        study.found,
+        limits=limits,
+        foresee=None,
+        rng=np.random.default_rng(5),
+        repetitions=REPETITIONS,
+    )
+    seen = []
+    monkeypatch.setattr(trying, "_tried", lambda risk, selector, rule, ends: seen.append(ends))
+    ended = (
+        study._sequential(drawn)
+        if rule == "sequential"
+        else study._by_heuristics("random", drawn, [rule])
+    )
+    for ends, (risk, chance) in zip(seen or ended, study.terms, strict=True):
+        made = partial(make_rule, rule, risk=risk, limit=limits.max_judgments)
+        expected = by_sessions(drawn, lambda _, items, made=made: made(items=items), limits, chance)
+        assert np.allclose([ends.judged, ends.wrong, ends.undecided], expected)
+
+
+@pytest.mark.parametrize("give_up", [None, 0.4])
+def test_calibrated_ends_as_its_session_does(give_up, monkeypatch):
+    past, limits = random_past(systems=14, apart=0.05), Limits(5, 40)
+    rows = [row for row, pair in enumerate(past.pairs) if "s6" in pair]
+    study = study_of(past, limits, shared="s6", rows=rows, risks=(0.1, 0.2), give_up=give_up)
+    drawn = draw(past, study.found, limits=limits, foresee=None, rng=np.random.default_rng(5), repetitions=REPETITIONS)  # fmt: skip
+    made, seen = [], []
+    monkeypatch.setattr(
+        trying, "Calibrated", lambda *given: made.append(Calibrated(*given)) or made[-1]
+    )
+    monkeypatch.setattr(
+        trying, "_tried", lambda risk, selector, rule, ends, instead: seen.append((risk, ends))
+    )
+    like = [study._like(at) for at in range(len(rows))]
+    study._calibrated("random", drawn, like, dict.fromkeys(study.terms, no_runs(len(rows))))
+    assert [terms for terms, _ in seen] == study.terms
+    for ((risk, chance), ends), rules in zip(seen, np.reshape(made, (-1, len(rows))), strict=True):
+        expected = by_sessions(
+            drawn, lambda walk, _, rules=rules: rules[walk // REPETITIONS], limits, chance
+        )
+        assert {rule.threshold for rule in rules} == {risk}
+        assert np.allclose([ends.judged, ends.wrong, ends.undecided], expected)
+    assert 0 < seen[0][1].undecided.mean() < 1
+
+
+def no_runs(comparisons):
+    return Ends(*np.full((3, comparisons), np.nan))
+
+
+@pytest.mark.parametrize("chance", [0.01, 0.5])
+def test_giving_up_takes_fewer_judgments_errs_less_and_leaves_more_undecided(chance):
+    study = study_of(random_past(), Limits(5, 40), give_up=chance)
+    drawn = draw(study.past, study.found, limits=study.limits, foresee=None, rng=np.random.default_rng(5), repetitions=REPETITIONS)  # fmt: skip
+    found = [figures(one) for one in study._by_heuristics("random", drawn, ["tie-aware"])]
+    for never, given_up in zip(found[::2], found[1::2], strict=True):
+        assert never[0] >= given_up[0]
+        assert never[1] >= given_up[1]
+        assert never[2] <= given_up[2]
+        assert (never != given_up) == (chance == 0.5)
+
+
+def figures(one):
+    return one.judgments.mean, one.wrong.mean, one.undecided.mean
+
+
+def test_what_gives_up_stands_beside_what_does_not_but_for_exponents():
+    study = study_of(random_past(), Limits(5, 40), give_up=0.3)
+    found = [one for some in study.all_tried() for one in some]
+    plain, given_up = (
+        [one for one in found if one.gives_up == gives_up] for gives_up in (False, True)
+    )
+    ways = [(one.risk, one.selector, one.rule) for one in given_up]
+    assert sorted(ways) == sorted(
+        (one.risk, one.selector, one.rule) for one in plain if one.power is None
+    )
+
+
+def test_where_the_limit_covers_all_items_nothing_gives_up():
+    assert study_of(random_past(items=60), Limits(5, 60), give_up=0.3).terms == [
+        (risk, None) for risk in RISKS
+    ]
+
+
+def test_the_table_has_every_selector_and_rule_at_every_risk_once():
+    found = [one for some in study_of(random_past()).all_tried() for one in some]
+    expected = [("random", "sequential", None)]
+    expected += [
+        (s, r, None)
+        for s in ("random", "decisive")
+        for r in ("tie-aware", "hypergeometric", "calibrated")
+    ]
+    expected += [("decisive", "tie-aware", power) for power in (0.5, 1.0, 3.0)]
+    assert sorted((one.risk, one.selector, one.rule, one.power or 0) for one in found) == sorted(
+        (risk, selector, rule, power or 0) for risk in RISKS for selector, rule, power in expected
+    )
+
+
+def with_baseline(comparisons, items=40):
+    """All prefer the candidate on every item."""
+    ones = np.ones((comparisons, items), dtype=np.int8)
+    return Past(tuple((f"c{one}", "base") for one in range(comparisons)), ones, ones.astype(bool))
+
+
+def calibrated(study):
+    return [one for some in study.all_tried() for one in some if one.rule == "calibrated"]
+
+
+def test_with_a_baseline_all_other_comparisons_choose_the_threshold():
+    study = study_of(with_baseline(4), shared="base")
+    assert study._like(2).tolist() == [0, 1, 3]
+
+
+def test_without_a_baseline_those_choose_it_that_share_no_system_with_it_nor_with_each_other():
+    past = random_past(systems=8)
+    study = study_of(past)
+    for at, pair in enumerate(past.pairs):
+        like = [past.pairs[other] for other in study._like(at)]
+        names = [name for one in like for name in one]
+        assert len(like) == 3, "six other systems make three pairs"
+        assert len(set(names)) == 6
+        assert not set(names) & set(pair)
+
+
+def test_of_rows_that_are_replayed_alone_those_that_choose_are_among_them():
+    past = random_past(systems=8)
+    study = study_of(past, rows=range(1, 28, 2))
+    for at in range(14):
+        pairs = [past.pairs[study.found.rows[other]] for other in study._like(at)]
+        assert not {name for one in pairs for name in one} & set(past.pairs[study.found.rows[at]])
+
+
+@pytest.mark.parametrize(("comparisons", "enough"), [(9, False), (10, True)])
+def test_one_comparison_more_than_its_own_threshold_needs(comparisons, enough):
+    # At a risk of 0.1 nine others without an error are needed.
+    for one in calibrated(study_of(with_baseline(comparisons), shared="base", risks=(0.1,))):
+        assert (one.judgments is not None) == enough
+        assert one.instead == (0.0 if enough else 1.0)
+
+
+def test_where_no_run_was_ever_wrong_any_look_is_good_enough():
+    one = calibrated(study_of(with_baseline(10), shared="base", risks=(0.1,)))[0]
+    assert (one.judgments.mean, one.wrong.mean, one.undecided.mean) == (5, 0, 0)
+
+
+def test_comparisons_with_too_few_like_them_go_by_the_default(monkeypatch):
+    monkeypatch.setattr(Study, "_like", lambda _, at: np.arange(9 if at else 8))
+    study = study_of(with_baseline(12), Limits(1, 200), shared="base", risks=(0.1,))
+    today, *_ = next(iter(study.all_tried()))
+    assert (today.rule, today.wrong.mean) == ("sequential", 0)
+    assert today.judgments.mean > 1
+    for one in calibrated(study):
+        assert one.instead == pytest.approx(1 / 12)
+        # Of preferences that are all alike the default takes as many judgments in every run.
+        assert one.judgments.mean == pytest.approx((11 * 1 + today.judgments.mean) / 12)
+
+
+def test_the_exponent_given_is_the_one_that_draws(monkeypatch):
+    powers = []
+
+    def noted(past, pair, power=None):
+        powers.append(power)
+        return prospects_of(past, pair, power)
+
+    monkeypatch.setattr(trying, "prospects_of", noted)
+    list(study_of(random_past(systems=4)).all_tried())
+    assert powers == [power for power in (None, 0.5, 1.0, 3.0) for _ in range(6)]
+
+
+def test_standard_errors_are_over_comparisons():
+    # Means 1, 2 and 6: their standard deviation is the root of 7, divided by that of 3.
+    figure = trying._figure(np.array([1.0, 2.0, 6.0]))
+    assert (figure.mean, figure.error) == (3, pytest.approx((7 / 3) ** 0.5))

@@ -1,0 +1,914 @@
+"""The command line as people use it: exit codes, one clear line for bad input, JSON and nothing else, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+from support.chat_server import Response, candidates, completion, error, goodness, verdict
+from typer.testing import CliRunner
+
+from judgeloop.cli.app import app
+
+COMMAND = [sys.executable, "-m", "judgeloop"]
+
+
+def judgeloop(*arguments, env=None):
+    """Run the command in this process."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], env=env)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Two output files of 30 items; "good" answers better on two thirds of them."""
+    rows = {"first": [], "second": []}
+    for i in range(30):
+        better = i % 3 > 0
+        rows["first"].append({"id": f"i{i}", "prompt": f"p{i}", "model": "good-model", "reference": f"ref {i}",
+                              "output": f"a good answer {i}" if better else f"an answer {i}"})  # fmt: skip
+        rows["second"].append({"id": f"i{i}", "prompt": f"p{i}", "model": "poor-model",
+                               "output": f"answer {i}" if better else f"one good answer {i}"})  # fmt: skip
+    paths = []
+    for name, lines in rows.items():
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        paths.append(path)
+    table = tmp_path / "verdicts.csv"
+    table.write_text(
+        "item_id,model_a,model_b,score,cost_usd\n"
+        + "".join(f"i{i},good-model,poor-model,{float(i % 3 > 0)},0.01\n" for i in range(30))
+    )
+    return *paths, f"replay:{table}"
+
+
+def live(server, *files):
+    return [
+        *files,
+        "--judge",
+        "openai/judge",
+        "--judge-base-url",
+        server.url,
+        "--judge-price",
+        "1,10",
+    ]
+
+
+def test_a_decision_is_the_first_line_and_exit_0(files):
+    first, second, replay = files
+    result = judgeloop("compare", first, second, "--judge", replay)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("good-model is better than poor-model: stated risk 0.")
+    assert "(guaranteed)" in result.stdout.splitlines()[0]
+    assert "of 30 items judged" in result.stdout.splitlines()[0]
+    assert not result.stderr
+
+
+def test_json_is_one_object_and_nothing_else(files):
+    first, second, replay = files
+    result = judgeloop("compare", first, second, "--judge", replay, "--json")
+    outcome = json.loads(result.stdout)
+    assert not result.stderr
+    assert outcome["winner"] == "good-model"
+    assert set(outcome["wins"]) == set(outcome["systems"]) == {"good-model", "poor-model"}
+    assert outcome["judged"] == sum(outcome["wins"].values()) + outcome["ties"]
+    assert outcome["rule"] == "sequential"
+    assert outcome["guarantee"].startswith("for random draws and at most 200 judgments")
+    assert outcome["risk"] <= outcome["risk_threshold"] == 0.1
+    assert outcome["stop_reason"] == "risk_met"
+    assert (outcome["spent_usd"], outcome["budget_usd"]) == (0.0, 5.0)
+    assert outcome["rehearsed_usd"] == pytest.approx(0.01 * outcome["asked"])
+
+
+def test_undecided_says_why_and_what_would_decide_and_exits_3(files):
+    first, second, replay = files
+    result = judgeloop(
+        "compare", first, second, "--judge", replay, "--max-judgments", 6, "--risk", 0.001
+    )
+    assert result.exit_code == 3
+    assert re.match(
+        r"undecided: the limit of 6 judgments is reached; about \d+ more judgments \(about \$0\.\d+\) would probably",
+        result.stdout,
+    )
+    result = judgeloop(
+        "compare", first, second, "--judge", replay, "--max-judgments", 6, "--risk", 0.001, "--json"
+    )
+    outcome = json.loads(result.stdout)
+    assert (outcome["winner"], outcome["stop_reason"]) == (None, "judgment_limit")
+    assert outcome["more_judgments"] > 0
+    assert outcome["more_usd"] == pytest.approx(0.01 * outcome["more_judgments"])
+
+
+def test_a_budget_is_rehearsed_with_recorded_costs(files):
+    first, second, replay = files
+    result = judgeloop(
+        "compare", first, second, "--judge", replay, "--budget", "0.035", "--risk", 0.01, "--json"
+    )
+    outcome = json.loads(result.stdout)
+    assert result.exit_code == 3
+    assert outcome["stop_reason"] == "budget"
+    assert (outcome["asked"], outcome["rehearsed_usd"], outcome["spent_usd"]) == (3, 0.03, 0.0)
+
+
+@pytest.mark.parametrize(("required", "code"), [("good-model", 0), ("poor-model", 5)])
+def test_require_winner_turns_the_winner_into_an_exit_code(files, required, code):
+    first, second, replay = files
+    result = judgeloop("compare", first, second, "--judge", replay, "--require-winner", required)
+    assert result.exit_code == code
+    result = judgeloop("compare", first, second, "--judge", replay, "--require-winner", required,
+                       "--max-judgments", 5, "--risk", "1e-9")  # fmt: skip
+    assert result.exit_code == 3, "undecided is undecided, whoever is required"
+
+
+def test_a_second_run_asks_the_judge_nothing_and_spends_nothing(files, chat_server):
+    arguments = ["compare", *live(chat_server, *files[:2]), "--json"]
+    first = json.loads(judgeloop(*arguments).stdout)
+    asked = len(chat_server.requests)
+    second = json.loads(judgeloop(*arguments).stdout)
+    assert asked == first["attempts"] > 0
+    assert len(chat_server.requests) == asked
+    assert first["spent_usd"] == pytest.approx(asked * 0.0006)
+    assert (second["spent_usd"], second["run_spent_usd"]) == (0.0, first["spent_usd"])
+    assert second["winner"] == first["winner"] == "good-model"
+
+
+def test_the_true_bill_never_exceeds_the_budget(files, chat_server):
+    result = judgeloop("compare", *live(chat_server, *files[:2]), "--budget", "0.04", "--risk", 0.001,
+                       "--concurrency", 64, "--json")  # fmt: skip
+    outcome = json.loads(result.stdout)
+    assert result.exit_code == 3
+    assert outcome["stop_reason"] == "budget"
+    bill = len(chat_server.requests) * 0.0006
+    assert outcome["spent_usd"] == pytest.approx(bill)
+    assert 0.04 - 2 * 0.00861 < bill <= 0.04
+
+
+def test_both_orders_are_asked_and_flips_are_reported(files, chat_server):
+    chat_server.respond = lambda request, number: verdict("A")
+    result = judgeloop("compare", *live(chat_server, *files[:2]), "--max-judgments", 8, "--json")
+    outcome = json.loads(result.stdout)
+    assert (outcome["ties"], outcome["flips"], outcome["flip_rate"]) == (8, 8, 1.0)
+    assert len(chat_server.requests) == 16
+
+
+def test_an_unpriced_model_under_a_budget_is_refused_before_the_first_call(files, chat_server):
+    arguments = [
+        "compare",
+        *files[:2],
+        "--judge",
+        "openai/judge",
+        "--judge-base-url",
+        chat_server.url,
+    ]
+    result = judgeloop(*arguments)
+    assert result.exit_code == 2
+    assert "no price is known" in result.stderr
+    assert "--judge-price" in result.stderr
+    assert not chat_server.requests
+    result = judgeloop(*arguments, "--budget", "none", "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["spent_usd"] is None, "an unknown price is not zero dollars"
+
+
+def test_the_judge_that_fails_exits_4_and_says_why(files, chat_server):
+    chat_server.respond = lambda request, number: error(401, "invalid_api_key")
+    result = judgeloop("compare", *live(chat_server, *files[:2]))
+    assert result.exit_code == 4
+    assert "the key is not accepted" in result.stdout.splitlines()[0]
+
+
+def test_too_many_abstentions_exit_4(files, chat_server):
+    chat_server.respond = lambda request, number: verdict("neither")
+    result = judgeloop("compare", *live(chat_server, *files[:2]))
+    assert result.exit_code == 4
+    assert "no verdict on" in result.stdout.splitlines()[0]
+
+
+def test_a_dry_run_needs_no_key_asks_nobody_and_spends_nothing(files, chat_server):
+    arguments = ["compare", *live(chat_server, *files[:2]), "--dry-run"]
+    result = judgeloop(*arguments)
+    assert result.exit_code == 0
+    assert not chat_server.requests
+    assert result.stdout.startswith("a dry run asks nobody and spends nothing")
+    forecast = json.loads(judgeloop(*arguments, "--json").stdout)
+    for what in ("judgments", "calls", "usd"):
+        assert 0 < forecast[what]["low"] <= forecast[what]["expected"] <= forecast[what]["worst"]
+    assert forecast["calls"]["worst"] == 60
+    official = judgeloop("compare", *files[:2], "--judge", "openai/gpt-4.1-mini", "--dry-run")
+    assert official.exit_code == 0, official.stderr
+
+
+def test_a_dry_runs_worst_case_covers_what_is_then_spent(files, chat_server):
+    arguments = ["compare", *live(chat_server, *files[:2]), "--risk", "1e-9"]
+    forecast = json.loads(judgeloop(*arguments, "--dry-run", "--json").stdout)
+    outcome = json.loads(judgeloop(*arguments, "--json").stdout)
+    assert outcome["asked"] > 20
+    assert outcome["spent_usd"] <= forecast["usd"]["worst"]
+    again = json.loads(judgeloop(*arguments, "--dry-run", "--json").stdout)
+    assert again["calls"]["worst"] == 0
+    assert again["answered_from_ledger"] == outcome["asked"]
+
+
+BAD_INPUT = {
+    "no such file": (None, "there is no such file"),
+    "an empty file": (b"", "the file is empty"),
+    "no JSON": (b'{"id": "i0", "prompt": "p", "output": "x"}\n{"id"\n', "line 2: this is no JSON"),
+    "not UTF-8": (
+        b'{"id": "i0", "prompt": "p", "output": "x"}\n{"id": "\xff"}\n',
+        "line 2: expected UTF-8",
+    ),
+    "a missing field": (b'{"id": "i0", "prompt": "p"}\n', "line 1: the field 'output' is missing"),
+    "a duplicate id": (
+        b'{"id": "i0", "prompt": "p0", "output": "x"}\n{"id": "i0", "prompt": "p0", "output": "y"}\n',
+        "line 2: the item 'i0' stands twice, first on line 1",
+    ),
+    "a partial join": (
+        b'{"id": "i0", "prompt": "p0", "output": "x"}\n{"id": "z", "prompt": "z", "output": "x"}\n',
+        "1 matched, 29 only in good-model ('i1', 'i10', 'i11', …), 1 only in bad ('z')",
+    ),
+    "no item in common": (
+        b'{"id": "z", "prompt": "z", "output": "x"}\n',
+        "no item is in all files",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_INPUT)
+def test_bad_input_is_one_clear_line_exit_2_and_nothing_spent(files, chat_server, tmp_path, kind):
+    content, message = BAD_INPUT[kind]
+    bad = tmp_path / "bad.jsonl"
+    if content is not None:
+        bad.write_bytes(content)
+    result = judgeloop("compare", *live(chat_server, files[0], bad))
+    assert result.exit_code == 2
+    assert not result.stdout
+    assert len(result.stderr.splitlines()) == 1
+    assert message.replace("'i1', 'i10', 'i11'", "'i1', 'i2', 'i3'") in result.stderr
+    assert "bad" in result.stderr
+    assert not chat_server.requests
+    assert not (tmp_path / ".judgeloop").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--judge", "gpt-4"], "there is no such judge"),
+        (["--judge", "metric:bleu"], "unknown metric"),
+        (["--judge", "replay:nowhere.csv"], "nowhere.csv: there is no such file"),
+        (["--judge", "openai/gpt-4.1"], "set OPENAI_API_KEY"),
+        (["--risk", "0"], "--risk"),
+        (["--risk", "1.5"], "--risk"),
+        (["--budget", "-1"], "--budget"),
+        (["--budget", "five"], "--budget"),
+        (["--concurrency", "0"], "--concurrency"),
+        (["--min-judgments", "9", "--max-judgments", "8"], "--min-judgments"),
+        (["--selector", "best"], "--selector"),
+        (["--represent", "bert", "--selector", "diffuse"], "--represent"),
+        (["--rule", "vibes"], "--rule"),
+        (["--order", "backwards"], "--order"),
+        (["--judge-price", "1"], "--judge-price"),
+        (["--judge", "openai/m", "--judge-price", "1"], "--judge-price"),
+        (["--judge", "openai/m", "--judge-base-url", "localhost:8000"], "--judge-base-url"),
+        (["--require-winner", "nobody"], "--require-winner"),
+        (["-o", "result.docx"], "expected a file ending in"),
+        (["-o", "nowhere/result.json"], "does not exist"),
+        (["--items", "nowhere.jsonl"], "nowhere.jsonl: there is no such file"),
+        (["--budgets", "5"], "No such option"),
+    ],
+)
+def test_a_wrong_flag_is_named_exit_2_and_nothing_spent(files, tmp_path, arguments, message):
+    judge = [] if "--judge" in arguments else ["--judge", files[2]]
+    result = judgeloop("compare", *files[:2], *judge, *arguments)
+    assert result.exit_code == 2, result.output
+    assert message in re.sub(r"[│\s]+", " ", result.stderr)
+    assert not (tmp_path / ".judgeloop" / "ledger.sqlite").exists()
+
+
+def test_a_metric_without_references_is_refused(files, tmp_path):
+    path = tmp_path / "bare.jsonl"
+    rows = [json.loads(line) for line in files[0].read_text().splitlines()]
+    path.write_text(
+        "".join(json.dumps({k: r[k] for k in ("id", "prompt", "output")}) + "\n" for r in rows)
+    )
+    result = judgeloop("compare", path, files[1], "--judge", "metric:exact")
+    assert result.exit_code == 2
+    assert "'reference'" in result.stderr
+
+
+def test_systems_that_a_table_does_not_know_are_refused_by_name(files, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("item_id,model,score\ni0,good-model,1\ni0,third,0\n")
+    result = judgeloop("compare", *files[:2], "--judge", f"replay:{table}")
+    assert result.exit_code == 2
+    assert "no verdicts on poor-model; it has good-model, third" in result.stderr
+
+
+def test_flags_come_from_the_environment_and_from_a_file_and_the_nearer_one_wins(files, tmp_path):
+    first, second, replay = files
+
+    def limit(*arguments, env=None):
+        result = judgeloop(
+            "compare", first, second, "--risk", "1e-9", "--json", *arguments, env=env
+        )
+        return json.loads(result.stdout)["asked"]
+
+    (tmp_path / "judgeloop.toml").write_text(
+        f'[compare]\njudge = ["{replay}"]\nmax-judgments = 7\n'
+    )
+    assert limit() == 7
+    (tmp_path / ".env").write_text("JUDGELOOP_MAX_JUDGMENTS=8\n")
+    try:
+        assert limit() == 8
+        assert limit(env={"JUDGELOOP_MAX_JUDGMENTS": "9"}) == 9
+        assert limit("--max-judgments", 10, env={"JUDGELOOP_MAX_JUDGMENTS": "9"}) == 10
+    finally:
+        os.environ.pop("JUDGELOOP_MAX_JUDGMENTS", None)
+
+
+def test_a_broken_settings_file_is_a_clear_error(files, tmp_path):
+    (tmp_path / "judgeloop.toml").write_text("[compare\n")
+    result = judgeloop("compare", *files[:2], "--judge", files[2])
+    assert result.exit_code == 2
+    assert "judgeloop.toml: this is no TOML" in result.stderr
+
+
+def test_a_setting_that_no_flag_has_is_refused(files, tmp_path):
+    (tmp_path / "judgeloop.toml").write_text("[compare]\nbugdet = 1\n")
+    result = judgeloop("compare", *files[:2], "--judge", files[2])
+    assert result.exit_code == 2
+    assert "bugdet" in result.stderr
+
+
+@pytest.mark.parametrize("ending", ["json", "md", "txt"])
+def test_the_result_is_also_written_where_asked(files, tmp_path, ending):
+    path = tmp_path / f"result.{ending}"
+    result = judgeloop(
+        "compare", *files[:2], "--judge", files[2], "-o", path, "--run-dir", tmp_path / "run"
+    )
+    assert result.exit_code == 0
+    assert "good-model" in path.read_text()
+    labels = [
+        json.loads(line) for line in (tmp_path / "run" / "labels.jsonl").read_text().splitlines()
+    ]
+    outcome = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert len(labels) == outcome["asked"]
+    assert {label["item_id"] for label in labels} <= {f"i{i}" for i in range(30)}
+    assert sum(label["winner"] == "good-model" for label in labels) == outcome["wins"]["good-model"]
+
+
+def test_names_that_carry_terminal_codes_are_shown_as_text(files, tmp_path):
+    path = tmp_path / "evil.jsonl"
+    rows = [
+        json.loads(line) | {"model": "evil\x1b[2J\u202e"}
+        for line in files[0].read_text().splitlines()
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = judgeloop("compare", path, files[1], "--judge", "metric:token-f1", "--dry-run")
+    result = judgeloop("compare", path, files[1], "--judge", "metric:token-f1", "-o", "out.md")
+    for text in (result.stdout, (tmp_path / "out.md").read_text()):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert "evil" in text
+
+
+def test_a_ledger_that_cannot_be_opened_is_an_error_and_exit_1(files, tmp_path):
+    (tmp_path / "folder").mkdir()
+    result = judgeloop("compare", *files[:2], "--judge", files[2], "--ledger", "folder")
+    assert result.exit_code == 1
+    assert "the ledger folder cannot be opened" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_file_that_is_no_ledger_is_a_wrong_file_and_exit_2(files, tmp_path):
+    (tmp_path / "bad.sqlite").write_text("no database " * 100)
+    result = judgeloop("compare", *files[:2], "--judge", files[2], "--ledger", "bad.sqlite")
+    assert result.exit_code == 2
+    assert "bad.sqlite is no ledger, nor any database; name another (--ledger)" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_ctrl_c_keeps_what_was_paid_for_exits_130_and_the_same_command_resumes(
+    files, chat_server, tmp_path
+):
+    chat_server.respond = lambda request, n: Response(
+        200, verdict(goodness(request)).body, delay_s=0.15
+    )
+    arguments = [
+        *COMMAND,
+        "compare",
+        *map(str, live(chat_server, *files[:2])),
+        "--risk",
+        "1e-9",
+        "--concurrency",
+        "4",
+    ]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while len(chat_server.requests) < 8:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    assert out.startswith(
+        "undecided: interrupted; what was paid for is kept; the same command goes on"
+    )
+    paid = len(chat_server.requests)
+    connection = sqlite3.connect(tmp_path / ".judgeloop" / "ledger.sqlite")
+    states = dict(
+        connection.execute("SELECT state, count(*) FROM attempts GROUP BY state").fetchall()
+    )
+    connection.close()
+    assert states.pop("settled") == paid
+    assert set(states) <= {"released"}, "what had not been sent was given back"
+    chat_server.respond = lambda request, n: verdict(goodness(request))
+    done = subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode in {0, 3}
+    assert len(chat_server.requests) <= 60, "nothing was asked twice"
+
+
+def test_a_terminal_sees_one_live_line_and_a_pipe_plain_text(files, chat_server):
+    chat_server.respond = lambda request, n: Response(
+        200, verdict(goodness(request)).body, delay_s=0.1
+    )
+    arguments = [*COMMAND, "compare", *map(str, live(chat_server, *files[:2]))]
+    master, slave = pty.openpty()
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=slave, text=True,
+                               env=os.environ | {"TERM": "xterm", "COLUMNS": "120"})  # fmt: skip
+    os.close(slave)
+    seen = b""
+    while True:
+        try:
+            chunk = os.read(master, 4096)
+        except OSError:
+            break
+        if not chunk:
+            break
+        seen += chunk
+    out, _ = process.communicate(timeout=20)
+    os.close(master)
+    assert process.returncode == 0
+    assert b"asked" in seen
+    assert b"stated risk" in seen
+    assert "\x1b" not in out
+    assert out.startswith("good-model is better than poor-model")
+
+
+def test_help_tells_the_exit_codes_and_every_flag():
+    text = judgeloop("compare", "--help").output
+    for flag in ("--judge", "--budget", "--risk", "--dry-run", "--json", "--require-winner"):
+        assert flag in text
+    assert "130" in text
+
+
+def test_no_command_shows_the_help():
+    assert "compare" in judgeloop().output
+
+
+def test_one_judge_in_the_settings_file_or_the_environment_may_have_spaces_in_its_name(
+    files, tmp_path
+):
+    table = tmp_path / "my verdicts.csv"
+    table.write_text((tmp_path / "verdicts.csv").read_text())
+    (tmp_path / "judgeloop.toml").write_text('[compare]\njudge = "metric:exact"\n')
+    from_file = judgeloop("compare", *files[:2], "--json")
+    assert json.loads(from_file.stdout)["judge"] == "metric:exact"
+    from_environment = judgeloop(
+        "compare", *files[:2], "--json", env={"JUDGELOOP_JUDGE": f"replay:{table}"}
+    )
+    assert json.loads(from_environment.stdout)["judge"] == "replay:my verdicts.csv"
+
+
+def test_decoys_may_come_from_an_output_file(files, chat_server, tmp_path):
+    first, second, _ = files
+    null = tmp_path / "null.jsonl"
+    null.write_text(
+        "".join(
+            json.dumps({"id": f"i{i}", "output": "one good constant"}) + "\n" for i in range(30)
+        )
+    )
+    arguments = ["compare", *live(chat_server, first, second), "--json"]
+    result = judgeloop(*arguments, "--decoys", 4, "--decoy-outputs", null)
+    assert result.exit_code in {0, 3}, result.stderr
+    assert sum(json.loads(result.stdout)["decoys"].values()) == 4
+
+
+def test_decoy_outputs_without_decoys_are_refused(files):
+    first, second, replay = files
+    result = judgeloop("compare", first, second, "--judge", replay, "--decoy-outputs", first)
+    assert result.exit_code == 2
+    assert "say how many decoys to try with --decoys" in result.stderr
+
+
+def test_a_deadline_ends_a_run_undecided_and_says_that_the_same_command_goes_on(files, tmp_path):
+    first, second, _ = files
+    slow = tmp_path / "slow_judge.py"
+    slow.write_text(
+        "import asyncio\nasync def judge(**_):\n    await asyncio.sleep(0.05)\n    return 'A'\n"
+    )
+    environment = dict(os.environ, PYTHONPATH=str(tmp_path))
+    arguments = [*COMMAND, "compare", str(first), str(second), "--judge", "python:slow_judge:judge", "--allow-plugins",
+                 "--concurrency", "1", "--order", "fixed", "--budget", "none", "--ledger", str(tmp_path / "l.sqlite")]  # fmt: skip
+    done = subprocess.run(
+        [*arguments, "--deadline", "0.2s"],
+        check=False,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 3, done.stderr
+    assert (
+        "undecided: the deadline of 0.2 s is reached; the same command goes on from here"
+        in done.stdout
+    )
+    again = subprocess.run(arguments, check=False, env=environment, capture_output=True, text=True)
+    assert again.returncode == 0, again.stderr
+    assert "0 answered from the ledger" not in again.stdout
+
+
+@pytest.mark.parametrize("deadline", ["soon", "0", "-3m", "5 d"])
+def test_a_deadline_that_is_no_duration_is_refused(files, deadline):
+    first, second, replay = files
+    result = judgeloop("compare", first, second, "--judge", replay, f"--deadline={deadline}")
+    assert result.exit_code == 2
+    assert "--deadline" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "shown"),
+    [
+        (["--selector", "diffuse"], "diffuse on lexical vectors"),
+        (["--selector", "diffuse", "--clustering", "kmeans"], "diffuse (clustering kmeans) on lexical vectors"),
+        (["--selector", "diffuse", "--combine", "addition", "--representative", "random"],
+         "diffuse (combine addition, representative random) on lexical vectors"),
+        (["--selector", "max-norm"], "max-norm on lexical vectors"),
+        (["--selector", "input-cluster", "--clustering", "cosine"], "input-cluster (clustering cosine) on lexical"),
+    ],
+)  # fmt: skip
+def test_a_selector_that_picks_runs_by_a_heuristic_and_is_named_with_its_variant(
+    files, flags, shown
+):
+    first, second, replay = files
+    result = judgeloop("compare", first, second, "--judge", replay, *flags, "--seed", 3)
+    assert result.exit_code in {0, 3}, result.output
+    assert shown in result.stdout
+    assert "rule      tie-aware" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (
+            ["--clustering", "kmeans"],
+            "--clustering kmeans: --selector random has no such choice; it goes with",
+        ),
+        (
+            ["--selector", "input-cluster", "--combine", "addition"],
+            "--combine addition: --selector input-cluster",
+        ),
+        (
+            ["--selector", "diffuse", "--rule", "anytime"],
+            "use --selector random, or a rule that needs no such draws",
+        ),
+        (["--near-tie", "0.1"], "use --rule anytime"),
+    ],
+)
+def test_flags_that_do_not_go_together_are_refused(files, flags, message):
+    first, second, replay = files
+    result = judgeloop("compare", first, second, "--judge", replay, *flags)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_an_anytime_run_shows_bounds_and_may_end_with_no_practical_difference(files, tmp_path):
+    first, second, _ = files
+    table = tmp_path / "level.csv"
+    table.write_text(
+        "item_id,model_a,model_b,score\n"
+        + "".join(
+            f"i{i},good-model,poor-model,{[0.5, 1.0, 0.0][i % 3 if i < 3 else 0]}\n"
+            for i in range(30)
+        )
+    )
+    arguments = [
+        "compare",
+        first,
+        second,
+        "--judge",
+        f"replay:{table}",
+        "--rule",
+        "anytime",
+        "--risk",
+        "0.2",
+    ]
+    result = judgeloop(*arguments, "--near-tie", "0.3")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith(
+        "no practical difference between good-model and poor-model, as the win distance"
+    )
+    assert "(each bound wrong with a chance of at most 0.2, whenever one looks)" in result.stdout
+    required = judgeloop(
+        *arguments, "--near-tie", "0.3", "--require-winner", "good-model", "--json"
+    )
+    assert required.exit_code == 3
+    low, high = json.loads(required.stdout)["win_distance_interval"]
+    assert -0.3 < low <= high < 0.3
+
+
+def test_systems_that_are_level_on_every_item_have_no_difference_and_pass(files, tmp_path):
+    first, second, _ = files
+    table = tmp_path / "level.csv"
+    rows = [f"i{i},good-model,poor-model,{i % 2}" for i in range(30)]
+    table.write_text("item_id,model_a,model_b,score\n" + "\n".join(rows) + "\n")
+    arguments = ["compare", first, second, "--judge", f"replay:{table}", "--min-judgments", "30"]
+    result = judgeloop(*arguments)
+    assert result.exit_code == 0, result.output
+    said = "no difference between good-model and poor-model, which are level: certain, as every item is judged"
+    assert result.stdout.startswith(said)
+    assert judgeloop(*arguments, "--require-winner", "good-model").exit_code == 3
+
+
+@pytest.fixture
+def level(files, tmp_path):
+    """A comparison of two systems that are level, by its arguments."""
+    first, second, _ = files
+    table = tmp_path / "level.csv"
+    rows = [f"i{i},good-model,poor-model,{[1, 0, 0.5][i % 3]}" for i in range(30)]
+    table.write_text("item_id,model_a,model_b,score\n" + "\n".join(rows) + "\n")
+    return ["compare", first, second, "--judge", f"replay:{table}", "--max-judgments", 24]
+
+
+def test_a_level_pair_is_given_up_when_asked_for_and_exits_3(level, tmp_path):
+    page = tmp_path / "page.html"
+    result = judgeloop(*level, "--give-up", "0.3", "-o", page)
+    assert result.exit_code == 3, result.output
+    start = "undecided: gave up, as the chance of a decision within 24 judgments is about 0."
+    assert result.stdout.startswith(start)
+    assert "; gives up where a decision is less likely than 0.3" in result.stdout
+    assert start in page.read_text()
+    without = judgeloop(*level)
+    assert without.stdout.startswith("undecided: the limit of 24 judgments is reached")
+    assert "gives up" not in without.stdout
+
+
+def test_giving_up_is_another_run_and_a_repeated_one_ends_the_same(level):
+    plain, first, again = (
+        json.loads(judgeloop(*level, *more, "--json").stdout)
+        for more in ([], *[["--give-up", "0.3"]] * 2)
+    )
+    assert (first["stop_reason"], first["give_up"], plain["give_up"]) == ("futility", 0.3, None)
+    assert first["run"] == again["run"] != plain["run"]
+    assert (again["judged"], again["attempts"]) == (first["judged"], 0)
+    assert first["judged"] < plain["judged"] == 24
+
+
+def test_a_dry_run_foretells_what_a_decision_takes_and_not_how_soon_it_may_be_given_up(level):
+    foretold, without = (
+        json.loads(judgeloop(*level, *more, "--dry-run", "--json").stdout)["judgments"]
+        for more in (["--give-up", "0.3"], [])
+    )
+    assert foretold == without
+    assert foretold["worst"] == 24
+
+
+def test_giving_up_is_set_by_the_environment(level):
+    assert judgeloop(*level, env={"JUDGELOOP_GIVE_UP": "0.3"}).stdout.startswith(
+        "undecided: gave up"
+    )
+
+
+@pytest.mark.parametrize("rule", ["anytime", "calibrated", "tie-aware"])
+def test_a_run_by_any_rule_is_given_up(level, rule):
+    result = json.loads(judgeloop(*level, "--rule", rule, "--give-up", "0.5", "--json").stdout)
+    assert result["stop_reason"] == "futility"
+
+
+@pytest.mark.parametrize("chance", ["0", "1", "1.5", "-0.1"])
+def test_a_chance_to_give_up_at_lies_between_0_and_1(level, chance):
+    result = judgeloop(*level, "--give-up", chance)
+    assert result.exit_code == 2
+    assert "--give-up: " in result.stderr
+
+
+@pytest.mark.parametrize("selector", ["random", "diffuse"])
+def test_what_a_run_picked_is_drawn_into_its_folder_when_asked_for(files, tmp_path, selector):
+    first, second, replay = files
+    folder = tmp_path / "run"
+    result = judgeloop(
+        "compare",
+        first,
+        second,
+        "--judge",
+        replay,
+        "--selector",
+        selector,
+        "--analyse",
+        "--run-dir",
+        folder,
+    )
+    assert result.exit_code in {0, 3}, result.output
+    for picture in ("clusters", "norms", "projection"):
+        assert (folder / f"{picture}.svg").read_text().startswith("<?xml")
+    assert "good-model" in (folder / "projection.svg").read_text()
+
+
+def test_looking_ahead_gives_the_same_decision_and_says_what_it_cost(files):
+    first, second, replay = files
+    arguments = ["compare", first, second, "--judge", replay, "--json"]
+    plain, faster = (
+        json.loads(judgeloop(*arguments, *more).stdout)
+        for more in ([], ["--lookahead", 10, "--ledger", "other.sqlite"])
+    )
+    same = ("winner", "risk", "judged", "wins", "ties", "stop_reason", "run")
+    assert [faster[name] for name in same] == [plain[name] for name in same]
+    assert faster["asked"] == plain["asked"] + faster["ahead"]
+    assert faster["ahead"] > plain["ahead"] == 0
+    assert faster["rounds"] < plain["rounds"]
+    assert faster["ahead_usd"] == pytest.approx(0.01 * faster["ahead"])
+    shown = judgeloop(*arguments[:-1], "--lookahead", 10, "--ledger", "third.sqlite").stdout
+    assert f"{faster['ahead']} answers that did not come into it, for about $" in shown
+
+
+def test_a_dry_run_counts_decoys(files, chat_server):
+    arguments = ["compare", *live(chat_server, *files[:2]), "--dry-run", "--json"]
+    without = json.loads(judgeloop(*arguments).stdout)
+    with_decoys = json.loads(judgeloop(*arguments, "--decoys", 6).stdout)
+    assert with_decoys["calls"]["worst"] == without["calls"]["worst"] + 12
+    assert with_decoys["usd"]["worst"] > without["usd"]["worst"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--prompt", "pairwise-label.v1"], "--verdict choice or logprob"),
+        (["--prompt", "rating.v1"], "rates one answer"),
+        (["--prompt", "pairwise.v9"], "one of pairwise-choice.v1"),
+        (["--rubric", "rubrik.md"], "there is no such file"),
+        (["--rubric", " "], "the rubric is empty"),
+        (["--prompt", "pairwise.v1", "--rubric", "be short"], "no place for a rubric"),
+        (["--prompt", "pairwise-rubric.v1"], "give --rubric"),
+    ],
+)
+def test_a_prompt_that_does_not_suit_is_refused(files, chat_server, arguments, message):
+    result = judgeloop("compare", *live(chat_server, *files[:2]), *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert not chat_server.requests
+
+
+def test_a_rubric_reaches_the_judge_and_makes_it_another_question(files, chat_server):
+    arguments = ["compare", *live(chat_server, *files[:2]), "--json"]
+    judgeloop(*arguments)
+    before = len(chat_server.requests)
+    judgeloop(*arguments, "--rubric", "The shorter, the better.")
+    assert len(chat_server.requests) > before
+    assert candidates(chat_server.requests[-1])["rubric"] == "The shorter, the better."
+
+
+def test_ctrl_c_twice_gives_up_what_is_in_flight_leaves_it_charged_and_exits_130(
+    files, chat_server, tmp_path
+):
+    chat_server.respond = lambda request, n: Response(200, verdict("A").body, delay_s=20)
+    arguments = [
+        *COMMAND,
+        "compare",
+        *map(str, live(chat_server, *files[:2])),
+        "--concurrency",
+        "4",
+    ]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while len(chat_server.requests) < 4:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=15)
+    assert process.returncode == 130, err
+    assert out.startswith("undecided: interrupted")
+    assert "charged for attempts without a reply" in out
+    assert "stopping" in err
+
+
+def test_two_commands_at_once_do_not_pay_for_the_same_question(files, chat_server):
+    chat_server.respond = lambda request, n: Response(
+        200, verdict(goodness(request)).body, delay_s=4.0 if n < 4 else 0.1
+    )
+    arguments = [*COMMAND, "compare", *map(str, live(chat_server, *files[:2]))]
+    first = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not chat_server.requests:
+        time.sleep(0.01)
+    second = subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=30)
+    first.communicate(timeout=30)
+    assert (first.returncode, second.returncode) == (0, 1)
+    assert "another judgeloop is asking this very question" in second.stderr
+
+
+def test_a_result_file_never_overwrites_an_input(files):
+    before = files[0].read_bytes()
+    copy = files[0].with_suffix(".json")
+    copy.write_bytes(before)
+    result = judgeloop("compare", copy, files[1], "--judge", files[2], "-o", copy)
+    assert result.exit_code == 2
+    assert copy.read_bytes() == before
+
+
+def test_the_guaranteed_rule_says_so_and_refuses_a_selector_that_picks(files):
+    result = judgeloop("compare", *files[:2], "--judge", files[2], "--rule", "sequential", "--json")
+    outcome = json.loads(result.stdout)
+    assert outcome["guarantee"].startswith("for random draws")
+    result = judgeloop(
+        "compare", *files[:2], "--judge", files[2], "--rule", "sequential", "--selector", "diffuse"
+    )
+    assert result.exit_code == 2
+    assert "random draws" in result.stderr
+
+
+@pytest.mark.parametrize("ending", ["html", "csv"])
+def test_pages_and_tables_hold_strangers_text_as_text(files, tmp_path, ending):
+    rows = [
+        json.loads(line) | {"model": "=cmd|<script>alert(1)</script>"}
+        for line in files[0].read_text().splitlines()
+    ]
+    evil = tmp_path / "evil.jsonl"
+    evil.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = tmp_path / f"out.{ending}"
+    judgeloop("compare", evil, files[1], "--judge", "metric:token-f1", "-o", path)
+    text = path.read_text()
+    assert "alert(1)" in text
+    if ending == "html":
+        assert "<script>" not in text
+    else:
+        assert not re.search(r"(^|,)=", text, re.MULTILINE)
+
+
+def test_doctor_finds_a_fit_judge_fit_with_one_call(chat_server):
+    chat_server.respond = lambda request, n: verdict("A")
+    arguments = ["doctor", "--judge", "openai/judge", "--judge-base-url", chat_server.url]
+    result = judgeloop(*arguments, "--judge-price", "1,10")
+    assert result.exit_code == 0, result.output
+    assert len(chat_server.requests) == 1
+    assert "the right answer was preferred" in result.stdout
+    chat_server.respond = lambda request, n: error(401, "invalid_api_key")
+    result = judgeloop(*arguments, "--judge-price", "1,10", "--prompt", "pairwise-reference.v1")
+    assert (result.exit_code, len(chat_server.requests)) == (4, 2)
+    assert "the key is not accepted" in result.stdout
+    result = judgeloop(*arguments)
+    assert (result.exit_code, len(chat_server.requests)) == (4, 2), (
+        "an unpriced judge is not asked under a budget"
+    )
+
+
+def test_doctor_has_a_judge_rate_where_it_is_to_rate(chat_server, tmp_path):
+    arguments = [
+        "doctor",
+        "--judge",
+        "openai/judge",
+        "--judge-base-url",
+        chat_server.url,
+        "--judge-price",
+        "1,10",
+        "--rating",
+    ]
+    chat_server.respond = lambda request, n: completion('{"reason": "so", "rating": "10"}')
+    result = judgeloop(*arguments)
+    assert result.exit_code == 0, result.output
+    assert "the right answer was rated 1.00 of 1" in result.stdout
+    assert candidates(chat_server.requests[0]).keys() == {"task", "reference", "answer"}
+    chat_server.respond = lambda request, n: completion('{"reason": "so", "rating": "2"}')
+    assert (
+        "it rated the right answer (Paris) 0.11 of 1"
+        in judgeloop(*arguments, "--ledger", tmp_path / "2.sqlite").stdout
+    )
+    chat_server.respond = lambda request, n: verdict("A")
+    refused = judgeloop(*arguments, "--ledger", tmp_path / "3.sqlite")
+    assert refused.exit_code == 4
+    assert "the reply is no verdict" in refused.stdout
+
+
+def test_ctrl_c_outside_of_a_run_says_so_and_exits_with_130(files, monkeypatch):
+    def interrupted(*arguments, **more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("judgeloop.compare.prepare.read_inputs", interrupted)
+    result = judgeloop("compare", *files[:2], "--judge", "metric:rouge2")
+    assert result.exit_code == 130
+    assert result.stderr == "judgeloop: interrupted; what was paid for is kept\n"
+
+
+def test_ledger_explain_says_what_is_held_what_failed_and_what_differs(files, chat_server):
+    flags = live(chat_server, *files[:2])
+    assert judgeloop("ledger", "explain", "i0", *flags).exit_code == 2, "nothing is remembered yet"
+    outcome = judgeloop("compare", *flags, "--min-judgments", 30, "--max-judgments", 30)
+    assert outcome.exit_code in {0, 3}
+    held = judgeloop("ledger", "explain", "i1", *flags)
+    assert held.stdout.count("answered from the ledger") == 2
+    other = judgeloop("ledger", "explain", "i1", *flags, "--judge-max-tokens", 99)
+    assert "judge's max_output_tokens: then 512, now 99" in other.stdout
+    unknown = judgeloop("ledger", "explain", "nowhere", *flags)
+    assert unknown.exit_code == 2
+    assert "there is no such item" in unknown.stderr

@@ -1,0 +1,447 @@
+"""`judgeloop estimate` as people use it, with a real SDK against a judge on loopback."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from support.chat_server import candidates, completion, error
+from typer.testing import CliRunner
+
+from judgeloop.cli.app import app
+from judgeloop.estimate.run import estimate
+from judgeloop.run.settings import EstimateConfig, checked
+
+ITEMS = 60
+GOOD, POOR = 8 / 9, 1 / 9  # what a rating of 9 and of 2 are worth
+DRAWING = ["random", "stratified", "stratified-confidence"]
+PICKING = ["actracer", "confidence-systematic", "cross-entropy", "mmd-critic", "diffuse"]
+
+
+def judgeloop(*arguments, env=None):
+    """Run the command in this process."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], env=env)
+
+
+def honest(request, number):
+    """A good answer is a 9, any other a 2."""
+    rating = "9" if "good" in candidates(request)["answer"] else "2"
+    return completion(json.dumps({"reason": "because", "rating": rating}))
+
+
+@pytest.fixture
+def server(chat_server):
+    chat_server.respond = honest
+    return chat_server
+
+
+@pytest.fixture
+def outputs(tmp_path):
+    """Outputs of one system, two thirds of them good, which is more confident of these."""
+    rng = np.random.default_rng(4)
+    rows = []
+    for i in range(ITEMS):
+        good = i % 3 > 0
+        words = " ".join(rng.choice(["well", "so", "then", "ok"], size=1 + i % 7))
+        logprobs = (-rng.random(4) * (0.2 if good else 2.0)).tolist()
+        rows.append(
+            {"id": f"i{i}", "prompt": f"p{i}", "reference": "a good answer", "model": "mine", "logprobs": logprobs,
+             "output": f"{'a good' if good else 'an'} answer to {i} {words}"}
+        )  # fmt: skip
+    path = tmp_path / "mine.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+TRUTH = (40 * GOOD + 20 * POOR) / 60
+
+
+def live(server, outputs, *more):
+    return ["estimate", outputs, "--judge", "openai/judge", "--judge-base-url", server.url,
+            "--judge-price", "1,10", *more]  # fmt: skip
+
+
+def result_of(done, *codes):
+    assert done.exit_code in (codes or {0, 3}), done.output
+    return json.loads(done.stdout)
+
+
+def test_the_score_comes_first_with_its_interval(server, outputs):
+    done = judgeloop(*live(server, outputs, "--selector", "random", "--max-judgments", 40))
+    assert done.exit_code == 0, done.output
+    first, *rest = done.stdout.splitlines()
+    assert first.startswith("mine scores 0.")
+    assert "(90 % interval, approximate), 40 of 60 items judged, $" in first
+    assert any("it misses the mean over all items with about this chance" in line for line in rest)
+
+
+def test_one_output_is_shown_at_a_time_and_no_system_is_named(server, outputs):
+    judgeloop(*live(server, outputs, "--selector", "random", "--max-judgments", 20))
+    assert len(server.requests) == 20
+    for request in server.requests:
+        assert candidates(request).keys() == {"task", "reference", "answer"}
+        assert "mine" not in json.dumps(request)
+
+
+@pytest.mark.parametrize("selector", DRAWING + PICKING)
+def test_every_selector_runs_through_the_session_and_concurrency_changes_nothing(
+    server, outputs, selector, tmp_path
+):
+    results = [
+        result_of(
+            judgeloop(
+                *live(server, outputs, "--selector", selector, "--max-judgments", 40, "--concurrency", n),
+                "--json", "--ledger", tmp_path / f"{n}.sqlite",
+            )
+        )
+        for n in (1, 16)
+    ]  # fmt: skip
+    first, second = ({k: v for k, v in one.items() if k != "rounds"} for one in results)
+    assert first == second
+    assert first["judged"] == 40
+    assert abs(first["mean"] - TRUTH) < 0.15
+    assert (first["interval"] is not None) == (selector in DRAWING)
+    assert first["mean_biased"] == (selector in PICKING)
+    if selector in DRAWING:
+        low, high = first["interval"]
+        assert low < first["mean"] < high
+
+
+def test_a_picked_sample_has_no_interval_and_says_so(server, outputs):
+    done = judgeloop(
+        *live(server, outputs, "--selector", "confidence-systematic", "--max-judgments", 30)
+    )
+    assert "with no interval, as the items were picked" in done.stdout.splitlines()[0]
+    assert "--selector random or stratified draws them" in done.stdout
+
+
+def test_calls_fly_side_by_side(server, outputs):
+    server.respond = lambda request, number: _slow(honest(request, number))
+    judgeloop(
+        *live(server, outputs, "--selector", "random", "--max-judgments", 24, "--concurrency", 8)
+    )
+    assert server.most_in_flight >= 6
+
+
+def _slow(response):
+    response.delay_s = 0.05
+    return response
+
+
+def test_a_second_run_asks_nothing_and_another_selector_reuses_what_is_known(server, outputs):
+    arguments = live(server, outputs, "--selector", "random", "--max-judgments", 40, "--json")
+    once = result_of(judgeloop(*arguments))
+    asked = len(server.requests)
+    again = result_of(judgeloop(*arguments))
+    assert len(server.requests) == asked
+    assert (again["mean"], again["interval"], again["spent_usd"]) == (
+        once["mean"],
+        once["interval"],
+        0,
+    )
+    other = result_of(
+        judgeloop(*live(server, outputs, "--selector", "confidence-systematic", "--json"))
+    )
+    assert other["remembered"] > 0
+
+
+def test_all_items_judged_is_certain(server, outputs):
+    result = result_of(judgeloop(*live(server, outputs, "--selector", "random", "--json")))
+    assert result["stop_reason"] == "all_judged"
+    assert result["mean"] == pytest.approx(TRUTH, abs=1e-6)
+    assert result["interval"] == pytest.approx([TRUTH, TRUTH], abs=1e-6)
+    text = judgeloop(*live(server, outputs, "--selector", "random")).stdout.splitlines()[0]
+    assert "certain, as every item is judged" in text
+
+
+def test_it_ends_once_the_interval_is_narrow_enough(server, outputs):
+    result = result_of(
+        judgeloop(*live(server, outputs, "--selector", "random", "--half-width", "0.1", "--json"))
+    )
+    low, high = result["interval"]
+    assert result["stop_reason"] == "precise_enough"
+    assert max(high - result["mean"], result["mean"] - low) <= 0.1
+    assert result["judged"] < ITEMS
+
+
+def test_money_that_ends_before_leaves_what_is_known_and_what_would_do(server, outputs):
+    arguments = live(server, outputs, "--selector", "random", "--half-width", "0.01")
+    done = judgeloop(*arguments, "--budget", "0.03", "--json")
+    result = result_of(done)
+    assert done.exit_code == 3
+    assert result["stop_reason"] == "budget"
+    assert result["run_spent_usd"] <= 0.03
+    assert result["more_judgments"] > 0
+    line = judgeloop(*arguments, "--budget", "0.03").stdout.splitlines()[0]
+    assert line.startswith("undecided: what is left of the budget")
+    assert "would probably do; mine scores" in line
+    assert result_of(judgeloop(*arguments, "--json"))["judged"] > result["judged"], (
+        "the same command goes on"
+    )
+
+
+def test_without_a_width_the_end_of_the_money_is_the_end_and_is_said(server, outputs):
+    done = judgeloop(*live(server, outputs, "--selector", "random", "--budget", "0.03"))
+    assert done.exit_code == 0
+    line = done.stdout.splitlines()[0]
+    assert line.startswith("mine scores 0.")
+    assert "; ended early: what is left of the budget" in line
+
+
+@pytest.mark.parametrize("budget", ["0.002", "0.008"])
+def test_money_that_ends_before_the_least_number_of_judgments_decides_nothing(
+    server, outputs, budget
+):
+    done = judgeloop(*live(server, outputs, "--selector", "random", "--budget", budget))
+    assert done.exit_code == 3
+    assert done.stdout.startswith("undecided: what is left of the budget")
+    assert "too few are judged" in done.stdout
+
+
+def test_money_that_ends_within_the_first_draws_of_strata_leaves_an_interval(server, outputs):
+    arguments = (
+        "--selector",
+        "stratified",
+        "--clusters",
+        "25",
+        "--max-judgments",
+        "60",
+        "--budget",
+        "0.022",
+        "--json",
+    )
+    result = result_of(judgeloop(*live(server, outputs, *arguments)))
+    assert result["stop_reason"] == "budget"
+    assert 20 <= result["judged"] < 50
+    low, high = result["interval"]
+    assert low < TRUTH < high
+
+
+def test_the_values_of_a_contest_are_not_in_the_result(server, outputs):
+    result = result_of(
+        judgeloop(*live(server, outputs, "--selector", "random", "--max-judgments", 30, "--json"))
+    )
+    assert not {"winner", "leader", "risk", "flips"} & result.keys()
+    low, high = result["interval"]
+    assert result["decided"] is True
+    assert result["reach"] == pytest.approx(max(high - result["mean"], result["mean"] - low))
+    assert result["guarantee"] == "approximate"
+
+
+@pytest.mark.parametrize(("required", "code", "said"), [(0.3, 0, "0.3 is reached: mine scores"), (0.95, 5, "FAILED: 0.95 was required"), (TRUTH, 3, "is open")])  # fmt: skip
+def test_a_required_score_decides_the_exit_code(server, outputs, required, code, said):
+    done = judgeloop(
+        *live(
+            server,
+            outputs,
+            "--selector",
+            "random",
+            "--max-judgments",
+            40,
+            "--require-score",
+            required,
+        )
+    )
+    assert done.exit_code == code, done.output
+    assert said in done.stdout.splitlines()[0]
+
+
+def test_a_free_proxy_judges_everything_and_narrows_the_interval(server, outputs):
+    arguments = ("--selector", "random", "--max-judgments", 30, "--json")
+    plain = result_of(judgeloop(*live(server, outputs, *arguments)))
+    helped = result_of(judgeloop(*live(server, outputs, *arguments, "--proxy", "metric:token-f1")))
+    width, narrower = (np.diff(one["interval"])[0] for one in (plain, helped))
+    assert narrower < 0.8 * width
+    assert helped["attempts"] == ITEMS, "what the judge said before is remembered"
+    assert helped["proxy"] == "metric:token-f1"
+    assert helped["spent_usd"] == 0
+
+
+def test_the_systems_own_confidence_may_be_the_proxy(server, outputs):
+    arguments = ("--selector", "random", "--max-judgments", 30, "--json")
+    plain = result_of(judgeloop(*live(server, outputs, *arguments)))
+    helped = result_of(judgeloop(*live(server, outputs, *arguments, "--proxy", "confidence")))
+    assert np.diff(helped["interval"])[0] < np.diff(plain["interval"])[0]
+
+
+def prices(tmp_path, *, cheap):
+    """A file with the prices of both models, in dollars per million tokens; and where they are served."""
+    path = tmp_path / "prices.toml"
+    rows = {"openai/judge": 1.0, "openai/cheap": cheap}
+    path.write_text(
+        "".join(
+            f'["{name}"]\ninput_per_mtok = {price}\noutput_per_mtok = {10 * price}\n'
+            for name, price in rows.items()
+        )
+    )
+    return path
+
+
+def test_a_paid_proxy_and_the_judge_share_one_budget(server, outputs, tmp_path):
+    env = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
+    arguments = ["estimate", outputs, "--judge", "openai/judge", "--proxy", "openai/cheap", "--prices",
+                 prices(tmp_path, cheap=0.1), "--selector", "random", "--max-judgments", 30, "--json"]  # fmt: skip
+    result = result_of(judgeloop(*arguments, env=env))
+    models = [request["model"] for request in server.requests]
+    assert models[:ITEMS] == ["cheap"] * ITEMS, "the proxy is asked about everything, first"
+    assert models[ITEMS:] == ["judge"] * 30
+    assert result["run_spent_usd"] == pytest.approx(30 * 0.0006 + ITEMS * 0.00006)
+    assert result["spent_usd"] == pytest.approx(result["run_spent_usd"])
+    assert result["attempts"] == ITEMS + 30
+
+
+def test_a_budget_that_ends_with_the_proxy_leaves_an_answer_that_says_so(server, outputs, tmp_path):
+    env = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
+    done = judgeloop("estimate", outputs, "--judge", "openai/judge", "--proxy", "openai/cheap", "--prices",
+                     prices(tmp_path, cheap=1.0), "--selector", "random", "--budget", "0.03", env=env)  # fmt: skip
+    assert done.exit_code == 3
+    assert "the proxy has not rated every item: what is left of the budget" in done.stdout
+    assert {request["model"] for request in server.requests} == {"cheap"}
+
+
+def test_a_judge_that_fails_is_said_and_what_was_paid_for_is_kept(server, outputs):
+    server.respond = lambda request, number: honest(request, number) if number < 12 else error(401)
+    done = judgeloop(*live(server, outputs, "--selector", "random", "--concurrency", 1))
+    assert done.exit_code == 4
+    assert done.stdout.startswith("undecided: the judge failed: HTTP 401")
+    server.respond = honest
+    assert judgeloop(*live(server, outputs, "--selector", "random")).exit_code == 0
+    assert len(server.requests) <= ITEMS + 2
+
+
+def test_decoys_are_rated_alone(server, outputs):
+    result = result_of(judgeloop(*live(server, outputs, "--selector", "random", "--max-judgments", 20, "--decoys", 6, "--json")))  # fmt: skip
+    assert result["decoys"] == {"won": 0, "tied": 0, "lost": 6, "abstained": 0}
+    text = judgeloop(
+        *live(server, outputs, "--selector", "random", "--max-judgments", 20, "--decoys", 6)
+    ).stdout
+    assert "0 of 6 empty or constant answers were rated over one half" in text
+
+
+def test_a_limit_below_the_usual_first_look_is_no_error(server, outputs):
+    result = result_of(
+        judgeloop(*live(server, outputs, "--selector", "random", "--max-judgments", 8, "--json"))
+    )
+    assert result["judged"] == 8
+    assert (
+        judgeloop(*live(server, outputs, "--max-judgments", 8, "--min-judgments", 9)).exit_code == 2
+    )
+
+
+def test_every_form_of_the_result_holds_the_score(server, outputs, tmp_path):
+    for suffix in ("json", "md", "txt", "html", "csv"):
+        path = tmp_path / f"result.{suffix}"
+        done = judgeloop(
+            *live(server, outputs, "--selector", "random", "--max-judgments", 20, "-o", path)
+        )
+        assert done.exit_code == 0, done.output
+        assert path.exists()
+    assert "mine scores" in (tmp_path / "result.md").read_text()
+    assert "mine scores" in (tmp_path / "result.html").read_text()
+    rows = list(csv.DictReader((tmp_path / "result.csv").read_text().splitlines()))
+    assert len(rows) == 20
+    assert {row["against"] for row in rows} == {""}
+    assert {round(float(row["score"]), 3) for row in rows} == {0.889, 0.111}
+
+
+def test_a_dry_run_asks_nobody(server, outputs):
+    done = judgeloop(
+        *live(server, outputs, "--selector", "random", "--half-width", "0.1", "--dry-run")
+    )
+    assert done.exit_code == 0
+    assert "scores of 0 and 1, as many of each" in done.stdout
+    assert not server.requests
+    plan = json.loads(
+        judgeloop(*live(server, outputs, "--selector", "random", "--dry-run", "--json")).stdout
+    )
+    assert plan["judgments"] == {"low": 60, "expected": 60, "worst": 60}
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--half-width", "0.1", "--selector", "actracer"], "--selector actracer picks its items"),
+        (
+            ["--require-score", "0.5", "--selector", "diffuse"],
+            "--require-score: --selector diffuse picks its items",
+        ),
+        (
+            ["--interval", "anytime", "--selector", "mmd-critic"],
+            "--interval anytime: --selector mmd-critic picks",
+        ),
+        (
+            ["--proxy", "confidence", "--selector", "confidence-systematic"],
+            "--proxy: --selector confidence-systematic",
+        ),
+        (
+            ["--selector", "random", "--clusters", "4"],
+            "--clusters 4: --selector random has no such choice",
+        ),
+        (
+            ["--selector", "random", "--represent", "minilm"],
+            "--represent minilm: --selector random has no such choice",
+        ),
+        (
+            ["--layer", "last", "--selector", "stratified"],
+            "only --represent hidden:MODEL has layers",
+        ),
+        (["--clusters", "30", "--max-judgments", "40", "--selector", "stratified"], "at most 20"),
+        (["--confidence", "sure"], "does not look at confidence"),
+        (["--selector", "actracer", "--confidence", "sure"], "the field 'sure' is missing"),
+        (["--proxy", "openai/judge"], "this is the judge itself"),
+        (["--proxy", "human"], "a proxy rates every item"),
+        (["--proxy", "nobody"], "there is no such judge"),
+        (["--half-width", "0.6"], "--half-width"),
+        (["--layer", "foo"], "--layer: expected middle, last, auto or a number, found 'foo'"),
+        (
+            ["--represent", "foo"],
+            "--represent: expected lexical, minilm, minilm:FOLDER or hidden:MODEL, found 'foo'",
+        ),
+        (["--risk", "1"], "--risk"),
+        (["--interval", "exact"], "--interval"),
+        (["--prompt", "pairwise.v1"], "--prompt pairwise.v1"),
+        (["--min-judgments", "50", "--max-judgments", "40"], "--min-judgments"),
+        (
+            ["--represent", "hidden:nowhere", "--selector", "stratified"],
+            "--represent hidden:nowhere",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_is_asked(server, outputs, flags, said):
+    done = judgeloop(*live(server, outputs, *flags))
+    assert done.exit_code == 2, done.output
+    assert said in done.stderr.replace("\n", " ")
+    assert not server.requests
+
+
+def test_scores_that_are_all_the_same_have_an_answer(server, outputs):
+    server.respond = lambda request, number: completion(json.dumps({"reason": "", "rating": "10"}))
+    for selector in DRAWING + PICKING:
+        result = result_of(judgeloop(*live(server, outputs, "--selector", selector, "--max-judgments", 30, "--json")))  # fmt: skip
+        assert result["mean"] == pytest.approx(1.0)
+        if result["interval"]:
+            assert result["interval"][0] < 0.99, "thirty of sixty do not make certain"
+
+
+@pytest.mark.parametrize("selector", DRAWING + PICKING)
+@pytest.mark.parametrize("items", [1, 2, 5])
+def test_few_items_have_an_answer(server, outputs, selector, items, tmp_path):
+    few = tmp_path / "few.jsonl"
+    few.write_text("".join(outputs.read_text().splitlines(keepends=True)[:items]))
+    result = result_of(judgeloop(*live(server, few, "--selector", selector, "--json")))
+    assert (result["judged"], result["stop_reason"]) == (items, "all_judged")
+
+
+def test_a_program_gets_the_same_as_the_command(server, outputs, tmp_path):
+    command = result_of(
+        judgeloop(*live(server, outputs, "--selector", "random", "--max-judgments", 30, "--json"))
+    )
+    config = checked(
+        EstimateConfig,
+        {"outputs": outputs, "judge": "openai/judge", "judge_base_url": server.url, "judge_price": "1,10",
+         "selector": "random", "max_judgments": 30, "ledger": tmp_path / "other.sqlite"},
+    )  # fmt: skip
+    result = estimate(config, {})
+    assert (result.mean, list(result.interval)) == (command["mean"], command["interval"])

@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from support.results import SPEND, make_result, undecided
+
+from judgeloop.cli.files import (
+    check_output,
+    check_run_folder,
+    render_json,
+    render_text,
+    write_output,
+    write_run,
+    write_whole,
+)
+from judgeloop.core.errors import InputError, JudgeloopError
+from judgeloop.core.records import Abstention, Choice, Label, Spend, StopKind, Tally, Verdict
+from judgeloop.engine.decoys import DecoyTally
+from judgeloop.report.markdown import render_markdown
+
+FIELDS = {
+    "schema_version": 1,
+    "job": "compare",
+    "winner": "large",
+    "leader": "large",
+    "risk": 0.0423,
+    "judged": 10,
+    "asked": 10,
+    "items": 100,
+    "wins": {"small": 1, "large": 8},
+    "ties": 1,
+    "abstentions": 0,
+    "flips": 0,
+    "flip_rate": 0.0,
+    "win_distance": 0.7,
+    "win_distance_biased": False,
+    "stop_reason": "risk_met",
+    "stop_sentence": "the stated risk fell to the threshold",
+    "more_judgments": None,
+    "judge_models": [[]],
+    "agreement": None,
+    "decoys": None,
+    "near_tie": None,
+    "give_up": None,
+    "ahead": 0,
+    "ahead_usd": 0.0,
+    "rounds": 0,
+    "variant": None,
+    "history": None,
+    "instead": None,
+    "win_distance_weighted": False,
+    "win_distance_interval": None,
+    "systems": ["small", "large"],
+    "judge": "openai/gpt-4.1",
+    "judges": ["openai/gpt-4.1"],
+    "vote": None,
+    "rule": "tie-aware",
+    "risk_threshold": 0.1,
+    "guarantee": "heuristic",
+    "selector": "random",
+    "represent": None,
+    "order": "both",
+    "seed": 7,
+    "calls_per_item": 2,
+    "required_winner": None,
+    "left_out": "",
+    "repeated": {},
+    "run": "0123abcd",
+    "version": "0.1.0",
+    "spent_usd": 0.021,
+    "run_spent_usd": 0.042,
+    "rehearsed_usd": 0.0,
+    "budget_usd": 5.0,
+    "more_usd": None,
+    "unconfirmed_usd": 0.0,
+    "attempts": 12,
+    "exit_code": 0,
+    "remembered": 3,
+}
+
+
+def strict_json(text):
+    def refuse(name):
+        raise ValueError(name)
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_the_json_has_these_fields():
+    assert strict_json(render_json(make_result())) == FIELDS
+
+
+@pytest.mark.parametrize(
+    ("result", "code"),
+    [
+        (make_result(), 0),
+        (make_result(required_winner="large"), 0),
+        (make_result(required_winner="small"), 5),
+        (undecided(), 3),
+        (undecided(required_winner="small"), 3),
+        (undecided(StopKind.JUDGMENT_LIMIT), 3),
+        (undecided(StopKind.JUDGE_FAILED), 4),
+        (undecided(StopKind.ABSTENTIONS), 4),
+        (undecided(StopKind.INTERRUPTED), 130),
+    ],
+)
+def test_the_json_has_the_exit_code(result, code):
+    assert strict_json(render_json(result))["exit_code"] == result.exit_code == code
+
+
+def test_a_panels_votes_its_agreement_and_decoys_are_in_the_json():
+    votes = [(1.0, 1.0, 1.0), (0.0, 0.0, 0.0), (0.0, None, 0.0)]
+    labels = tuple(
+        Label(Choice(n, None), Verdict(three[0], votes=three)) for n, three in enumerate(votes)
+    )
+    result = make_result(
+        judge="a/1 + b/2 + c/3", vote="mean", labels=labels, judge_models=(("1",), (), ("3", "4")),
+        decoys=DecoyTally(1, 2, 3, 4),
+    )  # fmt: skip
+    fields = strict_json(render_json(result))
+    assert fields["agreement"] == {"name": "Fleiss' kappa", "value": 1.0, "items": 2}
+    assert fields["judge_models"] == [["1"], [], ["3", "4"]]
+    assert fields["decoys"] == {"won": 1, "tied": 2, "lost": 3, "abstained": 4}
+    assert [row.votes for row in result.labels] == votes
+
+
+def test_an_undecided_result_has_no_winner_in_json():
+    fields = strict_json(render_json(undecided()))
+    assert (fields["winner"], fields["leader"], fields["stop_reason"]) == (None, "small", "budget")
+    assert (fields["more_judgments"], fields["more_usd"]) == (30, 0.126)
+
+
+def test_amounts_that_nobody_knows_are_null_in_json():
+    fields = strict_json(render_json(undecided(spend=Spend(known=False))))
+    amounts = ("spent_usd", "run_spent_usd", "more_usd", "budget_usd")
+    assert [fields[name] for name in amounts] == [None] * 4
+
+
+def test_a_result_without_any_verdict_is_still_json():
+    fields = strict_json(render_json(undecided(tally=Tally(items=100), more_judgments=None)))
+    assert (fields["leader"], fields["win_distance"], fields["flip_rate"]) == (None, None, None)
+
+
+def test_json_is_ascii_and_gives_strangers_text_back_exactly():
+    name = "x\x1b[31m\u202e\u200b\n\ud800"
+    text = render_json(make_result(systems=(name, "b"), winner=0))
+    assert text.isascii()
+    assert "\x1b" not in text
+    assert strict_json(text)["winner"] == name
+
+
+@pytest.mark.parametrize(
+    ("ending", "render"), [(".json", render_json), (".md", render_markdown), (".txt", render_text)]
+)
+def test_a_result_is_written_in_the_form_of_the_files_ending(tmp_path, ending, render):
+    path = tmp_path / f"result{ending}"
+    path.write_text("an older and much longer result" * 1000, encoding="utf-8")
+    write_output(path, make_result())
+    assert path.read_text(encoding="utf-8") == render(make_result())
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_run_leaves_its_result_and_one_line_a_judged_item_in_the_order_asked(tmp_path):
+    labels = (
+        Label(Choice(3, 0.5), Verdict(1.0, "a\x1b[31m\u2028\ud800\nb")),
+        Label(Choice(1, None), Verdict(0.5, "the two orders disagree", flipped=True)),
+        Label(Choice(2, None), Abstention("refused")),
+    )
+    folder = tmp_path / "runs" / "one"
+    result = make_result(
+        labels=labels, tally=Tally(items=10, wins=(1, 0), ties=1, abstentions=1, flips=1)
+    )
+    write_run(folder, result)
+    write_run(folder, result)
+    assert sorted(path.name for path in folder.iterdir()) == ["labels.jsonl", "result.json"]
+    assert (folder / "result.json").read_text(encoding="utf-8") == render_json(result)
+    text = (folder / "labels.jsonl").read_text(encoding="utf-8")
+    assert text.isascii()
+    assert "\x1b" not in text
+    assert [strict_json(line) for line in text.splitlines()] == [
+        {
+            "item_id": "q3",
+            "system": "small",
+            "against": "large",
+            "score": 1.0,
+            "winner": "small",
+            "flipped": False,
+            "reason": "a\x1b[31m\u2028\ud800\nb",
+            "propensity": 0.5,
+            "in_decision": True,
+            "votes": [],
+        },
+        {
+            "item_id": "q1",
+            "system": "small",
+            "against": "large",
+            "score": 0.5,
+            "winner": None,
+            "flipped": True,
+            "reason": "the two orders disagree",
+            "propensity": None,
+            "in_decision": True,
+            "votes": [],
+        },
+        {
+            "item_id": "q2",
+            "system": "small",
+            "against": "large",
+            "score": None,
+            "winner": None,
+            "flipped": False,
+            "reason": "refused",
+            "propensity": None,
+            "in_decision": True,
+            "votes": [],
+        },
+    ]
+
+
+@pytest.mark.parametrize("text", ["text", "\ud800"])
+def test_a_file_that_cannot_be_written_leaves_no_draft(tmp_path, text):
+    path = tmp_path / "result.json"
+    if text == "text":
+        path.mkdir()  # which a file cannot replace
+    before = list(tmp_path.iterdir())
+    with pytest.raises(JudgeloopError, match="^" + re.escape(f"{path} cannot be written: ")):
+        write_whole(path, text)
+    assert list(tmp_path.iterdir()) == before
+
+
+def test_a_file_in_a_missing_folder_cannot_be_written_and_leaves_nothing(tmp_path):
+    path = tmp_path / "missing" / "result.json"
+    with pytest.raises(JudgeloopError, match="^" + re.escape(f"{path} cannot be written: ")):
+        write_whole(path, "text")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["result", "result.pdf", "result.json.gz", ".json"])
+def test_a_result_file_with_an_unknown_ending_is_refused_beforehand(tmp_path, name):
+    path = tmp_path / name
+    with pytest.raises(
+        InputError, match="^" + re.escape(f"-o {path}: expected a file ending in .json, .md, .txt")
+    ):
+        check_output(path)
+
+
+def test_a_result_file_in_a_missing_folder_is_refused_beforehand(tmp_path):
+    path = tmp_path / "missing" / "result.json"
+    with pytest.raises(
+        InputError, match="^" + re.escape(f"-o {path}: the folder {path.parent} does not exist")
+    ):
+        check_output(path)
+
+
+@pytest.mark.parametrize("name", ["result.json", "result.md", "result.txt"])
+def test_a_result_file_that_can_be_written_is_accepted_and_not_touched(tmp_path, name):
+    check_output(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_refused_beforehand_as_a_result_file(tmp_path):
+    path = tmp_path / "result.json"
+    path.mkdir()
+    with pytest.raises(InputError, match="^" + re.escape(f"-o {path}: this is a folder") + "$"):
+        check_output(path)
+
+
+@pytest.mark.parametrize("below", ["", "one", "one/two"])
+def test_a_run_folder_that_could_not_be_made_is_refused_beforehand(tmp_path, below):
+    taken = tmp_path / "taken"
+    taken.write_text("", encoding="utf-8")
+    message = f"--run-dir {taken / below}: {taken} is no folder"
+    with pytest.raises(InputError, match="^" + re.escape(message) + "$"):
+        check_run_folder(taken / below)
+
+
+@pytest.mark.parametrize("name", [".", "new", "new/deeper"])
+def test_a_run_folder_that_is_there_or_can_be_made_is_accepted_and_not_touched(tmp_path, name):
+    check_run_folder(tmp_path / name)
+    check_run_folder(Path(name))  # from the working folder, which is the same
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_more_judgments_would_cost_rests_on_this_runs_mean():
+    # 10 items were asked for $0.042, so 5 more cost half of that.
+    assert undecided(more_judgments=5).more_p == SPEND.run_p // 2

@@ -1,0 +1,249 @@
+"""`judgeloop replay` as people use it."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from judgeloop.cli.app import app
+
+ITEMS, SYSTEMS = 30, 4
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Four systems, each better than the one before; their outputs, the items, and a verdict table."""
+    rng = np.random.default_rng(0)
+    words = ["apple", "river", "stone", "cloud", "music", "paper", "light", "green"]
+    folder = tmp_path / "outputs"
+    folder.mkdir()
+    table = ["item_id,model,score"]
+    for system in range(SYSTEMS):
+        lines = []
+        for item in range(ITEMS):
+            text = " ".join(rng.choice(words, size=6))
+            lines.append(json.dumps({"id": f"i{item}", "model": f"s{system}", "output": text}))
+            table.append(f"i{item},s{system},{rng.normal(system * 0.5):.3f}")
+        (folder / f"s{system}.jsonl").write_text("\n".join(lines) + "\n")
+    items = tmp_path / "items.jsonl"
+    items.write_text(
+        "".join(
+            json.dumps({"id": f"i{i}", "prompt": f"{words[i % 8]} {i}"}) + "\n"
+            for i in range(ITEMS)
+        )
+    )
+    verdicts = tmp_path / "verdicts.csv"
+    verdicts.write_text("\n".join(table) + "\n")
+    return [folder, "--items", items, "--verdicts", verdicts]
+
+
+def replay(*arguments):
+    return CliRunner().invoke(app, ["replay", *map(str, arguments)])
+
+
+SHORT = ["--seeds", 2, "--jobs", 1, "--budgets", "3:9:3"]
+
+
+def test_the_table_is_printed_and_written_with_pictures(data, tmp_path):
+    out = tmp_path / "out"
+    result = replay(*data, *SHORT, "-o", out)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[0].split() == [
+        "selector",
+        "budget",
+        "runs",
+        "success",
+        "estimate",
+        "distance",
+        "bias",
+    ]
+    assert len(result.stdout.splitlines()) == 1 + 3 * 3
+    with (out / "budgets.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["budget"] for row in rows if row["selector"] == "diffuse"] == ["3", "6", "9"]
+    assert {row["runs"] for row in rows} == {str(6 * 2)}
+    assert json.loads((out / "budgets.json").read_text())[0]["selector"] == "random"
+    for picture in ("success.svg", "bias.svg"):
+        assert ET.parse(out / picture).getroot().tag.endswith("svg")
+
+
+def test_iterative_runs_have_the_papers_columns(data, tmp_path):
+    out = tmp_path / "out"
+    result = replay(
+        *data,
+        *SHORT,
+        "--iterative",
+        "--rules",
+        "sequential,tie-aware",
+        "--risk",
+        "0.2",
+        "-o",
+        out,
+        "--json",
+    )
+    table = json.loads(result.stdout)
+    assert [(row["rule"], row["selector"]) for row in table] == [
+        ("sequential", "random"), ("tie-aware", "random"), ("tie-aware", "diffuse"), ("tie-aware", "max-norm"),
+    ]  # fmt: skip
+    assert {"judgments", "error", "success", "inconclusive", "distance", "distance_error"} <= table[
+        0
+    ].keys()
+    assert ET.parse(out / "rules.svg").getroot().tag.endswith("svg")
+
+
+def test_runs_may_be_given_up_and_then_make_fewer_judgments_and_name_no_more(data, tmp_path):
+    by_rule = [
+        "--iterative",
+        "--rules",
+        "sequential",
+        "--selectors",
+        "random",
+        "--max-judgments",
+        22,
+    ]
+    plain, ending = (
+        json.loads(replay(*data, *SHORT, *by_rule, *more, "-o", tmp_path / name, "--json").stdout)
+        for name, more in (("plain", []), ("ending", ["--give-up", "0.4"]))
+    )
+    for without, with_ in zip(plain, ending, strict=True):
+        assert with_["judgments"] < without["judgments"]
+        assert with_["inconclusive"] >= without["inconclusive"]
+        assert with_["error"] <= without["error"]
+
+
+def test_a_journal_from_before_there_was_giving_up_is_resumed(data, tmp_path):
+    whole = replay(*data, *SHORT, "-o", tmp_path, "--json")
+    journal = tmp_path / "runs.jsonl"
+    head, *rows = journal.read_text().splitlines()
+    settings = json.loads(head)["settings"]
+    assert settings.pop("give_up") is None
+    journal.write_text("\n".join([json.dumps({"settings": settings}), *rows]) + "\n")
+    assert replay(*data, *SHORT, "-o", tmp_path, "--json", "--resume").stdout == whole.stdout
+    refused = replay(*data, *SHORT, "-o", tmp_path, "--resume", "--iterative", "--give-up", "0.2")
+    assert "other settings (give_up, iterative)" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [([], "--give-up: only runs until a rule is met"), (["--job", "select"], "--give-up: --job select has no such choice"),
+     (["--job", "estimate"], "--give-up: --job estimate has no such choice")],
+)  # fmt: skip
+def test_only_runs_by_a_rule_are_given_up(data, tmp_path, flags, message):
+    result = replay(*data, "-o", tmp_path / "out", "--give-up", "0.2", *flags)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_it_resumes_with_the_pairs_not_finished_and_ends_the_same(data, tmp_path):
+    whole = replay(*data, *SHORT, "-o", tmp_path / "whole", "--json")
+    part = tmp_path / "part"
+    replay(*data, *SHORT, "--pairs", 2, "-o", part)
+    resumed = replay(*data, *SHORT, "-o", part, "--resume", "--json")
+    assert json.loads(resumed.stdout) == json.loads(whole.stdout)
+    refused = replay(*data, *SHORT, "-o", part)
+    assert refused.exit_code == 2
+    assert "--resume" in refused.stderr
+
+
+def test_two_processes_give_what_one_gives(data, tmp_path):
+    one = replay(*data, *SHORT, "-o", tmp_path / "one", "--json")
+    two = replay(*data, *SHORT, "-o", tmp_path / "two", "--json", "--jobs", 2)
+    assert one.stdout == two.stdout
+
+
+def test_vectors_may_be_given_and_then_no_output_is_read(data, tmp_path):
+    vectors = tmp_path / "vectors.npz"
+    embeddings = np.random.default_rng(1).normal(size=(SYSTEMS, ITEMS, 3))
+    np.savez(vectors, models=np.array([f"s{i}" for i in range(SYSTEMS)]), embeddings=embeddings)
+    result = replay(
+        tmp_path / "nothing", *data[1:], *SHORT, "--vectors", vectors, "-o", tmp_path / "out"
+    )
+    assert result.exit_code == 0, result.output
+
+
+@pytest.fixture
+def _without_matplotlib(monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *more: None if name == "matplotlib" else find(name, *more),
+    )
+
+
+@pytest.mark.usefixtures("_without_matplotlib")
+def test_without_matplotlib_there_are_tables_and_a_word_on_pictures(data, tmp_path):
+    out = tmp_path / "out"
+    result = replay(*data, *SHORT, "-o", out)
+    assert result.exit_code == 0, result.output
+    assert "no pictures; they need pip install 'judgeloop[pictures]'" in result.stderr
+    assert (out / "budgets.csv").exists()
+    assert not list(out.glob("*.svg"))
+
+
+@pytest.mark.usefixtures("_without_matplotlib")
+def test_what_cannot_be_drawn_is_refused_before_anything_is_run(data, tmp_path):
+    result = replay(*data, *SHORT, "--analyse", 6, "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "--analyse draws pictures, which need pip install" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_selector_can_be_replayed(data, tmp_path):
+    result = replay(
+        *data, *SHORT, "--selectors", "input-cluster,random,max-norm", "-o", tmp_path / "out"
+    )
+    assert result.exit_code == 0, result.output
+
+
+def test_the_papers_analysis_is_drawn_when_asked_for(data, tmp_path):
+    out = tmp_path / "out"
+    result = replay(*data, *SHORT, "--analyse", 6, "-o", out)
+    assert result.exit_code == 0, result.output
+    for picture in ("distances", "clusters", "norms", "norm-bins", "projection"):
+        assert ET.parse(out / f"{picture}.svg").getroot().tag.endswith("svg")
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--selectors", "best"], "--selectors"),
+        (["--budgets", "5:x:1"], "--budgets: expected FIRST:LAST:STEP"),
+        (["--budgets", "0"], "--budgets"),
+        (["--leave-out", "s9"], "--leave-out s9: the verdicts know no such system"),
+        (["--leave-out", "s0,s1,s2"], "a replay needs two systems, found s3"),
+        (["--subset", "0"], "--subset"),
+        (["--analyse", "5"], "--analyse: expected one of --budgets"),
+        (
+            ["--analyse", "6", "--selectors", "random"],
+            "--analyse: expected one of --budgets, with diffuse",
+        ),
+        (["--verdicts", "none.csv"], "none.csv"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(data, tmp_path, flags, message):
+    result = replay(*data, *SHORT, *flags, "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_a_system_without_outputs_is_named(data, tmp_path):
+    (data[0] / "s2.jsonl").unlink()
+    result = replay(*data, *SHORT, "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "no outputs of 's2'" in result.stderr
+
+
+def test_vectors_of_another_shape_are_refused(data, tmp_path):
+    vectors = tmp_path / "vectors.npz"
+    np.savez(vectors, models=np.array(["s0", "s1"]), embeddings=np.zeros((2, ITEMS + 1, 3)))
+    result = replay(*data, *SHORT, "--vectors", vectors, "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert f"expected embeddings of the shape (2, {ITEMS}, …)" in result.stderr

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgeloop.core.records import Call, Item, JudgeIdentity
+from judgeloop.core.verdict_key import KEY_VERSION, digest, ingredients, verdict_key
+
+IDENTITY = JudgeIdentity(
+    "openai", "gpt-4.1", {"prompt": "hash", "endpoint": "https://api.openai.com/v1"}
+)
+CALL = Call(Item("q1", "2+2?", "4", "sums"), ("small", "large"), ("4", "four"))
+
+
+def key(identity=IDENTITY, call=CALL, *, blind=True):
+    return verdict_key(identity, call, blind=blind)
+
+
+def item(**changes):
+    return replace(CALL, item=replace(CALL.item, **changes))
+
+
+CHANGED = [
+    pytest.param(replace(IDENTITY, provider="vllm"), CALL, id="the provider"),
+    pytest.param(replace(IDENTITY, model="gpt-4.1-mini"), CALL, id="the model"),
+    pytest.param(
+        replace(IDENTITY, parameters=dict(IDENTITY.parameters) | {"prompt": "other"}),
+        CALL,
+        id="a parameter",
+    ),
+    pytest.param(replace(IDENTITY, parameters={"prompt": "hash"}), CALL, id="fewer parameters"),
+    pytest.param(IDENTITY, item(prompt="2+2"), id="the prompt"),
+    pytest.param(IDENTITY, item(reference="four"), id="the reference"),
+    pytest.param(IDENTITY, item(reference=None), id="no reference"),
+    pytest.param(IDENTITY, replace(CALL, outputs=("4", "Four")), id="an output"),
+    pytest.param(IDENTITY, replace(CALL, outputs=("four", "4")), id="the order of the outputs"),
+    pytest.param(IDENTITY, replace(CALL, outputs=("4f", "our")), id="where one output ends"),
+    pytest.param(IDENTITY, replace(CALL, replicate=1), id="the replicate"),
+]
+
+
+@pytest.mark.parametrize(("identity", "call"), CHANGED)
+@pytest.mark.parametrize("blind", [True, False])
+def test_whatever_can_change_a_verdict_changes_its_key(identity, call, blind):
+    assert key(identity, call, blind=blind) != key(blind=blind)
+
+
+NAMES = [
+    pytest.param(replace(CALL, systems=("small", "huge")), id="a system's name"),
+    pytest.param(replace(CALL, systems=("large", "small")), id="which name is first"),
+    pytest.param(item(id="q2"), id="the item's id"),
+]
+
+
+@pytest.mark.parametrize("call", NAMES)
+def test_names_do_not_change_the_key_of_a_judge_that_sees_none(call):
+    assert key(call=call) == key()
+
+
+@pytest.mark.parametrize("call", NAMES)
+def test_names_change_the_key_of_a_judge_that_answers_by_name(call):
+    assert key(call=call, blind=False) != key(blind=False)
+
+
+@pytest.mark.parametrize("blind", [True, False])
+def test_the_group_and_the_order_of_parameters_do_not_change_the_key(blind):
+    turned = replace(IDENTITY, parameters=dict(reversed(IDENTITY.parameters.items())))
+    assert key(turned, item(group="algebra"), blind=blind) == key(blind=blind)
+
+
+def test_a_key_is_the_same_in_every_version():
+    assert key() == "482521a15d3153d0d7b4922079d12439556f02fc62cf31eb89f342c04a9e3fd3"
+    assert key(blind=False) == "e59b58a78b41f7db7fbc696fb434d4173075d7042e4e62c0eeaae6f011ccfb7f"
+
+
+def test_a_key_is_made_of_named_ingredients_with_texts_by_their_hash():
+    parts = ingredients(IDENTITY, CALL, blind=True)
+    assert parts == {
+        "key version": str(KEY_VERSION),
+        "provider": "openai",
+        "model": "gpt-4.1",
+        "judge's prompt": "hash",
+        "judge's endpoint": "https://api.openai.com/v1",
+        "prompt text": digest("2+2?"),
+        "reference": digest("4"),
+        "output shown first": digest("4"),
+        "output shown second": digest("four"),
+        "replicate": "0",
+    }
+    named = {"item": "q1", "systems": '["small", "large"]'}
+    assert ingredients(IDENTITY, CALL, blind=False) == parts | named
+    assert key() == digest(parts)
+
+
+RATING = replace(CALL, systems=("small",), outputs=("4",))
+
+
+def test_the_key_of_a_rating_is_the_same_in_every_version():
+    assert key(call=RATING) == "c051ebe5fa0013028a8c24873e2ff1fa50ab831e5932ea33e874b0a7ca3a45dc"
+    assert (
+        key(call=RATING, blind=False)
+        == "1fd95014f05efbd807582d1fd9a83eab189633a7d1cf652749106f205801959a"
+    )
+
+
+def test_a_rating_is_made_of_the_output_rated_and_of_nothing_shown_beside_it():
+    compared, rated = (ingredients(IDENTITY, call, blind=True) for call in (CALL, RATING))
+    shown = {"output shown first", "output shown second"}
+    assert rated == {name: compared[name] for name in compared.keys() - shown} | {
+        "output rated": digest("4")
+    }
+
+
+@pytest.mark.parametrize("blind", [True, False])
+def test_a_rating_shares_no_key_with_a_comparison_of_two_outputs_that_read_the_same(blind):
+    for systems in (("small", "large"), ("small", "small")):
+        compared = replace(CALL, systems=systems, outputs=("4", "4"))
+        assert key(call=RATING, blind=blind) != key(call=compared, blind=blind)
+
+
+@pytest.mark.parametrize("blind", [True, False])
+def test_another_output_is_another_rating(blind):
+    other = replace(RATING, outputs=("four",))
+    assert key(call=other, blind=blind) != key(call=RATING, blind=blind)
+
+
+@given(first=st.text(st.characters()), second=st.text(st.characters()))
+def test_any_two_texts_have_different_keys(first, second):
+    calls = [
+        replace(
+            CALL, outputs=(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), "")
+        )
+        for text in (first, second)
+    ]
+    assert (key(call=calls[0]) == key(call=calls[1])) == (calls[0] == calls[1])
+
+
+def test_a_digest_does_not_depend_on_the_order_of_keys():
+    assert (
+        digest({"a": 1, "b": [1, 2]})
+        == digest({"b": [1, 2], "a": 1})
+        != digest({"b": [2, 1], "a": 1})
+    )
+
+
+def test_a_digest_refuses_what_json_cannot_say():
+    with pytest.raises(ValueError, match="Out of range float"):
+        digest({"a": float("nan")})

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+
+from judgeloop.core.records import Item, Query, Verdict
+from judgeloop.engine.batch import asks_for
+from judgeloop.engine.presentation import Order
+from judgeloop.judges.scripted import ScriptedJudge
+
+ITEM = Item("q1", "p")
+COMPARISON = Query(ITEM, ("a", "b"), ("one", "two"))
+OF_EQUALS = Query(ITEM, ("a", "b"), ("same", "same"))
+RATING = Query(ITEM, ("a",), ("same",))
+
+
+def panel(**options):
+    return [ScriptedJudge(lambda call: Verdict(1.0), model=name, **options) for name in ("m", "n")]
+
+
+def asked(query, order=Order.BOTH, **options):
+    return [(ask.judge, ask.call.systems) for ask in asks_for(query, panel(**options), order, 0)]
+
+
+def test_a_comparison_is_put_to_each_judge_in_each_order():
+    assert asked(COMPARISON) == [(0, ("a", "b")), (0, ("b", "a")), (1, ("a", "b")), (1, ("b", "a"))]
+
+
+@pytest.mark.parametrize("order", Order)
+def test_a_rating_is_put_to_each_judge_once(order):
+    assert asked(RATING, order) == [(0, ("a",)), (1, ("a",))]
+
+
+def test_nobody_is_asked_which_of_two_equal_outputs_is_better_but_a_judge_that_goes_by_names():
+    assert asked(OF_EQUALS) == []
+    assert asked(OF_EQUALS, blind=False, order_matters=False) == [(0, ("a", "b")), (1, ("a", "b"))]
+
+
+def test_a_rating_and_a_comparison_of_the_same_text_are_asked_under_different_keys():
+    judges = panel(blind=False)
+    keys = {
+        ask.key for query in (RATING, OF_EQUALS) for ask in asks_for(query, judges, Order.FIXED, 0)
+    }
+    assert len(keys) == 4

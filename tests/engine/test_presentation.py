@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import pytest
+
+from judgeloop.core.records import Abstention, Call, Item, Query, Verdict
+from judgeloop.engine.presentation import Order, calls_for, combine
+
+QUERY = Query(Item("q1", "p"), ("a", "b"), ("x", "y"))
+STRAIGHT = Call(QUERY.item, ("a", "b"), ("x", "y"))
+SWAPPED = Call(QUERY.item, ("b", "a"), ("y", "x"))
+RATED = Query(QUERY.item, ("a",), ("x",))
+RATING = Call(RATED.item, ("a",), ("x",))
+REFUSED, CUT_OFF = Abstention("refused"), Abstention("cut off")
+
+
+def shown_swapped(item_id, seed=0):
+    query = Query(Item(item_id, "p"), QUERY.systems, QUERY.outputs)
+    (call,) = calls_for(query, Order.RANDOM, seed, order_matters=True)
+    assert call.outputs == (("y", "x") if call.systems == ("b", "a") else ("x", "y"))
+    return call.systems == ("b", "a")
+
+
+def test_both_orders_are_two_calls():
+    assert calls_for(QUERY, Order.BOTH, 0, order_matters=True) == (STRAIGHT, SWAPPED)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_fixed_order_is_the_one_given(seed):
+    assert calls_for(QUERY, Order.FIXED, seed, order_matters=True) == (STRAIGHT,)
+
+
+@pytest.mark.parametrize("order", Order)
+def test_a_judge_that_order_cannot_sway_is_asked_once(order):
+    for seed in range(5):
+        assert calls_for(QUERY, order, seed, order_matters=False) == (STRAIGHT,)
+
+
+@pytest.mark.parametrize("order", Order)
+@pytest.mark.parametrize("order_matters", [True, False])
+def test_one_output_is_asked_about_once_whatever_the_order(order, order_matters):
+    for seed in range(5):
+        assert calls_for(RATED, order, seed, order_matters=order_matters) == (RATING,)
+
+
+@pytest.mark.parametrize(
+    "answer", [Verdict(0.0, "why"), Verdict(0.3, "why"), Verdict(1.0), REFUSED]
+)
+def test_the_answer_to_a_rating_is_given_as_it_is(answer):
+    assert combine(RATED, (RATING,), (answer,)) == answer
+
+
+def test_random_orders_are_balanced_over_the_items():
+    assert 450 < sum(shown_swapped(f"item-{n}") for n in range(1000)) < 550
+
+
+def test_random_orders_differ_between_seeds():
+    assert (
+        450
+        < sum(shown_swapped(f"item-{n}", 1) != shown_swapped(f"item-{n}", 2) for n in range(1000))
+        < 550
+    )
+
+
+def test_a_random_order_is_the_same_in_every_version():
+    assert [shown_swapped(f"item-{n}") for n in range(8)] == [False] * 4 + [True] * 4
+    assert isinstance(shown_swapped("\ud800"), bool)
+
+
+@pytest.mark.parametrize(
+    ("straight", "swapped", "score", "flipped"),
+    [
+        # Scores are for what was shown first: 1 and 0 agree, 1 and 1 do not.
+        (1.0, 0.0, 1.0, False),
+        (0.0, 1.0, 0.0, False),
+        (0.5, 0.5, 0.5, False),
+        (1.0, 1.0, 0.5, True),
+        (0.0, 0.0, 0.5, True),
+        (1.0, 0.5, 0.5, True),
+        (0.0, 0.5, 0.5, True),
+        (0.5, 1.0, 0.5, True),
+        (0.5, 0.0, 0.5, True),
+        (0.75, 0.0, 0.875, False),
+        (0.75, 0.75, 0.5, True),
+    ],
+)
+def test_two_orders_that_agree_are_the_verdict_and_others_a_flipped_tie(
+    straight, swapped, score, flipped
+):
+    combined = combine(QUERY, (STRAIGHT, SWAPPED), (Verdict(straight), Verdict(swapped)))
+    assert (combined.score, combined.flipped) == (score, flipped)
+
+
+@pytest.mark.parametrize(
+    ("straight", "swapped", "answer"),
+    [
+        (REFUSED, Verdict(0.0), REFUSED),
+        (Verdict(1.0), REFUSED, REFUSED),
+        (REFUSED, CUT_OFF, REFUSED),
+        (CUT_OFF, REFUSED, CUT_OFF),
+    ],
+)
+def test_without_a_verdict_in_either_order_there_is_none(straight, swapped, answer):
+    assert combine(QUERY, (STRAIGHT, SWAPPED), (straight, swapped)) == answer
+
+
+@pytest.mark.parametrize("score", [0.0, 0.25, 0.5, 1.0])
+def test_one_order_alone_is_turned_if_it_was_swapped(score):
+    assert combine(QUERY, (STRAIGHT,), (Verdict(score, "why"),)) == Verdict(score, "why")
+    assert combine(QUERY, (SWAPPED,), (Verdict(score, "why"),)) == Verdict(1.0 - score, "why")
+
+
+def test_an_agreed_verdict_keeps_the_reason_of_the_straight_order():
+    answers = (Verdict(1.0, "shorter"), Verdict(0.0, "longer"))
+    assert combine(QUERY, (STRAIGHT, SWAPPED), answers).reason == "shorter"

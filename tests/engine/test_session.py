@@ -1,0 +1,323 @@
+"""The rules of a run, one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.pools import make_session, scores
+
+from judgeloop.core.errors import InputError, SessionError
+from judgeloop.core.records import Abstention, StopKind, StopReason, Verdict
+from judgeloop.engine.recorded import replay
+from judgeloop.engine.session import Limits, _take
+from judgeloop.stopping import GivingUp, TieAware
+
+SELECTORS = ["random", "decisive", "diffuse"]
+NEVER = TieAware(-1.0)  # a threshold that no risk is under
+UP_TO_60 = Limits(max_judgments=60)
+RULES = [TieAware(0.1), GivingUp(TieAware(0.1), 0.4, 60)]
+
+
+def answers_from(choices, table):
+    return [Verdict(table[choice.position]) for choice in choices]
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+def test_a_clear_winner_is_named_with_a_risk_at_or_under_the_threshold(selector):
+    outcome = replay(make_session(200, selector), lambda choice: Verdict(1.0))
+    assert outcome.winner == 0
+    assert outcome.stop.kind is StopKind.RISK_MET
+    assert outcome.estimate.risk <= 0.1
+    assert outcome.asked == 5, "five wins of five are enough at risk 0.1"
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+def test_nothing_is_asked_twice(selector):
+    session, seen = make_session(60, selector, rule=NEVER), set()
+    while choices := session.ask():
+        positions = {choice.position for choice in choices}
+        assert len(positions) == len(choices)
+        assert not positions & seen
+        seen |= positions
+        session.tell(answers_from(choices, scores(60, 1)))
+    assert len(seen) == 60
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+@settings(max_examples=40)
+@given(seed=st.integers(0, 10_000), threshold=st.sampled_from([0.02, 0.1, 0.25]))
+def test_no_question_was_asked_that_some_answers_could_have_made_needless(
+    selector, seed, threshold
+):
+    """Were each batch cut one step short, no answers to it could have met the rule: so none of it is wasted."""
+    rule, table = TieAware(threshold), scores(50, seed)
+    session = make_session(50, selector, rule=rule, seed=seed)
+    while choices := session.ask():
+        steps_but_last = session._pending[:-1]
+        if steps_but_last:
+            active = dict(session._active)
+            for step in steps_but_last:
+                _take(step, active)
+            known = [
+                session._labels[key]
+                for keys in active.values()
+                for key in keys
+                if key in session._labels
+            ]
+            unknown = len(active) - len(known)
+            tally = session._estimator.tally(known, 50)
+            if len(active) >= 5:
+                for side in (0, 1):
+                    for wins in range(unknown + 1):
+                        more = (
+                            tally.wins[0] + wins * (side == 0),
+                            tally.wins[1] + wins * (side == 1),
+                        )
+                        reached = type(tally)(50, more, tally.ties + unknown - wins)
+                        assert not rule.is_met(reached)
+        session.tell(answers_from(choices, table))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("selector", SELECTORS)
+def test_asking_one_at_a_time_gives_the_same_outcome(selector, rule):
+    """Batches are for speed: the rule looks after every step as if each had been asked alone."""
+    ends = set()
+    for seed in range(30):
+        table, more = scores(80, seed), {"rule": rule, "limits": UP_TO_60, "seed": seed}
+        outcome = replay(
+            make_session(80, selector, **more),
+            lambda choice, table=table: Verdict(table[choice.position]),
+        )
+        alone = _one_at_a_time(make_session(80, selector, **more), table)
+        assert (outcome.winner, outcome.estimate, outcome.stop) == (
+            alone.winner,
+            alone.estimate,
+            alone.stop,
+        )
+        assert (outcome.asked, outcome.ahead) == (alone.asked, 0)
+        ends.add(outcome.stop.kind)
+    assert (StopKind.FUTILITY in ends) == isinstance(rule, GivingUp)
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+@pytest.mark.parametrize("ahead", [1, 4, 200])
+@pytest.mark.parametrize("rule", RULES)
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10_000), abstaining=st.sampled_from([0.0, 0.04, 0.12]))
+def test_looking_ahead_changes_the_wait_and_the_price_and_nothing_else(
+    selector, rule, ahead, seed, abstaining
+):
+    table, rng = scores(80, seed), np.random.default_rng(seed)
+    silent = rng.random(80) < abstaining
+
+    def oracle(choice):
+        return Abstention("no") if silent[choice.position] else Verdict(table[choice.position])
+
+    more = {"rule": rule, "limits": UP_TO_60, "seed": seed}
+    plain = replay(make_session(80, selector, **more), oracle)
+    faster = replay(make_session(80, selector, **more, lookahead=ahead), oracle)
+    for field in ("winner", "estimate", "stop", "deciding"):
+        assert getattr(faster, field) == getattr(plain, field)
+    if plain.stop.kind is not StopKind.ABSTENTIONS:  # they may halt a run in the middle of a batch
+        assert plain.ahead == 0
+    reached = plain.asked - plain.ahead
+    assert faster.rounds <= plain.rounds
+    assert faster.asked == reached + faster.ahead
+    assert faster.labels[:reached] == plain.labels[:reached]
+
+
+def test_between_looks_that_may_give_up_queries_are_asked_side_by_side():
+    outcome = replay(
+        make_session(80, rule=GivingUp(NEVER, 1e-9, 60), limits=UP_TO_60),
+        lambda choice: Verdict(0.5),
+    )
+    assert (outcome.asked, outcome.rounds) == (10, 1)
+    assert outcome.winner is None
+
+
+def test_looking_ahead_far_enough_waits_once():
+    outcome = replay(
+        make_session(40, rule=NEVER, lookahead=40),
+        lambda choice: Verdict(scores(40, 3)[choice.position]),
+    )
+    assert (outcome.rounds, outcome.ahead) == (1, 0)
+
+
+def _one_at_a_time(session, table):
+    session._could_stop = lambda active: bool(session._pending)
+    return replay(session, lambda choice: Verdict(table[choice.position]))
+
+
+def test_diffuse_drops_a_parents_verdict_from_the_decision_and_still_reports_it():
+    outcome = replay(
+        make_session(40, "diffuse", rule=NEVER),
+        lambda choice: Verdict(scores(40, 3)[choice.position]),
+    )
+    session = make_session(40, "diffuse", rule=NEVER, limits=Limits(max_judgments=12))
+    limited = replay(session, lambda choice: Verdict(scores(40, 3)[choice.position]))
+    assert outcome.asked == outcome.estimate.tally.judged == 40
+    assert limited.asked <= 12
+    assert limited.estimate.tally.judged == len(limited.deciding) < limited.asked
+    assert {label.choice.key for label in limited.labels} > limited.deciding
+
+
+def test_a_fixed_budget_cuts_into_so_many_clusters_and_judges_them_all():
+    outcome = replay(
+        make_session(60, "diffuse", rule=TieAware(1.0), limits=Limits(30, 30)),
+        lambda choice: Verdict(scores(60, 1)[choice.position]),
+    )
+    assert outcome.asked == outcome.estimate.tally.judged == 30
+    assert outcome.winner is not None
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+def test_the_judgment_limit_is_kept_to_the_last_one(selector):
+    for limit in (5, 6, 7, 11, 30):
+        session = make_session(60, selector, rule=NEVER, limits=Limits(max_judgments=limit))
+        outcome = replay(session, lambda choice: Verdict(scores(60, 2)[choice.position]))
+        assert outcome.asked <= limit
+        assert outcome.asked >= limit - 1, "a split may need two judgments where one is left"
+        assert outcome.stop.kind is StopKind.JUDGMENT_LIMIT
+        assert outcome.winner is None
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+def test_a_fully_judged_pool_is_certain(selector):
+    table = [1.0] * 11 + [0.0] * 10
+    outcome = replay(
+        make_session(21, selector, rule=NEVER), lambda choice: Verdict(table[choice.position])
+    )
+    assert outcome.stop.kind is StopKind.ALL_JUDGED
+    assert (outcome.winner, outcome.estimate.risk) == (0, 0.0)
+
+
+def test_a_fully_judged_pool_without_a_difference_has_none():
+    table = [1.0] * 6 + [0.0] * 6
+    outcome = replay(make_session(12, rule=NEVER), lambda choice: Verdict(table[choice.position]))
+    assert outcome.stop.kind is StopKind.NO_DIFFERENCE
+    assert outcome.winner is None
+    assert "level" in outcome.stop.sentence
+
+
+def test_abstentions_that_could_turn_a_fully_judged_pool_leave_it_undecided():
+    def oracle(choice):
+        return (
+            Abstention("refused")
+            if choice.position < 2
+            else Verdict(1.0 if choice.position < 8 else 0.0)
+        )
+
+    session = make_session(12, rule=NEVER, limits=Limits(max_abstentions=1.0))
+    outcome = replay(session, oracle)
+    assert outcome.estimate.tally.wins == (6, 4)
+    assert outcome.winner is None
+    assert "abstentions" in outcome.stop.sentence
+
+
+def test_an_abstention_is_neither_a_vote_nor_a_tie_nor_dropped():
+    def oracle(choice):
+        return Abstention("refused") if choice.position % 40 == 0 else Verdict(0.0)
+
+    outcome = replay(make_session(40, rule=NEVER), oracle)
+    tally = outcome.estimate.tally
+    assert (tally.judged, tally.abstentions) == (
+        outcome.asked - tally.abstentions,
+        tally.abstentions,
+    )
+
+
+def test_too_many_abstentions_stop_the_run_and_say_why():
+    outcome = replay(make_session(100), lambda choice: Abstention("cannot read it"))
+    assert outcome.stop.kind is StopKind.ABSTENTIONS
+    assert "cannot read it" in outcome.stop.sentence
+    assert outcome.asked == 5, "the first batch already shows it"
+
+
+def test_a_single_early_abstention_is_borne():
+    first = []
+
+    def oracle(choice):
+        first.append(choice.position)
+        return Abstention("once") if len(first) == 1 else Verdict(1.0)
+
+    outcome = replay(make_session(100), oracle)
+    assert (outcome.winner, outcome.estimate.tally.abstentions) == (0, 1)
+
+
+def test_a_halt_keeps_the_answers_before_it_and_is_final():
+    session = make_session(60)
+    session.ask()
+    session.tell([Verdict(1.0), Verdict(0.0)], halt=StopReason(StopKind.BUDGET, "no money"))
+    assert session.ask() == ()
+    outcome = session.outcome()
+    assert outcome.stop == StopReason(StopKind.BUDGET, "no money")
+    assert outcome.estimate.tally.wins == (1, 1)
+    assert outcome.winner is None
+
+
+def test_answers_that_meet_the_rule_decide_even_when_told_with_a_halt():
+    session = make_session(60)
+    session.tell(
+        [Verdict(1.0)] * len(session.ask()), halt=StopReason(StopKind.INTERRUPTED, "stopped")
+    )
+    assert session.outcome().winner == 0
+
+
+def test_a_split_that_is_only_half_answered_changes_no_decision():
+    session, table = make_session(40, "diffuse"), [0.0, 1.0] * 20
+    session.tell(answers_from(session.ask(), table))
+    choices = session.ask()
+    assert [len(step.choices) for step in session._pending[:3]] == [1, 1, 2], (
+        "the third step asks for two"
+    )
+    session.tell(answers_from(choices[:3], table), halt=StopReason(StopKind.BUDGET, "no money"))
+    outcome = session.outcome()
+    assert outcome.asked == 5 + 3, "what was paid for is reported"
+    assert len(outcome.deciding) == 5 + 2, "half a split decides nothing"
+
+
+def test_answers_must_match_what_was_asked():
+    session = make_session(60)
+    with pytest.raises(SessionError):
+        session.tell([Verdict(1.0)])
+    choices = session.ask()
+    with pytest.raises(SessionError):
+        session.ask()
+    with pytest.raises(SessionError):
+        session.tell([Verdict(1.0)] * (len(choices) - 1))
+    with pytest.raises(SessionError):
+        session.tell([Verdict(1.0)] * (len(choices) + 1))
+
+
+def test_an_unfinished_run_has_no_outcome():
+    with pytest.raises(SessionError):
+        make_session(60).outcome()
+
+
+def test_a_rule_that_needs_draws_is_refused_with_a_selector_that_picks():
+    class NeedsDraws:
+        name, guarantee, needs_draws, threshold = "anytime", "a promise", True, 0.1
+
+        def risk(self, tally):
+            return 1.0
+
+    make_session(10, "random", rule=NeedsDraws())
+    with pytest.raises(InputError, match="random draws"):
+        make_session(10, "diffuse", rule=NeedsDraws())
+
+
+@pytest.mark.parametrize("values", [(0, 5, 0.05), (6, 5, 0.05), (5, 10, 1.5), (5, 10, -0.1)])
+def test_limits_that_make_no_sense_are_refused(values):
+    with pytest.raises(InputError):
+        Limits(*values)
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+@pytest.mark.parametrize("items", [1, 2, 3])
+def test_pools_smaller_than_the_minimum_are_judged_whole(selector, items):
+    outcome = replay(make_session(items, selector), lambda choice: Verdict(1.0))
+    assert outcome.asked == items
+    assert outcome.winner == 0

@@ -1,0 +1,196 @@
+"""`judgeloop replay --job select` as people use it, and what its tables say."""
+
+from __future__ import annotations
+
+import csv
+import json
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from judgeloop.cli.app import app
+from judgeloop.replay.select import Field, Realisations, realise
+from judgeloop.replay.select_tables import by_calls, by_queries, needed, races
+
+ITEMS, SYSTEMS = 60, 6
+ALL = "race,halving,random,llm-selector,bradley-terry,most-draws,confidence,uncertainty"
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Six systems, each better than the one before; their outputs, the items, and scores against a baseline."""
+    rng = np.random.default_rng(0)
+    words = ["apple", "river", "stone", "cloud", "music", "paper", "light", "green"]
+    folder = tmp_path / "outputs"
+    folder.mkdir()
+    table = ["item_id,model,score"]
+    for name in [*(f"s{n}" for n in range(SYSTEMS)), "base"]:
+        lines = []
+        for item in range(ITEMS):
+            text = " ".join(rng.choice(words, size=rng.integers(3, 12)))
+            lines.append(json.dumps({"id": f"i{item}", "model": name, "output": text}))
+            if name != "base":
+                score = (
+                    float(rng.choice([0, 0.5, 1]))
+                    if rng.random() < 0.5
+                    else float(rng.random() < int(name[1]) / 6)
+                )
+                table.append(f"i{item},{name},{score}")
+        (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+    items = tmp_path / "items.jsonl"
+    items.write_text(
+        "".join(json.dumps({"id": f"i{i}", "prompt": f"p {i}"}) + "\n" for i in range(ITEMS))
+    )
+    verdicts = tmp_path / "verdicts.csv"
+    verdicts.write_text("\n".join(table) + "\n")
+    return [
+        folder,
+        "--items",
+        items,
+        "--verdicts",
+        verdicts,
+        "--job",
+        "select",
+        "--baseline",
+        "base",
+    ]
+
+
+def replay(*arguments):
+    return CliRunner().invoke(app, ["replay", *map(str, arguments)])
+
+
+def rows_of(path):
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_selector_is_measured_by_calls_and_queries_with_pictures(data, tmp_path):
+    out = tmp_path / "out"
+    result = replay(*data, "--pool", 40, "--seeds", 3, "-o", out, "--jobs", 1)
+    assert result.exit_code == 0, result.output
+    assert "against_random" in result.stdout
+    calls, queries = rows_of(out / "calls.csv"), rows_of(out / "queries.csv")
+    assert {row["selector"] for row in calls} == set(ALL.split(","))
+    assert {row["selector"] for row in queries} == set(ALL.split(",")) - {"race", "halving"}
+    last = {row["selector"]: row for row in queries}
+    assert all(float(row["identified"]) == 1.0 for row in last.values()), (
+        "with every item judged the best is known"
+    )
+    assert {row["goal"] for row in rows_of(out / "needed.csv")} == {
+        "best",
+        "0.01",
+        "0.005",
+        "0.001",
+    }
+    assert rows_of(out / "races.csv")[0]["runs"] == "3"
+    for name in ("identified-by-calls", "identified-by-queries"):
+        assert ET.fromstring((out / f"{name}.svg").read_text()).tag.endswith("svg")
+
+
+def test_an_interrupted_replay_goes_on_and_says_the_same(data, tmp_path):
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    flags = ["--pool", 30, "--selectors", "race,random,llm-selector", "--jobs", 1]
+    assert replay(*data, *flags, "--seeds", 4, "-o", whole).exit_code == 0
+    assert replay(*data, *flags, "--seeds", 2, "-o", parts).exit_code == 0
+    assert replay(*data, *flags, "--seeds", 4, "-o", parts, "--resume").exit_code == 0
+    assert (whole / "calls.csv").read_text() == (parts / "calls.csv").read_text()
+
+
+def test_scores_of_the_baseline_in_the_table_are_what_the_others_are_compared_with(data, tmp_path):
+    out = tmp_path / "out"
+    data[-1] = "s2"
+    result = replay(
+        *data, "--pool", 40, "--seeds", 2, "--selectors", "random", "-o", out, "--jobs", 1
+    )
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--iterative"], "--iterative: --job select has no such choice"),
+        (["--pairs", "4"], "--pairs: --job select has no such choice"),
+        (["--selectors", "diffuse"], "--selectors: "),
+        (["--leave-out", "nobody"], "--leave-out nobody: the verdicts know no such system"),
+    ],
+)
+def test_what_the_job_does_not_take_is_refused(data, tmp_path, more, message):
+    result = replay(*data, *more, "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_a_job_without_a_baseline_or_of_another_name_is_refused(data, tmp_path):
+    assert "--job select needs --baseline" in replay(*data[:-2], "-o", tmp_path / "out").stderr
+    data[-3] = "rank"
+    assert (
+        "--job: expected compare or select or estimate, found 'rank'"
+        in replay(*data, "-o", tmp_path / "out").stderr
+    )
+    plain = [*data[:5], "--pool", "9"]
+    assert (
+        "--pool: --job compare has no such choice" in replay(*plain, "-o", tmp_path / "out").stderr
+    )
+
+
+def field_of(scores):
+    """Systems with these scores, and a baseline behind them."""
+    whole = np.vstack([scores, np.full(len(scores[0]), 0.5)])
+    return Field(
+        tuple(f"s{n}" for n in range(len(whole))),
+        len(scores),
+        whole,
+        np.ones(whole.shape, dtype=np.int64),
+    )
+
+
+PLAN = Realisations(("random", "race", "halving"), 4, 0.1, (6,), None, 0)
+
+
+def test_the_steps_of_a_realisation_are_those_worked_out_by_hand():
+    """Two systems and four items: s0 wins all, s1 loses all; so s0 leads from the first query, of two calls, on."""
+    rows = realise(field_of([[1.0] * 4, [0.0] * 4]), 0, PLAN)
+    by_name = {row["selector"]: row for row in rows}
+    assert by_name["random"]["steps"] == [[2, 1, 1.0, 0.0]]
+    assert by_name["random"]["calls"] == 8
+    assert by_name["halving"]["steps"] == [[6, 3, 1.0, 0.0]]
+    assert by_name["race"]["winner_gap"] == 0.0
+    assert by_calls(rows, [1, 2])[0]["identified"] == 0.0, "with one call no whole query is judged"
+    assert by_calls(rows, [1, 2])[1]["identified"] == 1.0
+    assert [row["identified"] for row in by_queries(rows, [1, 2])] == [1.0, 1.0]
+    assert races(rows)[0]["error"] == 0.0
+
+
+def test_level_leaders_share_the_credit():
+    """s0 and s1 win the first two items each, s0 alone the third: until then the best is named by half."""
+    rows = realise(field_of([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]), 1, PLAN)
+    assert rows[0]["steps"][0][2] == 1.0, "two best ones: naming either is right"
+    rows = realise(
+        field_of([[1.0, 0.5], [0.5, 0.5]]), 3, Realisations(("random",), 2, 0.1, (), None, 0)
+    )
+    first = rows[0]["steps"][0]
+    assert first[2] in {1.0, 1 / 3}, (
+        "the tie among both and the baseline, or the win, whichever comes first"
+    )
+    assert rows[0]["steps"][-1][2] == 1.0
+
+
+def test_what_is_needed_is_counted_from_where_the_goal_stays_reached():
+    steps = [[10, 1, 1.0, 0.0], [20, 2, 0.0, 0.2], [30, 3, 1.0, 0.0]]
+    rows = [
+        {
+            "selector": "random",
+            "realisation": 0,
+            "limit": None,
+            "winner_gap": 0.0,
+            "calls": 40,
+            "queries": 4,
+            "steps": steps,
+        }
+    ]
+    table = {(row["goal"], row["level"]): row for row in needed(rows)}
+    assert table["best", 0.8]["calls"] == 30, "it was right at 10 calls already, and then wrong"
+    assert table["best", 0.8]["against_random"] == 0.0
