@@ -5,20 +5,20 @@ Which of them are replayed, and how they fare, is the business of `jobs/calibrat
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from judgeloop.calibration.config import CalibrateConfig
 from judgeloop.core.errors import InputError
-from judgeloop.core.records import JudgeIdentity
+from judgeloop.core.verdict_key import KeyedJudge, Place
 from judgeloop.core.verdict_table import VerdictTable
 from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.history.comparisons import NONE, named_runs, past_of_table, where_of
 from judgeloop.history.past import Past, no_past
-from judgeloop.history.remembered import Place, compared, compares, judge_of, place_of
-from judgeloop.ledger.history import RememberedVerdict, remembered_verdicts
+from judgeloop.history.remembered import RememberedVerdict, compared, remembered_verdicts
+from judgeloop.judges.catalogue import judge_name as name_of
 from judgeloop.report.sentences import count
-from judgeloop.run.settings import CalibrateConfig
 
 Verdicts = list[RememberedVerdict]
 
@@ -55,7 +55,7 @@ def whole_past(config: CalibrateConfig) -> WholePast:
         )
     held = remembered_verdicts(config.ledger, None, begin=False, of_runs=runs)
     source = f"{where_of(runs)} ({config.ledger})"
-    return _of_ledger([one for one in held if compares(one)], source, config.judge_name)
+    return _of_ledger([one for one in held if one.compares], source, config.judge_name)
 
 
 def _of_file(path: Path, config: CalibrateConfig) -> WholePast:
@@ -64,7 +64,7 @@ def _of_file(path: Path, config: CalibrateConfig) -> WholePast:
             f"--judge-name {config.judge_name}: a file of verdicts names no judge; leave it out"
         )
     table = read_verdicts(path)
-    past = past_of_table(table, sorted({row[0] for row in table.rows}), config.tie_margin)
+    past = past_of_table(table, table.items, config.tie_margin)
     return WholePast(past, path.name, None, (), _item_cost_p(table))
 
 
@@ -86,7 +86,7 @@ def _of_ledger(held: Sequence[RememberedVerdict], source: str, judge_name: str |
         return WholePast(no_past(0), source, None, (), None)
     judge, verdicts, others = _of_one_judge(held, source, judge_name)
     chosen, *sets = _by_test_set(verdicts)
-    positions = {place: at for at, place in enumerate(sorted({place_of(one) for one in chosen}))}
+    positions = {place: at for at, place in enumerate(sorted({one.place for one in chosen}))}
     past = compared(chosen, positions)
     beside = [f"{name}, {count(len(own), 'verdict')} (--judge-name)" for name, own in others]
     if sets:
@@ -107,20 +107,16 @@ def _of_one_judge(
     Raises:
         InputError: none has the name.
     """
-    judges: dict[frozenset[tuple[str, str]], Verdicts] = {}
+    judges: dict[KeyedJudge, Verdicts] = {}
     for one in held:
-        judges.setdefault(frozenset(judge_of(one).items()), []).append(one)
-    named = [(_name(judge_of(own[0])), own) for own in judges.values()]
+        judges.setdefault(one.ingredients.judge, []).append(one)
+    named = [(name_of(judge.provider, judge.model), own) for judge, own in judges.items()]
     known = ", ".join(sorted({name for name, _ in named}))
     named.sort(key=lambda one: (one[0] == judge_name, len(one[1])), reverse=True)
     (name, verdicts), *others = named
     if judge_name not in {None, name}:
         raise InputError(f"--judge-name {judge_name}: no such judge in {source}; it has {known}")
     return name, verdicts, [(_other(one, name), own) for one, own in others]
-
-
-def _name(described: Mapping[str, str]) -> str:
-    return JudgeIdentity(described.get("provider", ""), described.get("model", "")).name
 
 
 def _other(name: str, chosen: str) -> str:
@@ -134,7 +130,7 @@ def _by_test_set(verdicts: Sequence[RememberedVerdict]) -> list[Verdicts]:
         runs.setdefault(one.run, []).append(one)
     sets: list[tuple[set[Place], Verdicts]] = []
     for own in runs.values():
-        places, together = {place_of(one) for one in own}, own
+        places, together = {one.place for one in own}, own
         for held in [held for held in sets if held[0] & places]:
             sets.remove(held)
             places, together = held[0] | places, held[1] + together

@@ -1,6 +1,6 @@
-"""How selectors and rules would have fared on past comparisons, and which of them to advise.
+"""How selectors and rules would have fared on past comparisons: the figures.
 
-No comparison is replayed here; how it is shown is the business of `calibration_text.py`.
+No comparison is replayed here, nothing is advised (`advice.py`) and nothing formatted (`text.py`).
 """
 
 from __future__ import annotations
@@ -8,11 +8,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from judgeloop.stopping import GUARANTEED
-
-CALIBRATED = "calibrated"
-TODAY = ("random", "sequential")  # what compare does when it is told neither selector nor rule
-PROMISING = {*GUARANTEED, CALIBRATED}
 ROUNDING = 1e-9  # of a share of runs: a mean of shares may be so far off
 
 
@@ -43,17 +38,6 @@ class Tried:
     undecided: Figure | None = None
     gives_up: bool = False
     instead: float = 0.0
-
-    def keeps_its_risk(self, comparisons: int) -> bool:
-        """Whether the share of wrong names is at most the risk, and a run can be told to do the same.
-
-        Of a rule that promises nothing, also with one more comparison counted as wrong: as for a threshold that the past chooses.
-        """
-        if self.power is not None or self.wrong is None:
-            return False
-        if self.rule in PROMISING:
-            return self.wrong.mean <= self.risk + ROUNDING
-        return (comparisons * self.wrong.mean + 1) / (comparisons + 1) <= self.risk + ROUNDING
 
     @property
     def judgments_a_right_winner(self) -> float:
@@ -93,10 +77,6 @@ class PastFared:
     tried: tuple[Tried, ...]
     give_up: float | None = None
 
-    def today(self, risk: float) -> Tried:
-        """What compare does by default."""
-        return next(one for one in self._at(risk) if (one.selector, one.rule) == TODAY)
-
     def giving_up(self, one: Tried) -> Tried | None:
         """The same choice, giving up, if that was tried."""
         same = (one.risk, one.selector, one.rule)
@@ -105,21 +85,8 @@ class PastFared:
             (other for other in given_up if (other.risk, other.selector, other.rule) == same), None
         )
 
-    def advised(self, risk: float) -> Tried | None:
-        """What kept the stated risk with the fewest judgments for each right winner; None where no such named any.
-
-        Another than today's default only if it is better by more than a standard error of its judgments, and none that gives up: that
-        is fewer judgments for fewer decisions, which is for people to weigh.
-        """
-        kept = [one for one in self._at(risk) if one.keeps_its_risk(self.comparisons)]
-        best = min(kept, key=lambda one: one.judgments_a_right_winner, default=None)
-        if best is None or best.judgments is None or math.isinf(best.judgments_a_right_winner):
-            return None
-        today = self.today(risk)
-        surely = best.judgments_a_right_winner * (1 + best.judgments.error / best.judgments.mean)
-        return today if today in kept and surely >= today.judgments_a_right_winner else best
-
-    def _at(self, risk: float) -> list[Tried]:
+    def at(self, risk: float) -> list[Tried]:
+        """Every choice at one risk, without those that give up."""
         return [one for one in self.tried if one.risk == risk and not one.gives_up]
 
     def cost_p(self, one: Tried) -> int | None:

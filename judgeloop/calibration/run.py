@@ -11,16 +11,17 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from judgeloop.calibration.comparable import NEARLY_ALL, Case, Comparable, usable
+from judgeloop.calibration.config import CalibrateConfig
 from judgeloop.calibration.past import WholePast, whole_past
 from judgeloop.calibration.result import PastFared
 from judgeloop.calibration.study import REPETITIONS, Study
-from judgeloop.calibration.threshold import NEARLY_ALL, Case, Comparable, usable
 from judgeloop.core.errors import InputError
 from judgeloop.engine.session import Limits
 from judgeloop.history.comparisons import AUTO
 from judgeloop.history.past import Pair
 from judgeloop.report.sentences import count
-from judgeloop.run.settings import CalibrateConfig
+from judgeloop.run.setting import declared
 from judgeloop.stats.decisiveness import exponent
 
 MOST_REPLAYED = 120  # comparisons: more take time, and change little
@@ -78,7 +79,7 @@ def _always(config: CalibrateConfig) -> tuple[str, ...]:
     flags = []
     for name in ("min_judgments", "max_judgments", "ledger"):
         value = getattr(config, name)
-        if value != CalibrateConfig.model_fields[name].default:
+        if value != declared(CalibrateConfig)[name].default:
             flags += [f"--{name.replace('_', '-')}", str(value)]
     return tuple(flags)
 

@@ -11,13 +11,16 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from judgeloop.calibration.result import CALIBRATED, Figure, PastFared, Tried
+from judgeloop.calibration.advice import QUESTION, advised, default
+from judgeloop.calibration.result import Figure, PastFared, Tried
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import visible
+from judgeloop.report.page import lines
 from judgeloop.report.run_result import SCHEMA_VERSION
-from judgeloop.report.sentences import count, lines
+from judgeloop.report.sentences import count
+from judgeloop.selectors.catalogue import SelectorRow, selector_row
 from judgeloop.stats.risk_control import fewest_comparisons
-from judgeloop.stopping import GUARANTEED
+from judgeloop.stopping.catalogue import RuleRow, rule_row, rules_of
 
 COLUMNS = ("", "risk", "selector", "rule", "judgments", "dollars", "wrong %", "undecided %")
 LEFT = 4  # columns of words
@@ -30,21 +33,19 @@ BEST = (
 def render_calibration(fared: PastFared) -> str:
     """What to put on the command line; then the table that it rests on, the best of each risk marked."""
     risks = tuple(dict.fromkeys(one.risk for one in fared.tried))
-    winners = [fared.advised(risk) for risk in risks]
+    winners = [advised(fared, risk) for risk in risks]
     rows = [COLUMNS, *(_row(fared, one, marked=one in winners) for one in fared.tried)]
     advice = "\n".join(_advice(fared, risk) for risk in risks)
     table = "\n".join(
         [_columns(rows), *(_too_few(fared, risk) for risk in risks if _has_too_few(fared, risk))]
     )
-    return (
-        f"{advice}\n\n{lines(_headline(fared), _details(fared))}\n\n{table}\n\n{_rests_on(fared)}"
-    )
+    return f"{advice}\n\n{lines(_headline(fared), tuple(_details(fared)))}\n\n{table}\n\n{_rests_on(fared)}"
 
 
 def calibration_json(fared: PastFared) -> dict[str, Any]:
     """The same as JSON values; amounts in dollars, shares from 0 to 1, null where nothing is known."""
     risks = dict.fromkeys(one.risk for one in fared.tried)
-    winners = {risk: fared.advised(risk) for risk in risks}
+    winners = {risk: advised(fared, risk) for risk in risks}
     head = asdict(fared)
     for name in ("tried", "item_cost_p", "looking_back", "always"):
         head.pop(name)
@@ -140,7 +141,7 @@ def _has_too_few(fared: PastFared, risk: float) -> bool:
 def _too_few(fared: PastFared, risk: float) -> str:
     needed, has = fewest_comparisons(risk), fared.most_with_one
     said = (
-        f"too few: at a risk of {risk:g}, {CALIBRATED} needs {needed} others like the comparison that it is tried on, with a baseline in common, or "
+        f"too few: at a risk of {risk:g}, {_by_past()} needs {needed} others like the comparison that it is tried on, with a baseline in common, or "
         "that share no system"
     )
     if has < needed:
@@ -155,7 +156,7 @@ def _too_few(fared: PastFared, risk: float) -> str:
 
 def _advice(fared: PastFared, risk: float) -> str:
     """What to put on the command line, and what it would have saved."""
-    chosen, today = fared.advised(risk), fared.today(risk)
+    chosen, today = advised(fared, risk), default(fared, risk)
     if chosen is None:
         return f"at a risk of {risk:g} {_why_none(fared, risk)}; stay with random and sequential, whose promise does not rest on the past"
     if chosen is today:
@@ -199,7 +200,7 @@ def _and_giving_up(fared: PastFared, one: Tried) -> str:
 
 def _flags(fared: PastFared, one: Tried) -> str:
     flags = ["--selector", one.selector, "--rule", one.rule, "--risk", f"{one.risk:g}"]
-    looks_back = one.selector == "decisive" or one.rule == CALIBRATED
+    looks_back = "history" in _selector(one).takes | _rule(one).takes
     return visible(shlex.join([*flags, *(fared.looking_back if looks_back else ()), *fared.always]))
 
 
@@ -209,9 +210,9 @@ def _for_money(fared: PastFared, one: Tried) -> str:
 
 
 def _promise(one: Tried) -> str:
-    if one.rule in GUARANTEED:
+    if _rule(one).guaranteed:
         return "its promise holds for each comparison"
-    if one.rule != CALIBRATED:
+    if not _rule(one).by_past:
         assert one.wrong is not None
         return f"it promises nothing, and {_shown(one.wrong, 100)} % of these runs were wrong"
     beside = (
@@ -228,3 +229,16 @@ def _rests_on(fared: PastFared) -> str:
         f"This rests on {count(fared.comparisons, 'comparison')} of {count(fared.systems, 'system')}, which for ± are taken to be "
         "independent; the best of so many looks better than it is, and it is no promise for another judge, prompt or test set"
     )
+
+
+def _selector(one: Tried) -> SelectorRow:
+    return selector_row(QUESTION, one.selector)
+
+
+def _rule(one: Tried) -> RuleRow:
+    return rule_row(QUESTION, one.rule)
+
+
+def _by_past() -> str:
+    """The rule that past comparisons calibrate."""
+    return next(row.name for row in rules_of(QUESTION) if row.by_past)

@@ -1,6 +1,7 @@
 """What a run leaves on disk beside the ledger: a result file, and a folder with the verdicts in the order asked.
 
-Files are written whole or not at all. What they say is worked out in `report/`.
+Files are written whole or not at all. What they say is worked out elsewhere (`report/`, and the
+questions' own `text.py`).
 """
 
 from __future__ import annotations
@@ -8,34 +9,34 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
+from judgeloop.cli.naming import as_flags
 from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.report.html import render_html
 from judgeloop.report.markdown import render_markdown
-from judgeloop.report.page import render
+from judgeloop.report.page import Page, render
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.table import render_csv
 
 
 def render_json(result: RunResult) -> str:
     """The result as one JSON object."""
-    return json.dumps(result.to_json(), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+    values = {
+        name: as_flags(value) if isinstance(value, str) else value
+        for name, value in result.to_json().items()
+    }
+    return json.dumps(values, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
 
-def render_text(result: RunResult) -> str:
-    """The result as a terminal shows it."""
-    return render(result) + "\n"
-
-
-FORMS = {
-    ".json": render_json,
-    ".md": render_markdown,
-    ".txt": render_text,
+FORMS: dict[str, Callable[[RunResult, Page], str]] = {
+    ".json": lambda result, _: render_json(result),
+    ".md": lambda _, page: render_markdown(page),
+    ".txt": lambda _, page: render(page) + "\n",
     ".html": render_html,
-    ".csv": render_csv,
+    ".csv": lambda result, _: render_csv(result),
 }
 
 
@@ -66,12 +67,12 @@ def check_run_folder(folder: Path) -> None:
         path for path in (folder.absolute(), *folder.absolute().parents) if path.exists()
     )
     if not existing.is_dir():
-        raise InputError(f"--run-dir {folder}: {existing} is no folder")
+        raise InputError(f"`run_dir={folder}`: {existing} is no folder")
 
 
-def write_output(path: Path, result: RunResult) -> None:
+def write_output(path: Path, result: RunResult, page: Page) -> None:
     """Write the result in the form that the file's ending names."""
-    write_whole(path, FORMS[path.suffix](result))
+    write_whole(path, FORMS[path.suffix](result, page))
 
 
 def write_run(folder: Path, result: RunResult) -> None:

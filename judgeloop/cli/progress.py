@@ -82,20 +82,23 @@ def _bar(done: int, total: int) -> str:
 @contextmanager
 def explained() -> Iterator[None]:
     """Turn an error that judgeloop raises on purpose into one line and an exit code."""
-    import typer
+    import click
 
     from judgeloop.core.errors import InputError, JudgeloopError
 
     try:
         yield
     except JudgeloopError as error:
+        from judgeloop.cli.naming import as_flags
         from judgeloop.report.escaping import visible
 
-        print(f"judgeloop: {visible(str(error))}", file=sys.stderr)
-        raise typer.Exit(EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR) from None
+        print(f"judgeloop: {visible(as_flags(str(error)))}", file=sys.stderr)
+        raise click.exceptions.Exit(
+            EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR
+        ) from None
     except KeyboardInterrupt:
         print("judgeloop: interrupted; what was paid for is kept", file=sys.stderr)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+        raise click.exceptions.Exit(EXIT_INTERRUPTED) from None
 
 
 class _LiveLine:

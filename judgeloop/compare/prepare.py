@@ -1,53 +1,42 @@
 """A comparison that is ready to run, with nothing spent.
 
-What every job needs is read in `inputs.py`.
+It reads files, and the ledger where earlier comparisons are looked at. What every question needs is
+read in `run/inputs.py`.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from judgeloop.calibration.threshold import Calibration, TooLittle, calibrate
+from judgeloop.compare.config import QUESTION, SELECTORS, CompareConfig
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import StoppingRule
-from judgeloop.core.records import Tally
-from judgeloop.core.verdict_key import digest
-from judgeloop.history.comparisons import AUTO, NONE, History, find_history, wanted_for
+from judgeloop.core.records import Draws, Tally
+from judgeloop.history.comparisons import History, find_history
 from judgeloop.history.past import no_past
-from judgeloop.run.inputs import Inputs, read_inputs
-from judgeloop.run.settings import CompareConfig
-from judgeloop.stopping import GivingUp, make_rule
-
-CALIBRATED = "calibrated"
-CALIBRATED_FOR = {"decisive", "random"}
-# These make it another run only where they are not the default, so that older runs keep their names.
-VARIANT = {"combine", "clustering", "representative"}
-TAKES: dict[str, set[str]] = {
-    "random": set(),
-    "decisive": set(),
-    "diffuse": VARIANT,
-    "max-norm": {"combine"},
-    "input-cluster": {"clustering", "representative"},
-}
+from judgeloop.run.former_identity import former_compare_id
+from judgeloop.run.identity import data_of, named_by_content, run_id
+from judgeloop.run.inputs import Inputs, read_inputs, wanted_for
+from judgeloop.run.prepared import Prepared, RunName, check_idle_settings
+from judgeloop.selectors.catalogue import Need, SelectorRow, selector_row, selectors_of
+from judgeloop.stopping.catalogue import Ingredients, RuleRow, default_rule, rule_row, rules_of
+from judgeloop.stopping.giving_up import GivingUp
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Inputs):
+class Comparison(Prepared[CompareConfig]):
     """A comparison ready to run.
 
-    `history` is None where nothing looks at earlier comparisons; `selector` and `rule` are those asked for, unless earlier comparisons
-    are too few for what was asked, as `instead` then says.
+    `history` is None where nothing looks at earlier comparisons. `selector` and `rule` are those
+    asked for, unless earlier comparisons are too few for them, as `instead` then says.
     """
 
-    config: CompareConfig
+    selector: SelectorRow
     rule: StoppingRule[Tally]
-    selector: str
-    run: str
     history: History | None
     instead: str | None
 
@@ -57,126 +46,108 @@ def prepare(
 ) -> Comparison:
     """Read and check everything that a comparison needs; `environment` holds the judges' keys.
 
-    `offline`: only a forecast is wanted, which needs no key.
+    `offline` says that only a forecast is wanted, which needs no key.
 
     Raises:
         InputError: something given is wrong; nothing was spent.
     """
+    chosen: list[SelectorRow | RuleRow] = [config.selector_row, config.rule_row]
+    check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
     _check_selector(config)
     inputs = read_inputs(config, environment, offline=offline)
-    run = _run_id(config, inputs)
+    run = _name(config, inputs)
     history = None
-    if _looks_back(config):
+    if config.looks_back:
         about = wanted_for(config, inputs)
-        history = find_history(config.history, about, config.ledger, run, begin=not offline)
-    calibrated = _calibrated(config, inputs, history) if config.rule_name == CALIBRATED else None
-    too_little = isinstance(calibrated, TooLittle)
-    return Comparison(
-        joined=inputs.joined,
-        judges=inputs.judges,
-        limits=inputs.limits,
-        decoy_texts=inputs.decoy_texts,
-        config=config,
-        rule=_giving_up(
+        history = find_history(config.history, about, config.ledger, run.id, begin=not offline)
+    calibrated = _calibrated(config, inputs, history) if config.rule_row.by_past else None
+    if isinstance(calibrated, TooLittle):
+        assert history is not None, "a rule that the past calibrates looks back"
+        return Comparison(
             config,
-            calibrated.rule
-            if isinstance(calibrated, Calibration)
-            else _rule(config, len(inputs.pool)),
-        ),
-        selector="random" if too_little else config.selector,
-        run=run,
-        history=None if too_little else history,
-        instead=_instead(calibrated, history)
-        if isinstance(calibrated, TooLittle) and history
-        else None,
+            inputs,
+            run,
+            selector=selector_row(QUESTION, SELECTORS[0]),
+            rule=_rule(config, rule_row(QUESTION, default_rule(QUESTION, Draws.EVEN)), inputs),
+            history=None,
+            instead=_instead(calibrated, config.rule, history),
+        )
+    return Comparison(
+        config,
+        inputs,
+        run,
+        selector=config.selector_row,
+        rule=_rule(config, config.rule_row, inputs, calibrated),
+        history=history,
+        instead=None,
     )
 
 
-def _instead(found: TooLittle, history: History) -> str:
+def _instead(found: TooLittle, rule: str, history: History) -> str:
     """Why the rule is not the one that was asked for, and what would mend it."""
-    said = f"too little history for {CALIBRATED}: {found.sentence}"
+    text = f"too little history for {rule}: {found.sentence}"
     if not history.by_same:
-        said += "; comparisons by other judges choose no threshold"
+        text += "; comparisons by other judges choose no threshold"
     if history.began is not None:
-        said += f"; what came after this run began ({history.began[:16]}) does not count for it: another --seed begins a new one"
-    return said
+        text += (
+            f"; what came after this run began ({history.began[:16]}) does not count for it: another "
+            "`seed` begins a new one"
+        )
+    return text
 
 
-def _rule(config: CompareConfig, items: int) -> StoppingRule[Tally]:
-    """The rule asked for; for one that the past would have to choose, the guaranteed one."""
-    return make_rule(
-        "sequential" if config.rule_name == CALIBRATED else config.rule_name,
-        risk=config.risk,
-        items=items,
-        limit=config.max_judgments,
-        near_tie=config.near_tie,
+def _rule(
+    config: CompareConfig, row: RuleRow, inputs: Inputs, calibrated: Calibration | None = None
+) -> StoppingRule[Tally]:
+    """The rule of `row`, ending undecided early where that is wanted.
+
+    A threshold that past comparisons chose without giving up stays good: fewer are named.
+    """
+    rule: StoppingRule[Tally] = row.make(
+        Ingredients(
+            risk=config.risk,
+            items=len(inputs.joined.pool),
+            limit=config.max_judgments,
+            near=config.near_tie,
+            threshold=None if calibrated is None else calibrated.threshold,
+        )
     )
-
-
-def _giving_up(config: CompareConfig, rule: StoppingRule[Tally]) -> StoppingRule[Tally]:
-    """The rule, ending undecided where that is wanted; a threshold that the past chose, without, stays good: fewer are named."""
-    return rule if config.give_up is None else GivingUp(rule, config.give_up, config.max_judgments)
+    if config.give_up is None:
+        return rule
+    return GivingUp(rule, config.give_up, config.max_judgments)
 
 
 def _calibrated(
     config: CompareConfig, inputs: Inputs, history: History | None
 ) -> Calibration | TooLittle:
-    assert history is not None, "a rule that the past chooses looks back"
-    if config.near_tie is not None:
-        raise InputError("--near-tie needs bounds for the win distance; use --rule anytime")
-    if config.selector not in CALIBRATED_FOR:
-        raise InputError(
-            f"--rule calibrated replays earlier comparisons by chance, and --selector {config.selector} picks items; use --selector "
-            "decisive or random"
-        )
-    first, second = inputs.pool.systems
+    assert history is not None, "a rule that the past calibrates looks back"
+    pool = inputs.joined.pool
+    first, second = pool.systems
     return calibrate(
-        history.past if history.by_same else no_past(len(inputs.pool)),
+        history.past if history.by_same else no_past(len(pool)),
         (first, second),
         risk=config.risk,
         limits=inputs.limits,
-        weighted=config.selector == "decisive",
-        rng=np.random.default_rng([config.seed, len(inputs.pool)]),
+        weighted=Need.HISTORY in config.selector_row.needs,
+        rng=np.random.default_rng([config.seed, len(pool)]),
     )
 
 
-def _looks_back(config: CompareConfig) -> bool:
-    return config.selector == "decisive" or config.rule_name == CALIBRATED
-
-
 def _check_selector(config: CompareConfig) -> None:
-    for flag in sorted(VARIANT - TAKES[config.selector]):
-        value = getattr(config, flag)
-        if value != type(config).model_fields[flag].default:
-            takers = " or ".join(
-                f"--selector {name}" for name, flags in TAKES.items() if flag in flags
-            )
-            raise InputError(
-                f"--{flag} {value}: --selector {config.selector} has no such choice; it goes with {takers}"
-            )
-    if config.history not in {AUTO, NONE} and not _looks_back(config):
+    """Refuse a rule that replays earlier comparisons by chance with a selector that picks items."""
+    if config.rule_row.by_past and config.selector_row.draws is Draws.PICKED:
         raise InputError(
-            f"--history {config.history}: --selector {config.selector} looks at no earlier comparisons; use --selector decisive or --rule calibrated"
+            f"`rule={config.rule}` replays earlier comparisons by chance, and "
+            f"`selector={config.selector}` picks items; use `selector=decisive` or `selector=random`"
         )
 
 
-def _named(history: str) -> str:
-    """A history's name: a file's by its contents, since other contents give other draws."""
-    path = Path(history)
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else history
-
-
-def _run_id(config: CompareConfig, inputs: Inputs) -> str:
-    """The run's name in the ledger."""
-    return digest(
-        {
-            "job": "compare",
-            **inputs.question(config),
-            "rule": config.rule_name,
-            "represent": config.represent,
-            **({"near_tie": config.near_tie} if config.near_tie else {}),
-            **({"give_up": config.give_up} if config.give_up else {}),
-            **({"history": _named(config.history)} if _looks_back(config) else {}),
-            **config.model_dump(mode="json", include=VARIANT, exclude_defaults=True),
-        }
-    )[:16]
+def _name(config: CompareConfig, inputs: Inputs) -> RunName:
+    pool, judges = inputs.joined.pool, inputs.judges
+    history = named_by_content(config.history) if config.looks_back else None
+    decoys = inputs.decoy_texts if config.decoy_outputs else None
+    content = {"history": history, "decoy_outputs": decoys}
+    data = data_of(pool, judges) | ({} if decoys is None else {"decoy_texts": decoys})
+    return RunName(
+        run_id(QUESTION, config, pool, judges, content), (former_compare_id(config, data, history),)
+    )

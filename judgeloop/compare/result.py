@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from judgeloop.core.records import Outcome, Spend, StopKind, Tally
-from judgeloop.engine.decoys import DecoyTally
+from judgeloop.core.records import DecoyTally, Outcome, Spend, StopKind, Tally
 from judgeloop.estimators.preferences import WeightedDistance, weighted_distance
 from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label_rows
 
 
 @dataclass(frozen=True, slots=True)
-class Setup(RunSetup):
+class CompareSetup(RunSetup):
     """What was compared, and how.
 
     `give_up` is the chance of a decision under which the run was to end undecided. `represent` is None for a selector that looks at no
@@ -45,7 +44,7 @@ class Result(RunResult):
 
     job: ClassVar[str] = "compare"
 
-    setup: Setup
+    setup: CompareSetup
     risk: float
     wins: dict[str, int]
     ties: int
@@ -58,7 +57,7 @@ class Result(RunResult):
 def result_of(
     outcome: Outcome[Tally],
     spend: Spend,
-    setup: Setup,
+    setup: CompareSetup,
     *,
     item_ids: Sequence[str],
     judge_models: tuple[tuple[str, ...], ...],

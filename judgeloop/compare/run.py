@@ -1,6 +1,6 @@
 """`compare`: which of two systems is better? A result, or a forecast of what it would take.
 
-It puts the parts together and hands them to the driver. Printing, signals and exit codes are `cli.py`'s business.
+It puts the parts together and hands them to the driver. It prints nothing and knows no exit codes.
 """
 
 from __future__ import annotations
@@ -11,25 +11,27 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from judgeloop.compare.plan import Plan, more_to_decide, plan
-from judgeloop.compare.prepare import TAKES, Comparison, prepare
-from judgeloop.compare.result import Result, Setup, result_of
-from judgeloop.compare.selector import selector_for
+from judgeloop.compare.config import CompareConfig
+from judgeloop.compare.plan import judgments_to_decide, more_to_decide
+from judgeloop.compare.prepare import Comparison, prepare
+from judgeloop.compare.result import CompareSetup, Result, result_of
+from judgeloop.compare.selector import LiveMaterial, make_selector, variant_of
 from judgeloop.core.protocols import StoppingRule
 from judgeloop.core.records import StopKind, Tally
-from judgeloop.engine.batch import Interruption, Terms
-from judgeloop.engine.loop import Finished, Observe, decoys_of, unobserved
+from judgeloop.engine.halt import Interruption
+from judgeloop.engine.loop import Finished, Observe, unobserved
 from judgeloop.engine.session import Session
+from judgeloop.engine.terms import Terms
 from judgeloop.estimators.preferences import Preferences
-from judgeloop.run.drive import drive_session, quotes_of, setup_of, terms_for
-from judgeloop.run.settings import CompareConfig
-from judgeloop.selectors.making import LOOKING_AT_VECTORS, Variant
+from judgeloop.run.drive import decoy_quotes_of, drive_session, quotes_of, setup_of, terms_of
+from judgeloop.run.plan import Plan, priced
+from judgeloop.selectors.ingredients import Variant
 from judgeloop.stats.dendrogram import MOST_EXACT
-from judgeloop.stopping import GivingUp
+from judgeloop.stopping.giving_up import GivingUp
 
 
 def compare(config: CompareConfig, environment: Mapping[str, str] | None = None) -> Result:
-    """Compare two systems from a program without an event loop; in one with, `prepare` and await `judge`.
+    """Compare two systems from a program without an event loop; in one with, `prepare` and await `run`.
 
     `environment` holds the judges' keys; by default it is the process's own.
 
@@ -37,42 +39,41 @@ def compare(config: CompareConfig, environment: Mapping[str, str] | None = None)
         InputError: something given is wrong; nothing was spent.
         LedgerError: the ledger cannot be opened or written.
     """
-    return asyncio.run(judge(prepare(config, os.environ if environment is None else environment)))
+    return asyncio.run(run(prepare(config, os.environ if environment is None else environment)))
 
 
-async def judge(
+async def run(
     comparison: Comparison,
     *,
     interruption: Interruption | None = None,
     observe: Observe[Tally] = unobserved,
 ) -> Result:
     """Judge until it is decided, or until money, judgments or items run out."""
-    finished = await _drive(
-        comparison, terms_of(comparison), interruption=interruption, observe=observe
-    )
+    terms = terms_of(comparison)
+    finished = await _drive(comparison, terms, interruption=interruption, observe=observe)
     return _result(comparison, finished)
 
 
-async def foresee(comparison: Comparison) -> tuple[Plan, Result]:
+async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
     """What the comparison would take, and how far the ledger alone brings it; asks nobody and spends nothing."""
-    terms, config = terms_of(comparison, offline=True), comparison.config
+    terms, pool = terms_of(comparison, offline=True), comparison.pool
     finished = await _drive(comparison, terms)
     outcome = finished.outcome
     over = outcome.stop.kind is not StopKind.DRY_RUN
-    foreseen = plan(
+    judgments, assumed = judgments_to_decide(
         _deciding(comparison.rule),
         outcome.estimate.tally,
         comparison.limits,
-        asked=min(len(comparison.pool), config.max_judgments) if over else outcome.asked,
-        quotes=quotes_of(
-            comparison, terms, map(comparison.pool.query, range(len(comparison.pool)))
-        ),
-        beside=quotes_of(comparison, terms, decoys_of(comparison.pool, terms)),
-        left_p=None
-        if terms.budget_p is None
-        else max(0, terms.budget_p - finished.spend.charged_p),
+        asked=min(len(pool), comparison.config.max_judgments) if over else outcome.asked,
     )
-    return foreseen, _result(comparison, finished)
+    plan = priced(
+        judgments,
+        quotes=quotes_of(comparison, terms, map(pool.query, range(len(pool)))),
+        beside=decoy_quotes_of(comparison, terms),
+        left_p=finished.spend.left_p,
+        assumed=assumed,
+    )
+    return plan, _result(comparison, finished)
 
 
 def _deciding(rule: StoppingRule[Tally]) -> StoppingRule[Tally]:
@@ -87,14 +88,15 @@ async def _drive(
     interruption: Interruption | None = None,
     observe: Observe[Tally] = unobserved,
 ) -> Finished[Tally]:
-    config = comparison.config
+    config, history = comparison.config, comparison.history
+    material = LiveMaterial(config, comparison.pool, history.prospects if history else None)
     session = Session(
         items=len(comparison.pool),
-        selector=selector_for(
-            config,
+        selector=make_selector(
             comparison.selector,
-            comparison.pool,
-            comparison.history.prospects if comparison.history else None,
+            material,
+            start=config.min_judgments,
+            variant=variant_of(config),
         ),
         estimator=Preferences(),
         rule=comparison.rule,
@@ -103,64 +105,53 @@ async def _drive(
         lookahead=config.lookahead,
     )
     return await drive_session(
-        session, config, comparison, terms, interruption=interruption, observe=observe
+        session, comparison, terms, interruption=interruption, observe=observe
     )
-
-
-def terms_of(comparison: Comparison, *, offline: bool = False) -> Terms:
-    """On which terms to ask."""
-    return terms_for(comparison.config, comparison, comparison.run, offline=offline)
 
 
 def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
-    config, outcome = comparison.config, finished.outcome
-    setup = Setup(
-        **setup_of(config, comparison, terms_of(comparison)),
-        rule=comparison.rule.name,
-        risk_threshold=comparison.rule.threshold,
-        guarantee=comparison.rule.guarantee,
-        near_tie=config.near_tie,
-        give_up=config.give_up,
-        selector=comparison.selector,
-        variant=_variant(config, len(comparison.pool)),
-        represent=config.represent if config.selector in LOOKING_AT_VECTORS else None,
-        history=comparison.history.source if comparison.history else None,
-        instead=comparison.instead,
-    )
-    undecided = outcome.winner is None
+    outcome = finished.outcome
+    more = None
+    if outcome.winner is None:
+        unasked = len(comparison.pool) - len(outcome.labels)
+        more = more_to_decide(comparison.rule, outcome.estimate.tally, comparison.limits, unasked)
     return result_of(
         outcome,
         finished.spend,
-        setup,
+        _setup(comparison),
         item_ids=[item.id for item in comparison.pool.items],
         judge_models=finished.models,
         decoys=finished.decoys,
-        more_judgments=more_to_decide(
-            comparison.rule,
-            outcome.estimate.tally,
-            comparison.limits,
-            len(comparison.pool) - len(outcome.labels),
-        )
-        if undecided
-        else None,
+        more_judgments=more,
     )
 
 
-def _variant(config: CompareConfig, items: int) -> str | None:
+def _setup(comparison: Comparison) -> CompareSetup:
+    config, rule, row = comparison.config, comparison.rule, comparison.selector
+    return CompareSetup(
+        **setup_of(comparison),
+        rule=rule.name,
+        risk_threshold=rule.threshold,
+        guarantee=rule.guarantee,
+        selector=row.name,
+        near_tie=config.near_tie,
+        give_up=config.give_up,
+        variant=_variant(comparison),
+        represent=config.represent if row.looks_at_vectors else None,
+        history=comparison.history.source if comparison.history else None,
+        instead=comparison.instead,
+    )
+
+
+def _variant(comparison: Comparison) -> str | None:
     """What of the selector is not as its papers have it."""
-    defaults = Variant()
-    given = {
-        "combine": config.combine,
-        "clustering": config.clustering,
-        "representative": config.representative,
-    }
+    given, papers, items = variant_of(comparison.config), Variant(), len(comparison.pool)
     changed = [
-        f"{name} {value}" for name, value in given.items() if value != getattr(defaults, name)
+        f"{name} {getattr(given, name)}"
+        for name in Variant.__dataclass_fields__
+        if getattr(given, name) != getattr(papers, name)
     ]
-    if (
-        "clustering" in TAKES[config.selector]
-        and config.clustering == "ward"
-        and items > MOST_EXACT
-    ):
+    clusters = "clustering" in comparison.selector.takes
+    if clusters and given.clustering == papers.clustering and items > MOST_EXACT:
         changed.append("Ward approximated by micro-clusters")
     return ", ".join(changed) or None

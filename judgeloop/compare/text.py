@@ -10,6 +10,7 @@ from judgeloop.core.money import show_usd
 from judgeloop.core.records import StopKind
 from judgeloop.estimators.preferences import MISSES
 from judgeloop.report.escaping import visible
+from judgeloop.report.page import Page
 from judgeloop.report.sentences import (
     CUT_SHORT,
     bewares,
@@ -20,6 +21,11 @@ from judgeloop.report.sentences import (
     show_risk,
     with_warnings,
 )
+
+
+def page(result: Result) -> Page:
+    """The result in words."""
+    return Page(headline(result), tuple(details(result)))
 
 
 def headline(result: Result) -> str:

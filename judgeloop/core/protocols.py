@@ -16,6 +16,7 @@ from judgeloop.core.records import (
     Call,
     Counted,
     Draws,
+    Item,
     JudgeIdentity,
     Label,
     Quote,
@@ -26,6 +27,8 @@ from judgeloop.core.records import (
     StopReason,
     Verdict,
 )
+
+Questions = Sequence[tuple[str, ...]]  # the systems to compare, or the one to rate
 
 S = TypeVar("S")
 T = TypeVar("T", bound=Counted)
@@ -156,6 +159,21 @@ class Judge(Protocol):
     @property
     def priced(self) -> bool:
         """False when a call costs money that nobody told judgeloop the price of."""
+        ...
+
+    @property
+    def by_hand(self) -> bool:
+        """True for a person, who takes the time it takes and sees a whole round at once."""
+        ...
+
+    def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
+        """Refuse questions that this judge cannot answer, before anything is spent.
+
+        `max_missing` is the share of items without a verdict that a run bears.
+
+        Raises:
+            InputError: says what is missing.
+        """
         ...
 
     def quote(self, call: Call) -> Quote:

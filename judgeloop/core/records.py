@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 TIE = 0.5  # the score of a verdict that prefers neither
+ONE_SYSTEM = (0,)  # the systems of a choice that is rated alone
+TWO_SYSTEMS = (0, 1)  # those of one that compares two
 
 
 class Counted(Protocol):
@@ -57,16 +59,11 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request to a judge: a query in one order of presentation.
-
-    `systems[0]` and `outputs[0]` are what the judge sees first. `replicate` tells repeated samples of the same
-    question apart.
-    """
+    """One request to a judge: a query in one order of presentation; the judge sees `systems[0]` and `outputs[0]` first."""
 
     item: Item
     systems: tuple[str, ...]
     outputs: tuple[str, ...]
-    replicate: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,19 +148,18 @@ class JudgeIdentity:
     """Who judges, as far as it can change a verdict; part of every verdict's key.
 
     `parameters` hold whatever else matters: prompt hash, parser version, endpoint, sampling parameters.
+    `mark` stands between provider and model in its name, and in no key.
     """
 
     provider: str
     model: str
     parameters: Mapping[str, str] = field(default_factory=dict)
+    mark: str = field(default="/", compare=False)
 
     @property
     def name(self) -> str:
         """The judge in one word, as typed: `openai/gpt-4.1`, `metric:rouge2`, `human`."""
-        if not self.model:
-            return self.provider
-        separator = ":" if self.provider in {"metric", "replay", "python"} else "/"
-        return f"{self.provider}{separator}{self.model}"
+        return f"{self.provider}{self.mark}{self.model}" if self.model else self.provider
 
 
 class Draws(enum.IntEnum):
@@ -183,7 +179,7 @@ class Choice:
 
     position: int
     propensity: float | None
-    systems: tuple[int, ...] = (0, 1)
+    systems: tuple[int, ...] = TWO_SYSTEMS
 
     @property
     def key(self) -> Key:
@@ -268,7 +264,8 @@ class Spend:
     `now_p` was really spent by this command; `run_p` by this run since it began, resumed commands included;
     `rehearsed_p` is recorded cost that only counts against the budget. Of `run_p`, `unconfirmed_p` is for attempts without
     a reply, charged at their worst case, which may turn out unbilled. `attempts` are this command's, `paid_attempts` the
-    run's that were charged. `known` is False when calls were made to a model without a price.
+    run's that were charged. `known` is False when calls were made to a model without a price. `former_p` was spent under
+    an id that the run had before; it counts against the budget.
     """
 
     now_p: int = 0
@@ -280,11 +277,37 @@ class Spend:
     paid_attempts: int = 0
     remembered: int = 0
     known: bool = True
+    former_p: int = 0
 
     @property
     def charged_p(self) -> int:
-        """What counts against the budget."""
+        """What the run has cost, rehearsed cost included."""
         return self.run_p + self.rehearsed_p
+
+    @property
+    def left_p(self) -> int | None:
+        """What is left of the budget; None without one."""
+        if self.budget_p is None:
+            return None
+        return max(0, self.budget_p - self.charged_p - self.former_p)
+
+
+@dataclass(frozen=True, slots=True)
+class DecoyTally:
+    """How decoys fared: preferred to a real answer, tied with one, beaten by one, or without a verdict.
+
+    Of decoys that were rated: above one half, at it, below it, or without a verdict.
+    """
+
+    won: int
+    tied: int
+    lost: int
+    abstained: int
+
+    @property
+    def asked(self) -> int:
+        """Decoys that were judged."""
+        return self.won + self.tied + self.lost + self.abstained
 
 
 class StopKind(enum.StrEnum):

@@ -41,8 +41,12 @@ class Attempts:
         timeout_s: float | None,
         interrupted: asyncio.Event,
         left_s: LeftS = unbounded,
+        booked: Callable[[], None] = lambda: None,
     ) -> None:
-        """`timeout_s` bounds a whole attempt, however slowly its bytes drip in; `left_s` says what is left of the run."""
+        """`timeout_s` bounds a whole attempt, however slowly its bytes drip in; `left_s` says what is left of the run.
+
+        `booked` is called whenever an attempt is closed, which may give money back.
+        """
         self._judge = judge
         self._ledger = ledger
         self._pace = pace
@@ -50,6 +54,7 @@ class Attempts:
         self._timeout_s = timeout_s
         self._interrupted = interrupted
         self._left_s = left_s
+        self._booked = booked
         self._failures = 0
         self.models: dict[str, None] = {}
         self.spent_p = 0
@@ -105,8 +110,7 @@ class Attempts:
         except JudgeError as error:
             if isinstance(error, TransientJudgeError) and error.crowded:
                 self._pace.was_crowded()
-            close = self._abandon if error.billed else self._ledger.release
-            await close(ticket, str(error))
+            await (self._abandon if error.billed else self._release)(ticket, str(error))
             raise
         except BaseException as error:
             # Cancelled, or a fault in the judge: the request may have left and may be billed.
@@ -116,6 +120,7 @@ class Attempts:
             self._pace.leave()
         self._pace.went_well()
         verdict = await self._ledger.settle(ticket, reply)
+        self._booked()
         self._count(ticket, ticket.cost_p if reply.cost_p is None else reply.cost_p)
         if reply.model:
             self.models[reply.model] = None
@@ -140,13 +145,18 @@ class Attempts:
             alarm.cancel()
             if not turn.done():
                 turn.cancel()
-                await self._ledger.release(ticket, "never sent")
+                await self._release(ticket, "never sent")
         if turn.cancelled() or not turn.done():
             raise NotAskedError
 
     async def _abandon(self, ticket: Ticket, why: str) -> None:
         self._count(ticket, ticket.cost_p)
         await self._ledger.abandon(ticket, why)
+        self._booked()
+
+    async def _release(self, ticket: Ticket, why: str) -> None:
+        await self._ledger.release(ticket, why)
+        self._booked()
 
     def _count(self, ticket: Ticket, cost_p: int) -> None:
         if not ticket.rehearsed:

@@ -1,7 +1,7 @@
 """The async driver: a session's questions to one or more judges, through the ledger.
 
-It hands batches from the session to `asking.py` and answers back, until the session is over. What to ask, and when to stop, is
-the session's business.
+It hands batches from the session to `batch.py` and answers back, until the session is over. What to
+ask, and when to stop, is decided by the session.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ import numpy as np
 
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, Ledger, T
-from judgeloop.core.records import Estimate, Outcome, Query, Spend
-from judgeloop.engine.batch import Asking, Interruption, Terms
-from judgeloop.engine.decoys import DecoyTally, decoy_queries, tally
+from judgeloop.core.records import DecoyTally, Estimate, Outcome, Query, Spend
+from judgeloop.engine.batch import Oracle
+from judgeloop.engine.decoys import decoy_queries, tally
+from judgeloop.engine.halt import Interruption
 from judgeloop.engine.session import Session
+from judgeloop.engine.terms import Terms
 
 
 @dataclass(frozen=True)
@@ -69,44 +71,50 @@ async def drive(
     """
     panel = judges if isinstance(judges, Sequence) else [judges]
     interruption = interruption or Interruption()
-    asking = Asking(panel, ledger, terms, interruption)
+    terms = replace(terms, former_p=await _spent_before(ledger, terms))
+    oracle = Oracle(panel, ledger, terms, interruption)
     with interruption.within(terms.deadline_s):
-        decoys = await _decoys(asking, pool, terms)
-        await _ask_until_over(session, pool, asking, observe)
+        decoys = await _decoys(oracle, pool)
+        await _ask_until_over(session, pool, oracle, observe)
     spend = await ledger.spend(terms.run, terms.budget_p)
     known = all(judge.priced for judge in panel) or not spend.attempts
     return Finished(
         session.outcome(),
-        replace(spend, remembered=asking.remembered, known=known),
-        tuple(tuple(attempts.models) for attempts in asking.attempts),
+        replace(spend, remembered=oracle.remembered, known=known, former_p=terms.former_p),
+        tuple(tuple(attempts.models) for attempts in oracle.attempts),
         decoys,
     )
 
 
+async def _spent_before(ledger: Ledger, terms: Terms) -> int:
+    """What the run cost under its former ids, in picodollars."""
+    return sum([(await ledger.spend(run, None)).charged_p for run in terms.former])
+
+
 async def _ask_until_over(
-    session: Session[T], pool: Pool, asking: Asking, observe: Observe[T]
+    session: Session[T], pool: Pool, oracle: Oracle, observe: Observe[T]
 ) -> None:
-    """Hand batches to `asking` and answers back, until the session has no more."""
+    """Hand batches to `oracle` and answers back, until the session has no more."""
     estimate = session.estimate
 
     def answered(count: int) -> None:
-        spent_p = sum(attempts.spent_p for attempts in asking.attempts)
+        spent_p = sum(attempts.spent_p for attempts in oracle.attempts)
         observe(Progress(session.asked + count, spent_p, estimate))
 
     while choices := session.ask():
         queries = [pool.query(choice.position, choice.systems) for choice in choices]
-        answers = await asking.answers(queries, answered)
-        session.tell(answers, halt=asking.halt)
+        answers = await oracle.answers(queries, answered)
+        session.tell(answers, halt=oracle.halt.reason)
         estimate = session.estimate
         answered(0)
 
 
-async def _decoys(asking: Asking, pool: Pool, terms: Terms) -> DecoyTally | None:
+async def _decoys(oracle: Oracle, pool: Pool) -> DecoyTally | None:
+    terms = oracle.terms
     if not terms.decoys or terms.offline:
         return None
-    return tally(
-        await asking.answers(decoys_of(pool, terms), _unheeded), rated=len(pool.systems) == 1
-    )
+    answers = await oracle.answers(decoys_of(pool, terms), _unheeded)
+    return tally(answers, rated=len(pool.systems) == 1)
 
 
 def decoys_of(pool: Pool, terms: Terms) -> list[Query]:

@@ -7,29 +7,30 @@ from __future__ import annotations
 
 import math
 
-from judgeloop.compare.plan import Range
+from judgeloop.run.plan import Range
 from judgeloop.stats.mean_intervals import interval_at_once, interval_whenever, reach
 from judgeloop.stats.ratings import Ratings
 from judgeloop.stats.strata import Moments
 from judgeloop.stopping.precise import Precise
 
+ASSUMED = "scores of 0 and 1, as many of each"
 ASSUMED_MEAN = 0.5  # of scores of 0 and 1, which vary most there
 
 
-def judgments_to_know(rule: Precise, tally: Ratings, limit: int) -> tuple[Range, bool]:
-    """Further judgments that a run at `tally` would take, low, expected and worst; and whether the expected case is assumed.
+def judgments_to_know(rule: Precise, tally: Ratings, limit: int) -> tuple[Range, str | None]:
+    """Further judgments that a run at `tally` would take, low, expected and worst; and what the expected case assumes.
 
     `limit` is how many items are judged at most, those in `tally` included.
     """
     most = max(0, limit - tally.asked)
     if rule.half_width is None:
-        return Range(most, most, most), False
+        return Range(most, most, most), None
     assumed = tally.asked < rule.first_look
     known = more_to_know(rule, tally)
     enough = _enough(rule, tally.items, _assumed_spread(), 0) - tally.asked if assumed else known
     expected = most if enough is None else max(0, min(most, enough))
     least = max(0, min(most, expected, rule.first_look - tally.asked))
-    return Range(least, expected, most), assumed
+    return Range(least, expected, most), ASSUMED if assumed else None
 
 
 def more_to_know(rule: Precise, tally: Ratings) -> int | None:

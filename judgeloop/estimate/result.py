@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from judgeloop.core.records import Outcome, Spend, StopKind
-from judgeloop.engine.decoys import DecoyTally
+from judgeloop.core.records import DecoyTally, Outcome, Spend, StopKind
 from judgeloop.report.run_result import (
     EXIT_OTHER_WON,
     EXIT_UNDECIDED,

@@ -1,7 +1,7 @@
 """`estimate`: how good is one system? A result, or a forecast of what it would take.
 
-It puts the parts together and hands them to the driver: first the proxy, where there is one, on everything; then the judge on a sample.
-Printing, signals and exit codes are `cli.py`'s business.
+It puts the parts together and hands them to the driver: first the proxy, where there is one, on
+everything; then the judge on a sample. It prints nothing and knows no exit codes.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judgeloop.compare.plan import Plan, priced
 from judgeloop.core.protocols import Estimator, Judge
-from judgeloop.core.records import Spend, StopKind, StopReason
-from judgeloop.engine.batch import Interruption, Terms
-from judgeloop.engine.loop import Finished, Observe, decoys_of, unobserved
-from judgeloop.engine.presentation import Order
+from judgeloop.core.records import ONE_SYSTEM, Spend, StopKind, StopReason
+from judgeloop.engine.halt import Interruption
+from judgeloop.engine.loop import Finished, Observe, unobserved
 from judgeloop.engine.session import Limits, Session
+from judgeloop.engine.terms import Terms
+from judgeloop.estimate.config import BY_CONFIDENCE, EstimateConfig
 from judgeloop.estimate.plan import judgments_to_know, more_to_know
-from judgeloop.estimate.prepare import CONFIDENCE, Estimation, prepare_estimate
+from judgeloop.estimate.prepare import Estimation, prepare
 from judgeloop.estimate.result import Estimated, EstimateSetup, estimated_of
-from judgeloop.estimate.selector import NEED_VECTORS, THE_ONE
+from judgeloop.estimate.selector import HIDDEN, strata_of
 from judgeloop.estimators.foretold_mean import ForetoldMean
 from judgeloop.estimators.mean_score import MeanScore
-from judgeloop.run.drive import drive_session, quotes_of, setup_of, terms_for
-from judgeloop.run.settings import EstimateConfig
+from judgeloop.run.drive import decoy_quotes_of, drive_session, quotes_of, setup_of, terms_of
+from judgeloop.run.plan import Plan, priced
 from judgeloop.selectors.random import Random
 from judgeloop.stats.foretelling import Forecast
 from judgeloop.stats.ratings import Ratings
@@ -38,7 +38,7 @@ WHOLE = {StopKind.ALL_JUDGED, StopKind.POOL_EXHAUSTED}  # the proxy has been ask
 
 
 def estimate(config: EstimateConfig, environment: Mapping[str, str] | None = None) -> Estimated:
-    """Estimate a system's mean score from a program without an event loop; in one with, `prepare_estimate` and await `rate`.
+    """Estimate a system's mean score from a program without an event loop; in one with, `prepare` and await `run`.
 
     `environment` holds the judges' keys; by default it is the process's own.
 
@@ -46,42 +46,38 @@ def estimate(config: EstimateConfig, environment: Mapping[str, str] | None = Non
         InputError: something given is wrong; nothing was spent.
         LedgerError: the ledger cannot be opened or written.
     """
-    return asyncio.run(
-        rate(prepare_estimate(config, os.environ if environment is None else environment))
-    )
+    return asyncio.run(run(prepare(config, os.environ if environment is None else environment)))
 
 
-async def rate(
+async def run(
     estimation: Estimation,
     *,
     interruption: Interruption | None = None,
     observe: Observe[Ratings] = unobserved,
 ) -> Estimated:
     """Judge until the mean is known well enough, or until money, judgments or items run out."""
-    ran = await _run(estimation, _terms(estimation), interruption=interruption, observe=observe)
+    ran = await _run(estimation, terms_of(estimation), interruption=interruption, observe=observe)
     return _result(estimation, ran)
 
 
-async def foresee_estimate(estimation: Estimation) -> tuple[Plan, Estimated]:
+async def forecast(estimation: Estimation) -> tuple[Plan, Estimated]:
     """What the estimate would take, and how far the ledger alone brings it; asks nobody and spends nothing."""
-    terms = _terms(estimation, offline=True)
+    terms, pool = terms_of(estimation, offline=True), estimation.pool
     ran = await _run(estimation, terms)
-    outcome, pool = ran.finished.outcome, estimation.pool
+    outcome = ran.finished.outcome
     over = outcome.stop.kind is not StopKind.DRY_RUN
     judgments, assumed = judgments_to_know(
-        estimation.rule, outcome.estimate.tally, 0 if over else estimation.budget
+        estimation.rule, outcome.estimate.tally, 0 if over else estimation.most
     )
-    queries = [pool.query(position, THE_ONE) for position in range(len(pool))]
-    beside = quotes_of(estimation, terms, decoys_of(pool, terms))
+    queries = [pool.query(position, ONE_SYSTEM) for position in range(len(pool))]
+    beside = decoy_quotes_of(estimation, terms)
     if estimation.proxy is not None and ran.proxy is None:
         beside += quotes_of(estimation, terms, queries, (estimation.proxy,))
     plan = priced(
         judgments,
         quotes=quotes_of(estimation, terms, queries),
         beside=beside,
-        left_p=None
-        if terms.budget_p is None
-        else max(0, terms.budget_p - ran.finished.spend.charged_p),
+        left_p=ran.finished.spend.left_p,
         assumed=assumed,
     )
     return plan, _result(estimation, ran)
@@ -93,11 +89,6 @@ class _Ran:
 
     finished: Finished[Ratings]
     proxy: Floats | None
-
-
-def _terms(estimation: Estimation, *, offline: bool = False) -> Terms:
-    terms = terms_for(estimation.config, estimation, estimation.run, offline=offline)
-    return replace(terms, order=Order.FIXED)  # one output has no order
 
 
 async def _run(
@@ -113,7 +104,7 @@ async def _run(
     proxy = _proxy_scores(estimation, first)
     session = Session(
         items=len(estimation.pool),
-        selector=estimation.sampling.selector,
+        selector=estimation.selector,
         estimator=_estimator(estimation, proxy),
         rule=estimation.rule,
         limits=estimation.limits,
@@ -128,7 +119,6 @@ async def _run(
     took_s = asyncio.get_running_loop().time() - began
     finished = await drive_session(
         session,
-        config,
         estimation,
         _later(terms, took_s),
         interruption=interruption,
@@ -138,7 +128,7 @@ async def _run(
 
 
 def _estimator(estimation: Estimation, proxy: Floats | None) -> Estimator[Ratings]:
-    strata = estimation.sampling.strata
+    strata = strata_of(estimation.selector, len(estimation.pool))
     forecast = _forecast(estimation)
     return MeanScore(strata, proxy) if forecast is None else ForetoldMean(strata, forecast)
 
@@ -155,7 +145,7 @@ def _draws(estimation: Estimation) -> np.random.Generator:
     """
     seed = estimation.config.seed
     own = _forecast(estimation) is not None
-    return np.random.default_rng([seed, int(estimation.run, 16)] if own else seed)
+    return np.random.default_rng([seed, int(estimation.run.id, 16)] if own else seed)
 
 
 async def _ask_proxy(
@@ -167,7 +157,7 @@ async def _ask_proxy(
     items = len(estimation.pool)
     session = Session(
         items=items,
-        selector=Random((THE_ONE,)),
+        selector=Random((ONE_SYSTEM,)),
         estimator=MeanScore(Strata.single(items)),
         rule=Precise(estimation.rule.threshold, items),
         limits=Limits(1, items, estimation.limits.max_abstentions),
@@ -175,7 +165,6 @@ async def _ask_proxy(
     )
     return await drive_session(
         session,
-        estimation.config,
         estimation,
         replace(terms, decoys=0),
         judges=(estimation.proxy,),
@@ -187,7 +176,7 @@ def _proxy_scores(estimation: Estimation, first: Finished[Ratings] | None) -> Fl
     """What the proxy says of each item, shape (items,); its mean where it says nothing, which helps and harms nobody."""
     if forecast := _forecast(estimation):
         return forecast.scores
-    if estimation.config.proxy == CONFIDENCE:
+    if estimation.config.proxy == BY_CONFIDENCE:
         return estimation.confidence
     if first is None or first.outcome.stop.kind not in WHOLE:
         return None
@@ -226,14 +215,14 @@ def _result(estimation: Estimation, ran: _Ran) -> Estimated:
     config, finished = estimation.config, ran.finished
     tally = finished.outcome.estimate.tally
     setup = EstimateSetup(
-        **setup_of(config, estimation, _terms(estimation)),
+        **setup_of(estimation),
         rule=estimation.rule.name,
         risk_threshold=config.risk,
         guarantee=estimation.rule.guarantee,
         selector=config.selector,
-        represent=config.represent if config.selector in NEED_VECTORS else None,
-        layer=config.layer if config.represent.startswith("hidden:") else None,
-        strata=len(estimation.sampling.strata.sizes),
+        represent=config.represent if config.selector_row.looks_at_vectors else None,
+        layer=config.layer if config.represent.startswith(f"{HIDDEN}:") else None,
+        strata=len(strata_of(estimation.selector, len(estimation.pool)).sizes),
         half_width=config.half_width,
         interval_kind=config.interval,
         proxy=_name_of(estimation.proxy, config),

@@ -1,150 +1,216 @@
-"""The selector of the items on which one system is judged, with the strata, confidences or vectors that it looks at."""
+"""The selector of an estimate, made of what it looks at: alike for a live run and for a replay.
+
+Which selector looks at what stands in the catalogue (`selectors/catalogue.py`). Vectors and
+clusters are computed here for a live run; a replay brings its own (`replay/estimate.py`).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Selector
+from judgeloop.estimate.config import EstimateConfig
 from judgeloop.represent.embed import embed
-from judgeloop.run.settings import EstimateConfig
-from judgeloop.selectors.confidence_systematic import ConfidenceSystematic
-from judgeloop.selectors.cross_entropy import CrossEntropy
-from judgeloop.selectors.diffuse import DiffUse
-from judgeloop.selectors.mmd_critic import MMDCritic
-from judgeloop.selectors.random import Random
+from judgeloop.selectors.catalogue import Need, SelectorRow
+from judgeloop.selectors.ingredients import ForOne
 from judgeloop.selectors.stratified import Stratified
 from judgeloop.stats.allocation import ITEMS_A_STRATUM, paying_strata
 from judgeloop.stats.sections import SECTIONS, by_sections
 from judgeloop.stats.strata import Floats, Strata
 
-NEED_CONFIDENCE = {"actracer", "stratified-confidence", "confidence-systematic"}
-NEED_VECTORS = {"stratified", "actracer", "cross-entropy", "mmd-critic", "diffuse"}
-NEED_CLUSTERS = {"stratified", "actracer"}
-DRAWING_ONE = {"stratified", "random", "stratified-confidence"}
-BUDGET_A_CLUSTER = 4
-THE_ONE = (0,)
+BUDGET_A_CLUSTER = 4  # judgments, at least, of what CluSearch looks at
+SEARCHED, PAYING = "searched", "paying"  # how many clusters, in the catalogue
+HIDDEN = "hidden"
+
+
+class Material(Protocol):
+    """What selectors may look at; each is asked for only where the catalogue says so."""
+
+    @property
+    def items(self) -> int:
+        """How many items there are."""
+        ...
+
+    def states(self, *, last: bool) -> Floats:
+        """Vectors of the system's inner states, shape (items, dimensions); of the `last` layer, or the one asked for."""
+        ...
+
+    def confidence(self) -> Floats:
+        """The system's confidence, shape (items,)."""
+        ...
+
+    def clusters(self, count: int) -> Strata:
+        """So many balanced clusters of the states."""
+        ...
+
+    def searched(self, most: int) -> Strata:
+        """As many balanced clusters of the states as CluSearch finds, at most `most`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
-    """A selector for one system, and the strata that its items stand for."""
+class Wanted:
+    """What an estimate asks of its selector.
 
-    selector: Selector[Any]
-    strata: Strata
+    `budget` is how many items are judged at most. `start` is the number of clusters in the first
+    step of one that begins with clusters. A run that ends by its width may end after `first_look`
+    judgments; None where it runs to its end. `clusters` is the number of strata, None to choose it.
+    """
 
-
-def sampling_for(
-    config: EstimateConfig,
-    budget: int,
-    *,
-    confidence: Floats | None,
-    vectors: Floats | None,
-    items: int,
-) -> Sampling:
-    """The selector for `budget` judgments; `confidence`, shape (items,), and `vectors`, shape (items, dimensions), where it needs them."""
-    whole = Strata.single(items)
-    if config.selector == "random":
-        return Sampling(Random((THE_ONE,)), whole)
-    if config.selector in NEED_CLUSTERS:
-        return _by_clusters(config, budget, _needed(vectors), confidence)
-    if config.selector == "stratified-confidence":
-        strata = by_sections(_needed(confidence), config.clusters or SECTIONS)
-        return Sampling(
-            Stratified(strata, budget, allocation="proportional", name=config.selector), strata
-        )
-    if config.selector == "confidence-systematic":
-        return Sampling(ConfidenceSystematic(_needed(confidence)), whole)
-    found = _needed(vectors)
-    picking: dict[str, Selector[Any]] = {
-        "cross-entropy": CrossEntropy(found),
-        "mmd-critic": MMDCritic(found),
-        "diffuse": DiffUse(found, start=budget, systems=THE_ONE),
-    }
-    return Sampling(picking[config.selector], whole)
+    budget: int
+    start: int
+    clusters: int | None = None
+    allocation: str = "mc-ucb"
+    distance: str = "wasserstein"
+    first_look: int | None = None
 
 
-def _by_clusters(
-    config: EstimateConfig, budget: int, vectors: Floats, confidence: Floats | None
-) -> Sampling:
-    strata = _clusters(config, budget, vectors)
-    acts = config.selector == "actracer"
-    selector = Stratified(
-        strata,
-        budget,
-        allocation=config.allocation,
-        confidence=_needed(confidence) if acts else None,
-        distance="ks" if config.confidence_by == "first-token" else "wasserstein",
-        name=config.selector,
-    )
-    return Sampling(selector, strata)
-
-
-def _clusters(config: EstimateConfig, budget: int, vectors: Floats) -> Strata:
-    """So many balanced clusters as the configuration says; else for AcTracer as CluSearch finds, and for random draws as many as pay.
+def make_selector(row: SelectorRow, material: Material, wanted: Wanted) -> Selector[Any]:
+    """The selector of `row`.
 
     Raises:
-        InputError: there are more than `budget` pays two judgments each of, or than items.
+        InputError: more clusters are asked for than the budget pays two judgments each of.
     """
-    rng = np.random.default_rng([config.seed, budget])
-    most = min(budget // 2, len(vectors))
-    if config.clusters is not None and config.clusters > most:
-        raise InputError(
-            f"--clusters {config.clusters}: at least two items of each are judged, and with {budget} judgments of {len(vectors)} items "
-            f"there can be at most {most}"
+    looks_at_states = row.needs & {Need.STATES, Need.LAST_STATES}
+    ingredients = ForOne(
+        strata=_strata(row, material, wanted),
+        budget=wanted.budget,
+        start=wanted.start,
+        vectors=material.states(last=Need.LAST_STATES in row.needs) if looks_at_states else None,
+        confidence=material.confidence() if Need.CONFIDENCE in row.needs else None,
+        allocation=row.allocation or wanted.allocation,
+        distance=wanted.distance,
+    )
+    selector: Selector[Any] = row.make(ingredients)
+    return selector
+
+
+def strata_of(selector: Selector[Any], items: int) -> Strata:
+    """The parts of the pool that a selector draws from; one for a selector that knows none."""
+    return selector.strata if isinstance(selector, Stratified) else Strata.single(items)
+
+
+def _strata(row: SelectorRow, material: Material, wanted: Wanted) -> Strata:
+    if Need.SECTIONS in row.needs:
+        return by_sections(material.confidence(), wanted.clusters or SECTIONS)
+    if Need.CLUSTERS not in row.needs:
+        return Strata.single(material.items)
+    most = min(wanted.budget // 2, material.items)
+    if wanted.clusters is not None:
+        if wanted.clusters > most:
+            raise InputError(
+                f"`clusters={wanted.clusters}`: at least two items of each are judged, and with "
+                f"{wanted.budget} judgments of {material.items} items there can be at most {most}"
+            )
+        return material.clusters(wanted.clusters)
+    if row.clusters == SEARCHED:
+        return material.searched(most_clusters(wanted.budget, material.items))
+    if row.clusters == PAYING:
+        # A run that may end early needs the first draws of all clusters by the first look.
+        begins = min(wanted.budget, 2 * (wanted.first_look or wanted.budget))
+        return material.clusters(paying_strata(begins, material.items))
+    assert isinstance(row.clusters, int), "the catalogue says how many clusters"
+    return material.clusters(max(1, min(row.clusters, most)))
+
+
+def most_clusters(budget: int, items: int) -> int:
+    """How many clusters CluSearch looks at, at most: one for four judgments (Huang et al. 2024, appendix A.1.3)."""
+    return min(budget // BUDGET_A_CLUSTER, items // ITEMS_A_STRATUM)
+
+
+def distance_of(confidence_by: str) -> str:
+    """The distance between samples of confidences that goes with a way of reading them (Huang et al. 2024, A.1.3)."""
+    return "ks" if confidence_by == "first-token" else "wasserstein"
+
+
+def wanted_by(config: EstimateConfig, items: int) -> Wanted:
+    """What a configuration asks of its selector."""
+    budget = min(config.max_judgments, items)
+    return Wanted(
+        budget=budget,
+        start=budget,
+        clusters=config.clusters,
+        allocation=config.allocation,
+        distance=distance_of(config.confidence_by),
+        first_look=None if config.half_width is None else config.min_judgments,
+    )
+
+
+@dataclass(frozen=True)
+class LiveMaterial:
+    """What selectors look at in a live run: texts or a model's hidden states, and confidences that were read."""
+
+    config: EstimateConfig
+    pool: Pool
+    read_confidence: Floats | None
+
+    @property
+    def items(self) -> int:
+        """How many items there are."""
+        return len(self.pool)
+
+    def states(self, *, last: bool) -> Floats:
+        """A model's hidden states of the prompts; by other representations, vectors of prompt and output together."""
+        del last  # the configuration's layer is the one that suits the selector
+        return self._states
+
+    def confidence(self) -> Floats:
+        """What was read from the outputs."""
+        assert self.read_confidence is not None, "read for every selector that looks at it"
+        return self.read_confidence
+
+    def clusters(self, count: int) -> Strata:
+        """Balanced clusters."""
+        from judgeloop.stats.balanced_kmeans import balanced_kmeans
+
+        return Strata(balanced_kmeans(self._states, count, self._rng).labels)
+
+    def searched(self, most: int) -> Strata:
+        """The clusters at the elbow."""
+        from judgeloop.stats.cluster_search import strata_by_clusters
+
+        return Strata(strata_by_clusters(self._states, most, self._rng)[0])
+
+    @property
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng(
+            [self.config.seed, min(self.config.max_judgments, len(self.pool))]
         )
-    if config.clusters is None and config.selector == "actracer":
-        return searched_clusters(vectors, budget, rng)
-    # A run that ends by its width may end early: the first draws of all clusters have to be made by the first look.
-    begins = budget if config.half_width is None else min(budget, 2 * config.min_judgments)
-    return clusters_of(vectors, config.clusters or paying_strata(begins, len(vectors)), rng)
+
+    @cached_property
+    def _states(self) -> Floats:
+        config = self.config
+        return states_of(
+            self.pool,
+            config.represent,
+            config.layer or "middle",
+            seed=config.seed,
+            cache_dir=config.cache_dir,
+        )
 
 
-def clusters_of(vectors: Floats, clusters: int, rng: np.random.Generator) -> Strata:
-    """Strata of equal size by balanced k-means."""
-    from judgeloop.stats.balanced_kmeans import balanced_kmeans
+def states_of(pool: Pool, represent: str, layer: str, *, seed: int, cache_dir: Any) -> Floats:
+    """Vectors of one system's items, reduced, shape (items, dimensions).
 
-    return Strata(balanced_kmeans(vectors, clusters, rng).labels)
-
-
-def searched_clusters(vectors: Floats, budget: int, rng: np.random.Generator) -> Strata:
-    """As many as CluSearch finds, with at most one for four judgments (Huang et al. 2024, appendix A.1.3)."""
-    from judgeloop.stats.clusearch import strata_by_clusters
-
-    most = min(budget // BUDGET_A_CLUSTER, len(vectors) // ITEMS_A_STRATUM)
-    return Strata(strata_by_clusters(vectors, most, rng)[0])
-
-
-def vectors_for(config: EstimateConfig, pool: Pool) -> Floats | None:
-    """What the selector looks at, shape (items, dimensions); None for one that looks at no vectors.
-
-    A model's hidden states are of the prompts; other representations of prompt and output together.
+    By `hidden:MODEL` the model's hidden states of the prompts at `layer`; else of prompt and output
+    together, as the model's own states are not at hand.
     """
-    if config.selector not in NEED_VECTORS:
-        return None
-    kind, _, model = config.represent.partition(":")
-    if kind == "hidden":
+    from judgeloop.represent.reducing import reduced
+
+    kind, _, model = represent.partition(":")
+    if kind == HIDDEN:
         from judgeloop.represent.hidden import hidden_vectors
 
-        layer = int(config.layer) if config.layer.isdigit() else config.layer
+        number = int(layer) if layer.isdigit() else layer
         prompts = [item.prompt for item in pool.items]
-        return _reduced(hidden_vectors(prompts, model, layer, config.cache_dir / "hidden-states"))
+        return reduced(hidden_vectors(prompts, model, number, cache_dir / "hidden-states"))
     texts = [
         f"{item.prompt}\n{output}" for item, output in zip(pool.items, pool.outputs[0], strict=True)
     ]
-    return _reduced(embed(texts, config))
-
-
-def _reduced(vectors: Any) -> Floats:
-    from judgeloop.represent.reducing import reduced
-
-    return reduced(vectors)
-
-
-def _needed(values: Floats | None) -> Floats:
-    assert values is not None, "prepared for every selector that looks at it"
-    return values
+    return reduced(embed(texts, represent, seed=seed, cache_dir=cache_dir))

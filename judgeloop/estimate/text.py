@@ -9,9 +9,15 @@ from judgeloop.core.money import show_usd
 from judgeloop.core.records import StopKind
 from judgeloop.estimate.result import Estimated
 from judgeloop.report.escaping import visible
+from judgeloop.report.page import Page
 from judgeloop.report.sentences import CUT_SHORT, bewares, cost, count, judge, money
 
 NEARLY = 0.0005  # a narrower interval is a point as shown
+
+
+def page(result: Estimated) -> Page:
+    """The result in words."""
+    return Page(headline(result), tuple(details(result)))
 
 
 def headline(result: Estimated) -> str:

@@ -20,9 +20,6 @@ from judgeloop.core.records import Item
 from judgeloop.formats.outputs import OutputRow
 from judgeloop.formats.tables import parse_row, read_rows
 
-DEFAULT_FIELD = "logprobs"
-RULES = ("geometric-mean", "first-token")
-
 
 @dataclass(frozen=True, slots=True)
 class _Generated:

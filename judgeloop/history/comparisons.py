@@ -1,6 +1,7 @@
 """Earlier comparisons for a new one: from the ledger, from some of its runs, or from a file.
 
-What they say about an item is the business of `stats/decisiveness.py`; whether to trust them, that of `judgeloop calibrate`.
+It reads the ledger or the file, and says where the comparisons come from. What they say of an item
+is computed in `stats/decisiveness.py`.
 """
 
 from __future__ import annotations
@@ -13,26 +14,20 @@ from pathlib import Path
 import numpy as np
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.records import Item, JudgeIdentity, Verdict
-from judgeloop.core.verdict_key import digest
+from judgeloop.core.records import Verdict
+from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
 from judgeloop.core.verdict_table import VerdictTable
 from judgeloop.formats.verdicts import read_verdicts
+from judgeloop.history.about import About
 from judgeloop.history.past import Pair, Past, no_past, past_of_pairs, past_of_scores
+from judgeloop.history.prospects import prospects_of
 from judgeloop.history.remembered import (
-    FIRST,
-    SECOND,
+    RememberedVerdict,
     compared,
-    compares,
-    described,
-    judge_of,
-    place_of,
-    place_of_item,
+    known_runs,
+    remembered_verdicts,
 )
-from judgeloop.ledger.history import RememberedVerdict, known_runs, remembered_verdicts
 from judgeloop.report.sentences import count
-from judgeloop.run.inputs import Inputs
-from judgeloop.run.settings import RunSettings
-from judgeloop.selectors.decisive import prospects_of
 from judgeloop.stats.decisiveness import Prospects, exponent
 
 AUTO, NONE = "auto", "none"
@@ -56,29 +51,6 @@ class History:
     prospects: Prospects | None
     by_same: bool = True
     began: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """What a history is wanted for: the items, the outputs that are compared now, and who judges."""
-
-    items: tuple[Item, ...]
-    systems: tuple[str, ...]
-    outputs: tuple[tuple[str, ...], ...]
-    judges: tuple[JudgeIdentity, ...]
-    tie_margin: float
-
-
-def wanted_for(config: RunSettings, inputs: Inputs) -> About:
-    """What a run wants a history for."""
-    pool = inputs.pool
-    return About(
-        items=pool.items,
-        systems=pool.systems,
-        outputs=pool.outputs,
-        judges=tuple(judge.identity for judge in inputs.judges),
-        tie_margin=config.tie_margin,
-    )
 
 
 def history_of(past: Past, source: str, systems: Sequence[str], *, by_same: bool = True) -> History:
@@ -187,11 +159,7 @@ def past_of_table(
                 ).preference
         return past_of_pairs(pairs, len(items))
     systems = sorted(table.systems)
-    rows = {name: row for row, name in enumerate(systems)}
-    scores = np.full((len(systems), len(items)), np.nan)
-    for (item, system), recorded in table.rows.items():
-        if item in positions and recorded.score is not None:
-            scores[rows[system], positions[item]] = recorded.score
+    scores = table.scores(systems, items)
     scored = ~np.isnan(scores).all(axis=1)
     _, own = np.unique(np.nan_to_num(scores, nan=-np.inf), axis=0, return_index=True)
     # Of systems with the very same scores one: copies are no evidence.
@@ -202,7 +170,7 @@ def past_of_table(
 
 def _of_ledger(verdicts: Iterable[RememberedVerdict], about: About) -> tuple[Past, bool]:
     """The comparisons by the same judges, if there are as many verdicts as items; else those by any. And whether all are by the same."""
-    positions = {place_of_item(item): position for position, item in enumerate(about.items)}
+    positions = {place_of(item): position for position, item in enumerate(about.items)}
     today = {
         name: {item.id: digest(text) for item, text in zip(about.items, texts, strict=True)}
         for name, texts in zip(about.systems, about.outputs, strict=True)
@@ -210,10 +178,10 @@ def _of_ledger(verdicts: Iterable[RememberedVerdict], about: About) -> tuple[Pas
     usable = [
         verdict
         for verdict in verdicts
-        if compares(verdict) and place_of(verdict) in positions and not _of_today(verdict, today)
+        if verdict.compares and verdict.place in positions and not _of_today(verdict, today)
     ]
-    own = [described(identity) for identity in about.judges]
-    by_same = [one for one in usable if judge_of(one) in own]
+    own = [KeyedJudge.of(identity) for identity in about.judges]
+    by_same = [verdict for verdict in usable if verdict.ingredients.judge in own]
     enough = len(by_same) >= len(about.items) or len(by_same) == len(usable)
     return compared(by_same if enough else usable, positions, today), enough
 
@@ -221,4 +189,4 @@ def _of_ledger(verdicts: Iterable[RememberedVerdict], about: About) -> tuple[Pas
 def _of_today(verdict: RememberedVerdict, today: Mapping[str, dict[str, str]]) -> bool:
     """Whether it is about the very outputs that are compared now: such verdicts would choose their own company."""
     now = {outputs[verdict.item_id] for outputs in today.values()}
-    return {verdict.ingredients[FIRST], verdict.ingredients[SECOND]} == now
+    return set(verdict.ingredients.outputs) == now

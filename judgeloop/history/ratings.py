@@ -12,17 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.verdict_key import digest
-from judgeloop.engine import decoys
+from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
 from judgeloop.formats.verdicts import read_verdicts
-from judgeloop.history.comparisons import NONE, About, named_runs, where_of
-from judgeloop.history.remembered import Versions, described, judge_of, place_of, place_of_item
-from judgeloop.ledger.history import RememberedVerdict, remembered_verdicts
+from judgeloop.history.about import About
+from judgeloop.history.comparisons import NONE, named_runs, where_of
+from judgeloop.history.remembered import RememberedVerdict, Versions, remembered_verdicts
 from judgeloop.report.sentences import count
 from judgeloop.stats.decisiveness import Floats
 from judgeloop.stats.foretelling import Forecast, foretell
-
-RATED = "output rated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +91,18 @@ def _ratings_of_file(path: Path, about: About) -> Floats:
 
 def _ratings(verdicts: Iterable[RememberedVerdict], about: About) -> list[RememberedVerdict]:
     """Ratings by the same judges on the same items; not of the very outputs that are rated now, which are no other system's."""
-    places = {place_of_item(item) for item in about.items}
+    places = {place_of(item) for item in about.items}
     now = {
         item.id: digest(output) for item, output in zip(about.items, about.outputs[0], strict=True)
     }
-    own = [described(identity) for identity in about.judges]
+    own = [KeyedJudge.of(identity) for identity in about.judges]
     return [
         verdict
         for verdict in verdicts
-        for made_of in [verdict.ingredients]
-        if RATED in made_of
-        and decoys.NAME not in verdict.systems
-        and place_of(verdict) in places
-        and made_of[RATED] != now[verdict.item_id]
-        and judge_of(verdict) in own
+        if verdict.rates
+        and verdict.place in places
+        and verdict.ingredients.outputs[0] != now[verdict.item_id]
+        and verdict.ingredients.judge in own
     ]
 
 
@@ -115,7 +110,7 @@ def _rated(ratings: Sequence[RememberedVerdict], about: About) -> Floats:
     """Scores by system and item, shape (systems, items); the mean where there are several of one output."""
     outputs: dict[tuple[str, str], dict[str, str]] = {}
     for one in ratings:
-        outputs.setdefault((one.run, one.systems[0]), {})[one.item_id] = one.ingredients[RATED]
+        outputs.setdefault((one.run, one.systems[0]), {})[one.item_id] = one.ingredients.outputs[0]
     versions = Versions()
     labels = {
         (run, name): versions.label(name, by_item) for (run, name), by_item in outputs.items()

@@ -7,20 +7,21 @@ No sampling parameters are sent, because newer models refuse them. What it share
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any, Literal, final
+from typing import Any, final
 
 from judgeloop.core.money import Price
 from judgeloop.core.records import Abstention, Answer, Call
 from judgeloop.judges.chat_model import ChatModel
+from judgeloop.judges.credentials import Provider
 from judgeloop.judges.messages import Message
+from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.parsing import parse_verdict
 from judgeloop.judges.prompt import Template
+from judgeloop.judges.provider import reach
 from judgeloop.judges.wire import ABOUT_THIS_ITEM, Endpoint
 
 OFFICIAL_URL = "https://api.anthropic.com"
 TOOL = "verdict"
-
-By = Literal["schema", "tool"]
 
 
 @final
@@ -40,7 +41,7 @@ class AnthropicJudge(ChatModel[Message]):
         template: Template,
         price: Price | None,
         max_output_tokens: int = 512,
-        by: By = "schema",
+        by: str = "schema",
     ) -> None:
         """See `ChatModel`."""
         super().__init__(
@@ -92,3 +93,19 @@ class AnthropicJudge(ChatModel[Message]):
         if message.stop_reason == "max_tokens":
             return Abstention(f"truncated at {self._max_output_tokens} tokens (--judge-max-tokens)")
         return parse_verdict(message.text(), self._template.labels, self._template.answer)
+
+
+PROVIDER = Provider("anthropic", OFFICIAL_URL, "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
+
+
+def make_judge(model: str, options: JudgeOptions) -> AnthropicJudge:
+    """The judge `anthropic/MODEL`."""
+    endpoint, price = reach(PROVIDER, model, options)
+    return AnthropicJudge(
+        model,
+        endpoint=endpoint,
+        template=options.template,
+        price=price,
+        max_output_tokens=options.max_output_tokens,
+        by=options.verdict,
+    )

@@ -1,61 +1,60 @@
-"""A judge from its name as typed.
+"""Every judge by the first word of its name: what makes it, what it needs, which forms of reply it has.
 
-One entry a form; parts that need files or keys get them here, at the edge, so that the judges themselves take plain values.
+A new provider is its own file and one row here. Settings, help, checks and documentation read this
+table. It imports nothing heavy: the module that makes a judge is named as text, and imported when
+the judge is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.money import Price
-from judgeloop.core.protocols import Judge
-from judgeloop.formats.prices import read_price
-from judgeloop.formats.verdicts import read_verdicts
-from judgeloop.judges import anthropic, openai
-from judgeloop.judges.anthropic import AnthropicJudge
-from judgeloop.judges.credentials import Provider, endpoint_for, is_official
-from judgeloop.judges.human import HumanJudge
-from judgeloop.judges.metric import MetricJudge
-from judgeloop.judges.openai import OpenAIJudge
-from judgeloop.judges.plugin import load_plugin
-from judgeloop.judges.prices import FREE, price_from_text, published_price
-from judgeloop.judges.prompt import Template
-from judgeloop.judges.replay import ReplayJudge
-from judgeloop.judges.vllm import VllmJudge
-from judgeloop.judges.wire import Endpoint
 
-FORMS = (
-    "openai/MODEL, anthropic/MODEL, vllm/NAME, metric:rouge1|rouge2|rougeL|exact|token-f1, replay:FILE, human, "
-    "python:MODULE:FUNCTION"
-)
-PROVIDERS = {
-    "openai": Provider("openai", openai.OFFICIAL_URL, "OPENAI_API_KEY", "OPENAI_BASE_URL"),
-    "anthropic": Provider(
-        "anthropic", anthropic.OFFICIAL_URL, "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"
-    ),
-    "vllm": Provider("vllm", None),
-}
+if TYPE_CHECKING:
+    from judgeloop.core.protocols import Judge
+    from judgeloop.judges.options import JudgeOptions
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeOptions:
-    """Everything about a judge beside its name; `environment` holds keys and is never printed."""
+class JudgeRow:
+    """One kind of judge.
 
-    template: Template
-    environment: Mapping[str, str] = field(repr=False)
-    base_url: str | None = field(default=None, repr=False)
-    price: str | None = None
-    prices: Path | None = None
-    tie_margin: float = 0.0
-    timeout_s: float = 120.0
-    max_output_tokens: int = 512
-    verdict: Literal["schema", "choice", "tool", "logprob"] = "schema"
-    allow_plugins: bool = False
-    offline: bool = False  # nobody will be asked, so that no key is needed
+    Its name as typed is `kind`, `mark` and the rest, which the help calls `rest`; `mark` is empty
+    for one that is named by its kind alone. `makes` is `module:function` in `judgeloop.judges`; the
+    function takes the rest of the name and the options. `verdicts` are the forms of reply that it
+    can be held to, empty for one that needs none. `remote` says that it is asked over a network,
+    `reads_file` that the rest of its name is a file.
+    """
+
+    kind: str
+    mark: str
+    rest: str
+    makes: str
+    verdicts: tuple[str, ...] = ()
+    remote: bool = False
+    reads_file: bool = False
+
+    @property
+    def form(self) -> str:
+        """How it is typed, for help and messages."""
+        return f"{self.kind}{self.mark}{self.rest}"
+
+
+JUDGES: tuple[JudgeRow, ...] = (
+    JudgeRow("openai", "/", "MODEL", "openai:make_judge", ("schema", "logprob"), remote=True),
+    JudgeRow("anthropic", "/", "MODEL", "anthropic:make_judge", ("schema", "tool"), remote=True),
+    JudgeRow("vllm", "/", "NAME", "vllm:make_judge", ("schema", "choice", "logprob"), remote=True),
+    JudgeRow("metric", ":", "NAME", "metric:make_judge"),
+    JudgeRow("replay", ":", "FILE", "replay:make_judge", reads_file=True),
+    JudgeRow("human", "", "", "human:make_judge"),
+    JudgeRow("python", ":", "MODULE:FUNCTION", "plugin:make_judge"),
+)
+FORMS = ", ".join(row.form for row in JUDGES)
+VERDICT_FORMS = tuple(dict.fromkeys(form for row in JUDGES for form in row.verdicts))
 
 
 def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
@@ -64,81 +63,50 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
     Raises:
         InputError: nothing is called so, or something it needs is missing.
     """
-    price = price_from_text(options.price) if options.price is not None else None
-    if spec == "human":
-        return HumanJudge()
-    kind, separator, rest = _split(spec)
-    if not rest and separator:
-        raise InputError(f"--judge {spec}: something is missing behind it; known: {FORMS}")
-    if kind == "replay":
-        return ReplayJudge(read_verdicts(Path(rest)), tie_margin=options.tie_margin)
-    if kind == "metric":
-        return MetricJudge(rest, tie_margin=options.tie_margin)
-    if kind == "python":
-        return load_plugin(rest, allowed=options.allow_plugins)
-    if kind in PROVIDERS and separator:
-        return _model_judge(PROVIDERS[kind], rest, price, options)
-    raise InputError(f"--judge {spec}: there is no such judge; known: {FORMS}")
+    row, rest = parse_spec(spec)
+    if row.verdicts and options.verdict not in row.verdicts:
+        raise InputError(
+            f"`verdict={options.verdict}`: {row.form} has no such form of reply; "
+            f"expected {' or '.join(row.verdicts)}"
+        )
+    module, _, function = row.makes.partition(":")
+    judge: Judge = getattr(import_module(f"judgeloop.judges.{module}"), function)(rest, options)
+    return judge
 
 
-def _split(spec: str) -> tuple[str, str, str]:
-    """`openai/a/b` to openai and a/b; `replay:a/b` to replay and a/b; `openai:m` is taken for `openai/m`."""
+def parse_spec(spec: str) -> tuple[JudgeRow, str]:
+    """The row that `spec` names, and the rest of its name.
+
+    `openai/a/b` is openai and a/b, `replay:a/b` is replay and a/b; `openai:m` is taken for `openai/m`.
+
+    Raises:
+        InputError: there is no such judge, or the rest is missing.
+    """
     at = min((spec.index(mark) for mark in ":/" if mark in spec), default=len(spec))
-    return spec[:at], spec[at : at + 1], spec[at + 1 :]
-
-
-def _model_judge(
-    provider: Provider, model: str, price: Price | None, options: JudgeOptions
-) -> Judge:
-    endpoint = endpoint_for(
-        provider,
-        options.environment,
-        base_url=options.base_url,
-        timeout_s=options.timeout_s,
-        offline=options.offline,
-    )
-    price = price or _price(provider, model, endpoint, options)
-    if provider.name == "anthropic":
-        if options.verdict in {"logprob", "choice"}:
-            raise InputError(
-                f"--verdict {options.verdict}: Anthropic's API has no such thing; use schema or tool"
-            )
-        return AnthropicJudge(
-            model,
-            endpoint=endpoint,
-            template=options.template,
-            price=price,
-            max_output_tokens=options.max_output_tokens,
-            by="tool" if options.verdict == "tool" else "schema",
-        )
-    if options.verdict == "tool":
+    kind, separator, rest = spec[:at], spec[at : at + 1], spec[at + 1 :]
+    row = next((row for row in JUDGES if row.kind == kind), None)
+    if separator and not rest:
         raise InputError(
-            f"--verdict tool is for anthropic/MODEL; for {provider.name} use schema or logprob"
+            f"`judge={spec}`: the name ends after {separator!r}; expected one of {FORMS}"
         )
-    if options.verdict == "choice" and provider.name != "vllm":
-        raise InputError(
-            f"--verdict choice is for vllm/NAME; for {provider.name} use schema or logprob"
-        )
-    judge = OpenAIJudge(
-        model,
-        endpoint=endpoint,
-        template=options.template,
-        price=price,
-        max_output_tokens=options.max_output_tokens,
-        by=options.verdict,
-        dialect=openai.VLLM if provider.name == "vllm" else None,
-    )
-    return VllmJudge(judge, model=model, endpoint=endpoint) if provider.name == "vllm" else judge
+    if row is None or bool(row.mark) != bool(separator):
+        raise InputError(f"`judge={spec}`: there is no such judge; expected one of {FORMS}")
+    return row, rest
 
 
-def _price(
-    provider: Provider, model: str, endpoint: Endpoint, options: JudgeOptions
-) -> Price | None:
-    own = read_price(f"{provider.name}/{model}", options.prices) if options.prices else None
-    if own is not None:
-        return own
-    if provider.name == "vllm":
-        return FREE
-    if is_official(provider, endpoint.base_url):
-        return published_price(model, provider=provider.name)
-    return published_price(model, base_url=endpoint.base_url)
+def recorded_files(specs: tuple[str, ...]) -> list[Path]:
+    """The files that the judges named by `specs` read."""
+    found = []
+    for spec in specs:
+        kind, _, rest = spec.partition(":")
+        if any(row.reads_file and row.kind == kind for row in JUDGES):
+            found.append(Path(rest))
+    return found
+
+
+def judge_name(provider: str, model: str) -> str:
+    """A judge's name as typed, from what the ledger holds of it."""
+    if not model:
+        return provider
+    row = next((row for row in JUDGES if row.kind == provider), None)
+    return f"{provider}{row.mark if row else '/'}{model}"

@@ -6,6 +6,7 @@ A provider's file says how a request is made and how a reply is read. Retrying, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from types import ModuleType
 from typing import Any, ClassVar, Generic, TypeVar
@@ -14,7 +15,8 @@ from pydantic import ValidationError
 
 from judgeloop.core.errors import TransientJudgeError
 from judgeloop.core.money import Price, cost
-from judgeloop.core.records import Answer, Call, JudgeIdentity, Quote, Reply, Usage
+from judgeloop.core.protocols import Questions
+from judgeloop.core.records import Answer, Call, Item, JudgeIdentity, Quote, Reply, Usage
 from judgeloop.core.verdict_key import digest
 from judgeloop.judges.parsing import PARSER_VERSION
 from judgeloop.judges.pools import Clients
@@ -31,6 +33,7 @@ class ChatModel(ABC, Generic[WireT]):
 
     order_matters = True
     blind = True
+    by_hand = False
 
     # Of the provider: where to post, what it calls a request's id, and the shape of its replies.
     path: ClassVar[str]
@@ -79,6 +82,10 @@ class ChatModel(ABC, Generic[WireT]):
     def priced(self) -> bool:
         """Whether a price is known."""
         return self._price is not None
+
+    def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
+        """Any question can be asked."""
+        del questions, items, max_missing
 
     def quote(self, call: Call) -> Quote:
         """Every byte of input a token, and as many tokens out as are allowed."""

@@ -11,12 +11,23 @@ import asyncio
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO, final
 
 from judgeloop.core.errors import JudgeQuitError, JudgeRejectedError
-from judgeloop.core.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Verdict
+from judgeloop.core.protocols import Questions
+from judgeloop.core.records import (
+    Abstention,
+    Answer,
+    Call,
+    Item,
+    JudgeIdentity,
+    Quote,
+    Reply,
+    Verdict,
+)
+from judgeloop.judges.options import JudgeOptions
 from judgeloop.report.escaping import visible_lines
 
 SKIP, BACK, QUIT = "s", "z", "q"
@@ -76,6 +87,7 @@ class HumanJudge:
     order_matters = True
     blind = True
     priced = True
+    by_hand = True
 
     def __init__(
         self, *, read_key: Callable[[], str] | None = None, screen: TextIO | None = None
@@ -91,6 +103,10 @@ class HumanJudge:
     def identity(self) -> JudgeIdentity:
         """A person; which one is not known."""
         return JudgeIdentity("human", "")
+
+    def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
+        """Any question can be asked."""
+        del questions, items, max_missing
 
     def quote(self, call: Call) -> Quote:
         """Nothing that is known."""
@@ -222,3 +238,9 @@ def read_key_from_terminal() -> str:
         return click.getchar()
     except (EOFError, KeyboardInterrupt):
         return QUIT
+
+
+def make_judge(rest: str, options: JudgeOptions) -> HumanJudge:
+    """The judge `human`."""
+    del rest, options
+    return HumanJudge()

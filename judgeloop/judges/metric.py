@@ -10,12 +10,14 @@ import asyncio
 import re
 import string
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import final
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.records import Abstention, Call, JudgeIdentity, Quote, Reply, Verdict
+from judgeloop.core.protocols import Questions
+from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Quote, Reply, Verdict
+from judgeloop.judges.options import JudgeOptions
 
 Metric = Callable[[str, str], float]  # (reference, output) -> score in [0, 1]
 
@@ -28,6 +30,7 @@ class MetricJudge:
 
     order_matters = False
     blind = True
+    by_hand = False
     priced = True
 
     def __init__(self, name: str, *, tie_margin: float = 0.0) -> None:
@@ -42,7 +45,20 @@ class MetricJudge:
         parameters = {"tie_margin": repr(self._tie_margin)}
         if self._name in ROUGE:
             parameters["rouge-score"] = version("rouge-score")
-        return JudgeIdentity("metric", self._name, parameters)
+        return JudgeIdentity("metric", self._name, parameters, mark=":")
+
+    def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
+        """Refuse items without any reference.
+
+        Raises:
+            InputError: no item has one.
+        """
+        del questions, max_missing
+        if not any(item.reference for item in items):
+            raise InputError(
+                f"`judge=metric:{self._name}`: a metric compares with references, and no item has "
+                "the field 'reference'; give it in the items file or the output files"
+            )
 
     def quote(self, call: Call) -> Quote:
         """Nothing."""
@@ -127,3 +143,8 @@ def _rouge(name: str) -> Metric:
         return float(scorer.score(reference, output)[name].fmeasure)
 
     return score
+
+
+def make_judge(name: str, options: JudgeOptions) -> MetricJudge:
+    """The judge `metric:NAME`."""
+    return MetricJudge(name, tie_margin=options.tie_margin)

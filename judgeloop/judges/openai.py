@@ -10,15 +10,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any, Literal, final
+from typing import Any, final
 from urllib.parse import urlsplit
 
 from judgeloop.core.money import Price
 from judgeloop.core.records import Abstention, Answer, Call, Verdict
 from judgeloop.judges.chat_completions import ChatCompletion, Choice
 from judgeloop.judges.chat_model import ChatModel
+from judgeloop.judges.credentials import Provider
+from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.parsing import parse_label, parse_verdict
 from judgeloop.judges.prompt import Template
+from judgeloop.judges.provider import reach
 from judgeloop.judges.wire import ABOUT_THIS_ITEM, Endpoint
 
 OFFICIAL_URL = "https://api.openai.com/v1"
@@ -26,8 +29,6 @@ LONGEST_FREE_TEXT = 300  # characters
 LEAST_MASS = 0.5  # of probability on the labels, for a verdict from log-probabilities
 
 LABEL_TOKENS = {"logprob": 1, "choice": 8}  # 8 are more than any label takes
-
-By = Literal["schema", "choice", "logprob"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
         template: Template,
         price: Price | None,
         max_output_tokens: int = 512,
-        by: By = "schema",
+        by: str = "schema",
         dialect: Dialect | None = None,
     ) -> None:
         """A label needs few tokens, whatever `max_output_tokens` allows."""
@@ -170,4 +171,20 @@ def verdict_from_probabilities(choice: Choice, labels: Mapping[str, float]) -> A
     score = sum(labels[label] * share for label, share in mass.items()) / total
     return Verdict(
         min(1.0, max(0.0, score)), reason=f"probabilities of the labels add up to {total:.3f}"
+    )
+
+
+PROVIDER = Provider("openai", OFFICIAL_URL, "OPENAI_API_KEY", "OPENAI_BASE_URL")
+
+
+def make_judge(model: str, options: JudgeOptions) -> OpenAIJudge:
+    """The judge `openai/MODEL`."""
+    endpoint, price = reach(PROVIDER, model, options)
+    return OpenAIJudge(
+        model,
+        endpoint=endpoint,
+        template=options.template,
+        price=price,
+        max_output_tokens=options.max_output_tokens,
+        by=options.verdict,
     )

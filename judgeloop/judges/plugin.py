@@ -12,12 +12,23 @@ import hashlib
 import importlib
 import inspect
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, final
 
 from judgeloop.core.errors import InputError, JudgeRejectedError
-from judgeloop.core.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Verdict
+from judgeloop.core.protocols import Questions
+from judgeloop.core.records import (
+    Abstention,
+    Answer,
+    Call,
+    Item,
+    JudgeIdentity,
+    Quote,
+    Reply,
+    Verdict,
+)
+from judgeloop.judges.options import JudgeOptions
 
 LABELS = {"A": 1.0, "B": 0.0, "tie": 0.5}
 
@@ -30,6 +41,7 @@ class PluginJudge:
 
     order_matters = True
     blind = True
+    by_hand = False
     priced = True
 
     def __init__(self, name: str, function: Plugin) -> None:
@@ -40,7 +52,13 @@ class PluginJudge:
     @property
     def identity(self) -> JudgeIdentity:
         """The function, by name and by the source of its module: another source is another judge."""
-        return JudgeIdentity("python", self._name, {"source": _source_digest(self._function)})
+        return JudgeIdentity(
+            "python", self._name, {"source": _source_digest(self._function)}, mark=":"
+        )
+
+    def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
+        """Any question can be asked."""
+        del questions, items, max_missing
 
     def quote(self, call: Call) -> Quote:
         """Nothing that is known."""
@@ -125,3 +143,8 @@ def _source_digest(function: Plugin) -> str:
     except (OSError, TypeError):
         source = repr(function)
     return hashlib.sha256(f"{owner.__qualname__}\0{bound}\0{source}".encode()).hexdigest()
+
+
+def make_judge(spec: str, options: JudgeOptions) -> PluginJudge:
+    """The judge `python:MODULE:FUNCTION`."""
+    return load_plugin(spec, allowed=options.allow_plugins)

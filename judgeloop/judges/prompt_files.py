@@ -11,50 +11,58 @@ from pathlib import Path
 from judgeloop.core.errors import InputError
 from judgeloop.formats.tables import read_text
 from judgeloop.judges.prompt import Template, parse_template
-from judgeloop.run.settings import JudgeSettings
+
+# Forms of verdict that are a bare label, with the word in the name of their prompt.
+BARE = {"logprob": "label", "choice": "choice"}
 
 
-def template_for(config: JudgeSettings, *, rating: bool = False) -> Template:
-    """The prompt that a configuration names, or the one that suits it, with its rubric: to compare, or for a `rating`.
+def template_for(
+    verdict: str, prompt: str | None, rubric: str | None, *, rating: bool = False
+) -> Template:
+    """The prompt that is named, or the one that suits the form of `verdict`, with its rubric: to compare, or for a `rating`.
 
     Raises:
         InputError: it is not there, or does not suit what is asked of it.
     """
-    template = _named_template(config, "rating" if rating else "pairwise")
+    template = _named_template(verdict, prompt, rubric, "rating" if rating else "pairwise")
     template.check_question(rating=rating)
-    if config.verdict == "logprob" and sorted(template.labels.values()) != [0.0, 1.0]:
+    if verdict == "logprob" and sorted(template.labels.values()) != [0.0, 1.0]:
         raise InputError(
-            f"--verdict logprob needs a prompt with two labels, scored 1 and 0; {template.id} has others"
+            "`verdict=logprob` needs a prompt with two labels, scored 1 and 0; "
+            f"{template.id} has others"
         )
     bare = template.schema.get("type") == "string"
-    if bare != (config.verdict in {"logprob", "choice"}):
-        fits = "--verdict choice or logprob" if bare else "--verdict schema or tool"
-        raise InputError(
-            f"--prompt {template.id} asks for a reply that goes with {fits}, found {config.verdict}"
+    if bare != (verdict in BARE):
+        fits = (
+            "`verdict=choice` or `verdict=logprob`"
+            if bare
+            else "`verdict=schema` or `verdict=tool`"
         )
-    if config.rubric is None:
+        raise InputError(
+            f"`prompt={template.id}` asks for a reply that goes with {fits}, found {verdict}"
+        )
+    if rubric is None:
         if template.takes_rubric:
             raise InputError(
-                f"--prompt {template.id} has a place for a rubric; give --rubric TEXT or FILE"
+                f"`prompt={template.id}` has a place for a rubric; give `rubric`, text or a file"
             )
         return template
     if not template.takes_rubric:
         raise InputError(
-            f"--rubric: the prompt {template.id} has no place for a rubric ({{{{rubric}}}})"
+            f"`rubric`: the prompt {template.id} has no place for a rubric ({{{{rubric}}}})"
         )
-    return template.with_rubric(_text_or_file(config.rubric))
+    return template.with_rubric(_text_or_file(rubric))
 
 
-def _named_template(config: JudgeSettings, family: str) -> Template:
-    if config.prompt is None:
-        if config.verdict in {"logprob", "choice"}:
-            kind = "label" if config.verdict == "logprob" else "choice"
-            return shipped_template(f"{family}-{kind}.v1")
-        return shipped_template(f"{family}.v1" if config.rubric is None else f"{family}-rubric.v1")
-    path = Path(config.prompt)
+def _named_template(verdict: str, prompt: str | None, rubric: str | None, family: str) -> Template:
+    if prompt is None:
+        if verdict in BARE:
+            return shipped_template(f"{family}-{BARE[verdict]}.v1")
+        return shipped_template(f"{family}.v1" if rubric is None else f"{family}-rubric.v1")
+    path = Path(prompt)
     if path.suffix == ".md":
         return parse_template(read_text(path), path)
-    return shipped_template(config.prompt)
+    return shipped_template(prompt)
 
 
 def _text_or_file(rubric: str) -> str:

@@ -7,12 +7,25 @@ is not done here (`formats/verdicts.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import final
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.records import Abstention, Answer, Call, JudgeIdentity, Quote, Reply, Verdict
+from judgeloop.core.protocols import Questions
+from judgeloop.core.records import (
+    Abstention,
+    Answer,
+    Call,
+    Item,
+    JudgeIdentity,
+    Quote,
+    Reply,
+    Verdict,
+)
 from judgeloop.core.verdict_table import Recorded, VerdictTable
+from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.judges.metric import preference
+from judgeloop.judges.options import JudgeOptions
 
 SHOWN = 8  # systems named in a message
 
@@ -23,6 +36,7 @@ class ReplayJudge:
 
     order_matters = False
     blind = False
+    by_hand = False
     priced = True
 
     def __init__(self, table: VerdictTable, *, tie_margin: float = 0.0) -> None:
@@ -37,11 +51,10 @@ class ReplayJudge:
             "replay",
             self._table.name,
             {"table": self._table.digest, "tie_margin": repr(self._tie_margin)},
+            mark=":",
         )
 
-    def check(
-        self, questions: Sequence[tuple[str, ...]], item_ids: Sequence[str], max_missing: float
-    ) -> None:
+    def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
         """Refuse a table that cannot answer: each question is one system to rate, or two to compare.
 
         It has to know the systems, and to have verdicts on all but a share of the items, over all questions.
@@ -49,6 +62,7 @@ class ReplayJudge:
         Raises:
             InputError: names what is missing, and what the table has; or a score that is no rating.
         """
+        item_ids = [item.id for item in items]
         named = dict.fromkeys(name for systems in questions for name in systems)
         unknown = [name for name in named if name not in self._table.systems]
         if unknown:
@@ -129,3 +143,8 @@ class ReplayJudge:
 
     def _straight(self, call: Call) -> bool:
         return (call.item.id, *call.systems) in self._table.rows
+
+
+def make_judge(file: str, options: JudgeOptions) -> ReplayJudge:
+    """The judge `replay:FILE`."""
+    return ReplayJudge(read_verdicts(Path(file)), tie_margin=options.tie_margin)

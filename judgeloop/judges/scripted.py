@@ -6,11 +6,12 @@ It makes no request and sleeps only where told to; what an answer costs is set, 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
-from judgeloop.core.records import Answer, Call, JudgeIdentity, Quote, Reply
+from judgeloop.core.protocols import Questions
+from judgeloop.core.records import Answer, Call, Item, JudgeIdentity, Quote, Reply
 
 
 @final
@@ -29,6 +30,7 @@ class ScriptedJudge:
     order_matters: bool = True
     blind: bool = True
     priced: bool = True
+    by_hand: bool = False
     model: str = "scripted"
     calls: list[Call] = field(default_factory=list)
 
@@ -36,6 +38,10 @@ class ScriptedJudge:
     def identity(self) -> JudgeIdentity:
         """The model alone."""
         return JudgeIdentity("scripted", self.model)
+
+    def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
+        """Any question can be asked."""
+        del questions, items, max_missing
 
     def quote(self, call: Call) -> Quote:
         """The costs given."""

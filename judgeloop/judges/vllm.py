@@ -7,15 +7,20 @@ Before the first question it looks whether the server is up, serves the model, a
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, final
 
 from pydantic import ValidationError
 
 from judgeloop.core.errors import JudgeRejectedError, TransientJudgeError
-from judgeloop.core.records import Call, JudgeIdentity, Quote, Reply
+from judgeloop.core.protocols import Questions
+from judgeloop.core.records import Call, Item, JudgeIdentity, Quote, Reply
 from judgeloop.judges.chat_completions import ChatCompletion
-from judgeloop.judges.openai import OpenAIJudge
+from judgeloop.judges.credentials import Provider
+from judgeloop.judges.openai import VLLM, OpenAIJudge
+from judgeloop.judges.options import JudgeOptions
+from judgeloop.judges.provider import reach
 from judgeloop.judges.wire import Endpoint
 
 if TYPE_CHECKING:
@@ -30,6 +35,7 @@ class VllmJudge:
 
     order_matters = True
     blind = True
+    by_hand = False
 
     def __init__(self, judge: OpenAIJudge, *, model: str, endpoint: Endpoint) -> None:
         """`judge` speaks vLLM's dialect of Chat Completions."""
@@ -48,6 +54,10 @@ class VllmJudge:
     def priced(self) -> bool:
         """A server of one's own costs nothing unless somebody says otherwise."""
         return self._judge.priced
+
+    def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
+        """Any question can be asked."""
+        del questions, items, max_missing
 
     def quote(self, call: Call) -> Quote:
         """As for any chat model."""
@@ -149,3 +159,21 @@ class VllmJudge:
                 f"{url} answers no JSON object; is this a vLLM server?", billed=False
             )
         return value
+
+
+PROVIDER = Provider("vllm", None)
+
+
+def make_judge(name: str, options: JudgeOptions) -> VllmJudge:
+    """The judge `vllm/NAME`."""
+    endpoint, price = reach(PROVIDER, name, options)
+    judge = OpenAIJudge(
+        name,
+        endpoint=endpoint,
+        template=options.template,
+        price=price,
+        max_output_tokens=options.max_output_tokens,
+        by=options.verdict,
+        dialect=VLLM,
+    )
+    return VllmJudge(judge, model=name, endpoint=endpoint)

@@ -27,6 +27,7 @@ from typing import TypeVar, final
 from judgeloop.core.errors import LedgerError, NoLedgerError
 from judgeloop.core.protocols import Reservation, Ticket
 from judgeloop.core.records import Abstention, Reply, Spend, Verdict
+from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.ledger.schema import ensure_schema
 from judgeloop.ledger.writer import Writer
 
@@ -51,7 +52,7 @@ class RecordedAttempt:
     outcome: str
     charged_p: int
     began_at: str
-    ingredients: dict[str, str]
+    ingredients: KeyIngredients | None
 
 
 @final
@@ -295,7 +296,7 @@ def _attempts(connection: sqlite3.Connection, item_id: str) -> list[RecordedAtte
             outcome or "",
             charged_p,
             began_at,
-            json.loads(note).get("ingredients", {}),
+            KeyIngredients.from_note(json.loads(note).get("ingredients", {})),
         )
         for key, judge, state, outcome, charged_p, began_at, note in rows
     ]

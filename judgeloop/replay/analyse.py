@@ -1,6 +1,6 @@
 """What was picked, drawn: the DiffUse papers' analyses for one run, and for a replay.
 
-It gathers arrays and hands them to `replay/pictures.py`; writing files is the commands' business.
+It gathers arrays and hands them to `pictures.py`; it writes no files.
 """
 
 from __future__ import annotations
@@ -11,39 +11,40 @@ import numpy as np
 
 from judgeloop.compare.prepare import Comparison
 from judgeloop.compare.result import Result
+from judgeloop.compare.selector import LiveMaterial
 from judgeloop.core.errors import InputError
+from judgeloop.core.records import TIE
 from judgeloop.replay import pictures
 from judgeloop.replay.analyse_tables import PairAnalysis, Picks, analyse_pair, picks_of
 from judgeloop.replay.compare import Row
 from judgeloop.replay.compare_inputs import protocol_of, recordings_for
 from judgeloop.replay.config import ReplayConfig
-from judgeloop.represent.embed import embed
-from judgeloop.run.settings import CompareConfig
 from judgeloop.stats.anatomy import anatomy, projection
 from judgeloop.stats.combining import combined
 
+ANALYSED = "diffuse"
 Pictures = dict[str, str]  # SVG by name
 
 
-def check_pictures(flag: str) -> None:
+def check_pictures() -> None:
     """Refuse to begin what could not be drawn.
 
     Raises:
         InputError: matplotlib is not installed.
     """
     if importlib.util.find_spec("matplotlib") is None:
-        raise InputError(f"{flag} draws pictures, which need pip install 'judgeloop[pictures]'")
+        raise InputError("`analyse` draws pictures, which need pip install 'judgeloop[pictures]'")
 
 
 def pictures_of_run(comparison: Comparison, result: Result) -> Pictures:
     """One run: its clusters, the norms of the judged items beside all, and its differences on a plane."""
     config, pool = comparison.config, comparison.pool
     place = {item.id: position for position, item in enumerate(pool.items)}
-    vectors = _differences(config, comparison)
+    vectors = _differences(comparison)
     preferences = np.full(len(pool), pictures.NOT_JUDGED, dtype=np.int8)
     for row in result.labels:
         if row.score is not None:
-            preferences[place[row.item_id]] = int(np.sign(row.score - 0.5))
+            preferences[place[row.item_id]] = int(np.sign(row.score - TIE))
     judged = np.array([place[row.item_id] for row in result.labels], dtype=np.int64)
     body = anatomy(vectors, max(1, result.judged), judged)
     drawn = {"clusters": pictures.clusters_picture([body]), "norms": pictures.norms_picture([body])}
@@ -53,12 +54,9 @@ def pictures_of_run(comparison: Comparison, result: Result) -> Pictures:
     return drawn
 
 
-def _differences(config: CompareConfig, comparison: Comparison) -> pictures.Floats:
-    first, second = comparison.pool.outputs
-    both = embed([*first, *second], config)
-    return np.asarray(
-        combined("difference", both[: len(first)], both[len(first) :]), dtype=np.float64
-    )
+def _differences(comparison: Comparison) -> pictures.Floats:
+    first, second = LiveMaterial(comparison.config, comparison.pool, None).outputs()
+    return np.asarray(combined("difference", first, second), dtype=np.float64)
 
 
 def pictures_of_replay(config: ReplayConfig, rows: list[Row], budget: int) -> Pictures:

@@ -5,15 +5,15 @@ One contest a pair. The formulas stand in `stats/anatomy.py`, the pictures in `p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.replay.compare import Protocol
+from judgeloop.replay.compare import Protocol, selector_for
 from judgeloop.replay.recordings import Recordings
-from judgeloop.selectors.making import make_selector
 from judgeloop.stats.anatomy import Anatomy, anatomy, named_by_norm_bin
+from judgeloop.stats.combining import combined
 
 BINS = 5
 LEAST_A_BIN = 4  # items: of fewer, a bin says nothing
@@ -62,9 +62,9 @@ def picks_of(
     contest = recordings.contest(pair, protocol.subset, np.random.default_rng([*pair, 0]))
     if contest.distance == 0:
         return None
-    vectors = recordings.vectors(contest, "diffuse", protocol.variant.combine)
-    assert vectors is not None
-    selector = make_selector("diffuse", vectors, start=budget, variant=protocol.variant)
+    vectors = combined(protocol.variant.combine, *recordings.output_vectors(contest))
+    at_budget = replace(protocol, budgets=(budget,))
+    selector = selector_for("diffuse", recordings, contest, 0, at_budget)
     rng = np.random.default_rng([*pair, 0, 1])
     steps, _ = selector.ask(selector.init(len(vectors), rng), 1, rng)
     picked = np.array([choice.position for choice in steps[0].choices], dtype=np.int64)

@@ -1,6 +1,7 @@
-"""One pair of systems run again and again on recorded verdicts: at fixed budgets, or until a stopping rule is met.
+"""One pair of systems run again and again on recorded verdicts: at fixed numbers of judgments, or until a stopping rule is met.
 
-The selectors, sessions and rules are the very ones that spend money live. What the rows say together is `tables.py`'s business.
+The selectors, sessions and rules are the very ones that spend money live. What the rows say together
+stands in `compare_tables.py`.
 """
 
 from __future__ import annotations
@@ -10,17 +11,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from judgeloop.compare.selector import make_selector
 from judgeloop.core.protocols import Selector
-from judgeloop.core.records import Choice, Label, Verdict
+from judgeloop.core.records import Choice, Draws, Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.preferences import Preferences
+from judgeloop.history.prospects import prospects_of
 from judgeloop.replay.recordings import Contest, Recordings
-from judgeloop.selectors.decisive import prospects_of
-from judgeloop.selectors.making import DRAWING_EVENLY, Variant, make_selector
+from judgeloop.selectors.catalogue import selector_row
+from judgeloop.selectors.ingredients import Variant
 from judgeloop.stats.decisiveness import Prospects
-from judgeloop.stopping import GUARANTEED, GivingUp, make_rule
+from judgeloop.stopping.catalogue import Ingredients, rule_row
+from judgeloop.stopping.giving_up import GivingUp
+
+QUESTION = "compare"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +69,7 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) 
         if contest.distance == 0:
             continue
         for name in protocol.selectors:
-            vectors = recordings.vectors(contest, name, protocol.variant.combine)
-            start = protocol.budgets[0] if protocol.budgets else protocol.limits.min_judgments
-            known = known_of(recordings, contest, seed, protocol) if name == "decisive" else None
-            selector = make_selector(
-                name, vectors, start=start, variant=protocol.variant, known=known
-            )
+            selector = selector_for(name, recordings, contest, seed, protocol)
             run = _at_budgets if protocol.budgets else _until_met
             # The same draws for all selectors and rules, others for every pair: runs of two pairs must not be alike.
             head = {"first": pair[0], "second": pair[1], "seed": seed, "selector": name}
@@ -78,15 +80,39 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) 
     return rows
 
 
-def known_of(
-    recordings: Recordings, contest: Contest, seed: int, protocol: Protocol
-) -> Prospects | None:
-    """What a history drawn for this pair and repetition, and outputs, say of the contest's items; None where nothing prefers any."""
-    past = recordings.past(
-        contest, protocol.history, np.random.default_rng([*contest.pair, seed, 2])
-    )
-    known = prospects_of(past, (), protocol.power)
-    return known and known._replace(distances=recordings.distances(contest))
+def selector_for(
+    name: str, recordings: Recordings, contest: Contest, seed: int, protocol: Protocol
+) -> Selector[Any]:
+    """The selector called `name`, made as for a live run."""
+    start = protocol.budgets[0] if protocol.budgets else protocol.limits.min_judgments
+    material = RecordedMaterial(recordings, contest, seed, protocol)
+    row = selector_row(QUESTION, name)
+    return make_selector(row, material, start=start, variant=protocol.variant)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedMaterial:
+    """What selectors look at in a replay: vectors of recordings, and a history drawn among other systems."""
+
+    recordings: Recordings
+    contest: Contest
+    seed: int
+    protocol: Protocol
+
+    def outputs(self) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """The vectors of both systems' outputs."""
+        return self.recordings.output_vectors(self.contest)
+
+    def prompts(self) -> NDArray[np.floating]:
+        """The vectors of the prompts."""
+        return self.recordings.prompt_vectors(self.contest)
+
+    def prospects(self) -> Prospects | None:
+        """What a history drawn for this pair and repetition says of the items, with how far outputs are apart."""
+        rng = np.random.default_rng([*self.contest.pair, self.seed, 2])
+        past = self.recordings.past(self.contest, self.protocol.history, rng)
+        known = prospects_of(past, (), self.protocol.power)
+        return known and known._replace(distances=self.recordings.distances(self.contest))
 
 
 def _at_budgets(
@@ -121,7 +147,7 @@ def _until_met(
     )
     for name in suiting(protocol.rules, selector.name):
         for risk in protocol.risks:
-            rule = make_rule(name, risk=risk, items=items, limit=limit)
+            rule = rule_row(QUESTION, name).make(Ingredients(risk, items, limit))
             session = Session(
                 items=items,
                 selector=selector,
@@ -136,5 +162,6 @@ def _until_met(
 
 
 def suiting(rules: Sequence[str], selector: str) -> list[str]:
-    """Those of `rules` that may go with a selector: a guarantee needs draws that prefer no item."""
-    return [rule for rule in rules if selector in DRAWING_EVENLY or rule not in GUARANTEED]
+    """Those of `rules` that may go with a selector: some need draws that prefer no item."""
+    even = selector_row(QUESTION, selector).draws is Draws.EVEN
+    return [rule for rule in rules if even or not rule_row(QUESTION, rule).needs_even_draws]

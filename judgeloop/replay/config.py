@@ -1,184 +1,421 @@
-"""What a replay of recorded verdicts is made of, checked before anything is read.
+"""The settings of `replay`: which recorded verdicts, which selectors and rules, how often.
 
-What a run with judges is made of stands in `config.py`.
+There is one configuration for each question that is replayed. A field of several of them is
+declared alike, and is one flag.
 """
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from annotated_types import Ge, Gt, Le, Lt, MinLen
 
+from judgeloop.estimate.config import BY_CONFIDENCE, BY_HISTORY, CONFIDENCE_FIELD, CONFIDENCES
+from judgeloop.run.identity import plain
+from judgeloop.run.setting import (
+    Parse,
+    Part,
+    Setting,
+    Source,
+    listed,
+    numbers,
+    one_of,
+    some_of,
+)
 from judgeloop.run.settings import (
     DEFAULT_HOME,
-    Among,
-    Epsilon,
+    OUTPUT,
+    SELECTION,
+    STOPPING,
+    Count,
     Layer,
     Represent,
     RepresentOne,
-    epsilons,
-    listed,
 )
+from judgeloop.run.validation import Configuration
+from judgeloop.select.config import Epsilons, epsilons
+from judgeloop.selectors.catalogue import names_of
+from judgeloop.stats.names import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
+from judgeloop.stopping.catalogue import rules_of
+
+DATA, PROTOCOL = "Data", "Protocol"
+MANY, ONE = "Best of many", "How good is one"
+Caller = Source.CALLER
+# A rule that past comparisons calibrate needs a past of its own, which a replay does not give it.
+REPLAYED_RULES = tuple(row.name for row in rules_of("compare") if not row.by_past)
 
 
-def _numbers(value: object) -> object:
-    """`5:200:5` (first, last, step) or `5,10,20` as a list."""
-    if not isinstance(value, str) or ":" not in value:
-        return listed(value)
-    try:
-        first, last, step = map(int, value.split(":"))
-        return list(range(first, last + 1, step))
-    except ValueError:
-        raise ValueError(
-            "expected FIRST:LAST:STEP, such as 5:200:5, or numbers with commas between"
-        ) from None
+def _not_one(value: object) -> object:
+    """A number of systems that can have been compared."""
+    if str(value) == "1":
+        raise ValueError("expected 0 or at least 2; one system was compared with nobody")
+    return value
 
 
-SelectorName = Literal["random", "decisive", "diffuse", "max-norm", "input-cluster"]
-RuleName = Literal["sequential", "anytime", "tie-aware", "hypergeometric"]
+@dataclass(frozen=True, kw_only=True)
+class ReplaySettings(Configuration):
+    """What every replay depends on."""
+
+    outputs: Annotated[
+        Path,
+        Setting("Output files, one a system.", DATA, Part.CONTENT, Caller, argument="OUTPUTS_DIR"),
+    ]
+    items: Annotated[Path, Setting("Prompts, joined by id or prompt.", DATA, Part.CONTENT, Caller)]
+    verdicts: Annotated[
+        Path, Setting("Recorded scores: item_id, model, score.", DATA, Part.CONTENT, Caller)
+    ]
+    leave_out: Annotated[
+        tuple[str, ...],
+        Parse(listed),
+        Setting(
+            "Systems to leave out, with commas between.", DATA, Part.RUN, Caller, metavar="NAME,..."
+        ),
+    ] = ()
+    output: Annotated[
+        Path,
+        Setting(
+            "Folder for tables, pictures and the journal.", OUTPUT, Part.PLACE, Caller, short="-o"
+        ),
+    ]
+    jobs: Annotated[
+        int, Setting("Number of processes; -1 for one a core.", OUTPUT, Part.PACE, Caller)
+    ] = -1
+    resume: Annotated[
+        bool, Setting("Go on with what is not finished.", OUTPUT, Part.PLACE, Caller)
+    ] = False
+    cache_dir: Annotated[Path, Setting("", OUTPUT, Part.PLACE, Caller, flag=False)] = (
+        DEFAULT_HOME / "cache"
+    )
+    seed: Annotated[
+        int, Ge(0), Setting("Seed of all random numbers.", SELECTION, Part.RUN, Caller)
+    ] = 0
+
+    # What may differ where a replay is resumed: it changes where and how fast it runs, or adds to it.
+    LOOSE: ClassVar[frozenset[str]] = frozenset({"output", "jobs", "resume", "cache_dir"})
+
+    def decisive(self) -> dict[str, Any]:
+        """What the rows depend on: it has to be the same for a replay to be resumed."""
+        return {
+            name: plain(value) for name, value in asdict(self).items() if name not in self.LOOSE
+        }
 
 
-class ReplayConfig(BaseModel):
-    """Everything that a replay of recorded verdicts depends on."""
+@dataclass(frozen=True, kw_only=True)
+class ReplayConfig(ReplaySettings):
+    """Everything that a replay of comparisons depends on."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    QUESTION: ClassVar[str] = "compare"
+    LOOSE: ClassVar[frozenset[str]] = ReplaySettings.LOOSE | {"pairs", "analyse"}
 
-    outputs: Path
-    items: Path
-    verdicts: Path
-    output: Path
-    selectors: Annotated[tuple[SelectorName, ...], BeforeValidator(listed), Field(min_length=1)]
+    selectors: Annotated[
+        tuple[str, ...],
+        some_of(names_of("compare")),
+        MinLen(1),
+        Setting(
+            f"{', '.join(names_of('compare'))}; for another question those of its command, by default "
+            "all.",
+            SELECTION,
+            Part.RUN,
+            Caller,
+            metavar="NAME,...",
+        ),
+    ] = ("random", "diffuse", "max-norm")
+    represent: Annotated[
+        Represent,
+        Setting(
+            "lexical, minilm, minilm:FOLDER; for estimates also hidden:MODEL.",
+            SELECTION,
+            Part.RUN,
+            Caller,
+        ),
+    ] = "lexical"
+    vectors: Annotated[
+        Path | None,
+        Setting(
+            "Outputs' vectors: an .npz with models and embeddings.", SELECTION, Part.CONTENT, Caller
+        ),
+    ] = None
+    combine: Annotated[
+        str,
+        one_of(COMBINATIONS),
+        Setting(
+            f"Vectors to cluster: the outputs' {', '.join(COMBINATIONS)}.",
+            SELECTION,
+            Part.RUN,
+            Caller,
+        ),
+    ] = COMBINATIONS[0]
+    clustering: Annotated[
+        str,
+        one_of(CLUSTERINGS),
+        Setting(f"{', '.join(CLUSTERINGS)}.", SELECTION, Part.RUN, Caller),
+    ] = CLUSTERINGS[0]
+    representative: Annotated[
+        str,
+        one_of(REPRESENTATIVES),
+        Setting(
+            f"Item of a cluster that is judged: {', '.join(REPRESENTATIVES)}.",
+            SELECTION,
+            Part.RUN,
+            Caller,
+        ),
+    ] = REPRESENTATIVES[0]
+    history_systems: Annotated[
+        int,
+        Ge(0),
+        Parse(_not_one),
+        Setting(
+            "Number of other systems judged before, for decisive and for the proxy history.",
+            SELECTION,
+            Part.RUN,
+            Caller,
+        ),
+    ] = 0
+    history_power: Annotated[
+        float | None,
+        Ge(0),
+        Lt(float("inf")),
+        Setting(
+            "Exponent of decisive's weights. Default: by the number of systems judged before.",
+            SELECTION,
+            Part.RUN,
+            Caller,
+        ),
+    ] = None
     budgets: Annotated[
-        tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_numbers), Field(min_length=1)
-    ]
-    iterative: bool = False
-    rules: Annotated[tuple[RuleName, ...], BeforeValidator(listed), Field(min_length=1)]
+        tuple[Count, ...],
+        Parse(numbers),
+        MinLen(1),
+        Setting(
+            "Numbers of judgments: FIRST:LAST:STEP, or with commas between.",
+            PROTOCOL,
+            Part.RUN,
+            Caller,
+            metavar="NUMBERS",
+        ),
+    ] = tuple(range(5, 201, 5))
+    iterative: Annotated[
+        bool,
+        Setting("Run until a rule is met, not to fixed numbers.", PROTOCOL, Part.RUN, Caller),
+    ] = False
+    rules: Annotated[
+        tuple[str, ...],
+        some_of(REPLAYED_RULES),
+        MinLen(1),
+        Setting(f"{', '.join(REPLAYED_RULES)}.", PROTOCOL, Part.RUN, Caller, metavar="NAME,..."),
+    ] = REPLAYED_RULES
     risk: Annotated[
-        tuple[Annotated[float, Field(gt=0, le=1)], ...],
-        BeforeValidator(listed),
-        Field(min_length=1),
-    ]
-    pairs: int = Field(300, ge=1)
-    seeds: int = Field(10, ge=1)
-    subset: float = Field(0.8, gt=0, le=1)
-    tie_margin: float = Field(0.0, ge=0)
-    leave_out: Annotated[tuple[str, ...], BeforeValidator(listed)] = ()
-    represent: Represent = "lexical"
-    vectors: Path | None = None
-    combine: Literal["difference", "concatenation", "addition"] = "difference"
-    clustering: Literal["ward", "cosine", "kmeans", "micro-ward"] = "ward"
-    representative: Literal["cosine", "euclidean", "largest-norm", "random"] = "cosine"
-    history_systems: int = Field(0, ge=0)
-    history_power: float | None = Field(None, ge=0, allow_inf_nan=False)
-    min_judgments: int = Field(5, ge=1)
-    max_judgments: int = Field(200, ge=1)
-    give_up: float | None = Field(None, gt=0, lt=1)
-    seed: int = Field(0, ge=0)
-    jobs: int = -1
-    resume: bool = False
-    analyse: int | None = Field(None, ge=2)
-    cache_dir: Path = DEFAULT_HOME / "cache"
+        tuple[Annotated[float, Gt(0), Le(1)], ...],
+        Parse(listed),
+        MinLen(1),
+        Setting(
+            "Stated risks, with commas between.", PROTOCOL, Part.RUN, Caller, metavar="RISK,..."
+        ),
+    ] = (0.1, 0.2)
+    pairs: Annotated[
+        int, Ge(1), Setting("Maximum number of pairs of systems.", PROTOCOL, Part.RUN, Caller)
+    ] = 300
+    seeds: Annotated[int, Ge(1), Setting("Number of repetitions.", PROTOCOL, Part.RUN, Caller)] = 10
+    subset: Annotated[
+        float,
+        Gt(0),
+        Le(1),
+        Setting("Share of the items in a repetition.", PROTOCOL, Part.RUN, Caller),
+    ] = 0.8
+    tie_margin: Annotated[
+        float,
+        Ge(0),
+        Setting("Scores that differ by no more than this are a tie.", PROTOCOL, Part.RUN, Caller),
+    ] = 0.0
+    min_judgments: Annotated[
+        int, Ge(1), Setting("Minimum number of judgments.", STOPPING, Part.RUN, Caller)
+    ] = 5
+    max_judgments: Annotated[
+        int, Ge(1), Setting("Maximum number of judgments.", STOPPING, Part.RUN, Caller)
+    ] = 200
+    give_up: Annotated[
+        float | None,
+        Gt(0),
+        Lt(1),
+        Setting(
+            "End undecided once a decision within the maximum is less likely than this.",
+            STOPPING,
+            Part.RUN,
+            Caller,
+        ),
+    ] = None
+    analyse: Annotated[
+        int | None,
+        Ge(2),
+        Setting(
+            "Draw what DiffUse picks at this number of judgments.", OUTPUT, Part.REPORT, Caller
+        ),
+    ] = None
 
-    @field_validator("budgets")
-    @classmethod
-    def _ascending(cls, budgets: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(sorted(set(budgets)))
-
-    @field_validator("history_systems")
-    @classmethod
-    def _comparable(cls, systems: int) -> int:
-        if systems == 1:
-            raise ValueError("expected 0 or at least 2; one system was compared with nobody")
-        return systems
+    def __post_init__(self) -> None:
+        """Put the budgets in order."""
+        object.__setattr__(self, "budgets", tuple(sorted(set(self.budgets))))
 
     @property
     def looks_at_lengths(self) -> bool:
         """Whether a selector looks at how long the outputs are."""
         return "decisive" in self.selectors and self.history_systems > 0
 
-    def decisive(self) -> dict[str, object]:
-        """What the rows depend on, and so has to be the same for a replay to be resumed; the number of pairs may grow."""
-        beside = {"output", "jobs", "resume", "cache_dir", "pairs", "analyse"}
-        return self.model_dump(mode="json", exclude=beside)
 
-
-class ReplaySelectConfig(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class ReplaySelectConfig(ReplaySettings):
     """Everything that a replay of searches for the best of many depends on."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    QUESTION: ClassVar[str] = "select"
+    LOOSE: ClassVar[frozenset[str]] = ReplaySettings.LOOSE | {"seeds"}
 
-    outputs: Path
-    items: Path
-    verdicts: Path
-    output: Path
-    baseline: str
-    selectors: Annotated[tuple[Among, ...], BeforeValidator(listed), Field(min_length=1)]
-    pool: int = Field(400, ge=1)
-    calls: Annotated[tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_numbers)] = ()
-    seeds: int = Field(100, ge=1)
-    risk: float = Field(0.1, gt=0, lt=1)
-    epsilon: Annotated[tuple[Epsilon, Epsilon] | None, BeforeValidator(epsilons)] = None
-    weak_judges: int = Field(10, ge=1)
-    tie_margin: float = Field(0.0, ge=0)
-    leave_out: Annotated[tuple[str, ...], BeforeValidator(listed)] = ()
-    seed: int = Field(0, ge=0)
-    jobs: int = -1
-    resume: bool = False
-    cache_dir: Path = DEFAULT_HOME / "cache"
+    baseline: Annotated[
+        str,
+        Setting(
+            "The system that all others are compared with.", MANY, Part.RUN, Caller, metavar="NAME"
+        ),
+    ]
+    selectors: Annotated[
+        tuple[str, ...],
+        some_of(names_of("select")),
+        MinLen(1),
+        Setting(
+            f"{', '.join(names_of('select'))}.", SELECTION, Part.RUN, Caller, metavar="NAME,..."
+        ),
+    ] = names_of("select")
+    pool: Annotated[
+        int, Ge(1), Setting("Number of items in a realisation.", MANY, Part.RUN, Caller)
+    ] = 400
+    calls: Annotated[
+        tuple[Count, ...],
+        Parse(numbers),
+        Setting(
+            "Numbers of judgments for halving, with commas between.",
+            MANY,
+            Part.RUN,
+            Caller,
+            metavar="NUMBERS",
+        ),
+    ] = ()
+    weak_judges: Annotated[
+        int,
+        Ge(1),
+        Setting("Number of word-sequence models that guess for the judge.", MANY, Part.RUN, Caller),
+    ] = 10
+    epsilon: Annotated[
+        Epsilons | None,
+        Parse(epsilons),
+        Setting(
+            "For llm-selector: how often the best system loses and ties.",
+            MANY,
+            Part.RUN,
+            Caller,
+            metavar="E1,E2",
+        ),
+    ] = None
+    risk: Annotated[
+        float, Gt(0), Lt(1), Setting("Stated risk of a race.", PROTOCOL, Part.RUN, Caller)
+    ] = 0.1
+    seeds: Annotated[int, Ge(1), Setting("Number of realisations.", PROTOCOL, Part.RUN, Caller)] = (
+        100
+    )
+    tie_margin: Annotated[
+        float,
+        Ge(0),
+        Setting("Scores that differ by no more than this are a tie.", PROTOCOL, Part.RUN, Caller),
+    ] = 0.0
 
-    def decisive(self) -> dict[str, object]:
-        """What the rows depend on, and so has to be the same for a replay to be resumed; the realisations may grow."""
-        return self.model_dump(
-            mode="json", exclude={"output", "jobs", "resume", "cache_dir", "seeds"}
-        )
 
-
-OfOne = Literal[
-    "random", "stratified", "actracer", "stratified-confidence", "confidence-systematic", "cross-entropy", "mmd-critic",
-    "diffuse", "actracer-8", "actracer-proportional", "actracer-random",
-]  # fmt: skip
-
-
-class ReplayEstimateConfig(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class ReplayEstimateConfig(ReplaySettings):
     """Everything that a replay of estimates of single systems depends on.
 
-    `selectors` are all that the files have something for, where it is empty; `proxy` helps those that draw;
-    with history, what `history_systems` others' scores let expect of each system.
+    Empty `selectors` are all that the files have something for. `proxy` helps those that draw; with
+    history, it is what `history_systems` others' scores let expect of each system.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    QUESTION: ClassVar[str] = "estimate"
 
-    outputs: Path
-    items: Path
-    verdicts: Path
-    output: Path
-    selectors: Annotated[tuple[OfOne, ...], BeforeValidator(listed)] = ()
+    selectors: Annotated[
+        tuple[str, ...],
+        some_of(names_of("estimate", ablations=True)),
+        Setting(
+            f"{', '.join(names_of('estimate', ablations=True))}.",
+            SELECTION,
+            Part.RUN,
+            Caller,
+            metavar="NAME,...",
+        ),
+    ] = ()
+    represent: Annotated[
+        RepresentOne,
+        Setting("lexical, minilm, minilm:FOLDER or hidden:MODEL.", SELECTION, Part.RUN, Caller),
+    ] = "lexical"
+    vectors: Annotated[
+        Path | None,
+        Setting(
+            "Outputs' vectors: an .npz with models and embeddings.", SELECTION, Part.CONTENT, Caller
+        ),
+    ] = None
+    history_systems: Annotated[
+        int,
+        Ge(0),
+        Setting("Number of other systems judged before.", SELECTION, Part.RUN, Caller),
+    ] = 0
     shares: Annotated[
-        tuple[Annotated[int, Field(ge=1, le=100)], ...],
-        BeforeValidator(_numbers),
-        Field(min_length=1),
-    ]
-    seeds: int = Field(10, ge=1)
-    risk: float = Field(0.1, gt=0, lt=1)
-    represent: RepresentOne = "lexical"
-    layer: Layer = "middle"
-    vectors: Path | None = None
-    confidence: str = Field("logprobs", min_length=1)
-    confidence_by: Literal["geometric-mean", "first-token"] = "geometric-mean"
-    proxy: Literal["confidence", "history"] | None = None
-    history_systems: int = Field(0, ge=0)
-    leave_out: Annotated[tuple[str, ...], BeforeValidator(listed)] = ()
-    seed: int = Field(0, ge=0)
-    jobs: int = -1
-    resume: bool = False
-    cache_dir: Path = DEFAULT_HOME / "cache"
+        tuple[Annotated[int, Ge(1), Le(100)], ...],
+        Parse(numbers),
+        MinLen(1),
+        Setting(
+            "Per cent of the items: FIRST:LAST:STEP, or numbers.",
+            ONE,
+            Part.RUN,
+            Caller,
+            metavar="NUMBERS",
+        ),
+    ] = tuple(range(5, 51))
+    layer: Annotated[
+        Layer | None,
+        Setting(
+            "Layer of the hidden states: middle, last, auto or a number. Default: middle; last for "
+            "cross-entropy and mmd-critic always.",
+            ONE,
+            Part.RUN,
+            Caller,
+        ),
+    ] = None
+    confidence: Annotated[
+        str,
+        MinLen(1),
+        Setting("Field of the outputs with the system's confidence.", ONE, Part.CONTENT, Caller),
+    ] = CONFIDENCE_FIELD
+    confidence_by: Annotated[
+        str,
+        one_of(CONFIDENCES),
+        Setting(
+            "Confidence from log-probabilities of tokens: geometric-mean or first-token.",
+            ONE,
+            Part.RUN,
+            Caller,
+        ),
+    ] = CONFIDENCES[0]
+    proxy: Annotated[
+        str | None,
+        one_of((BY_CONFIDENCE, BY_HISTORY)),
+        Setting("confidence or history: it helps the selectors that draw.", ONE, Part.RUN, Caller),
+    ] = None
+    risk: Annotated[
+        float, Gt(0), Lt(1), Setting("Stated risk of the intervals.", PROTOCOL, Part.RUN, Caller)
+    ] = 0.1
+    seeds: Annotated[int, Ge(1), Setting("Number of repetitions.", PROTOCOL, Part.RUN, Caller)] = 10
 
-    @field_validator("shares")
-    @classmethod
-    def _ascending(cls, shares: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(sorted(set(shares)))
+    def __post_init__(self) -> None:
+        """Put the shares in order."""
+        object.__setattr__(self, "shares", tuple(sorted(set(self.shares))))
 
-    def decisive(self) -> dict[str, object]:
-        """What the rows depend on, and so has to be the same for a replay to be resumed."""
-        return self.model_dump(mode="json", exclude={"output", "jobs", "resume", "cache_dir"})
+
+CONFIGS = {
+    config.QUESTION: config for config in (ReplayConfig, ReplaySelectConfig, ReplayEstimateConfig)
+}

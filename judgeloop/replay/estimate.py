@@ -1,13 +1,13 @@
 """The mean score of one system estimated again and again from some of its recorded scores: by every selector, from every share of the items.
 
-The selectors, sessions, estimators and intervals are the very ones that spend money live. What the rows say together is `accuracy.py`'s
-business; reading files and finding vectors is `jobs/replaying_estimate.py`'s.
+The selectors, sessions, estimators and intervals are the very ones that spend money live. What the
+rows say together stands in `estimate_tables.py`; files are read in `estimate_inputs.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,44 +16,20 @@ from judgeloop.core.protocols import Estimator, Selector
 from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
+from judgeloop.estimate.selector import SEARCHED, Wanted, make_selector, strata_of
 from judgeloop.estimators.foretold_mean import ForetoldMean
 from judgeloop.estimators.mean_score import MeanScore
 from judgeloop.replay.compare import Row
-from judgeloop.selectors.confidence_systematic import ConfidenceSystematic
-from judgeloop.selectors.cross_entropy import CrossEntropy
-from judgeloop.selectors.diffuse import DiffUse
-from judgeloop.selectors.mmd_critic import MMDCritic
-from judgeloop.selectors.random import Random
-from judgeloop.selectors.stratified import Stratified
-from judgeloop.stats.allocation import ITEMS_A_STRATUM, paying_strata
+from judgeloop.selectors.catalogue import SelectorRow, selector_row
 from judgeloop.stats.balanced_kmeans import balanced_kmeans
 from judgeloop.stats.foretelling import Forecast, foretell
 from judgeloop.stats.mean_intervals import Interval
 from judgeloop.stats.ratings import Ratings
-from judgeloop.stats.sections import by_sections
 from judgeloop.stats.strata import Floats, Strata
 from judgeloop.stopping.precise import Precise
 
-THE_ONE = (0,)
-# Their order of the items depends neither on the budget nor on the answers.
-WALKING = (
-    "random",
-    "stratified-confidence",
-    "confidence-systematic",
-    "cross-entropy",
-    "mmd-critic",
-    "diffuse",
-)
-# The last three are AcTracer without one of its parts each (Huang et al. 2024, table 2): CluSearch, MC-UCB, the picks by confidence.
-CLUSTERING = ("stratified", "actracer", "actracer-8", "actracer-proportional", "actracer-random")
-OF_LAST_LAYER = ("cross-entropy", "mmd-critic")  # as their papers have it
-NEED_VECTORS = {*CLUSTERING, *OF_LAST_LAYER, "diffuse"}
-NEED_CONFIDENCE = {"stratified-confidence", "confidence-systematic", *CLUSTERING} - {
-    "stratified",
-    "actracer-random",
-}
-FIXED_CLUSTERS = 8
-BUDGET_A_CLUSTER = 4  # at least, of what CluSearch looks at
+QUESTION = "estimate"
+WALK = 0  # the part of a system's runs that is no share's: the shares are numbered from 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,9 +70,24 @@ class Estimations:
     history: int = 0
     seed: int = 0
 
-    def among(self, names: Sequence[str]) -> list[str]:
-        """The selectors that are run, of `names`."""
-        return [name for name in self.selectors if name in names]
+    def rows(self, *, walking: bool) -> list[SelectorRow]:
+        """The selectors that are run, of those whose order of the items depends on no budget, or of the others."""
+        found = [selector_row(QUESTION, name) for name in self.selectors]
+        return [row for row in found if row.walks is walking]
+
+
+def parts_of(plan: Estimations) -> list[int]:
+    """The parts that a system's runs come in: all walks, and each share by itself."""
+    walks = [WALK] if plan.rows(walking=True) else []
+    shares = range(1, len(plan.shares) + 1) if plan.rows(walking=False) else ()
+    return [*walks, *shares]
+
+
+def run_part(subject: Subject, number: int, part: int, plan: Estimations) -> list[Row]:
+    """All rows of one part, for the system of that number."""
+    if part == WALK:
+        return walk(subject, number, plan)
+    return stratify(subject, number, plan.shares[part - 1], plan)
 
 
 def judgments(share: int, items: int) -> int:
@@ -112,10 +103,13 @@ def walk(subject: Subject, number: int, plan: Estimations) -> list[Row]:
 
     A row has the `estimate` from so many `judged` items, the `truth`, and `low` and `high` of its interval, None without one.
     """
+    items = len(subject.scores)
+    wanted = Wanted(budget=items, start=judgments(plan.shares[0], items))
     return [
-        _Trial(subject, number, share, repetition, plan).walk(selector, strata)
-        for name in plan.among(WALKING)
-        for selector, strata in [_walking(name, subject, plan)]  # what it computes once, it keeps
+        _Trial(subject, number, share, repetition, plan).walk(selector)
+        for row in plan.rows(walking=True)
+        # What it computes once, it keeps.
+        for selector in [make_selector(row, RecordedMaterial(subject), wanted)]
         for share in plan.shares
         for repetition in range(plan.seeds)
     ]
@@ -127,54 +121,76 @@ def stratify(subject: Subject, number: int, share: int, plan: Estimations) -> li
     CluSearch looks for the number of clusters once, and every repetition then makes clusters of its own: a search takes twenty
     clusterings, and finds nearly the same number again.
     """
-    names = plan.among(CLUSTERING)
-    if not names:
-        return []
-    assert subject.vectors is not None, "the job finds vectors for this selector"
-    items = len(subject.scores)
-    budget = judgments(share, items)
-    counts = {
-        "stratified": paying_strata(budget, items),
-        "actracer-8": max(1, min(FIXED_CLUSTERS, budget // 2)),
-    }
-    if searching := set(names) - counts.keys():
-        found = _searched(
-            subject.vectors, budget, np.random.default_rng([plan.seed, number, share])
-        )
-        counts |= dict.fromkeys(searching, found)
-    rows = []
-    for repetition in range(plan.seeds):
-        trial = _Trial(subject, number, share, repetition, plan)
-        strata = {
-            count: trial.clusters(count) for count in sorted({counts[name] for name in names})
-        }
-        rows += [trial.session(name, strata[counts[name]]) for name in names]
-    return rows
+    rows = plan.rows(walking=False)
+    budget = judgments(share, len(subject.scores))
+    searching = np.random.default_rng([plan.seed, number, share])
+    found = RecordedMaterial(subject).search(budget, searching) if _searches(rows) else None
+    wanted = Wanted(budget=budget, start=budget, distance=plan.distance)
+    trials = [_Trial(subject, number, share, repetition, plan) for repetition in range(plan.seeds)]
+    return [
+        trial.session(make_selector(row, material, wanted))
+        for trial in trials
+        for material in [RecordedMaterial(subject, trial.seed(1), found)]
+        for row in rows
+    ]
 
 
-def _searched(vectors: Floats, budget: int, rng: np.random.Generator) -> int:
-    """The number of clusters that CluSearch finds for a budget."""
-    from judgeloop.stats.clusearch import strata_by_clusters
-
-    most = min(budget // BUDGET_A_CLUSTER, len(vectors) // ITEMS_A_STRATUM)
-    return len(np.unique(strata_by_clusters(vectors, most, rng)[0]))
+def _searches(rows: list[SelectorRow]) -> bool:
+    return any(row.clusters == SEARCHED for row in rows)
 
 
-def _walking(name: str, subject: Subject, plan: Estimations) -> tuple[Selector[Any], Strata]:
-    items = len(subject.scores)
-    whole = Strata.single(items)
-    if name == "random":
-        return Random((THE_ONE,)), whole
-    if name == "stratified-confidence":
-        strata = by_sections(_needed(subject.confidence))
-        return Stratified(strata, items, allocation="proportional", name=name), strata
-    if name == "confidence-systematic":
-        return ConfidenceSystematic(_needed(subject.confidence)), whole
-    if name == "diffuse":
-        start = judgments(plan.shares[0], items)
-        return DiffUse(_needed(subject.vectors), start=start, systems=THE_ONE), whole
-    last = _needed(subject.last)
-    return (CrossEntropy(last) if name == "cross-entropy" else MMDCritic(last)), whole
+@dataclass(frozen=True, eq=False)
+class RecordedMaterial:
+    """What selectors look at in a replay: a system's vectors and confidences, and clusters drawn anew in every repetition.
+
+    `seed` draws clusters, and `found` is the number of them that CluSearch found; None where no
+    selector clusters.
+    """
+
+    subject: Subject
+    seed: tuple[int, ...] | None = None
+    found: int | None = None
+
+    @property
+    def items(self) -> int:
+        """How many items there are."""
+        return len(self.subject.scores)
+
+    def states(self, *, last: bool) -> Floats:
+        """The system's vectors."""
+        return _needed(self.subject.last if last else self.subject.vectors)
+
+    def confidence(self) -> Floats:
+        """The system's confidences."""
+        return _needed(self.subject.confidence)
+
+    def clusters(self, count: int) -> Strata:
+        """So many, worked out once for all selectors."""
+        if count not in self._known:
+            assert self.seed is not None, "given for selectors that cluster"
+            rng = np.random.default_rng(self.seed)
+            self._known[count] = Strata(balanced_kmeans(self.states(last=False), count, rng).labels)
+        return self._known[count]
+
+    def searched(self, most: int) -> Strata:
+        """As many as were found once for all repetitions: a search takes twenty clusterings, and finds nearly the same number again."""
+        del most
+        assert self.found is not None, "found for selectors that search"
+        return self.clusters(self.found)
+
+    @cached_property
+    def _known(self) -> dict[int, Strata]:
+        """Clusters by their number."""
+        return {}
+
+    def search(self, budget: int, rng: np.random.Generator) -> int:
+        """The number of clusters that CluSearch finds for a budget."""
+        from judgeloop.estimate.selector import most_clusters
+        from judgeloop.stats.cluster_search import strata_by_clusters
+
+        vectors = self.states(last=False)
+        most = most_clusters(budget, self.items)
+        return len(np.unique(strata_by_clusters(vectors, most, rng)[0]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,9 +203,9 @@ class _Trial:
     repetition: int
     plan: Estimations
 
-    def walk(self, selector: Selector[Any], strata: Strata) -> Row:
+    def walk(self, selector: Selector[Any]) -> Row:
         """What a session would say that ends after so many items: the steps that it would take, without its care for answers."""
-        rng, items = self._rng(), len(self.subject.scores)
+        rng, items = self.rng(), len(self.subject.scores)
         state = selector.init(items, rng)
         active: dict[int, Choice] = {}
         while len(active) < self._budget:
@@ -197,34 +213,21 @@ class _Trial:
             for position in steps[0].leave:
                 del active[position]
             active |= {choice.position: choice for choice in steps[0].choices}
-        estimator, rule = self._parts(selector, strata)
+        estimator, rule = self._parts(selector)
         tally = estimator.tally([Label(one, self._answer(one)) for one in active.values()], items)
         return self._row(selector, tally, rule.interval(tally))
 
-    def clusters(self, count: int) -> Strata:
-        """So many, others in every repetition."""
-        assert self.subject.vectors is not None, "the job finds vectors for this selector"
-        return Strata(balanced_kmeans(self.subject.vectors, count, self._rng(1)).labels)
-
-    def session(self, name: str, strata: Strata) -> Row:
+    def session(self, selector: Selector[Any]) -> Row:
         """One session to the end of its budget: with no width to reach, it never ends before."""
         items, budget = len(self.subject.scores), self._budget
-        selector = Stratified(
-            strata,
-            budget,
-            allocation="proportional" if name == "actracer-proportional" else "mc-ucb",
-            confidence=_needed(self.subject.confidence) if name in NEED_CONFIDENCE else None,
-            distance=self.plan.distance,
-            name=name,
-        )
-        estimator, rule = self._parts(selector, strata)
+        estimator, rule = self._parts(selector)
         session = Session(
             items=items,
             selector=selector,
             estimator=estimator,
             rule=rule,
             limits=Limits(budget, budget, 1.0),
-            rng=self._rng(),
+            rng=self.rng(),
         )
         estimate = replay(session, self._answer).estimate
         return self._row(selector, estimate.tally, estimate.interval)
@@ -233,17 +236,20 @@ class _Trial:
     def _budget(self) -> int:
         return judgments(self.share, len(self.subject.scores))
 
-    def _rng(self, *what: int) -> np.random.Generator:
+    def seed(self, *what: int) -> tuple[int, ...]:
         """Alike for all selectors."""
-        return np.random.default_rng(
-            [self.plan.seed, self.number, self.share, self.repetition, *what]
-        )
+        return self.plan.seed, self.number, self.share, self.repetition, *what
+
+    def rng(self, *what: int) -> np.random.Generator:
+        """Draws of this repetition, for one purpose."""
+        return np.random.default_rng(self.seed(*what))
 
     def _answer(self, choice: Choice) -> Verdict:
         return Verdict(float(self.subject.scores[choice.position]))
 
-    def _parts(self, selector: Selector[Any], strata: Strata) -> tuple[Estimator[Ratings], Precise]:
-        rule = Precise(self.plan.risk, len(self.subject.scores))
+    def _parts(self, selector: Selector[Any]) -> tuple[Estimator[Ratings], Precise]:
+        items = len(self.subject.scores)
+        rule, strata = Precise(self.plan.risk, items), strata_of(selector, items)
         forecast = self._forecast() if self.plan.history and selector.draws else None
         if forecast is not None:
             return ForetoldMean(strata, forecast), rule
@@ -253,7 +259,7 @@ class _Trial:
     def _forecast(self) -> Forecast | None:
         """What a history of other systems lets expect: those of a larger one are the smaller one's and more."""
         earlier = _needed(self.subject.earlier)
-        return foretell(earlier[self._rng(2).permutation(len(earlier))[: self.plan.history]])
+        return foretell(earlier[self.rng(2).permutation(len(earlier))[: self.plan.history]])
 
     def _row(self, selector: Selector[Any], tally: Ratings, interval: Interval | None) -> Row:
         return {

@@ -1,4 +1,4 @@
-"""Recorded systems for `replay --job estimate`: the scores of each, and the vectors and confidences that selectors look at.
+"""What a replay of estimates reads: each system's recorded scores, and the vectors and confidences that selectors look at.
 
 It reads files and asks models for vectors; nothing is run on the scores here.
 """
@@ -13,30 +13,68 @@ import numpy as np
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.verdict_table import VerdictTable
-from judgeloop.estimate.selector import vectors_for
+from judgeloop.estimate.config import BY_CONFIDENCE, BY_HISTORY
+from judgeloop.estimate.selector import HIDDEN, distance_of, states_of
 from judgeloop.formats.confidence import read_confidence
 from judgeloop.formats.join import join
 from judgeloop.formats.outputs import Outputs, read_items, read_outputs
 from judgeloop.formats.tables import read_rows
-from judgeloop.formats.verdicts import read_verdicts
-from judgeloop.replay.compare_inputs import vectors_from
 from judgeloop.replay.config import ReplayEstimateConfig
-from judgeloop.replay.estimate import NEED_CONFIDENCE, NEED_VECTORS, OF_LAST_LAYER, Subject
+from judgeloop.replay.estimate import Estimations, Subject
+from judgeloop.replay.recorded_files import (
+    item_ids,
+    read_folder,
+    read_scores,
+    read_vectors,
+    systems_of,
+)
 from judgeloop.represent.reducing import reduced
-from judgeloop.run.settings import EstimateConfig, checked
+from judgeloop.selectors.catalogue import VECTORS, Need, names_of, selector_row
 from judgeloop.stats.strata import Floats
 
-# Without --selectors; what AcTracer is without its parts has to be asked for.
-EVERY = ("random", "stratified", "actracer", "stratified-confidence", "confidence-systematic", "cross-entropy",
-         "mmd-critic", "diffuse")  # fmt: skip
+QUESTION = "estimate"
+# Without `selectors`; the ablations have to be asked for.
+EVERY = names_of(QUESTION)
+
+
+def check(config: ReplayEstimateConfig) -> None:
+    """Refuse settings that contradict each other.
+
+    Raises:
+        InputError: a setting means nothing beside the others.
+    """
+    if (config.proxy == BY_HISTORY) != (config.history_systems > 0):
+        raise InputError(
+            "`proxy=history` and `history_systems=N`: neither says anything without the other"
+        )
+    if config.layer is not None and not config.represent.startswith(f"{HIDDEN}:"):
+        raise InputError(f"`layer={config.layer}`: only `represent=hidden:MODEL` has layers")
+    if config.vectors is not None and config.represent != "lexical":
+        raise InputError(
+            f"`represent={config.represent}`: `vectors` are given, and nothing else is looked at"
+        )
+
+
+def plan_for(config: ReplayEstimateConfig, selectors: tuple[str, ...]) -> Estimations:
+    """What to run on every system."""
+    return Estimations(
+        selectors=selectors,
+        shares=config.shares,
+        seeds=config.seeds,
+        risk=config.risk,
+        distance=distance_of(config.confidence_by),
+        by_confidence=config.proxy == BY_CONFIDENCE,
+        history=config.history_systems,
+        seed=config.seed,
+    )
 
 
 @dataclass(frozen=True)
 class _Sources:
-    """What was read for all systems: the items' ids, the recorded scores, and outputs or vectors where anything looks at them."""
+    """What was read for all systems: items' ids, recorded scores, and outputs or vectors where anything looks at them."""
 
     config: ReplayEstimateConfig
-    selectors: tuple[str, ...]
+    needs: frozenset[Need]
     table: VerdictTable
     ids: tuple[str, ...]
     outputs: dict[str, Outputs]
@@ -46,72 +84,62 @@ class _Sources:
 def read_systems(config: ReplayEstimateConfig) -> tuple[list[Subject], tuple[str, ...]]:
     """Every system of the verdicts that is not left out, by name, and the selectors to run.
 
-    Those are the ones asked for; else all, less those that look at a confidence where the outputs hold none.
+    Those are the ones asked for; else all, less those that look at a confidence where the outputs
+    hold none.
 
     Raises:
         InputError: a file is wrong, or they do not go together.
     """
-    _check(config)
+    check(config)
     table = _read_scores(config.verdicts)
-    if unknown := sorted(set(config.leave_out) - table.systems):
-        raise InputError(f"--leave-out {unknown[0]}: the verdicts know no such system")
-    systems = sorted(table.systems - set(config.leave_out))
+    systems = systems_of(table, config.leave_out)
     if not systems:
         raise InputError(f"{config.verdicts}: a replay needs a system, found none")
     vectors: dict[str, Floats] = {}
-    ids = tuple(located.row.id or "" for located in read_items(config.items))
+    ids = tuple(item_ids(config.items))
     if config.vectors is not None:
-        vectors = {name: np.asarray(one) for name, one in vectors_from(config.vectors, ids).items()}
+        vectors = {name: np.asarray(one) for name, one in read_vectors(config.vectors, ids).items()}
         systems = [name for name in systems if name in vectors]
         if not systems:
-            raise InputError(f"--vectors: {config.vectors} knows no system that has verdicts")
+            raise InputError(f"`vectors`: {config.vectors} knows no system that has verdicts")
     outputs = _read_outputs(config, systems) if _looks_at_outputs(config) else {}
     selectors = config.selectors or _possible(config, outputs)
-    sources = _Sources(config, selectors, table, ids, outputs, vectors)
+    sources = _Sources(config, _needs(selectors), table, ids, outputs, vectors)
     return [_subject(sources, name) for name in systems], selectors
 
 
-def _check(config: ReplayEstimateConfig) -> None:
-    if not config.represent.startswith("hidden:") and config.layer != "middle":
-        raise InputError(f"--layer {config.layer}: only --represent hidden:MODEL has layers")
-    if config.vectors is not None and config.represent != "lexical":
-        raise InputError(
-            f"--represent {config.represent}: --vectors are given, and nothing else is looked at"
-        )
+def _needs(selectors: tuple[str, ...]) -> frozenset[Need]:
+    return frozenset[Need]().union(*(selector_row(QUESTION, name).needs for name in selectors))
 
 
 def _read_scores(path: Path) -> VerdictTable:
-    table = read_verdicts(path)
-    if table.paired:
-        raise DataError(path, "expected a score a system (item_id, model, score), found pairs")
+    table = read_scores(path)
     for (item, system), recorded in table.rows.items():
         if recorded.score is not None and not 0 <= recorded.score <= 1:
             raise DataError(
                 path,
-                f"--job estimate needs scores in [0, 1], found {recorded.score:g} of {system!r} on {item!r}",
+                f"an estimate needs scores in [0, 1], found {recorded.score:g} of {system!r} on {item!r}",
             )
     return table
 
 
 def _looks_at_outputs(config: ReplayEstimateConfig) -> bool:
     """Whether for texts, to make vectors of, or for confidences."""
-    names = set(config.selectors or EVERY)
-    texts = config.vectors is None and bool(names & NEED_VECTORS)
-    return texts or config.proxy == "confidence" or bool(names & NEED_CONFIDENCE)
+    needs = _needs(config.selectors or EVERY)
+    texts = config.vectors is None and bool(needs & VECTORS)
+    return texts or config.proxy == BY_CONFIDENCE or Need.CONFIDENCE in needs
 
 
 def _read_outputs(config: ReplayEstimateConfig, systems: list[str]) -> dict[str, Outputs]:
     """The output file of each system; one system and one file belong together whatever their names."""
-    paths = [config.outputs]
-    if config.outputs.is_dir():
-        paths = sorted(path for path in config.outputs.iterdir() if not path.name.startswith("."))
-    found = [read_outputs(path) for path in paths]
+    path = config.outputs
+    found = read_folder(path) if path.is_dir() else [read_outputs(path)]
     if len(found) == len(systems) == 1:
         return {systems[0]: found[0]}
     named = {one.system: one for one in found}
     if missing := [name for name in systems if name not in named]:
         raise InputError(
-            f"{config.outputs}: no outputs of {missing[0]!r}, which has verdicts; leave it out with --leave-out"
+            f"{path}: no outputs of {missing[0]!r}, which has verdicts; leave it out with `leave_out`"
         )
     return {name: named[name] for name in systems}
 
@@ -121,38 +149,37 @@ def _possible(config: ReplayEstimateConfig, outputs: dict[str, Outputs]) -> tupl
         any(config.confidence in row.fields for row in read_rows(one.path))
         for one in outputs.values()
     )
-    return tuple(name for name in EVERY if known or name not in NEED_CONFIDENCE)
+    return tuple(
+        name for name in EVERY if known or Need.CONFIDENCE not in selector_row(QUESTION, name).needs
+    )
 
 
 def _subject(sources: _Sources, name: str) -> Subject:
     """A system on the items that it has a score for, and an output where any is looked at."""
-    config, wanted = sources.config, set(sources.selectors)
+    config, needs = sources.config, sources.needs
+    scored = sources.table.scores([name], sources.ids)[0]
     scores = {
-        item: recorded.score
-        for (item, system), recorded in sources.table.rows.items()
-        if system == name and recorded.score is not None
+        item: float(score)
+        for item, score in zip(sources.ids, scored, strict=True)
+        if not np.isnan(score)
     }
     pool = _pool(sources, name, set(scores))
-    ids = (
-        [one for one in sources.ids if one in scores]
-        if pool is None
-        else [one.id for one in pool.items]
-    )
-    known = np.array([scores[one] for one in ids], dtype=np.float64)
+    ids = list(scores) if pool is None else [item.id for item in pool.items]
+    known = np.array([scores[item] for item in ids], dtype=np.float64)
     if not known.sum() > 0:
         raise InputError(
-            f"{config.verdicts}: {name!r} has no score above 0 on these items, so that no error is relative to it; leave it out "
-            "with --leave-out"
+            f"{config.verdicts}: {name!r} has no score above 0 on these items, so that no error is "
+            "relative to it; leave it out with `leave_out`"
         )
     confidence = None
-    if pool is not None and (wanted & NEED_CONFIDENCE or config.proxy == "confidence"):
+    if pool is not None and (Need.CONFIDENCE in needs or config.proxy == BY_CONFIDENCE):
         confidence = read_confidence(
             sources.outputs[name].path, pool.items, config.confidence, config.confidence_by
         )
     vectors = last = None
-    if wanted & NEED_VECTORS:
-        vectors = _vectors(sources, name, pool, ids, config.layer)
-        hidden = config.represent.startswith("hidden:") and wanted & set(OF_LAST_LAYER)
+    if needs & VECTORS:
+        vectors = _vectors(sources, name, pool, ids, config.layer or "middle")
+        hidden = config.represent.startswith(f"{HIDDEN}:") and Need.LAST_STATES in needs
         last = _vectors(sources, name, pool, ids, "last") if hidden else vectors
     return Subject(name, known, confidence, vectors, last, _earlier(sources, name, ids))
 
@@ -169,14 +196,10 @@ def _earlier(sources: _Sources, name: str, ids: list[str]) -> Floats | None:
     others = sorted(sources.table.systems - {name, *config.leave_out})
     if len(others) < config.history_systems:
         raise InputError(
-            f"--history-systems {config.history_systems}: beside {name!r} there are {len(others)} systems with verdicts"
+            f"`history_systems={config.history_systems}`: beside {name!r} there are {len(others)} "
+            "systems with verdicts"
         )
-    rows, columns = ({one: number for number, one in enumerate(names)} for names in (others, ids))
-    scores = np.full((len(others), len(ids)), np.nan)
-    for (item, system), recorded in sources.table.rows.items():
-        if system in rows and item in columns and recorded.score is not None:
-            scores[rows[system], columns[item]] = recorded.score
-    return scores
+    return sources.table.scores(others, ids)
 
 
 def _pool(sources: _Sources, name: str, scored: set[str]) -> Pool | None:
@@ -197,21 +220,7 @@ def _vectors(sources: _Sources, name: str, pool: Pool | None, ids: list[str], la
     """What a run of `estimate` would look at, shape (items, dimensions); or the vectors given, reduced as it reduces its own."""
     config = sources.config
     if config.vectors is not None:
-        places = {one: place for place, one in enumerate(sources.ids)}
-        return reduced(sources.vectors[name][[places[one] for one in ids]])
+        places = {item: place for place, item in enumerate(sources.ids)}
+        return reduced(sources.vectors[name][[places[item] for item in ids]])
     assert pool is not None, "read for selectors that look at vectors"
-    live = checked(
-        EstimateConfig,
-        {
-            "judge": f"replay:{config.verdicts}",
-            "outputs": sources.outputs[name].path,
-            "selector": "stratified",
-            "represent": config.represent,
-            "layer": layer,
-            "seed": config.seed,
-            "cache_dir": config.cache_dir,
-        },
-    )
-    found = vectors_for(live, pool)
-    assert found is not None, "the selector looks at vectors"
-    return found
+    return states_of(pool, config.represent, layer, seed=config.seed, cache_dir=config.cache_dir)

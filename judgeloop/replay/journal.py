@@ -11,7 +11,9 @@ from typing import Any, final
 from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.replay.compare import Row
 
-Pair = tuple[int, int]  # of systems; or twice the number of a realisation; or a system and its part
+Part = tuple[
+    int, int
+]  # of a replay: two systems; or twice the number of a realisation; or a system and its part
 
 
 @final
@@ -26,7 +28,7 @@ class Journal:
         """
         self._path = path
         self._head: Mapping[str, Any] | None = None  # to be written first
-        self.finished: dict[Pair, list[Row]] = {}
+        self.finished: dict[Part, list[Row]] = {}
         settings = json.loads(json.dumps(settings))
         if path.exists():
             if not resume:
@@ -38,13 +40,13 @@ class Journal:
             self._prepare_folder()
             self._head = {"settings": settings}
 
-    def add(self, pair: Pair, rows: list[Row]) -> None:
+    def add(self, part: Part, rows: list[Row]) -> None:
         """Keep the rows of a finished pair."""
         if self._head is not None:
             self._append(self._head)
             self._head = None
-        self._append({"pair": pair, "rows": rows})
-        self.finished[pair] = rows
+        self._append({"pair": part, "rows": rows})
+        self.finished[part] = rows
 
     def _prepare_folder(self) -> None:
         folder = self._path.parent

@@ -1,6 +1,6 @@
 """Recorded verdicts on many systems as arrays, the pairs among them, and histories of others.
 
-Reading files is `jobs/replaying.py`'s business; running anything on a pair that of `curves.py` and `iterative.py`.
+Files are read in `compare_inputs.py`; what is run on a pair stands in `compare.py`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from judgeloop.core.records import TIE
 from judgeloop.history.past import Past, past_of_scores, signs
-from judgeloop.selectors.making import LOOKING_AT_VECTORS
-from judgeloop.stats.combining import combined
 from judgeloop.stats.decision_model import length_distances
 
 
@@ -126,16 +124,16 @@ class Recordings:
         first, second = (self.lengths[system, contest.positions] for system in contest.pair)
         return length_distances(first, second)
 
-    def vectors(self, contest: Contest, selector: str, combine: str) -> NDArray[np.floating] | None:
-        """What the selector looks at, shape (items of the contest, dimensions); None for one that looks at nothing."""
-        if selector not in LOOKING_AT_VECTORS:
-            return None
-        if selector == "input-cluster":
-            assert self.inputs is not None, "the job embeds the inputs for this selector"
-            return self.inputs[contest.positions]
-        assert self.outputs is not None, "the job embeds the outputs for this selector"
+    def output_vectors(self, contest: Contest) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """The vectors of both systems' outputs, each of shape (items of the contest, dimensions)."""
+        assert self.outputs is not None, "read for every selector that looks at outputs"
         first, second = (self.outputs[system][contest.positions] for system in contest.pair)
-        return combined(combine, first, second)
+        return first, second
+
+    def prompt_vectors(self, contest: Contest) -> NDArray[np.floating]:
+        """The vectors of the prompts, shape (items of the contest, dimensions)."""
+        assert self.inputs is not None, "read for every selector that looks at prompts"
+        return self.inputs[contest.positions]
 
     def _common(self, pair: tuple[int, int]) -> NDArray[np.int64]:
         return np.flatnonzero(~np.isnan(self.scores[list(pair)]).any(axis=0))

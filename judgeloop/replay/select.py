@@ -1,32 +1,31 @@
 """The best of many looked for again and again on recorded verdicts: each time in a pool of items drawn at random.
 
-The selectors, sessions and rules are the very ones that spend money live. What the rows say together is `identifying.py`'s business.
+The selectors, sessions and rules are the very ones that spend money live. What the rows say together
+stands in `select_tables.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.protocols import Selector, StoppingRule
+from judgeloop.core.protocols import StoppingRule
 from judgeloop.core.records import Abstention, Answer, Choice, Outcome, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.win_rates import WinRates
 from judgeloop.replay.compare import Row
-from judgeloop.selectors.halving import Halving
-from judgeloop.selectors.picking import make_picker
-from judgeloop.selectors.race import Racing
-from judgeloop.selectors.random import Random
+from judgeloop.select.selector import make_selector
+from judgeloop.selectors.catalogue import Need, selector_row
+from judgeloop.stats.information import Epsilons
 from judgeloop.stats.racing import Flags, Floats
 from judgeloop.stats.standings import Standings
-from judgeloop.stopping.among import make_rule_among
+from judgeloop.stopping.catalogue import Ingredients, rules_of
 
-Epsilons = tuple[float, float]
+QUESTION = "select"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,8 @@ def realise(field: Field, realisation: int, plan: Realisations) -> list[Row]:
         return Abstention("no recorded verdict") if np.isnan(score) else Verdict(float(score))
 
     for name in plan.selectors:
-        for limit in plan.calls if name == "halving" else (None,):
+        by_limit = Need.LENGTHS in selector_row(QUESTION, name).needs
+        for limit in plan.calls if by_limit else (None,):
             draws = np.random.default_rng([plan.seed, realisation, 1])  # alike for all selectors
             outcome = replay(_session(field, items, (name, limit), plan, draws), oracle)
             rows.append(
@@ -96,35 +96,59 @@ def _session(
     rng: np.random.Generator,
 ) -> Session[Standings]:
     (name, limit), systems = what, len(field.systems)
-    rule: StoppingRule[Standings] = make_rule_among(
-        "separated" if name == "race" else "fixed-budget",
-        risk=plan.risk,
-        items=len(items),
-        near_best=None,
+    row, most = selector_row(QUESTION, name), limit or systems * len(items)
+    dropping = Need.RISK in row.needs
+    rule: StoppingRule[Standings] = next(
+        rule.make(Ingredients(plan.risk, len(items), most))
+        for rule in rules_of(QUESTION)
+        if rule.guaranteed is dropping
+    )
+    made = make_selector(
+        row, RecordedMaterial(field, items, plan), level=plan.risk if dropping else None, limit=most
     )
     return Session(
         items=len(items),
-        selector=_selector(field, items, name, limit, plan),
+        selector=made.selector,
         estimator=WinRates(systems, field.baseline),
         rule=rule,
-        limits=Limits(1, limit or systems * len(items), 1.0),
+        limits=Limits(1, most, 1.0),
         rng=rng,
     )
 
 
-def _selector(
-    field: Field, items: NDArray[np.int64], name: str, limit: int | None, plan: Realisations
-) -> Selector[Any]:
-    systems, baseline = len(field.systems), field.baseline
-    if name == "race":
-        return Racing(systems, baseline, plan.risk)
-    if name == "random":
-        return Random(tuple((one, baseline) for one in range(systems) if one != baseline))
-    if name == "halving":
-        assert field.lengths is not None, "the job measures the outputs for this selector"
-        return Halving(field.lengths[:, items], baseline, limit or systems * len(items))
-    assert field.opinions is not None, "the job asks the weak judges for this selector"
-    return make_picker(name, field.opinions[:, items], baseline, plan.epsilons)
+@dataclass(frozen=True, slots=True)
+class RecordedMaterial:
+    """What selectors look at in a replay: the recordings on the items of a pool."""
+
+    field: Field
+    positions: NDArray[np.int64]
+    plan: Realisations
+
+    @property
+    def systems(self) -> int:
+        """How many systems there are."""
+        return len(self.field.systems)
+
+    @property
+    def baseline(self) -> int:
+        """The baseline's number."""
+        return self.field.baseline
+
+    def lengths(self) -> NDArray[np.int64]:
+        """The lengths of the outputs."""
+        assert self.field.lengths is not None, "read for every selector that looks at lengths"
+        return self.field.lengths[:, self.positions]
+
+    def opinions(self) -> NDArray[np.int8]:
+        """What weak judges think."""
+        assert self.field.opinions is not None, "read for every selector that looks at opinions"
+        return self.field.opinions[:, self.positions]
+
+    def epsilons(self, opinions: NDArray[np.int8]) -> Epsilons:
+        """Those of the plan, the same for all pools."""
+        del opinions
+        assert self.plan.epsilons is not None, "chosen for every selector that looks at them"
+        return self.plan.epsilons
 
 
 def _gaps(scores: Floats) -> Floats:

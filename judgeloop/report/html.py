@@ -8,7 +8,7 @@ from __future__ import annotations
 from html import escape
 
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import details, headline
+from judgeloop.report.page import Page as Words
 from judgeloop.report.run_result import LabelRow, RunResult
 
 PAGE = """<!doctype html>
@@ -43,14 +43,14 @@ th {{ font-weight: 600; white-space: nowrap; }}
 """
 
 
-def render_html(result: RunResult) -> str:
+def render_html(result: RunResult, words: Words) -> str:
     """The decision as the heading, what it rests on, and every judged item."""
     rows = "\n".join(
-        f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in details(result)
+        f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in words.details
     )
     return PAGE.format(
-        title=escape(headline(result)),
-        headline=escape(headline(result)),
+        title=escape(words.headline),
+        headline=escape(words.headline),
         rows=rows,
         labels="\n".join(map(_label, result.labels)),
         version=escape(result.setup.version),

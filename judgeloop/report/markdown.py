@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 
-from judgeloop.report.page import details, headline
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.page import Page
 
 _LINKING = re.compile(
     r"(@|https?:|www)", re.IGNORECASE
@@ -16,10 +15,10 @@ _LINKING = re.compile(
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!&~])")
 
 
-def render_markdown(result: RunResult) -> str:
+def render_markdown(page: Page) -> str:
     """The decision as a heading, and what it rests on as a table."""
-    rows = "\n".join(f"| {name} | {escape(text)} |" for name, text in details(result))
-    return f"### {escape(headline(result))}\n\n| | |\n|---|---|\n{rows}\n"
+    rows = "\n".join(f"| {name} | {escape(text)} |" for name, text in page.details)
+    return f"### {escape(page.headline)}\n\n| | |\n|---|---|\n{rows}\n"
 
 
 def escape(text: str) -> str:

@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from judgeloop.core.money import to_usd
-from judgeloop.core.records import Abstention, Key, Label, Spend, StopKind, Verdict
-from judgeloop.engine.decoys import DecoyTally
+from judgeloop.core.records import Abstention, DecoyTally, Key, Label, Spend, StopKind, Verdict
 from judgeloop.stats.agreement import kappa
 
 SCHEMA_VERSION = 1

@@ -132,9 +132,3 @@ def cost(result: RunResult) -> str:
     if spend.rehearsed_p:
         text += f"; {show_usd(spend.rehearsed_p)} rehearsed with recorded costs"
     return text
-
-
-def lines(headline: str, details: list[tuple[str, str]]) -> str:
-    """The whole result for a terminal or a log: the decision, and under it what it rests on."""
-    width = max(len(name) for name, _ in details)
-    return "\n".join([headline, *(f"  {name:<{width}}  {text}" for name, text in details)])

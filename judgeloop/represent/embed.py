@@ -1,44 +1,30 @@
-"""Vectors of texts, by the representation that a flag names.
+"""Vectors of texts, by the name of a representation.
 
-Which texts, and what the vectors are for, is the business of whoever asks.
+It does not say which texts to represent, nor what the vectors are for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-class Representing(Protocol):
-    """A configuration that names a representation."""
+def embed(
+    texts: Sequence[str], represent: str, *, seed: int, cache_dir: Path
+) -> NDArray[np.floating]:
+    """Vectors of `texts`, shape (texts, dimensions).
 
-    @property
-    def represent(self) -> str:
-        """`lexical`, `minilm` or `minilm:FOLDER`."""
-        ...
-
-    @property
-    def seed(self) -> int:
-        """Starts all random numbers."""
-        ...
-
-    @property
-    def cache_dir(self) -> Path:
-        """Where a model's vectors are kept."""
-        ...
-
-
-def embed(texts: Sequence[str], config: Representing) -> NDArray[np.floating]:
-    """Vectors of `texts` by the representation that `config` names, shape (texts, dimensions)."""
-    kind, _, folder = config.represent.partition(":")
+    `represent` is `lexical`, `minilm` or `minilm:FOLDER`; vectors of a model are kept in
+    `cache_dir`. `seed` starts the random numbers of a reduction.
+    """
+    kind, _, folder = represent.partition(":")
     if kind == "lexical":
         from judgeloop.represent.lexical import embed_lexical
 
-        return embed_lexical(texts, config.seed)
+        return embed_lexical(texts, seed)
     from judgeloop.represent.cache import cached
     from judgeloop.represent.sentence import embed_sentences, find_model
 
@@ -46,6 +32,6 @@ def embed(texts: Sequence[str], config: Representing) -> NDArray[np.floating]:
     remember = cached(
         lambda missing: embed_sentences(missing, model),
         model=model,
-        folder=config.cache_dir / "embeddings",
+        folder=cache_dir / "embeddings",
     )
     return remember(texts)

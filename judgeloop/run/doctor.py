@@ -12,13 +12,11 @@ from judgeloop.core.errors import InputError, JudgeError
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, Reservation
 from judgeloop.core.records import Abstention, Answer, Call, Item
-from judgeloop.core.verdict_key import verdict_key
+from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.engine.attempts import Attempts, NotAskedError
-from judgeloop.engine.batch import Interruption
+from judgeloop.engine.halt import Interruption
 from judgeloop.engine.pace import Limits, Pace
-from judgeloop.judges.catalogue import judge_from_spec
-from judgeloop.judges.human import HumanJudge
-from judgeloop.judges.replay import ReplayJudge
+from judgeloop.judges.catalogue import judge_from_spec, parse_spec
 from judgeloop.judges.retrying import RetryPolicy
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.run.inputs import judge_options
@@ -57,7 +55,7 @@ async def examine(
     findings = [Finding("settings", True, _settings(judge)), _price(config, judge, call)]
     if findings[-1].fine is False:
         return findings
-    if isinstance(judge, HumanJudge | ReplayJudge):
+    if judge.by_hand or parse_spec(spec)[0].reads_file:
         return [
             *findings,
             Finding("verdict", None, "nothing to try: this judge is not asked over a wire"),
@@ -74,7 +72,7 @@ async def _try(
     config: JudgeSettings, judge: Judge, ledger: SqliteLedger, call: Call
 ) -> list[Finding]:
     """One attempt, booked; no second one."""
-    key = verdict_key(judge.identity, call, blind=judge.blind)
+    key = KeyIngredients.of(judge.identity, call, blind=judge.blind).key
     quote = judge.quote(call)
     wanted = Reservation(
         key, quote.cost_p, call.item.id, judge.identity.name, {"price": quote.price}

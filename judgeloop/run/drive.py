@@ -1,6 +1,6 @@
-"""What every job does with a session that is ready: on which terms it asks, and the ledger that it asks through.
+"""What every question does with a session that is ready: on which terms it asks, and through which ledger.
 
-What the session is made of is the job's own business.
+What the session is made of stands in the question's own folder (`run.py`).
 """
 
 from __future__ import annotations
@@ -13,23 +13,25 @@ from typing import Any
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, T
 from judgeloop.core.records import Query, Quote
-from judgeloop.engine.batch import Interruption, Terms, asks_for
-from judgeloop.engine.loop import Finished, Observe, drive, unobserved
+from judgeloop.engine.asks import asks_for
+from judgeloop.engine.halt import Interruption
+from judgeloop.engine.loop import Finished, Observe, decoys_of, drive, unobserved
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Session
+from judgeloop.engine.terms import Terms
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.run.inputs import Inputs
-from judgeloop.run.settings import RunSettings
+from judgeloop.run.prepared import Prepared
 
 FEWEST_REPEATS, REPEATED_SHARE = 3, 0.2
 
 
-def terms_for(config: RunSettings, inputs: Inputs, run: str, *, offline: bool = False) -> Terms:
+def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
     """On which terms to ask; a person sees a whole round, in an order of its own, and takes the time it takes."""
-    by_hand = inputs.by_hand
+    config, by_hand = prepared.config, prepared.by_hand
     return Terms(
-        run=run,
-        order=Order.RANDOM if by_hand else config.order,
+        run=prepared.run.id,
+        former=prepared.run.former,
+        order=Order.RANDOM if by_hand and not config.rates else config.order,
         vote=config.vote,
         seed=config.seed,
         budget_p=config.budget_p,
@@ -39,29 +41,28 @@ def terms_for(config: RunSettings, inputs: Inputs, run: str, *, offline: bool = 
         timeout_s=None if by_hand else config.judge_timeout,
         deadline_s=config.deadline,
         decoys=config.decoys,
-        decoy_texts=inputs.decoy_texts,
+        decoy_texts=prepared.inputs.decoy_texts,
         offline=offline,
     )
 
 
 async def drive_session(
     session: Session[T],
-    config: RunSettings,
-    inputs: Inputs,
+    prepared: Prepared[Any],
     terms: Terms,
     *,
     judges: tuple[Judge, ...] | None = None,
     interruption: Interruption | None = None,
     observe: Observe[T] = unobserved,
 ) -> Finished[T]:
-    """Run a session to its end through the ledger, alone under its run's name; `judges` are those of `inputs` unless given."""
-    asked = inputs.judges if judges is None else judges
-    ledger = SqliteLedger(config.ledger)
+    """Run a session to its end through the ledger, alone under its run's id; `judges` are the run's unless given."""
+    asked = prepared.judges if judges is None else judges
+    ledger = SqliteLedger(prepared.config.ledger)
     try:
         with nullcontext() if terms.offline else ledger.only_run(terms.run):
             return await drive(
                 session,
-                inputs.pool,
+                prepared.pool,
                 asked,
                 ledger,
                 terms,
@@ -69,16 +70,19 @@ async def drive_session(
                 observe=observe,
             )
     finally:
-        for one in asked:
-            await one.aclose()
+        for judge in asked:
+            await judge.aclose()
         await ledger.aclose()
 
 
 def quotes_of(
-    inputs: Inputs, terms: Terms, queries: Iterable[Query], judges: tuple[Judge, ...] | None = None
+    prepared: Prepared[Any],
+    terms: Terms,
+    queries: Iterable[Query],
+    judges: tuple[Judge, ...] | None = None,
 ) -> list[list[Quote]]:
-    """The quotes of every call that each query takes; `judges` are those of `inputs` unless given."""
-    asked = inputs.judges if judges is None else judges
+    """The quotes of every call that each query takes; `judges` are the run's unless given."""
+    asked = prepared.judges if judges is None else judges
     return [
         [
             asked[ask.judge].quote(ask.call)
@@ -88,24 +92,27 @@ def quotes_of(
     ]
 
 
-def setup_of(config: RunSettings, inputs: Inputs, terms: Terms) -> dict[str, Any]:
-    """What a result says of how its run was set up, whatever the job; see `report.run_result.RunSetup`."""
-    judges, order = inputs.judges, terms.order
+def decoy_quotes_of(prepared: Prepared[Any], terms: Terms) -> list[list[Quote]]:
+    """The quotes of every call that the run's decoys take."""
+    return quotes_of(prepared, terms, decoys_of(prepared.pool, terms))
+
+
+def setup_of(prepared: Prepared[Any]) -> dict[str, Any]:
+    """What a result says of how its run was set up, whatever the question; see `report.run_result.RunSetup`."""
+    config, judges, terms = prepared.config, prepared.judges, terms_of(prepared)
+    swayed = [judge for judge in judges if judge.order_matters]
+    twice = len(swayed) if terms.order is Order.BOTH else 0
     return {
-        "systems": inputs.pool.systems,
-        "judge": " + ".join(one.identity.name for one in judges),
-        "judges": tuple(one.identity.name for one in judges),
+        "systems": prepared.pool.systems,
+        "judge": " + ".join(judge.identity.name for judge in judges),
+        "judges": tuple(judge.identity.name for judge in judges),
         "vote": config.vote.value if len(judges) > 1 else None,
-        "order": None
-        if config.rates or not any(one.order_matters for one in judges)
-        else order.value,
+        "order": terms.order.value if swayed and not config.rates else None,
         "seed": config.seed,
-        "calls_per_item": sum(
-            2 if one.order_matters and order is Order.BOTH else 1 for one in judges
-        ),
+        "calls_per_item": len(judges) + twice,
         "required_winner": config.require_winner,
-        "left_out": inputs.joined.left_out,
-        "repeated": _repeated(inputs.pool),
+        "left_out": prepared.inputs.joined.left_out,
+        "repeated": _repeated(prepared.pool),
         "run": terms.run,
         "version": version("judgeloop"),
     }

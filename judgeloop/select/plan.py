@@ -10,22 +10,23 @@ from itertools import cycle
 
 import numpy as np
 
-from judgeloop.compare.plan import Range
 from judgeloop.core.records import TIE
 from judgeloop.engine.session import Limits
+from judgeloop.run.plan import Range
 from judgeloop.stats.racing import Flags, Floats, Race, after, could_be_out
 from judgeloop.stats.standings import Standings
 
 # What the expected case assumes while little is known: win rates spread evenly, and so many ties.
 ASSUMED_RATES = (0.3, 0.7)
 ASSUMED_TIES = 0.3
+ASSUMED = "win rates spread evenly from 30 % to 70 % and 30 % ties (a close field takes far more)"
 LEAST_KNOWN = 5  # queries
 
 
-def judgments_among(
+def judgments_to_separate(
     tally: Standings, limits: Limits, *, level: float | None, asked: int, shrinking: bool
-) -> tuple[Range, bool]:
-    """Further judgments that a run at `tally` would take, low, expected and worst; and whether the expected case is assumed.
+) -> tuple[Range, str | None]:
+    """Further judgments that a run at `tally` would take, low, expected and worst; and what the expected case assumes.
 
     `level` is the risk at which a system is out, None for a run to the end of its budget; `shrinking` says that a system that is out is asked
     about no more.
@@ -33,14 +34,14 @@ def judgments_among(
     allowed = max(0, limits.max_judgments - asked)
     if level is None or tally.race is None:
         everything = min(allowed, tally.items * (len(tally.wins) - 1) - asked)
-        return Range(everything, everything, everything), False
+        return Range(everything, everything, everything), None
     still = _rivals_asked(tally.race, tally.baseline, level, shrinking=shrinking)
     assumed = tally.queries < LEAST_KNOWN
     rows = _assumed_rows(tally) if assumed else cycle(tally.scores)
     expected, _ = _run_on(tally.race, rows, tally.baseline, level, shrinking=shrinking)
     fewest = _fewest(tally, level, shrinking=shrinking)
     cases = (fewest, expected, still * tally.race.left)
-    return Range(*(min(allowed, judgments) for judgments in cases)), assumed
+    return Range(*(min(allowed, judgments) for judgments in cases)), ASSUMED if assumed else None
 
 
 def more_to_separate(tally: Standings, level: float, *, shrinking: bool) -> int | None:

@@ -1,6 +1,6 @@
 """A search for the best of many that is ready to run, with nothing spent.
 
-What every job needs is read in `inputs.py`.
+What every question needs is read in `run/inputs.py`.
 """
 
 from __future__ import annotations
@@ -11,30 +11,26 @@ from dataclasses import dataclass
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import StoppingRule
-from judgeloop.core.verdict_key import digest
+from judgeloop.core.records import Draws
+from judgeloop.run.former_identity import former_select_id
+from judgeloop.run.identity import data_of, run_id
 from judgeloop.run.inputs import Inputs, read_inputs
-from judgeloop.run.settings import DRAWING_AMONG, SelectConfig
+from judgeloop.run.prepared import Prepared, RunName, check_idle_settings
+from judgeloop.select.config import QUESTION, SelectConfig
+from judgeloop.selectors.catalogue import Need, SelectorRow, selectors_of
 from judgeloop.stats.standings import Standings
-from judgeloop.stopping.among import Separated, make_rule_among
+from judgeloop.stopping.catalogue import Ingredients, RuleRow, rules_of
+from judgeloop.stopping.separated import Separated
 
 FEWEST_SYSTEMS = 2
-PICKING_BY_WEAK_JUDGES = {
-    "llm-selector",
-    "bradley-terry",
-    "most-draws",
-    "confidence",
-    "uncertainty",
-}
 
 
 @dataclass(frozen=True, slots=True)
-class Selection(Inputs):
+class Selection(Prepared[SelectConfig]):
     """A search for the best of many, ready to run; `baseline` is the number of the system that all others are compared with."""
 
-    config: SelectConfig
     rule: StoppingRule[Standings]
     baseline: int
-    run: str
 
     @property
     def level(self) -> float | None:
@@ -44,60 +40,59 @@ class Selection(Inputs):
     @property
     def rivals(self) -> tuple[int, ...]:
         """The systems that are compared with the baseline."""
-        return tuple(system for system in range(len(self.pool.systems)) if system != self.baseline)
+        return tuple(number for number in range(len(self.pool.systems)) if number != self.baseline)
 
 
-def prepare_selection(
+def prepare(
     config: SelectConfig, environment: Mapping[str, str], *, offline: bool = False
 ) -> Selection:
     """Read and check everything that a search for the best needs; `environment` holds the judges' keys.
 
-    `offline`: only a forecast is wanted, which needs no key.
+    `offline` says that only a forecast is wanted, which needs no key.
 
     Raises:
         InputError: something given is wrong; nothing was spent.
     """
-    _check_flags(config)
+    chosen: list[SelectorRow | RuleRow] = [config.selector_row, config.rule_row]
+    _check_settings(config)
+    check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
     inputs = read_inputs(config, environment, offline=offline)
-    _check_outputs(inputs.pool)
+    pool = inputs.joined.pool
+    _check_outputs(pool)
+    ingredients = Ingredients(
+        risk=config.risk, items=len(pool), limit=config.max_judgments, near=config.near_best
+    )
     return Selection(
-        joined=inputs.joined,
-        judges=inputs.judges,
-        limits=inputs.limits,
-        decoy_texts=inputs.decoy_texts,
-        config=config,
-        rule=make_rule_among(
-            config.rule_name, risk=config.risk, items=len(inputs.pool), near_best=config.near_best
-        ),
-        baseline=inputs.pool.systems.index(config.baseline),
-        run=_run_id(config, inputs),
+        config,
+        inputs,
+        _name(config, inputs),
+        rule=config.rule_row.make(ingredients),
+        baseline=pool.systems.index(config.baseline),
     )
 
 
-def _check_flags(config: SelectConfig) -> None:
-    if len(config.outputs) < FEWEST_SYSTEMS:
+def _check_settings(config: SelectConfig) -> None:
+    count = len(config.outputs)
+    if count < FEWEST_SYSTEMS:
         raise InputError(
-            f"select: expected the outputs of at least {FEWEST_SYSTEMS} systems, the baseline's among them; found "
-            f"{len(config.outputs)}"
+            f"select: expected the outputs of at least {FEWEST_SYSTEMS} systems, the baseline's among "
+            f"them; found {count}"
         )
-    if config.max_judgments < len(config.outputs) - 1:
+    if config.max_judgments < count - 1:
         raise InputError(
-            f"--max-judgments {config.max_judgments}: one item alone takes {len(config.outputs) - 1} judgments, each system's but the baseline's; "
-            "give at least so many"
+            f"`max_judgments={config.max_judgments}`: one item alone takes {count - 1} judgments, each "
+            "system's but the baseline's; give at least so many"
         )
-    if config.rule == "separated" and config.selector not in DRAWING_AMONG:
+    even = config.selector_row.draws is Draws.EVEN
+    if config.rule_row.needs_even_draws and not even:
         raise InputError(
-            f"--rule separated holds only for random draws, and --selector {config.selector} picks queries; use "
-            "--selector race, or --rule fixed-budget"
+            f"`rule={config.rule}` holds only for random draws, and `selector={config.selector}` picks "
+            "queries; use `selector=race`, or `rule=fixed-budget`"
         )
-    if config.rule == "fixed-budget" and config.selector == "race":
+    if Need.RISK in config.selector_row.needs and not config.rule_row.guaranteed:
         raise InputError(
-            "--selector race drops systems at a stated risk, which --rule fixed-budget has not; for a fixed budget use "
-            "--selector halving"
-        )
-    if config.epsilon is not None and config.selector != "llm-selector":
-        raise InputError(
-            f"--epsilon: --selector {config.selector} has no such numbers; llm-selector has"
+            f"`selector={config.selector}` drops systems at a stated risk, which `rule={config.rule}` has not; for a "
+            "fixed budget use `selector=halving`"
         )
 
 
@@ -108,21 +103,15 @@ def _check_outputs(pool: Pool) -> None:
         other = first.setdefault(outputs, name)
         if other != name:
             raise InputError(
-                f"{other} and {name} gave the very same output on every one of {len(pool)} items, so that nothing can "
-                "tell them apart; leave one of them out"
+                f"{other} and {name} gave the very same output on every one of {len(pool)} items, so "
+                "that nothing can tell them apart; leave one of them out"
             )
 
 
-def _run_id(config: SelectConfig, inputs: Inputs) -> str:
-    """The run's name in the ledger."""
-    own = {"baseline", "near_best"}
-    if config.selector in PICKING_BY_WEAK_JUDGES:
-        own |= {"weak_judges", "epsilon"}
-    return digest(
-        {
-            "job": "select",
-            **inputs.question(config),
-            "rule": config.rule_name,
-            **config.model_dump(mode="json", include=own),
-        }
-    )[:16]
+def _name(config: SelectConfig, inputs: Inputs) -> RunName:
+    pool, judges = inputs.joined.pool, inputs.judges
+    decoys = inputs.decoy_texts if config.decoy_outputs else None
+    data = data_of(pool, judges) | ({} if decoys is None else {"decoy_texts": decoys})
+    former = former_select_id(config, data, weak_judges=Need.OPINIONS in config.selector_row.needs)
+    content = {"decoy_outputs": decoys}
+    return RunName(run_id(QUESTION, config, pool, judges, content), (former,))

@@ -11,8 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from judgeloop.core.records import Outcome, Spend, StopKind
-from judgeloop.engine.decoys import DecoyTally
+from judgeloop.core.records import DecoyTally, Outcome, Spend, StopKind
 from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label_rows
 from judgeloop.stats.standings import Standings
 

@@ -1,6 +1,6 @@
 """`select`: which of many systems is best? A result, or a forecast of what it would take.
 
-It puts the parts together and hands them to the driver. Printing, signals and exit codes are `cli.py`'s business.
+It puts the parts together and hands them to the driver. It prints nothing and knows no exit codes.
 """
 
 from __future__ import annotations
@@ -11,23 +11,25 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from judgeloop.compare.plan import Plan, priced
-from judgeloop.compare.selector import Chosen, selector_among
 from judgeloop.core.records import StopKind
-from judgeloop.engine.batch import Interruption, Terms
-from judgeloop.engine.loop import Finished, Observe, decoys_of, unobserved
+from judgeloop.engine.halt import Interruption
+from judgeloop.engine.loop import Finished, Observe, unobserved
 from judgeloop.engine.session import Session
+from judgeloop.engine.terms import Terms
 from judgeloop.estimators.win_rates import WinRates
-from judgeloop.run.drive import drive_session, quotes_of, setup_of, terms_for
-from judgeloop.run.settings import SelectConfig
-from judgeloop.select.plan import judgments_among, more_to_separate
-from judgeloop.select.prepare import Selection, prepare_selection
+from judgeloop.run.drive import decoy_quotes_of, drive_session, quotes_of, setup_of, terms_of
+from judgeloop.run.plan import Plan, priced
+from judgeloop.select.config import SelectConfig
+from judgeloop.select.plan import judgments_to_separate, more_to_separate
+from judgeloop.select.prepare import Selection, prepare
 from judgeloop.select.result import Selected, SelectSetup, selected_of
+from judgeloop.select.selector import LiveMaterial, Made, make_selector
+from judgeloop.selectors.catalogue import Need
 from judgeloop.stats.standings import Standings
 
 
 def select(config: SelectConfig, environment: Mapping[str, str] | None = None) -> Selected:
-    """Find the best of many systems from a program without an event loop; in one with, `prepare_selection` and await `judge_all`.
+    """Find the best of many systems from a program without an event loop; in one with, `prepare` and await `run`.
 
     `environment` holds the judges' keys; by default it is the process's own.
 
@@ -35,36 +37,33 @@ def select(config: SelectConfig, environment: Mapping[str, str] | None = None) -
         InputError: something given is wrong; nothing was spent.
         LedgerError: the ledger cannot be opened or written.
     """
-    return asyncio.run(
-        judge_all(prepare_selection(config, os.environ if environment is None else environment))
-    )
+    return asyncio.run(run(prepare(config, os.environ if environment is None else environment)))
 
 
-async def judge_all(
+async def run(
     selection: Selection,
     *,
     interruption: Interruption | None = None,
     observe: Observe[Standings] = unobserved,
 ) -> Selected:
     """Judge until the best is found, or until money, judgments or items run out."""
-    chosen = _chosen(selection)
-    terms = _terms(selection)
-    finished = await _drive(selection, chosen, terms, interruption=interruption, observe=observe)
-    return _result(selection, chosen, finished)
+    made, terms = _made(selection), terms_of(selection)
+    finished = await _drive(selection, made, terms, interruption=interruption, observe=observe)
+    return _result(selection, made, finished)
 
 
-async def foresee_all(selection: Selection) -> tuple[Plan, Selected]:
+async def forecast(selection: Selection) -> tuple[Plan, Selected]:
     """What the search would take, and how far the ledger alone brings it; asks nobody and spends nothing."""
-    chosen, terms = _chosen(selection), _terms(selection, offline=True)
-    finished = await _drive(selection, chosen, terms)
+    made, terms = _made(selection), terms_of(selection, offline=True)
+    finished = await _drive(selection, made, terms)
     outcome, pool = finished.outcome, selection.pool
     over = outcome.stop.kind is not StopKind.DRY_RUN
-    judgments, assumed = judgments_among(
+    judgments, assumed = judgments_to_separate(
         outcome.estimate.tally,
         selection.limits,
         level=selection.level,
         asked=selection.config.max_judgments if over else outcome.asked,
-        shrinking=selection.config.selector == "race",
+        shrinking=_shrinks(selection),
     )
     queries = (
         pool.query(position, (system, selection.baseline))
@@ -74,61 +73,63 @@ async def foresee_all(selection: Selection) -> tuple[Plan, Selected]:
     plan = priced(
         judgments,
         quotes=quotes_of(selection, terms, queries),
-        beside=quotes_of(selection, terms, decoys_of(pool, terms)),
-        left_p=None
-        if terms.budget_p is None
-        else max(0, terms.budget_p - finished.spend.charged_p),
+        beside=decoy_quotes_of(selection, terms),
+        left_p=finished.spend.left_p,
         assumed=assumed,
     )
-    return plan, _result(selection, chosen, finished)
+    return plan, _result(selection, made, finished)
 
 
-def _chosen(selection: Selection) -> Chosen:
-    return selector_among(selection.config, selection.pool, selection.baseline, selection.level)
+def _made(selection: Selection) -> Made:
+    config = selection.config
+    material = LiveMaterial(config, selection.pool, selection.baseline)
+    return make_selector(
+        config.selector_row, material, level=selection.level, limit=config.max_judgments
+    )
 
 
-def _terms(selection: Selection, *, offline: bool = False) -> Terms:
-    return terms_for(selection.config, selection, selection.run, offline=offline)
+def _shrinks(selection: Selection) -> bool:
+    """Whether a system that is out is asked about no more."""
+    return Need.RISK in selection.config.selector_row.needs
 
 
 async def _drive(
     selection: Selection,
-    chosen: Chosen,
+    made: Made,
     terms: Terms,
     *,
     interruption: Interruption | None = None,
     observe: Observe[Standings] = unobserved,
 ) -> Finished[Standings]:
-    config = selection.config
     session = Session(
         items=len(selection.pool),
-        selector=chosen.selector,
+        selector=made.selector,
         estimator=WinRates(len(selection.pool.systems), selection.baseline),
         rule=selection.rule,
         limits=selection.limits,
-        rng=np.random.default_rng(config.seed),
-        lookahead=config.lookahead,
+        rng=np.random.default_rng(selection.config.seed),
+        lookahead=selection.config.lookahead,
     )
     return await drive_session(
-        session, config, selection, terms, interruption=interruption, observe=observe
+        session, selection, terms, interruption=interruption, observe=observe
     )
 
 
-def _result(selection: Selection, chosen: Chosen, finished: Finished[Standings]) -> Selected:
-    config, outcome, rule = selection.config, finished.outcome, selection.rule
-    level = selection.level
+def _result(selection: Selection, made: Made, finished: Finished[Standings]) -> Selected:
+    config, outcome, level = selection.config, finished.outcome, selection.level
     more = None
     if outcome.winner is None and level is not None:
-        more = more_to_separate(outcome.estimate.tally, level, shrinking=config.selector == "race")
+        tally = outcome.estimate.tally
+        more = more_to_separate(tally, level, shrinking=_shrinks(selection))
     setup = SelectSetup(
-        **setup_of(config, selection, _terms(selection)),
-        rule=rule.name,
-        risk_threshold=rule.threshold,
-        guarantee=rule.guarantee,
+        **setup_of(selection),
+        rule=selection.rule.name,
+        risk_threshold=selection.rule.threshold,
+        guarantee=selection.rule.guarantee,
         selector=config.selector,
         baseline=config.baseline,
         near=config.near_best,
-        epsilon=chosen.epsilon,
+        epsilon=made.epsilons,
     )
     return selected_of(
         outcome,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from judgeloop.core.money import show_usd
 from judgeloop.core.records import StopKind
 from judgeloop.report.escaping import visible
+from judgeloop.report.page import Page
 from judgeloop.report.sentences import (
     CUT_SHORT,
     bewares,
@@ -21,6 +22,11 @@ from judgeloop.report.sentences import (
 from judgeloop.select.result import Selected, SystemRow
 
 MOST_NAMED = 5  # systems in a sentence
+
+
+def page(result: Selected) -> Page:
+    """The result in words."""
+    return Page(headline(result), tuple(details(result)))
 
 
 def headline(result: Selected) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.records import Draws, Label, Step
+from judgeloop.selectors.ingredients import ForMany
 from judgeloop.selectors.query_by_query import Asked, check_shape, query_step
 from judgeloop.stats.information import OUTCOMES, entropies_after, log_ratios, lowest
 
@@ -73,3 +74,9 @@ def coefficients_after(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     more = np.eye(len(OUTCOMES), dtype=np.int64)
     losses, ties, wins = (counts[of] + more[:, [of]] for of in range(len(OUTCOMES)))
     return log_ratios(wins, ties, losses)
+
+
+def for_many(given: ForMany) -> BradleyTerry:
+    """To find the best of many systems."""
+    assert given.opinions is not None, "the catalogue asks for opinions"
+    return BradleyTerry(given.opinions, given.baseline)

@@ -13,7 +13,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import Choice, Draws, Label, Step
+from judgeloop.core.records import ONE_SYSTEM, Choice, Draws, Label, Step
+from judgeloop.selectors.ingredients import ForOne
 
 
 def spread_ranks(items: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -75,7 +76,7 @@ class ConfidenceSystematic:
         del rng  # all randomness is in the order
         end = min(state.picked + n, len(state.order))
         steps = [
-            Step((Choice(int(position), None, (0,)),))
+            Step((Choice(int(position), None, ONE_SYSTEM),))
             for position in state.order[state.picked : end]
         ]
         return steps, ConfidenceSystematicState(state.order, end)
@@ -86,3 +87,9 @@ class ConfidenceSystematic:
         """Picks do not depend on answers."""
         del labels
         return state
+
+
+def for_one(given: ForOne) -> ConfidenceSystematic:
+    """To rate one system."""
+    assert given.confidence is not None, "the catalogue asks for confidences"
+    return ConfidenceSystematic(given.confidence)

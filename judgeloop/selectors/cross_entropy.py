@@ -14,7 +14,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import Choice, Draws, Label, Step
+from judgeloop.core.records import ONE_SYSTEM, Choice, Draws, Label, Step
+from judgeloop.selectors.ingredients import ForOne
 
 FIRST = 30  # items drawn at random before there is a sample to be improved
 GROUP = 5  # items that enter together
@@ -87,7 +88,7 @@ class CrossEntropy:
         del rng  # groups come from the seed: they do not depend on when they are asked for
         while len(state.queued) < n and len(state.left):
             state = self._grown(state)
-        steps = [Step((Choice(position, None, (0,)),)) for position in state.queued[:n]]
+        steps = [Step((Choice(position, None, ONE_SYSTEM),)) for position in state.queued[:n]]
         return steps, replace(state, queued=state.queued[n:])
 
     def tell(self, state: CrossEntropyState, labels: Sequence[Label]) -> CrossEntropyState:
@@ -149,3 +150,9 @@ class CrossEntropy:
             hit = self._intervals[begin : begin + ROWS_AT_A_TIME] + offsets
             counts += np.bincount(hit.ravel(), minlength=len(counts))
         return np.log(counts / len(self._intervals), out=np.zeros_like(counts), where=counts > 0)
+
+
+def for_one(given: ForOne) -> CrossEntropy:
+    """To rate one system."""
+    assert given.vectors is not None, "the catalogue asks for vectors"
+    return CrossEntropy(given.vectors)

@@ -14,14 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.records import Abstention, Choice, Draws, Label, Step
-from judgeloop.history.past import Past
+from judgeloop.selectors.ingredients import ForTwo
 from judgeloop.selectors.random import Random
 from judgeloop.stats.decision_model import weights_after
-from judgeloop.stats.decisiveness import Floats, Prospects, prospects
+from judgeloop.stats.decisiveness import Floats, Prospects
 
-MOST_WEIGHED = (
-    300  # comparisons that weights rest on, spread over all: more take time and say little more
-)
 FIRST_LOOK = (
     10  # draws; the weights are learned again after so many, and whenever they have doubled
 )
@@ -127,28 +124,14 @@ def _successive(
     return positions[order], drawn / left
 
 
-def prospects_of(
-    past: Past, systems: tuple[str, ...], power: float | None = None
-) -> Prospects | None:
-    """What this past says of the items when `systems` are compared after it; None where it prefers none.
-
-    `power` is the exponent of the weights, by default one that grows with the systems that were compared on an item.
-    """
-    rows = np.unique(
-        np.linspace(0, max(0, len(past) - 1), min(len(past), MOST_WEIGHED)).astype(np.int64)
-    )
-    return prospects(
-        past.preferences[rows],
-        past.known[rows],
-        past.systems_an_item,
-        apart=past.apart_from(*systems)[rows],
-        power=power,
-    )
-
-
 def decisive(known: Prospects | None) -> Decisive | Random:
     """Draws by what is known; by None, and so without a history, what `random` draws with the same seed, draw for draw."""
     if known is None:
         return Random(name="decisive")
     nothing = np.empty(0, dtype=np.int64)
     return Decisive(weights_after(known, nothing, nothing.astype(np.bool_)), known)
+
+
+def for_two(given: ForTwo) -> Decisive | Random:
+    """To compare two systems."""
+    return decisive(given.prospects)

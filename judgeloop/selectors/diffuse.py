@@ -15,7 +15,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import Choice, Draws, Label, Step
+from judgeloop.core.records import ONE_SYSTEM, Choice, Draws, Label, Step
+from judgeloop.selectors.ingredients import ForOne, ForTwo
+from judgeloop.selectors.kmeans import KMeansDiffUse
 from judgeloop.stats.dendrogram import HIERARCHIES, Dendrogram
 from judgeloop.stats.representatives import representative
 
@@ -121,3 +123,18 @@ class DiffUse:
     def _known(self) -> dict[int, int]:
         """Representatives by node: each is looked for once, though it enters and leaves."""
         return {}
+
+
+def for_two(given: ForTwo) -> DiffUse | KMeansDiffUse:
+    """To compare two systems by the vectors of their outputs, or of the prompts."""
+    assert given.vectors is not None, "the catalogue asks for vectors"
+    variant = given.variant
+    if variant.clustering == "kmeans":
+        return KMeansDiffUse(given.vectors, given.start, variant.representative)
+    return DiffUse(given.vectors, given.start, variant.clustering, variant.representative)
+
+
+def for_one(given: ForOne) -> DiffUse:
+    """To rate one system by the vectors of its items."""
+    assert given.vectors is not None, "the catalogue asks for vectors"
+    return DiffUse(given.vectors, given.start, systems=ONE_SYSTEM)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.records import Choice, Draws, Label, Step
+from judgeloop.selectors.ingredients import ForMany
 from judgeloop.stats.query_scores import scores_of
 from judgeloop.stats.racing import Floats
 
@@ -132,3 +133,9 @@ def _rounds(systems: int) -> int:
         systems = math.ceil(systems * KEPT)
         count += 1
     return max(1, count)
+
+
+def for_many(given: ForMany) -> Halving:
+    """To find the best of many systems."""
+    assert given.lengths is not None, "the catalogue asks for lengths"
+    return Halving(given.lengths, given.baseline, given.limit)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.records import Draws, Label, Step
+from judgeloop.selectors.ingredients import ForMany
 from judgeloop.selectors.query_by_query import Asked, check_shape, query_step
 from judgeloop.stats.information import Epsilons, expected_entropies, lowest, uniform, updated
 
@@ -68,3 +69,10 @@ class LLMSelector:
             return replace(state, asked=asked)
         posterior = updated(state.posterior, outcomes.values, self.epsilons, outcomes.judged)
         return LLMSelectorState(posterior, asked)
+
+
+def for_many(given: ForMany) -> LLMSelector:
+    """To find the best of many systems."""
+    assert given.opinions is not None, "the catalogue asks for opinions"
+    assert given.epsilons is not None, "the catalogue asks for epsilons"
+    return LLMSelector(given.opinions, given.baseline, given.epsilons)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.records import Choice, Draws, Label, Step
+from judgeloop.selectors.ingredients import ForTwo
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +58,9 @@ class MaxNorm:
         """Picks do not depend on answers."""
         del labels
         return state
+
+
+def for_two(given: ForTwo) -> MaxNorm:
+    """To compare two systems."""
+    assert given.vectors is not None, "the catalogue asks for vectors"
+    return MaxNorm(given.vectors)

@@ -15,7 +15,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import Choice, Draws, Label, Step
+from judgeloop.core.records import ONE_SYSTEM, Choice, Draws, Label, Step
+from judgeloop.selectors.ingredients import ForOne
 
 DIMENSIONS = 8  # that the vectors are reduced to, and the two numbers for HDBSCAN below: as in the authors' program for 10,000 items
 SMALLEST_SHARE = 0.008  # of the pool that makes a cluster
@@ -140,7 +141,7 @@ class MMDCritic:
             state.near.copy(), state.picked.copy(), state.given.copy(), state.first_apart
         )
         left = len(self.vectors) - int(state.given.sum())
-        steps = [Step((Choice(self._pick(after), None, (0,)),)) for _ in range(min(n, left))]
+        steps = [Step((Choice(self._pick(after), None, ONE_SYSTEM),)) for _ in range(min(n, left))]
         return steps, after
 
     def tell(self, state: MMDCriticState, labels: Sequence[Label]) -> MMDCriticState:
@@ -219,3 +220,9 @@ class MMDCritic:
         for members in self._split[0]:
             likeness[members] = mean_likeness(self._points[members])
         return likeness
+
+
+def for_one(given: ForOne) -> MMDCritic:
+    """To rate one system."""
+    assert given.vectors is not None, "the catalogue asks for vectors"
+    return MMDCritic(given.vectors)

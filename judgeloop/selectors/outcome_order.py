@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.records import Draws, Label, Step
+from judgeloop.selectors.ingredients import ForMany
 from judgeloop.selectors.query_by_query import check_shape, query_step
 from judgeloop.stats.information import OUTCOMES
+from judgeloop.stats.weak import ensemble
 
 Counts = NDArray[np.int64]  # shape (outcomes, queries), in the order of `OUTCOMES`
 DRAW = OUTCOMES.index(0)
@@ -89,3 +91,23 @@ class OutcomeOrder:
         """The order does not depend on answers."""
         del labels
         return state
+
+
+def most_draws(given: ForMany) -> OutcomeOrder:
+    """Queries with the most expected ties first."""
+    return _ordered("most-draws", given)
+
+
+def confidence(given: ForMany) -> OutcomeOrder:
+    """Queries on which the weak judges agree most first."""
+    return _ordered("confidence", given)
+
+
+def uncertainty(given: ForMany) -> OutcomeOrder:
+    """Queries on which the weak judges agree least first."""
+    return _ordered("uncertainty", given)
+
+
+def _ordered(name: str, given: ForMany) -> OutcomeOrder:
+    assert given.opinions is not None, "the catalogue asks for opinions"
+    return OutcomeOrder(ensemble(given.opinions), given.baseline, name)

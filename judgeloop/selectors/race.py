@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.records import Choice, Draws, Label, Step
+from judgeloop.selectors.ingredients import ForMany
 from judgeloop.stats.query_scores import scores_of
 from judgeloop.stats.racing import Flags, Race, after, could_be_out, start
 
@@ -94,3 +95,9 @@ class Racing:
             return False
         heard_of = state.drawn - state.race.drawn
         return not (could_be_out(state.race, heard_of, self.risk) & running).any()
+
+
+def for_many(given: ForMany) -> Racing:
+    """To find the best of many systems."""
+    assert given.level is not None, "a race goes with a rule that states a risk"
+    return Racing(given.systems, given.baseline, given.level)

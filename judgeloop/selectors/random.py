@@ -9,7 +9,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import Choice, Draws, Label, Step
+from judgeloop.core.records import ONE_SYSTEM, Choice, Draws, Label, Step
+from judgeloop.selectors.ingredients import ForMany, ForOne, ForTwo
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +55,21 @@ class Random:
         """Draws do not depend on answers."""
         del labels
         return state
+
+
+def for_two(given: ForTwo) -> Random:
+    """To compare two systems."""
+    del given
+    return Random()
+
+
+def for_many(given: ForMany) -> Random:
+    """To compare every system with the baseline, on the same items."""
+    others = (system for system in range(given.systems) if system != given.baseline)
+    return Random(tuple((system, given.baseline) for system in others))
+
+
+def for_one(given: ForOne) -> Random:
+    """To rate one system."""
+    del given
+    return Random((ONE_SYSTEM,))

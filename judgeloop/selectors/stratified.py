@@ -14,7 +14,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import Choice, Draws, Label, Step, Verdict
+from judgeloop.core.records import ONE_SYSTEM, Choice, Draws, Label, Step, Verdict
+from judgeloop.selectors.ingredients import ForOne
 from judgeloop.stats.allocation import FIRST_DRAWS, behind_their_share, exploration, upper_bounds
 from judgeloop.stats.resembling import DISTANCES, next_to_resemble
 from judgeloop.stats.strata import Counts, Floats, Strata
@@ -143,7 +144,7 @@ class Stratified:
         position, propensity = self._pick(members, state)
         asked[position] = True
         drawn[stratum] += 1
-        step = Step((Choice(position, propensity, (0,)),))
+        step = Step((Choice(position, propensity, ONE_SYSTEM),))
         left = max(0, state.left_in_round - 1)
         return step, replace(
             state, asked=asked, drawn=drawn, waiting=state.waiting + 1, left_in_round=left
@@ -169,3 +170,21 @@ class Stratified:
         key = np.arange(len(self.strata.labels)) if self.confidence is None else self.confidence
         order = np.lexsort((key, self.strata.labels))
         return np.split(order, np.cumsum(self.strata.sizes)[:-1])
+
+
+def drawing(given: ForOne) -> Stratified:
+    """Random draws within the strata."""
+    return Stratified(given.strata, given.budget, given.allocation)
+
+
+def resembling(given: ForOne) -> Stratified:
+    """AcTracer: within a stratum the item whose confidence makes the sample resemble it."""
+    assert given.confidence is not None, "the catalogue asks for confidences"
+    return Stratified(
+        given.strata, given.budget, given.allocation, given.confidence, given.distance
+    )
+
+
+def by_sections(given: ForOne) -> Stratified:
+    """Random draws within sections by confidence, in proportion to their sizes."""
+    return Stratified(given.strata, given.budget, "proportional")

@@ -31,26 +31,34 @@ class Wealth(NamedTuple):
 def log_wealth(
     scores: NDArray[np.int8] | NDArray[np.float64], items: int, mean: float = 0.0
 ) -> Wealth:
-    """How who bets that the mean of all `items` is above `mean` fared on `scores`, in the order drawn.
+    """How who bets that the mean of all `items` is above `mean` fared on `scores`, in the order drawn."""
+    return Wealth(float(log_wealth_path(scores, items, mean)[-1]) if len(scores) else 0.0)
+
+
+def log_wealth_path(
+    scores: NDArray[np.int8] | NDArray[np.float64], items: int, mean: float = 0.0
+) -> NDArray[np.float64]:
+    """The logarithm of the most wealth so far after each of `scores`, of their shape.
 
     Before the draw numbered t, from 0, with sum S so far, what remains would have the mean m = (items · mean - S) / (items - t) at
     most; a bet of c wins the factor 1 + c (x - m) / (1 + m), whose expectation is then 1 at most. Waudby-Smith & Ramdas (2024),
-    equations 32 and 33, with λ = c / (1 + m). Where m is under -1 the mean is surely above `mean`.
+    equations 32 and 33, with λ = c / (1 + m). Where m is under -1 the mean is surely above `mean`, and the wealth infinite.
     """
     if not len(scores):
-        return Wealth(0.0)
-    before = np.concatenate([[0], np.cumsum(scores, dtype=np.float64)[:-1]])
-    remaining_mean = (items * mean - before) / (items - np.arange(len(scores)))
+        return np.zeros(0)
+    sums = np.cumsum(scores, dtype=np.float64)
+    before = np.concatenate([[0], sums[:-1]])
+    drawn = np.arange(len(scores))
+    remaining_mean = (items * mean - before) / (items - drawn)
     room = 1 + remaining_mean
     sure = (room < 0) | ((room == 0) & (scores > -1))
     gain = np.divide(scores - remaining_mean, room, out=np.zeros(len(scores)), where=room > 0)
     paths = np.cumsum(np.log1p(gain[:, None] * BETS), axis=0)
     top = paths.max(axis=1)
     mixed = top + np.log(np.exp(paths - top[:, None]) @ STAKES)
-    left = items - len(scores)
-    if sure.any() or items * mean - float(scores.sum(dtype=np.float64)) < -left:
-        return Wealth(np.inf)
-    return Wealth(float(mixed.max()))
+    known = np.maximum.accumulate(sure) | (items * mean - sums < -(items - drawn - 1))
+    most: NDArray[np.float64] = np.where(known, np.inf, np.maximum.accumulate(mixed))
+    return most
 
 
 def bound(scores: NDArray[np.int8] | NDArray[np.float64], items: int, risk: float) -> float:

@@ -13,7 +13,10 @@ from math import hypot
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.stats.balanced_kmeans import Clusters, balanced_kmeans
+
 FIRST_LOOKS = 5
+LOOKS = 20  # of CluSearch
 SAME = 1e-9  # bends closer than this are equally far below the chord
 
 Curve = tuple[tuple[int, float], ...]
@@ -92,3 +95,22 @@ def _scaled(curve: Curve) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     extent = np.ptp(axes, axis=1, keepdims=True)
     clusters, inertia = (axes - axes.min(axis=1, keepdims=True)) / np.where(extent > 0, extent, 1.0)
     return clusters, inertia
+
+
+def strata_by_clusters(
+    vectors: NDArray[np.floating], most: int, rng: np.random.Generator, looks: int = LOOKS
+) -> tuple[NDArray[np.int64], Searched]:
+    """The stratum of each of `vectors`, shape (items,), and the search that found how many there are: from 2 to `most`.
+
+    The strata are those that the search itself made at the elbow. With `most` less than 2 everything is one stratum.
+    """
+    seed = int(rng.integers(2**63))
+    made: dict[int, Clusters] = {}
+
+    def inertia(clusters: int) -> float:
+        made[clusters] = balanced_kmeans(vectors, clusters, np.random.default_rng([seed, clusters]))
+        return made[clusters].inertia
+
+    high = max(1, most)
+    searched = search_clusters(inertia, min(2, high), high, looks)
+    return made[searched.clusters].labels, searched

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from judgeloop.core.records import Tally
-from judgeloop.stats.betting import bound, log_wealth
+from judgeloop.stats.betting import bound, log_wealth, log_wealth_path
+from judgeloop.stopping.catalogue import Ingredients
 from judgeloop.stopping.rule import Rule, scores_for
 
 GUARANTEE = (
@@ -41,6 +45,16 @@ class Anytime(Rule):
             return 1.0
         return log_wealth(scores_for(tally, tally.leader), self.items).risk
 
+    def met_along(
+        self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """As of any rule; the wealth of either side is one path."""
+        leads = np.cumsum(preferences, dtype=np.int64)
+        first, second = (log_wealth_path(sign * preferences, items) for sign in (1, -1))
+        risks = np.exp(-np.maximum(0.0, np.where(leads > 0, first, second)))
+        met: NDArray[np.bool_] = (leads != 0) & (risks <= thresholds[:, None])
+        return met
+
     def interval(self, tally: Tally) -> tuple[float, float]:
         """Bounds for the win distance over all items, first minus second; each holds at every look but for the threshold's chance."""
         if tally.judged == self.items:
@@ -58,3 +72,8 @@ class Anytime(Rule):
             log_wealth(scores_for(tally, side), self.items, -self.near_tie).risk <= self.threshold
             for side in (0, 1)
         )
+
+
+def made_of(given: Ingredients) -> Anytime:
+    """The rule for one run."""
+    return Anytime(given.risk, given.items, given.near)

@@ -12,6 +12,7 @@ from typing import final
 from judgeloop.core.records import Tally
 from judgeloop.stats.predictive import chance_overtaken, further_decisive
 from judgeloop.stats.risk_control import Bounds
+from judgeloop.stopping.catalogue import Ingredients
 from judgeloop.stopping.rule import Rule
 
 
@@ -59,3 +60,10 @@ def chance_not_to_win(wins: int, losses: int, judged: int, items: int) -> float:
     0.0716
     """
     return chance_overtaken(wins, losses, further_decisive(wins + losses, judged, items - judged))
+
+
+def made_of(given: Ingredients) -> Calibrated:
+    """The rule for one run, with the threshold that past comparisons chose."""
+    assert given.threshold is not None, "the catalogue says that past comparisons choose it"
+    bounds, like = given.threshold
+    return Calibrated(given.risk, bounds, like)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -63,11 +64,52 @@ class Rule(ABC):
         del tally
         return False
 
+    def met_along(
+        self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Where it names a leader of `items` while it hears `preferences` one after the other, at each of some thresholds.
+
+        Shape (thresholds, looks). It is what `is_met` says after every verdict, for a replay over
+        arrays; a rule with a faster way has its own.
+        """
+        met = np.zeros((len(thresholds), len(preferences)), dtype=np.bool_)
+        rules = [replace(self, threshold=float(threshold)) for threshold in thresholds]
+        tally = Tally(items)
+        for look, preference in enumerate(preferences.tolist()):
+            tally = _with(tally, [preference])
+            met[:, look] = [rule.is_met(tally) for rule in rules]
+        return met
+
     def reason_to_stop(self, tally: Tally) -> StopReason | None:
         """The risk is low enough, or the systems are surely near enough."""
         if self.no_difference(tally):
             return NO_DIFFERENCE
         return risk_met(self.risk(tally), self.threshold) if self.is_met(tally) else None
+
+
+@dataclass(frozen=True)
+class CountingRule(Rule):
+    """A rule whose stated risk depends on the counts alone, not on the order of the verdicts."""
+
+    def met_along(
+        self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """As of any rule; the risk of equal counts is computed once."""
+        wins, losses = (np.cumsum(preferences == side).tolist() for side in (1, -1))
+        risks = np.ones(len(preferences))
+        for look, state in enumerate(zip(wins, losses, strict=True)):
+            key = (*state, look + 1, items)
+            if key not in self._risks:
+                tally = Tally(items, wins=state, ties=look + 1 - sum(state))
+                self._risks[key] = self.risk(tally) if tally.leader is not None else np.inf
+            risks[look] = self._risks[key]
+        met: NDArray[np.bool_] = risks <= thresholds[:, None]
+        return met
+
+    @cached_property
+    def _risks(self) -> dict[tuple[int, ...], float]:
+        """By wins, losses, judgments and items."""
+        return {}
 
 
 def scores_for(tally: Tally, side: int) -> NDArray[np.int8]:

@@ -7,12 +7,15 @@ from functools import cached_property
 from typing import Self, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from judgeloop.core.records import Tally
 from judgeloop.stats.spending import Spending, first_crossing
+from judgeloop.stopping.catalogue import Ingredients
 from judgeloop.stopping.rule import Rule, scores_for
 
 SIDES = 2
+FIRST_STRETCH = 25  # judgments for which a boundary is worked out at once
 RISKS = np.geomspace(1e-6, 0.5, 58)
 
 
@@ -61,6 +64,39 @@ class Sequential(Rule):
         above = np.flatnonzero(named[at:])
         return float(risks[at + above[0]]) if len(above) else 1.0
 
+    def met_along(
+        self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """As of any rule: from the first crossing on, wherever the lead is on the side on which it crossed.
+
+        The boundary is worked out no farther than it takes: for most walks it is crossed early.
+        """
+        if items != self.items:
+            raise ValueError(f"a boundary for {self.items} items, and {items} were drawn from")
+        spending = self._spending_at(tuple(thresholds.tolist()))
+        met = np.zeros((len(thresholds), len(preferences)), dtype=np.bool_)
+        sums = np.cumsum(preferences, dtype=np.int64)
+        seen = min(FIRST_STRETCH, len(preferences))
+        while seen:
+            crossed = np.abs(sums[:seen, None]) >= spending.barriers(preferences[:seen] != 0)
+            if seen == len(preferences) or crossed.any(axis=0).all():
+                break
+            seen = min(2 * seen, len(preferences))
+        for level in np.flatnonzero(crossed.any(axis=0)) if seen else ():
+            first = crossed[:, level].argmax()
+            met[level, first:] = np.sign(sums[first:]) == np.sign(sums[first])
+        return met
+
+    def _spending_at(self, thresholds: tuple[float, ...]) -> Spending:
+        if thresholds not in self._known:
+            self._known[thresholds] = self._spending(np.array(thresholds))
+        return self._known[thresholds]
+
+    @cached_property
+    def _known(self) -> dict[tuple[float, ...], Spending]:
+        """Boundaries by thresholds."""
+        return {}
+
     def _named(self, tally: Tally, spending: Spending) -> np.ndarray:
         drawn = tally.judged + tally.abstentions
         if tally.leader is None or drawn > spending.limit:
@@ -77,3 +113,8 @@ class Sequential(Rule):
 
     def _spending(self, risks: np.ndarray) -> Spending:
         return Spending(self.items, min(self.limit, self.items), np.minimum(1.0, SIDES * risks))
+
+
+def made_of(given: Ingredients) -> Sequential:
+    """The rule for one run."""
+    return Sequential(given.risk, given.items, given.limit)

@@ -1,47 +1,27 @@
-"""Rules for naming the best of many systems: once all others are shown not to be it, or at the end of a fixed budget.
+"""Naming the best of many systems once every other one is shown not to be it; guaranteed, for random draws.
 
-Which systems are still asked about is the selector's business.
+Which systems are still asked about is the selector's decision.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Self, final
 
 import numpy as np
 
-from judgeloop.core.errors import InputError
-from judgeloop.core.protocols import StoppingRule
 from judgeloop.core.records import StopKind, StopReason
 from judgeloop.stats.betting import log_wealth
 from judgeloop.stats.racing import Floats, could_be_out
 from judgeloop.stats.standings import Standings
+from judgeloop.stopping.catalogue import Ingredients
 from judgeloop.stopping.reasons import risk_met
 
-RULES_AMONG_MANY = ("separated", "fixed-budget")
 GUARANTEE = "for random draws, a system that is not the best is ever named with at most this chance, however often one looks"
 NEAR_GUARANTEE = (
     "for random draws, a system whose win rate is more than {near} below the best one's is ever named with at most this chance, however "
     "often one looks"
 )
-
-
-def make_rule_among(
-    name: str, *, risk: float, items: int, near_best: float | None
-) -> StoppingRule[Standings]:
-    """The rule called `name`, for a pool of `items`.
-
-    Raises:
-        InputError: `near_best` is given to a rule that states no risk.
-    """
-    if name == "fixed-budget":
-        if near_best is not None:
-            raise InputError(
-                "--near-best needs a stated risk, and --rule fixed-budget has none; use --rule separated"
-            )
-        return FixedBudget()
-    return Separated(risk, items, near_best)
 
 
 @final
@@ -126,46 +106,6 @@ class Separated:
         return risks
 
 
-@final
-@dataclass(frozen=True)
-class FixedBudget:
-    """Names the system with the highest win rate once the judgments, the money or the queries are used up; states no risk.
-
-    What the LLM Selector paper does (Durmazkeser et al. 2025, algorithm 1): the best of a fixed number of queries.
-    """
-
-    threshold: float = 1.0
-    name: str = "fixed-budget"
-    guarantee: None = None
-    needs_draws: bool = False
-    decides_at: frozenset[StopKind] = frozenset(
-        {StopKind.ALL_JUDGED, StopKind.JUDGMENT_LIMIT, StopKind.BUDGET, StopKind.POOL_EXHAUSTED}
-    )
-
-    def risk(self, tally: Standings) -> float:
-        """Unknown."""
-        del tally
-        return math.nan
-
-    def is_met(self, tally: Standings) -> bool:
-        """Not before everything is used up."""
-        del tally
-        return False
-
-    def can_be_met(self, tally: Standings, unknown: int) -> bool:
-        """Not before everything is used up."""
-        del tally, unknown
-        return False
-
-    def for_limit(self, limit: int) -> Self:
-        """The same rule."""
-        del limit
-        return self
-
-    def interval(self, tally: Standings) -> None:
-        """No bounds are kept for win rates."""
-        del tally
-
-    def reason_to_stop(self, tally: Standings) -> None:
-        """Not before everything is used up."""
-        del tally
+def made_of(given: Ingredients) -> Separated:
+    """The rule for one run."""
+    return Separated(given.risk, given.items, given.near)

@@ -1,4 +1,4 @@
-"""Rules that state a risk and prove nothing: the papers', and one that does not take ties for votes against the leader."""
+"""The rule of the DiffUse papers: a test against a majority of all items. A heuristic."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import final
 
 from judgeloop.core.records import Tally
 from judgeloop.stats.hypergeometric import survival
-from judgeloop.stopping.rule import Rule
+from judgeloop.stopping.catalogue import Ingredients
+from judgeloop.stopping.rule import CountingRule
 
 
 @final
 @dataclass(frozen=True)
-class Hypergeometric(Rule):
+class Hypergeometric(CountingRule):
     """The papers' rule: how unlikely so many votes are, were the leader preferred on half of all items.
 
     risk = sf(k-1, N, N/2, n) with n judged and k votes for the leader (Ashury-Tahan et al. 2024, appendix A.2).
@@ -32,23 +33,6 @@ class Hypergeometric(Rule):
         return survival(votes, tally.items, tally.items // 2, tally.judged)
 
 
-@final
-@dataclass(frozen=True)
-class TieAware(Rule):
-    """The papers' test on decisive verdicts only, so that ties are no longer votes against the leader.
-
-    With m decisive of n judged, the population is the decisive items to be expected: N' = max(m, round(N·m/n)),
-    half of them for each system under the null. A heuristic like the rule it comes from.
-    """
-
-    name: str = "tie-aware"
-    guarantee: str | None = None
-    needs_draws: bool = False
-
-    def risk(self, tally: Tally) -> float:
-        """The stated risk of naming the leader of `tally`."""
-        if tally.leader is None:
-            return 1.0
-        decisive = sum(tally.wins)
-        population = max(decisive, round(tally.items * decisive / tally.judged))
-        return survival(tally.wins[tally.leader], population, population // 2, decisive)
+def made_of(given: Ingredients) -> Hypergeometric:
+    """The rule for one run."""
+    return Hypergeometric(given.risk)

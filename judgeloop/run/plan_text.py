@@ -8,25 +8,19 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from judgeloop.compare.plan import Plan
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.records import StopKind
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import render
+from judgeloop.report.page import Page, render
 from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
 from judgeloop.report.sentences import count
-
-ASSUMED = {
-    "compare": "45 % to 25 % wins and 30 % ties",
-    "select": "win rates spread evenly from 30 % to 70 % and 30 % ties (a close field takes far more)",
-    "estimate": "scores of 0 and 1, as many of each",
-}
+from judgeloop.run.plan import Plan
 
 
-def render_plan(plan: Plan, result: RunResult, *, priced: bool) -> str:
+def render_plan(plan: Plan, result: RunResult, page: Page, *, priced: bool) -> str:
     """A dry run's forecast, as text; `priced` says whether its dollars mean anything."""
     if plan.calls.worst == 0 or result.stop_reason is not StopKind.DRY_RUN:
-        return f"nothing to ask: the ledger already decides.\n{render(result)}"
+        return f"nothing to ask: the ledger already decides.\n{render(page)}"
     known = f"; {result.asked} items are answered from the ledger" if result.asked else ""
     money = [
         show_usd(cost_p) for cost_p in (plan.cost_p.low, plan.cost_p.expected, plan.cost_p.worst)
@@ -38,9 +32,7 @@ def render_plan(plan: Plan, result: RunResult, *, priced: bool) -> str:
         ("cost", *money),
     ]
     table = "\n".join(f"  {a:<10}{b:>10}{c:>10}{d:>10}" for a, b, c, d in rows)
-    basis = (
-        ASSUMED[result.job] if plan.assumed else "that the verdicts in the ledger go on as they are"
-    )
+    basis = plan.assumed or "that the verdicts in the ledger go on as they are"
     if plan.judgments.low == plan.judgments.worst:
         basis = "that all allowed judgments are made, as by this rule"
     unpriced = "" if priced else "; the model has no known price"
@@ -65,7 +57,7 @@ def _affordable(plan: Plan, result: RunResult) -> str:
     if budget is None:
         return "no budget bounds it"
     if plan.affordable is None or plan.affordable >= plan.judgments.worst:
-        if plan.cost_p.worst <= budget - result.spend.charged_p:
+        if plan.cost_p.worst <= budget - result.spend.charged_p - result.spend.former_p:
             return f"the budget of {show_usd(budget)} will do"
         return f"the budget of {show_usd(budget)} will do at likely prices, and ends the run if all calls are the dearest"
     ends = (
@@ -88,7 +80,7 @@ def plan_json(plan: Plan, result: RunResult, *, priced: bool) -> dict[str, Any]:
         "judgments": asdict(plan.judgments),
         "calls": asdict(plan.calls),
         "usd": dollars if priced else None,
-        "expected_is_assumed": plan.assumed,
+        "expected_is_assumed": plan.assumed is not None,
         "budget_usd": None
         if result.spend.budget_p is None
         else float(to_usd(result.spend.budget_p)),

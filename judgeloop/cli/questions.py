@@ -1,0 +1,179 @@
+"""One command for each question, all made alike: settings in, a result or a forecast out.
+
+A question is a folder with the modules `config`, `prepare`, `run` and `text`; this file knows
+nothing else of it. Nothing heavy is imported before a command runs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from judgeloop.cli import flags
+from judgeloop.cli.naming import as_flags, page_as_flags
+from judgeloop.cli.progress import explained
+
+if TYPE_CHECKING:
+    from judgeloop.engine.halt import Interruption
+    from judgeloop.report.page import Page
+
+EXITS = (
+    "Exit codes: 0 decided, 1 error, 2 usage, 3 undecided, 4 the judge failed, 5 another system than --require-winner "
+    "won, or --require-score was missed, 130 interrupted. Repeating a command resumes it, and costs nothing for what "
+    "is already known."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question by the name of its folder, the configuration in it, and one line of help."""
+
+    name: str
+    config: str
+    help: str
+
+    def load(self, module: str) -> Any:
+        """One of the question's modules."""
+        return import_module(f"judgeloop.{self.name}.{module}")
+
+    @property
+    def configuration(self) -> Any:
+        """The question's configuration."""
+        return getattr(self.load("config"), self.config)
+
+    def page(self, result: Any) -> Page:
+        """The result in words, as the command line says them."""
+        return page_as_flags(self.load("text").page(result))
+
+    def command(self) -> click.Command:
+        """The command that asks it."""
+        own = [flags.dry_run(), flags.as_json(), flags.output()]
+        return flags.PanelCommand(
+            self.name,
+            callback=self._invoked,
+            params=[*flags.parameters_of(self.configuration), *own],
+            help=f"{self.help}\n\n{EXITS}",
+            short_help=self.help,
+            context_settings=flags.CONTEXT,
+        )
+
+    def _invoked(self, *, dry_run: bool, as_json: bool, output: Path | None, **given: Any) -> None:
+        with explained():
+            config = self.configuration.of(**given)
+            check_outputs(config, dry_run=dry_run, output=output)
+            ready = self.load("prepare").prepare(config, os.environ, offline=dry_run)
+            _say_instead(ready)
+            if dry_run:
+                self._forecast(ready, as_json=as_json)
+                return
+            result = self._run(ready, as_json=as_json)
+            self._show(ready, result, as_json=as_json, output=output)
+            raise click.exceptions.Exit(result.exit_code)
+
+    def _run(self, ready: Any, *, as_json: bool) -> Any:
+        """The result, watched where somebody may look."""
+        import asyncio
+
+        from judgeloop.cli.progress import watching
+        from judgeloop.engine.halt import Interruption
+
+        run, config = self.load("run").run, ready.config
+
+        async def driven() -> Any:
+            interruption = Interruption()
+            catch_signals(interruption)
+            if as_json or ready.by_hand:
+                return await run(ready, interruption=interruption)
+            every = len(ready.pool) * len(config.questions(ready.pool.systems))
+            with watching(min(config.max_judgments, every), config.budget_p) as observe:
+                return await run(ready, interruption=interruption, observe=observe)
+
+        return asyncio.run(driven())
+
+    def _forecast(self, ready: Any, *, as_json: bool) -> None:
+        import asyncio
+        import json
+
+        from judgeloop.run.plan_text import plan_json, render_plan
+
+        plan, result = asyncio.run(self.load("run").forecast(ready))
+        priced = all(judge.priced for judge in ready.judges)
+        if as_json:
+            print(json.dumps(plan_json(plan, result, priced=priced), indent=2))
+        else:
+            print(as_flags(render_plan(plan, result, self.page(result), priced=priced)))
+
+    def _show(self, ready: Any, result: Any, *, as_json: bool, output: Path | None) -> None:
+        """Print a result and write its files."""
+        from judgeloop.cli.files import render_json, write_output, write_pictures, write_run
+        from judgeloop.report.page import render
+
+        config, page = ready.config, self.page(result)
+        folder = config.run_dir or config.ledger.parent / "runs" / result.setup.run
+        shown = render_json(result) if as_json else render(page, files=str(folder)) + "\n"
+        print(shown, end="")
+        write_run(folder, result)
+        if output is not None:
+            write_output(output, result, page)
+        if getattr(config, "analyse", False):
+            from judgeloop.replay.analyse import pictures_of_run
+
+            write_pictures(folder, pictures_of_run(ready, result))
+
+
+def check_outputs(config: Any, *, dry_run: bool, output: Path | None) -> None:
+    """Refuse, before anything is spent, files that could not be written."""
+    from judgeloop.cli.files import check_output, check_run_folder
+    from judgeloop.core.errors import InputError
+
+    if output is not None and dry_run:
+        raise InputError("-o is for a result, and a dry run has none; print it with --json")
+    if output is not None:
+        check_output(output, config.files_read())
+    if config.run_dir is not None:
+        check_run_folder(config.run_dir)
+    if getattr(config, "analyse", False):
+        from judgeloop.replay.analyse import check_pictures
+
+        check_pictures()
+
+
+def _say_instead(ready: Any) -> None:
+    """Say before it spends that a run does not go by the rule that was asked for."""
+    from judgeloop.report.escaping import visible
+
+    instead = getattr(ready, "instead", None)
+    if instead is not None:
+        text = visible(as_flags(instead))
+        by = f"{ready.rule.name}, with {ready.selector.name} draws"
+        print(f"judgeloop: {text}; so it goes by {by}", file=sys.stderr)
+
+
+def catch_signals(interruption: Interruption) -> None:
+    """Let the first Ctrl-C (or SIGTERM) drain what is in flight, and the second abandon it."""
+    import asyncio
+    import signal
+
+    loop = asyncio.get_running_loop()
+
+    def request() -> None:
+        again = interruption.requested.is_set()
+        text = (
+            "giving up what is in flight; it stays charged"
+            if again
+            else "stopping: waiting for what is in flight; again gives it up, and leaves it charged"
+        )
+        print(f"judgeloop: {text}", file=sys.stderr, flush=True)
+        interruption.request()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, request)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(request))

@@ -1,0 +1,193 @@
+"""The settings of `compare`: which two systems, which items first, and when that is enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Gt, Lt, MinLen
+
+from judgeloop.run.setting import Part, Setting, one_of
+from judgeloop.run.settings import (
+    ITEMS,
+    OUTPUT,
+    SELECTION,
+    STOPPING,
+    CallerOnly,
+    Found,
+    Represent,
+    RunSettings,
+)
+from judgeloop.selectors.catalogue import SelectorRow, names_of, selector_row
+from judgeloop.stats.names import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
+from judgeloop.stopping.catalogue import RuleRow, default_rule, rule_names, rule_row, rules_of
+
+QUESTION = "compare"
+SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
+PREFERRING = "decisive"  # the selector of rules that bear draws with a preference
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareConfig(RunSettings):
+    """Everything that a comparison of two systems depends on."""
+
+    first: Annotated[
+        Path,
+        Setting(
+            "Outputs of one system: JSONL, CSV or JSON.",
+            ITEMS,
+            Part.CONTENT,
+            CallerOnly,
+            argument="A",
+        ),
+    ]
+    second: Annotated[
+        Path, Setting("Outputs of the other.", ITEMS, Part.CONTENT, CallerOnly, argument="B")
+    ]
+    selector: Annotated[
+        str,
+        one_of(SELECTORS),
+        Setting(
+            f"{', '.join(SELECTORS)}. Default: {SELECTORS[0]}, and {PREFERRING} for a rule without a "
+            "guarantee of its own.",
+            SELECTION,
+            Part.RUN,
+            Found,
+        ),
+    ] = SELECTORS[0]
+    history: Annotated[
+        str,
+        MinLen(1),
+        Setting(
+            "Earlier comparisons, for decisive and calibrated: auto (those in the ledger), none, "
+            "RUN,RUN... of the ledger, or a FILE of verdicts.",
+            SELECTION,
+            Part.CONTENT,
+            Found,
+        ),
+    ] = "auto"
+    represent: Annotated[
+        Represent,
+        Setting("Vectors of texts: lexical, minilm or minilm:FOLDER.", SELECTION, Part.RUN, Found),
+    ] = "lexical"
+    combine: Annotated[
+        str,
+        one_of(COMBINATIONS),
+        Setting(
+            f"Vectors to cluster: the outputs' {', '.join(COMBINATIONS)}.",
+            SELECTION,
+            Part.RUN,
+            Found,
+        ),
+    ] = "difference"
+    clustering: Annotated[
+        str,
+        one_of(CLUSTERINGS),
+        Setting(
+            f"{', '.join(CLUSTERINGS)} (as ward is from 20,000 items on).",
+            SELECTION,
+            Part.RUN,
+            Found,
+        ),
+    ] = "ward"
+    representative: Annotated[
+        str,
+        one_of(REPRESENTATIVES),
+        Setting(
+            f"Item of a cluster that is judged: {', '.join(REPRESENTATIVES)}.",
+            SELECTION,
+            Part.RUN,
+            Found,
+        ),
+    ] = "cosine"
+    rule: Annotated[
+        str,
+        one_of(RULES),
+        Setting(
+            f"{'; '.join(f'{row.name} ({row.help})' for row in rules_of(QUESTION))}. Default: {RULES[0]}, "
+            "and tie-aware for a selector that prefers items.",
+            STOPPING,
+            Part.RUN,
+            Found,
+        ),
+    ] = RULES[0]
+    near_tie: Annotated[
+        float | None,
+        Gt(0),
+        Lt(1),
+        Setting(
+            'With the rule anytime: end with "no practical difference" once the win distance is surely '
+            "within this of zero.",
+            STOPPING,
+            Part.RUN,
+            Found,
+        ),
+    ] = None
+    give_up: Annotated[
+        float | None,
+        Gt(0),
+        Lt(1),
+        Setting(
+            "End undecided once a decision within the maximum number of judgments is less likely than "
+            "this, such as 0.1.",
+            STOPPING,
+            Part.RUN,
+            Found,
+        ),
+    ] = None
+    analyse: Annotated[
+        bool,
+        Setting("Draw which items were picked, into the run's folder.", OUTPUT, Part.REPORT, Found),
+    ] = False
+
+    @classmethod
+    def completed(cls, values: dict[str, object]) -> dict[str, object]:
+        """Selector and rule by each other, where one of them is not given."""
+        selector, rule = values.get("selector"), values.get("rule")
+        if selector is None:
+            even = (
+                rule is None or rule not in RULES or rule_row(QUESTION, str(rule)).needs_even_draws
+            )
+            selector = SELECTORS[0] if even else PREFERRING
+        if rule is None and selector in SELECTORS:
+            rule = default_rule(QUESTION, selector_row(QUESTION, str(selector)).draws)
+        return values | {"selector": selector} | ({} if rule is None else {"rule": rule})
+
+    @property
+    def selector_row(self) -> SelectorRow:
+        """The selector's row in the catalogue."""
+        return selector_row(QUESTION, self.selector)
+
+    @property
+    def rule_row(self) -> RuleRow:
+        """The rule's row in the catalogue."""
+        return rule_row(QUESTION, self.rule)
+
+    @property
+    def output_files(self) -> tuple[Path, ...]:
+        """The outputs of both systems."""
+        return self.first, self.second
+
+    def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """The two."""
+        return [systems]
+
+    def files_read(self) -> list[Path]:
+        """Every file that the run reads, and its ledger."""
+        history = Path(self.history)
+        return [*super().files_read(), *([history] if history.is_file() else [])]
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether selector or rule look at earlier comparisons."""
+        return "history" in self.selector_row.takes | self.rule_row.takes
+
+
+def compare_config(**values: object) -> CompareConfig:
+    """A checked configuration; `judge` is one name, or several for a panel.
+
+    Raises:
+        InputError: a value is out of range; names the field.
+    """
+    return CompareConfig.of(**values)

@@ -1,0 +1,40 @@
+"""What the judges behind an API take from options: their address, key and price."""
+
+from __future__ import annotations
+
+from judgeloop.core.money import Price
+from judgeloop.formats.prices import read_price
+from judgeloop.judges.credentials import Provider, endpoint_for, is_official
+from judgeloop.judges.options import JudgeOptions
+from judgeloop.judges.prices import FREE, price_from_text, published_price
+from judgeloop.judges.wire import Endpoint
+
+
+def reach(provider: Provider, model: str, options: JudgeOptions) -> tuple[Endpoint, Price | None]:
+    """Where `model` is reached and what it charges; None where no price is known.
+
+    Raises:
+        InputError: the address, the key or the price is missing or wrong.
+    """
+    given = None if options.price is None else price_from_text(options.price)
+    endpoint = endpoint_for(
+        provider,
+        options.environment,
+        base_url=options.base_url,
+        timeout_s=options.timeout_s,
+        offline=options.offline,
+    )
+    return endpoint, given or _price(provider, model, endpoint, options)
+
+
+def _price(
+    provider: Provider, model: str, endpoint: Endpoint, options: JudgeOptions
+) -> Price | None:
+    own = read_price(f"{provider.name}/{model}", options.prices) if options.prices else None
+    if own is not None:
+        return own
+    if provider.url is None:
+        return FREE  # a server of one's own
+    if is_official(provider, endpoint.base_url):
+        return published_price(model, provider=provider.name)
+    return published_price(model, base_url=endpoint.base_url)

@@ -1,0 +1,130 @@
+"""Files that replays read: recorded scores, output files of many systems, and vectors made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.core.errors import DataError, InputError
+from judgeloop.core.pool import Pool
+from judgeloop.core.verdict_table import VerdictTable
+from judgeloop.formats.join import join
+from judgeloop.formats.outputs import Outputs, read_items, read_outputs
+from judgeloop.formats.verdicts import read_verdicts
+
+TABLE_OF_VECTORS = 3  # axes: systems, items, dimensions
+
+
+def read_scores(path: Path) -> VerdictTable:
+    """A table of scores, one a system and item.
+
+    Raises:
+        DataError: it holds pairs.
+    """
+    table = read_verdicts(path)
+    if table.paired:
+        raise DataError(path, "expected a score a system (item_id, model, score), found pairs")
+    return table
+
+
+def systems_of(table: VerdictTable, leave_out: Collection[str]) -> list[str]:
+    """The systems of a table that are not left out, in alphabetical order.
+
+    Raises:
+        InputError: one that is to be left out is not in the table.
+    """
+    if unknown := sorted(set(leave_out) - table.systems):
+        raise InputError(f"`leave_out={unknown[0]}`: the verdicts know no such system")
+    return sorted(table.systems - set(leave_out))
+
+
+def read_folder(folder: Path) -> list[Outputs]:
+    """Every output file of a folder.
+
+    Raises:
+        InputError: there is no such folder, or a file in it is no output file.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: expected a folder of output files, one a system")
+    files = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    return [read_outputs(path) for path in files]
+
+
+def read_pool(folder: Path, items: Path, systems: Sequence[str]) -> Pool:
+    """The outputs of all `systems`, in their order, on the items that all of them have.
+
+    Raises:
+        InputError: there is no such folder, or a system has no outputs in it.
+    """
+    found = {one.system: one for one in read_folder(folder) if one.system in systems}
+    if missing := [name for name in systems if name not in found]:
+        raise InputError(
+            f"{folder}: no outputs of {missing[0]!r}, which has verdicts or is the baseline; leave it "
+            "out with `leave_out`"
+        )
+    rows = [found[name] for name in systems]
+    return join(rows, read_items(items), items, allow_partial=True).pool
+
+
+def recorded_outputs(
+    folder: Path, items: Path, systems: Sequence[str]
+) -> Iterator[tuple[str, str, str]]:
+    """System, item and text of every output that `folder` has of `systems`.
+
+    Raises:
+        InputError: there is no such folder, or an output file does not go with the items.
+    """
+    known = read_items(items)
+    for found in read_folder(folder):
+        if found.system in systems:
+            pool = join([found], known, items, allow_partial=True).pool
+            for item, text in zip(pool.items, pool.outputs[0], strict=True):
+                yield found.system, item.id, text
+
+
+def output_lengths(
+    folder: Path, items_file: Path, systems: Sequence[str], items: Sequence[str]
+) -> NDArray[np.float64]:
+    """The lengths of outputs in characters, shape (systems, items); NaN where `folder` has no output.
+
+    Raises:
+        InputError: as `recorded_outputs`.
+    """
+    rows, columns = (
+        {name: place for place, name in enumerate(names)} for names in (systems, items)
+    )
+    lengths = np.full((len(systems), len(items)), np.nan)
+    for system, item, text in recorded_outputs(folder, items_file, systems):
+        if item in columns:
+            lengths[rows[system], columns[item]] = len(text)
+    return lengths
+
+
+def read_vectors(path: Path, items: Sequence[str]) -> dict[str, NDArray[np.floating]]:
+    """The vectors of each system's outputs, shape (items, dimensions), from an .npz with `models` and `embeddings`.
+
+    Raises:
+        DataError: it has not these arrays, or not one vector for each item.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            names, vectors = arrays["models"], arrays["embeddings"]
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(
+            path, f"expected an .npz with the arrays models and embeddings: {error}"
+        ) from None
+    if vectors.ndim != TABLE_OF_VECTORS or vectors.shape[:2] != (len(names), len(items)):
+        raise DataError(
+            path,
+            f"expected embeddings of the shape ({len(names)}, {len(items)}, …), "
+            f"found {vectors.shape}",
+        )
+    return dict(zip(map(str, names), np.asarray(vectors, dtype=np.float32), strict=True))
+
+
+def item_ids(path: Path) -> list[str]:
+    """The ids of an items file, in its order."""
+    return [located.row.id or "" for located in read_items(path)]

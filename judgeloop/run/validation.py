@@ -1,0 +1,87 @@
+"""Values to a checked configuration, with one clear error for what is wrong.
+
+pydantic does the checking, from the annotations of the configuration's fields. It is imported when
+a configuration is made, not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, ClassVar, Self, TypeVar
+
+from judgeloop.core.errors import InputError
+
+C = TypeVar("C", bound="Configuration")
+
+
+class Configuration:
+    """What every configuration is: a frozen dataclass whose fields are declared settings."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "frozen": True}
+
+    @classmethod
+    def of(cls, **values: object) -> Self:
+        """A checked configuration; a value of None counts as not given.
+
+        Raises:
+            InputError: a value is missing, unknown or out of range; names the field.
+        """
+        return checked(cls, values)
+
+    @classmethod
+    def completed(cls, values: dict[str, object]) -> dict[str, object]:
+        """The values given, with defaults that depend on others of them."""
+        return values
+
+
+def checked(config: type[C], values: Mapping[str, object]) -> C:
+    """`values` as a `config`; a value of None counts as not given.
+
+    Raises:
+        InputError: a value is missing, unknown or out of range; names the field.
+    """
+    from pydantic import ValidationError
+
+    given = {name: value for name, value in values.items() if value is not None}
+    if isinstance(given.get("judge"), str):
+        given["judge"] = (given["judge"],)
+    try:
+        found: C = _adapter_of(config).validate_python(config.completed(given))
+    except ValidationError as error:
+        raise InputError(_said(error.errors(include_url=False)[0])) from None
+    return found
+
+
+def _adapter_of(config: Any) -> Any:
+    return _adapter(config)
+
+
+@cache
+def _adapter(config: Any) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(config)
+
+
+def _said(first: Mapping[str, Any]) -> str:
+    """What is wrong, in the form of every other message here: the field, expected, found."""
+    place = [str(part) for part in first["loc"] if part != "function-before"]
+    name = place[0] if place else "configuration"
+    if first["type"] == "missing":
+        return f"`{name}`: expected a value, found none"
+    if first["type"] == "unexpected_keyword_argument":
+        return f"`{name}`: there is no such setting"
+    return f"`{name}`: {_expected(first['msg'].removeprefix('Value error, '))}, found {first['input']!r}"
+
+
+def _expected(problem: str) -> str:
+    """Pydantic's sentence, beginning with what was expected."""
+    if problem.startswith(
+        ("Value should have at least 1 item", "Tuple should have at least 1 item")
+    ):
+        return "expected at least one"
+    says, _, what = problem.partition("Input should be ")
+    if says or not what:
+        return problem
+    return f"expected {what}" if what.startswith(("a ", "an ", "'")) else f"expected a value {what}"

@@ -1,0 +1,146 @@
+"""The settings of `select`: which systems, against which baseline, and when the best is found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Ge, Gt, Lt
+
+from judgeloop.core.errors import InputError
+from judgeloop.run.setting import Parse, Part, Setting, listed, one_of, unless_auto
+from judgeloop.run.settings import ITEMS, SELECTION, STOPPING, CallerOnly, Found, RunSettings
+from judgeloop.selectors.catalogue import SelectorRow, names_of, selector_row
+from judgeloop.stopping.catalogue import RuleRow, default_rule, rule_names, rule_row, rules_of
+
+QUESTION = "select"
+SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
+
+Epsilons = tuple[float, float]
+
+
+def epsilons(value: object) -> object:
+    """`auto` as None, `0.1,0.2` as two numbers between 0 and 1 with a sum under 1."""
+    if unless_auto(value) is None:
+        return None
+    expected = "expected auto, or E1,E2: how often the best system loses and ties"
+    try:
+        first, second = (float(part) for part in listed(value))  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        raise ValueError(expected) from None
+    if not (first > 0 and second > 0 and first + second < 1):
+        raise ValueError(f"{expected}, both above 0 and with a sum under 1")
+    return first, second
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectConfig(RunSettings):
+    """Everything that a search for the best of many systems depends on."""
+
+    outputs: Annotated[
+        tuple[Path, ...],
+        Setting(
+            "Outputs of all systems, a file each: JSONL, CSV or JSON.",
+            ITEMS,
+            Part.CONTENT,
+            CallerOnly,
+            argument="OUTPUTS",
+        ),
+    ]
+    baseline: Annotated[
+        str,
+        Setting(
+            "The system that all others are compared with.",
+            SELECTION,
+            Part.RUN,
+            Found,
+            metavar="NAME",
+        ),
+    ]
+    selector: Annotated[
+        str,
+        one_of(SELECTORS),
+        Setting(f"{', '.join(SELECTORS)}.", SELECTION, Part.RUN, Found),
+    ] = SELECTORS[0]
+    weak_judges: Annotated[
+        int,
+        Ge(1),
+        Setting(
+            "Number of word-sequence models that guess for the judge.", SELECTION, Part.RUN, Found
+        ),
+    ] = 10
+    epsilon: Annotated[
+        Epsilons | None,
+        Parse(epsilons),
+        Setting(
+            "For llm-selector: how often the best system loses and ties.",
+            SELECTION,
+            Part.RUN,
+            Found,
+            metavar="E1,E2",
+        ),
+    ] = None
+    rule: Annotated[
+        str,
+        one_of(RULES),
+        Setting(
+            f"{'; '.join(f'{row.name} ({row.help})' for row in rules_of(QUESTION))}. Default: {RULES[0]}, "
+            "and fixed-budget for a selector that picks.",
+            STOPPING,
+            Part.RUN,
+            Found,
+        ),
+    ] = RULES[0]
+    # At a risk of 1 every system would be out before the first query.
+    risk: Annotated[
+        float, Gt(0), Lt(1), Setting("Stated risk at which to stop.", STOPPING, Part.RUN, Found)
+    ] = 0.1
+    near_best: Annotated[
+        float | None,
+        Gt(0),
+        Lt(1),
+        Setting("End once the winner is within this of the best.", STOPPING, Part.RUN, Found),
+    ] = None
+    min_judgments: Annotated[
+        int, Ge(1), Setting("Minimum number of judgments.", STOPPING, Part.RUN, Found)
+    ] = 1
+    max_judgments: Annotated[
+        int, Ge(1), Setting("Maximum number of judgments.", STOPPING, Part.RUN, Found)
+    ] = 2000
+
+    @classmethod
+    def completed(cls, values: dict[str, object]) -> dict[str, object]:
+        """The rule by the selector, where it is not given."""
+        selector = str(values.get("selector", SELECTORS[0]))
+        if "rule" in values or selector not in SELECTORS:
+            return values
+        return values | {"rule": default_rule(QUESTION, selector_row(QUESTION, selector).draws)}
+
+    @property
+    def selector_row(self) -> SelectorRow:
+        """The selector's row in the catalogue."""
+        return selector_row(QUESTION, self.selector)
+
+    @property
+    def rule_row(self) -> RuleRow:
+        """The rule's row in the catalogue."""
+        return rule_row(QUESTION, self.rule)
+
+    @property
+    def output_files(self) -> tuple[Path, ...]:
+        """The outputs of all systems."""
+        return self.outputs
+
+    def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Each system with the baseline.
+
+        Raises:
+            InputError: the baseline is none of the systems.
+        """
+        if self.baseline not in systems:
+            raise InputError(
+                f"`baseline`: expected one of {', '.join(systems)}, found {self.baseline!r}; its "
+                "outputs have to be among those given"
+            )
+        return [(name, self.baseline) for name in systems if name != self.baseline]

@@ -1,0 +1,220 @@
+"""Every selector by question and name: what makes it, what it looks at, which settings it takes.
+
+A new selector is its own file and one row here. Settings, help, live runs, replays, calibration and
+the pages of documentation read this table. It imports nothing heavy: the module that makes a
+selector is named as text, and imported when the selector is made.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+from judgeloop.core.records import Draws
+
+
+class Need(enum.Enum):
+    """What a selector looks at before any item is judged."""
+
+    OUTPUT_VECTORS = "vectors of the outputs"
+    PROMPT_VECTORS = "vectors of the prompts"
+    STATES = "vectors of the system's inner states, or of prompt and output"
+    LAST_STATES = "the same of the last layer"
+    CLUSTERS = "balanced clusters of the inner states"
+    SECTIONS = "sections by confidence"
+    CONFIDENCE = "the system's own confidence"
+    LENGTHS = "lengths of the outputs"
+    OPINIONS = "opinions of weak judges"
+    EPSILONS = "how often the best system loses and ties"
+    HISTORY = "earlier comparisons"
+    RISK = "a stated risk at which it drops a system"
+
+
+VECTORS = frozenset(
+    {Need.OUTPUT_VECTORS, Need.PROMPT_VECTORS, Need.STATES, Need.LAST_STATES, Need.CLUSTERS}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorRow:
+    """One selector of one question.
+
+    `makes` is `module:function` in `judgeloop.selectors`; the function takes the question's record
+    of `ingredients.py`. `draws` says how it comes by its choices. `takes` are the settings that
+    mean something to it, beside those that every selector takes. `help` completes "NAME: ".
+
+    For estimates: `clusters` is the number of strata, "searched" by CluSearch, "paying" for as
+    many as random draws can use, or a fixed number. `fixed` are settings that define a variant.
+    `walks` says that the order of the items depends neither on the budget nor on the answers.
+    `ablation` marks a variant without one of its parts, which only a replay runs.
+    """
+
+    question: str
+    name: str
+    makes: str
+    draws: Draws
+    help: str
+    needs: frozenset[Need] = frozenset()
+    takes: frozenset[str] = frozenset()
+    clusters: str | int | None = None
+    allocation: str | None = None
+    walks: bool = False
+    ablation: bool = False
+
+    @property
+    def looks_at_vectors(self) -> bool:
+        """Whether it needs vectors of any kind."""
+        return bool(self.needs & VECTORS)
+
+    def make(self, ingredients: Any) -> Any:
+        """The selector, made of the question's ingredients."""
+        module, _, function = self.makes.partition(":")
+        maker: Callable[[Any], Any] = getattr(
+            import_module(f"judgeloop.selectors.{module}"), function
+        )
+        return replace(maker(ingredients), name=self.name)
+
+
+def _row(
+    question: str, name: str, makes: str, draws: Draws, help_: str, **more: Any
+) -> SelectorRow:
+    sets: dict[str, Any] = {key: frozenset(more.pop(key, ())) for key in ("needs", "takes")}
+    return SelectorRow(question, name, makes, draws, help_, **sets, **more)
+
+
+_VARIANT = ("combine", "clustering", "representative")
+_STATES = ("represent", "layer")
+
+SELECTORS: tuple[SelectorRow, ...] = (
+    _row("compare", "random", "random:for_two", Draws.EVEN, "uniform random draws"),
+    _row(
+        "compare", "decisive", "decisive:for_two", Draws.KNOWN,
+        "random draws that prefer items which told systems apart before",
+        needs=[Need.HISTORY, Need.LENGTHS], takes=["history"],
+    ),
+    _row(
+        "compare", "diffuse", "diffuse:for_two", Draws.PICKED,
+        "one representative of each cluster of output differences",
+        needs=[Need.OUTPUT_VECTORS], takes=["represent", *_VARIANT],
+    ),
+    _row(
+        "compare", "max-norm", "max_norm:for_two", Draws.PICKED, "largest output difference first",
+        needs=[Need.OUTPUT_VECTORS], takes=["represent", "combine"],
+    ),
+    _row(
+        "compare", "input-cluster", "diffuse:for_two", Draws.PICKED,
+        "one representative of each cluster of prompts",
+        needs=[Need.PROMPT_VECTORS], takes=["represent", "clustering", "representative"],
+    ),
+    _row(
+        "select", "race", "race:for_many", Draws.EVEN,
+        "random draws; a system shown not to be the best is dropped", needs=[Need.RISK],
+    ),
+    _row("select", "random", "random:for_many", Draws.EVEN, "random draws for all systems"),
+    _row(
+        "select", "halving", "halving:for_many", Draws.PICKED,
+        "rounds after each of which the better half goes on", needs=[Need.LENGTHS],
+    ),
+    _row(
+        "select", "llm-selector", "llm_selector:for_many", Draws.PICKED,
+        "the query expected to say most about which system is best",
+        needs=[Need.OPINIONS, Need.EPSILONS], takes=["weak_judges", "epsilon"],
+    ),
+    _row(
+        "select", "bradley-terry", "bradley_terry:for_many", Draws.PICKED,
+        "the same by Bradley-Terry coefficients", needs=[Need.OPINIONS], takes=["weak_judges"],
+    ),
+    *(
+        _row(
+            "select", name, f"outcome_order:{name.replace('-', '_')}", Draws.PICKED, help_,
+            needs=[Need.OPINIONS], takes=["weak_judges"],
+        )
+        for name, help_ in (
+            ("most-draws", "queries with most expected ties first"),
+            ("confidence", "queries on which weak judges agree most first"),
+            ("uncertainty", "queries on which weak judges agree least first"),
+        )
+    ),
+    _row("estimate", "random", "random:for_one", Draws.EVEN, "uniform random draws", walks=True),
+    _row(
+        "estimate", "stratified", "stratified:drawing", Draws.KNOWN,
+        "random draws within balanced clusters",
+        needs=[Need.CLUSTERS], takes=[*_STATES, "clusters", "allocation"], clusters="paying",
+    ),
+    _row(
+        "estimate", "actracer", "stratified:resembling", Draws.PICKED,
+        "AcTracer: clusters, and in each the item that makes confidences resemble the cluster's",
+        needs=[Need.CLUSTERS, Need.CONFIDENCE],
+        takes=[*_STATES, "clusters", "allocation", "confidence", "confidence_by"],
+        clusters="searched",
+    ),
+    _row(
+        "estimate", "stratified-confidence", "stratified:by_sections", Draws.KNOWN,
+        "random draws within sections by confidence",
+        needs=[Need.SECTIONS, Need.CONFIDENCE], takes=["clusters", "confidence", "confidence_by"],
+        walks=True,
+    ),
+    _row(
+        "estimate", "confidence-systematic", "confidence_systematic:for_one", Draws.PICKED,
+        "spread evenly over the confidence",
+        needs=[Need.CONFIDENCE], takes=["confidence", "confidence_by"], walks=True,
+    ),
+    _row(
+        "estimate", "cross-entropy", "cross_entropy:for_one", Draws.PICKED,
+        "a sample whose neurons fire as the pool's do",
+        needs=[Need.LAST_STATES], takes=["represent"], walks=True,
+    ),
+    _row(
+        "estimate", "mmd-critic", "mmd_critic:for_one", Draws.PICKED,
+        "PACE: prototypes of clusters, and outliers",
+        needs=[Need.LAST_STATES], takes=["represent"], walks=True,
+    ),
+    _row(
+        "estimate", "diffuse", "diffuse:for_one", Draws.PICKED,
+        "one representative of each cluster", needs=[Need.STATES], takes=_STATES, walks=True,
+    ),
+    # AcTracer without one of its parts each (Huang et al. 2024, table 2).
+    _row(
+        "estimate", "actracer-8", "stratified:resembling", Draws.PICKED,
+        "AcTracer without CluSearch: 8 clusters",
+        needs=[Need.CLUSTERS, Need.CONFIDENCE], clusters=8, ablation=True,
+    ),
+    _row(
+        "estimate", "actracer-proportional", "stratified:resembling", Draws.PICKED,
+        "AcTracer without MC-UCB",
+        needs=[Need.CLUSTERS, Need.CONFIDENCE], clusters="searched", allocation="proportional",
+        ablation=True,
+    ),
+    _row(
+        "estimate", "actracer-random", "stratified:drawing", Draws.KNOWN,
+        "AcTracer without the picks by confidence",
+        needs=[Need.CLUSTERS], clusters="searched", ablation=True,
+    ),
+)  # fmt: skip
+
+
+def selectors_of(question: str, *, ablations: bool = False) -> tuple[SelectorRow, ...]:
+    """Every selector of a question, the default first; with the variants that only replays run."""
+    return tuple(
+        row for row in SELECTORS if row.question == question and (ablations or not row.ablation)
+    )
+
+
+def names_of(question: str, *, ablations: bool = False) -> tuple[str, ...]:
+    """The names of a question's selectors, the default first."""
+    return tuple(row.name for row in selectors_of(question, ablations=ablations))
+
+
+def selector_row(question: str, name: str) -> SelectorRow:
+    """The row of one selector.
+
+    Raises:
+        KeyError: the question has no selector of that name.
+    """
+    for row in selectors_of(question, ablations=True):
+        if row.name == name:
+            return row
+    raise KeyError(name)
