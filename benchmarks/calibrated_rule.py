@@ -25,9 +25,10 @@ from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.history.past import past_of_scores, signs
-from judgeloop.selectors.decisive import decisive, prospects_of
+from judgeloop.history.prospects import prospects_of
+from judgeloop.selectors.decisive import decisive
 from judgeloop.stats.decisiveness import Floats, Prospects
-from judgeloop.stopping import GivingUp
+from judgeloop.stopping.giving_up import GivingUp
 
 RISKS = (0.1, 0.2)
 SELECTORS = ("random", "decisive")

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 
-from judgeloop.stats.clusearch import strata_by_clusters
+from judgeloop.stats.cluster_search import strata_by_clusters
 
 ITEMS = (1000, 4000, 18_000)
 LARGE = 100_000

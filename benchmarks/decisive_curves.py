@@ -16,10 +16,10 @@ from decisive_weights import Floats
 from numpy.typing import NDArray
 
 from judgeloop.core.records import Tally
-from judgeloop.stopping import GivingUp, TieAware
 from judgeloop.stopping.calibrated import chance_not_to_win
-from judgeloop.stopping.giving_up import LOOK_EVERY
+from judgeloop.stopping.giving_up import LOOK_EVERY, GivingUp
 from judgeloop.stopping.rule import Rule
+from judgeloop.stopping.tie_aware import TieAware
 
 LEAST = 5  # judgments
 THRESHOLDS = np.geomspace(0.005, 0.6, 60)

@@ -43,12 +43,12 @@ from judgeloop.formats.outputs import read_items
 from judgeloop.history.past import Past
 from judgeloop.replay.compare import Protocol, run_pair
 from judgeloop.replay.compare_tables import by_rule
-from judgeloop.replay.output_lengths import output_lengths, recorded_outputs
+from judgeloop.replay.recorded_files import output_lengths, recorded_outputs
 from judgeloop.replay.recordings import Contest, Earlier, Recordings
 from judgeloop.represent.lexical import embed_lexical
-from judgeloop.selectors.making import Variant
+from judgeloop.selectors.ingredients import Variant
 from judgeloop.stats.decisiveness import exponent
-from judgeloop.stopping import TieAware
+from judgeloop.stopping.tie_aware import TieAware
 
 RISKS = (0.1, 0.2)
 GOAL_ERROR = 0.05

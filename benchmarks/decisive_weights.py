@@ -16,8 +16,9 @@ from judgeloop.core.protocols import Selector
 from judgeloop.core.records import Verdict
 from judgeloop.engine.walk import walk
 from judgeloop.history.past import Past
+from judgeloop.history.prospects import prospects_of
 from judgeloop.replay.recordings import Contest
-from judgeloop.selectors.decisive import Decisive, decisive, prospects_of
+from judgeloop.selectors.decisive import Decisive, decisive
 from judgeloop.selectors.random import Random
 from judgeloop.stats.decision_patterns import patterns_of
 from judgeloop.stats.decisiveness import (

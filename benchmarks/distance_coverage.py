@@ -24,11 +24,12 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.walk import walk
 from judgeloop.estimators.preferences import MISSES, Preferences, weighted_distance
 from judgeloop.history.past import past_of_scores, signs
-from judgeloop.selectors.decisive import Decisive, decisive, prospects_of
+from judgeloop.history.prospects import prospects_of
+from judgeloop.selectors.decisive import Decisive, decisive
 from judgeloop.selectors.random import Random
 from judgeloop.stats.mean_intervals import interval_whenever
 from judgeloop.stats.weighted_draws import weighted_moments
-from judgeloop.stopping import TieAware
+from judgeloop.stopping.tie_aware import TieAware
 
 # By name: the file, the margin within which two scores tie, and the numbers of judgments.
 TABLES = {

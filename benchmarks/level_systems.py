@@ -11,13 +11,13 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+from support.rules import RULES, make_rule
 
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.selectors.random import Random
-from judgeloop.stopping import RULES, make_rule
 
 POPULATIONS = {
     "50:50": (0.5, 0.5),

@@ -15,7 +15,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 
 from judgeloop.replay.compare import Protocol, run_pair
 from judgeloop.replay.recordings import Recordings
-from judgeloop.selectors.making import Variant
+from judgeloop.selectors.ingredients import Variant
 from judgeloop.stats.representatives import closest_in_cosine
 
 SYSTEMS, DIMENSIONS = 5, 384

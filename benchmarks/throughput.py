@@ -26,10 +26,10 @@ import openai
 
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Call, Item
-from judgeloop.engine.batch import Terms
 from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits, Session
+from judgeloop.engine.terms import Terms
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.judges.openai import OpenAIJudge
 from judgeloop.judges.pools import Clients
@@ -38,7 +38,7 @@ from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.judges.wire import Endpoint
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.selectors.random import Random
-from judgeloop.stopping import TieAware
+from judgeloop.stopping.tie_aware import TieAware
 
 DELAY_S = 0.2
 BODY = json.dumps(

@@ -21,9 +21,9 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from support.selectors import make_picker
 
 from judgeloop.represent.weak_judges import weak_opinions
-from judgeloop.selectors.picking import make_picker
 from judgeloop.stats.information import choose_epsilons
 from judgeloop.stats.kgrams import likelihoods
 from judgeloop.stats.weak import opinions

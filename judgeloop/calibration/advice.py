@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
-from judgeloop.calibration.result import ROUNDING, PastFared, Tried
-from judgeloop.selectors.catalogue import names_of
+from judgeloop.calibration.result import ROUNDING, PastFared, Settings, Tried
+from judgeloop.selectors.catalogue import names_of, selector_row
 from judgeloop.stopping.catalogue import rule_names, rule_row
 
 QUESTION = "compare"
@@ -37,6 +37,13 @@ def keeps_its_risk(one: Tried, comparisons: int) -> bool:
     if promises(one.rule):
         return one.wrong.mean <= one.risk + ROUNDING
     return (comparisons * one.wrong.mean + 1) / (comparisons + 1) <= one.risk + ROUNDING
+
+
+def settings_of(fared: PastFared, one: Tried) -> Settings:
+    """The settings that a run needs to do what was replayed."""
+    takes = selector_row(QUESTION, one.selector).takes | rule_row(QUESTION, one.rule).takes
+    chosen = {"selector": one.selector, "rule": one.rule, "risk": f"{one.risk:g}"}
+    return chosen | (fared.looking_back if "history" in takes else {}) | fared.always
 
 
 def advised(fared: PastFared, risk: float) -> Tried | None:

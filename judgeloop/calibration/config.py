@@ -9,10 +9,8 @@ from typing import Annotated
 from annotated_types import Ge, Gt, Lt, MinLen
 
 from judgeloop.run.setting import Parse, Part, Setting, listed
-from judgeloop.run.settings import DEFAULT_HOME, OUTPUT, STOPPING, Found, Share
+from judgeloop.run.settings import DEFAULT_HOME, OUTPUT, PAST, STOPPING, Found, Share
 from judgeloop.run.validation import Configuration
-
-PAST = "Past"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,14 +44,14 @@ def whole_past(config: CalibrateConfig) -> WholePast:
         InputError: there is no such file, run or judge.
     """
     if config.history == NONE:
-        raise InputError("--history none: without earlier comparisons there is nothing to replay")
+        raise InputError("`history=none`: without earlier comparisons there is nothing to replay")
     if Path(config.history).is_file():
         return _of_file(Path(config.history), config)
     runs = named_runs(config.history, config.ledger)
     if not (config.ledger.is_file() and config.ledger.stat().st_size):
         raise InputError(
-            f"--ledger {config.ledger}: there is no ledger there; name that of the comparisons to replay, or give a table of verdicts, "
-            "--history FILE"
+            f"`ledger={config.ledger}`: there is no ledger there; name that of the comparisons to replay, or give a table of verdicts, "
+            "`history=FILE`"
         )
     held = remembered_verdicts(config.ledger, None, begin=False, of_runs=runs)
     source = f"{where_of(runs)} ({config.ledger})"
@@ -61,7 +61,7 @@ def whole_past(config: CalibrateConfig) -> WholePast:
 def _of_file(path: Path, config: CalibrateConfig) -> WholePast:
     if config.judge_name is not None:
         raise InputError(
-            f"--judge-name {config.judge_name}: a file of verdicts names no judge; leave it out"
+            f"`judge_name={config.judge_name}`: a file of verdicts names no judge; leave it out"
         )
     table = read_verdicts(path)
     past = past_of_table(table, table.items, config.tie_margin)
@@ -82,15 +82,15 @@ def _mean(cost_p: int, items: int) -> int | None:
 def _of_ledger(held: Sequence[RememberedVerdict], source: str, judge_name: str | None) -> WholePast:
     if not held:
         if judge_name is not None:
-            raise InputError(f"--judge-name {judge_name}: there are no comparisons in {source}")
+            raise InputError(f"`judge_name={judge_name}`: there are no comparisons in {source}")
         return WholePast(no_past(0), source, None, (), None)
     judge, verdicts, others = _of_one_judge(held, source, judge_name)
     chosen, *sets = _by_test_set(verdicts)
     positions = {place: at for at, place in enumerate(sorted({one.place for one in chosen}))}
     past = compared(chosen, positions)
-    beside = [f"{name}, {count(len(own), 'verdict')} (--judge-name)" for name, own in others]
+    beside = [f"{name}, {count(len(own), 'verdict')} (`judge_name`)" for name, own in others]
     if sets:
-        beside.append(f"{_sets(sets)} (--history RUN,RUN...)")
+        beside.append(f"{_sets(sets)} (`history=RUN,RUN...`)")
     cost_p = sum(one.charged_p for one in chosen)
     return WholePast(past, source, judge, tuple(beside), _mean(cost_p, past.verdicts))
 
@@ -115,7 +115,7 @@ def _of_one_judge(
     named.sort(key=lambda one: (one[0] == judge_name, len(one[1])), reverse=True)
     (name, verdicts), *others = named
     if judge_name not in {None, name}:
-        raise InputError(f"--judge-name {judge_name}: no such judge in {source}; it has {known}")
+        raise InputError(f"`judge_name={judge_name}`: no such judge in {source}; it has {known}")
     return name, verdicts, [(_other(one, name), own) for one, own in others]
 
 

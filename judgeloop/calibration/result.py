@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+Settings = dict[str, str]  # by name
+
 ROUNDING = 1e-9  # of a share of runs: a mean of shares may be so far off
 
 
@@ -54,8 +56,8 @@ class PastFared:
 
     `source`, `judge` and `beside` say where the comparisons are from; `baseline` is the system that takes part in all of them, if one
     does; `found` is how many comparisons there were to choose from, and `most_with_one` how many of them one system took part in, at most.
-    `known_verdicts` and `known_comparisons` are what decisive learns from, `exponent` is that of its weights. `always` are flags that a command needs beside selector, rule and risk, `looking_back` those that it needs if these look at earlier
-    comparisons. Some runs were given up where a decision was less likely than `give_up`. Costs in picodollars.
+    `known_verdicts` and `known_comparisons` are what decisive learns from, `exponent` is that of its weights. `always` are settings that a run needs beside selector, rule and risk, `looking_back` those that it
+    needs if these look at earlier comparisons. Some runs were given up where a decision was less likely than `give_up`. Costs in picodollars.
     """
 
     source: str
@@ -72,8 +74,8 @@ class PastFared:
     repetitions: int
     exponent: float
     item_cost_p: int | None
-    looking_back: tuple[str, ...]
-    always: tuple[str, ...]
+    looking_back: Settings
+    always: Settings
     tried: tuple[Tried, ...]
     give_up: float | None = None
 

@@ -14,7 +14,7 @@ import numpy as np
 from judgeloop.calibration.comparable import NEARLY_ALL, Case, Comparable, usable
 from judgeloop.calibration.config import CalibrateConfig
 from judgeloop.calibration.past import WholePast, whole_past
-from judgeloop.calibration.result import PastFared
+from judgeloop.calibration.result import PastFared, Settings
 from judgeloop.calibration.study import REPETITIONS, Study
 from judgeloop.core.errors import InputError
 from judgeloop.engine.session import Limits
@@ -66,22 +66,21 @@ def calibrate_past(config: CalibrateConfig, observe: Callable[[int, int], None])
     )
 
 
-def _looking_back(config: CalibrateConfig) -> tuple[str, ...]:
-    """What a command has to say beside, where its selector or rule looks at earlier comparisons, to see what was replayed."""
-    flags = [] if config.history == AUTO else ["--history", config.history]
-    if config.tie_margin and flags:
-        flags += ["--tie-margin", f"{config.tie_margin:g}"]
-    return tuple(flags)
+def _looking_back(config: CalibrateConfig) -> Settings:
+    """What a run needs beside, where its selector or rule looks at earlier comparisons, to see what was replayed."""
+    if config.history == AUTO:
+        return {}
+    margin = {"tie_margin": f"{config.tie_margin:g}"} if config.tie_margin else {}
+    return {"history": config.history} | margin
 
 
-def _always(config: CalibrateConfig) -> tuple[str, ...]:
-    """What any command has to say beside to do what was replayed."""
-    flags = []
-    for name in ("min_judgments", "max_judgments", "ledger"):
-        value = getattr(config, name)
-        if value != declared(CalibrateConfig)[name].default:
-            flags += [f"--{name.replace('_', '-')}", str(value)]
-    return tuple(flags)
+def _always(config: CalibrateConfig) -> Settings:
+    """What any run needs beside to do what was replayed."""
+    return {
+        name: str(getattr(config, name))
+        for name in ("min_judgments", "max_judgments", "ledger")
+        if getattr(config, name) != declared(CalibrateConfig)[name].default
+    }
 
 
 def _like_a_new_one(whole: WholePast) -> tuple[list[int], str | None]:
@@ -136,6 +135,6 @@ def _too_little(whole: WholePast, found: int) -> str:
         has = f"{count(len(past), 'comparison')}, of which the fullest is known on {fullest:,} of {count(items, 'item')}"
     return (
         f"{whole.source}: expected at least {FEWEST} comparisons known on {NEARLY_ALL:.0%} of the items, found {found}; it has {has}. "
-        "Judge some whole, by judgeloop compare ... --min-judgments N --max-judgments N with N the number of items of your test set, or give a "
-        "table of verdicts, --history FILE"
+        "Judge some whole, by judgeloop compare ... `min_judgments=N` `max_judgments=N` with N the number of items of your test set, or give a "
+        "table of verdicts, `history=FILE`"
     )

@@ -6,19 +6,17 @@ No comparison is replayed here.
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from judgeloop.calibration.advice import QUESTION, advised, default
+from judgeloop.calibration.advice import QUESTION, advised, default, settings_of
 from judgeloop.calibration.result import Figure, PastFared, Tried
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import lines
 from judgeloop.report.run_result import SCHEMA_VERSION
 from judgeloop.report.sentences import count
-from judgeloop.selectors.catalogue import SelectorRow, selector_row
 from judgeloop.stats.risk_control import fewest_comparisons
 from judgeloop.stopping.catalogue import RuleRow, rule_row, rules_of
 
@@ -59,7 +57,7 @@ def calibration_json(fared: PastFared) -> dict[str, Any]:
             for one in fared.tried
         ],
         "advice": [
-            {"risk": risk, "flags": None if one is None else _flags(fared, one)}
+            {"risk": risk, "settings": None if one is None else settings_of(fared, one)}
             for risk, one in winners.items()
         ],
     }
@@ -195,13 +193,12 @@ def _saved(chosen: Tried, today: Tried) -> str:
 
 def _and_giving_up(fared: PastFared, one: Tried) -> str:
     other = fared.giving_up(one)
-    return "" if other is None else f"\n  with --give-up {fared.give_up:g}: {_taken(fared, other)}"
+    return "" if other is None else f"\n  with `give_up={fared.give_up:g}`: {_taken(fared, other)}"
 
 
 def _flags(fared: PastFared, one: Tried) -> str:
-    flags = ["--selector", one.selector, "--rule", one.rule, "--risk", f"{one.risk:g}"]
-    looks_back = "history" in _selector(one).takes | _rule(one).takes
-    return visible(shlex.join([*flags, *(fared.looking_back if looks_back else ()), *fared.always]))
+    """The settings that a run needs to do what was replayed."""
+    return " ".join(f"`{name}={visible(value)}`" for name, value in settings_of(fared, one).items())
 
 
 def _for_money(fared: PastFared, one: Tried) -> str:
@@ -229,10 +226,6 @@ def _rests_on(fared: PastFared) -> str:
         f"This rests on {count(fared.comparisons, 'comparison')} of {count(fared.systems, 'system')}, which for ± are taken to be "
         "independent; the best of so many looks better than it is, and it is no promise for another judge, prompt or test set"
     )
-
-
-def _selector(one: Tried) -> SelectorRow:
-    return selector_row(QUESTION, one.selector)
 
 
 def _rule(one: Tried) -> RuleRow:

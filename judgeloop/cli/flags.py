@@ -15,9 +15,10 @@ import click
 
 from judgeloop.cli.naming import flag
 from judgeloop.run.setting import Declared, Setting, declared
-from judgeloop.run.settings import MONEY, OUTPUT
+from judgeloop.run.settings import MONEY, OUTPUT, PANELS
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+ARGUMENTS, OTHER = "Arguments", "Other"
 METAVARS = {int: "INTEGER", float: "NUMBER", Path: "PATH"}
 
 
@@ -34,15 +35,17 @@ class PanelCommand(click.Command):
     """A command whose help lists its options by panel."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Arguments first, then each panel in the order in which its first option was declared."""
-        panels: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+        """The panels that have something, each under its heading."""
+        panels: dict[str, list[tuple[str, str]]] = {
+            name: [] for name in (ARGUMENTS, *PANELS, OTHER)
+        }
         for parameter in self.get_params(ctx):
             if isinstance(parameter, PanelArgument):
-                panels["Arguments"].append((parameter.make_metavar(ctx), parameter.text))
+                panels[ARGUMENTS].append((parameter.make_metavar(ctx), parameter.text))
                 continue
             record = parameter.get_help_record(ctx)
             if record is not None:
-                panels.setdefault(getattr(parameter, "panel", "Other"), []).append(record)
+                panels[getattr(parameter, "panel", OTHER)].append(record)
         for panel, records in panels.items():
             if records:
                 with formatter.section(panel):
@@ -168,9 +171,7 @@ def _shared_default(field: Declared, configs: tuple[type, ...]) -> Any:
 
 def _said_default(setting: Setting, default: Any, *, required: bool) -> str:
     """The default in words, where it says something."""
-    if required:
-        return "  [required]"
-    if default is MISSING or default is None or default is False or default == ():
+    if required or default is MISSING or default is None or default is False or default == ():
         return ""
     if "Default:" in setting.help:
         return ""

@@ -74,11 +74,20 @@ def _calibrate(*, as_json: bool, **given: Any) -> None:
         config = CalibrateConfig.of(**given)
         with counting("ways of drawing") as observe:
             fared = calibrate_past(config, observe)
-        print(
-            json.dumps(calibration_json(fared), indent=2)
-            if as_json
-            else as_flags(render_calibration(fared))
-        )
+        if as_json:
+            values = calibration_json(fared)
+            for one in values["advice"]:
+                one["flags"] = _flags(one["settings"])
+            print(json.dumps(values, indent=2))
+        else:
+            print(as_flags(render_calibration(fared)))
+
+
+def _flags(settings: dict[str, str] | None) -> str | None:
+    """Settings as on the command line."""
+    if settings is None:
+        return None
+    return " ".join(as_flags(f"`{name}={value}`") for name, value in settings.items())
 
 
 def ledger() -> click.Command:

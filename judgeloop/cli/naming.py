@@ -7,6 +7,7 @@ value: `selector=random`. Python shows them so; here they become flags.
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from judgeloop.report.page import Page
 
 NAMED = re.compile(r"`(?P<name>[a-z][a-z_]*)(?:=(?P<value>[^`]*))?`")
+STEERS = set(" \t\"'\\$;&|<>()*?#~")  # a shell
 CONFIGURATIONS = {
     "compare.config": "CompareConfig",
     "select.config": "SelectConfig",
@@ -50,7 +52,12 @@ def _shown(match: re.Match[str]) -> str:
     if name not in _known():
         return match[0]
     shown = _known()[name]
-    return shown if value is None else f"{shown} {value}"
+    return shown if value is None else f"{shown} {_quoted(value)}"
+
+
+def _quoted(value: str) -> str:
+    """A value as a shell takes it."""
+    return shlex.quote(value) if STEERS & set(value) else value
 
 
 @cache

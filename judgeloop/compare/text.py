@@ -99,7 +99,7 @@ def _what_would_decide(result: Result) -> str:
     cost = f" (about {show_usd(result.more_p)})" if result.more_p else ""
     would = f"about {count(result.more_judgments, 'more judgment')}{cost} would probably decide"
     futile = result.stop_reason is StopKind.FUTILITY
-    return f"{would}: raise --max-judgments, or leave out --give-up" if futile else would
+    return f"{would}: raise `max_judgments`, or leave out `give_up`" if futile else would
 
 
 def _votes(result: Result) -> str:

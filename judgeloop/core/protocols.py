@@ -36,7 +36,7 @@ T_contra = TypeVar("T_contra", bound=Counted, contravariant=True)
 
 
 class Selector(Protocol[S]):
-    """Which items to judge next. Pure: the same state, `n` and generator state give the same steps."""
+    """Which items to judge next. Pure: the same state and generator state give the same step."""
 
     @property
     def name(self) -> str:
@@ -52,10 +52,8 @@ class Selector(Protocol[S]):
         """The state before the first step, for positions 0 to `items` - 1."""
         ...
 
-    def ask(self, state: S, n: int, rng: np.random.Generator) -> tuple[Sequence[Step], S]:
-        """At most `n` further steps and the state after them.
-
-        There are none once the pool is exhausted, or while the next depends on answers that are still out.
+    def ask(self, state: S, rng: np.random.Generator) -> tuple[Step | None, S]:
+        """The next step and the state after it; None once the pool is exhausted, or while the next depends on answers that are out.
 
         A position may enter again after it has left; its label is then used again and not asked for again.
         """

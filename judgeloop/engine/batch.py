@@ -103,7 +103,9 @@ class Batch:
         return _prefix([None if task.cancelled() else task.result() for task in tasks])
 
     async def _until_one_may_start(self) -> None:
-        while len(self._running) >= self._oracle.admission.slots and not self._oracle.halt.is_over():
+        while (
+            len(self._running) >= self._oracle.admission.slots and not self._oracle.halt.is_over()
+        ):
             await self._until_one_is_over()
 
     async def _start_some(self) -> None:

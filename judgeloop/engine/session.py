@@ -56,12 +56,12 @@ class Limits:
     def __post_init__(self) -> None:
         if not 1 <= self.min_judgments <= self.max_judgments:
             raise InputError(
-                "expected 1 ≤ --min-judgments ≤ --max-judgments, found "
+                "expected 1 ≤ `min_judgments` ≤ `max_judgments`, found "
                 f"{self.min_judgments} and {self.max_judgments}"
             )
         if not 0 <= self.max_abstentions <= 1:
             raise InputError(
-                f"--max-abstentions is a share between 0 and 1, found {self.max_abstentions}"
+                f"`max_abstentions` is a share between 0 and 1, found {self.max_abstentions}"
             )
 
 
@@ -89,7 +89,7 @@ class Session(Generic[T]):
             does = "picks items" if selector.draws is Draws.PICKED else "prefers some items"
             raise InputError(
                 f"the rule {rule.name!r} holds only for random draws that prefer no item, and the selector "
-                f"{selector.name!r} {does}; use --selector random, or a rule that needs no such draws"
+                f"{selector.name!r} {does}; use `selector=random`, or a rule that needs no such draws"
             )
         self._items = items
         self._selector = selector
@@ -176,21 +176,21 @@ class Session(Generic[T]):
             if enough and ahead == self._lookahead:
                 return
             ahead += enough
-            steps, state = self._selector.ask(self._state, 1, self._rng)
-            if not steps:
+            step, state = self._selector.ask(self._state, self._rng)
+            if step is None:
                 if not self._pending:
                     self._stop = self._exhausted()
                 return
-            new = [choice for choice in steps[0].choices if choice.key not in known]
+            new = [choice for choice in step.choices if choice.key not in known]
             if len(known) + len(new) > self._limits.max_judgments:
                 if not self._pending:
                     self._stop = self._limit_reached()
                 return
             self._state = state
-            self._pending.append(steps[0])
+            self._pending.append(step)
             self._asked.extend(new)
             known.update(choice.key for choice in new)
-            _take(steps[0], active)
+            _take(step, active)
 
     def _could_stop(self, active: Active) -> bool:
         """Whether any answers to the steps queued could meet the rule; `active` is the decision after them."""

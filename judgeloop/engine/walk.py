@@ -27,11 +27,14 @@ def walk(
     """
     state = selector.init(items, rng)
     labels: list[Label] = []
+    told = 0
     while len(labels) < most:
-        steps, state = selector.ask(state, most - len(labels), rng)
-        if not steps:
+        step, state = selector.ask(state, rng)
+        if step is not None:
+            labels.append(Label(step.choices[0], answer(step.choices[0])))
+        elif told == len(labels):
             break
-        heard = [Label(step.choices[0], answer(step.choices[0])) for step in steps]
-        state = selector.tell(state, heard)
-        labels += heard
+        else:
+            state = selector.tell(state, labels[told:])
+            told = len(labels)
     return labels

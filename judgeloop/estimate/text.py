@@ -104,7 +104,7 @@ def _interval(result: Estimated) -> str:
     if result.interval is None:
         if not result.mean_biased:
             return "none: too few items are judged"
-        return "none: it would need items that are drawn at random; --selector random or stratified draws them"
+        return "none: it would need items that are drawn at random; `selector=random` or stratified draws them"
     promise = setup.guarantee or _approximation(result)
     text = f"{setup.interval_kind}, {result.reach:.3f} from the score at most; risk {setup.risk_threshold:g} ({promise})"
     wanted = "" if setup.half_width is None else f", wanted {setup.half_width:g}"

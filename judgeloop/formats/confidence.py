@@ -60,7 +60,7 @@ def _confidence(path: Path, line: int, fields: Mapping[str, Any], field: str, ru
     if field not in fields or fields[field] is None:
         raise DataError(
             path,
-            f"the field {field!r} is missing or null, from which the system's confidence is read; name another with --confidence, or "
+            f"the field {field!r} is missing or null, from which the system's confidence is read; name another with `confidence`, or "
             "use a selector that needs none (stratified, random)",
             line=line,
         )

@@ -53,7 +53,7 @@ def join(
     if left_out and not allow_partial:
         raise InputError(
             f"the files cover different items: {left_out}. Mend them, or judge the "
-            f"{len(matched)} matched items alone with --allow-partial"
+            f"{len(matched)} matched items alone with `allow_partial`"
         )
     return Joined(
         Pool(
@@ -135,7 +135,7 @@ class _Catalogue:
         if entry.prompt is None:
             raise DataError(
                 entry.path,
-                f"the item {entry.name} has no field 'prompt', and no --items file gives it one",
+                f"the item {entry.name} has no field 'prompt', and no `items` file gives it one",
                 line=entry.line,
             )
         return Item(entry.id or _id_of(entry.prompt), entry.prompt, entry.reference, entry.group)

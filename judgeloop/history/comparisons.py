@@ -80,7 +80,7 @@ def find_history(given: str, about: About, ledger: Path, run: str, *, begin: boo
     past, by_same = _of_ledger(verdicts, about)
     if runs and not past.verdicts:
         raise InputError(
-            f"--history {given}: there are no comparisons of other outputs than today's on these items in it"
+            f"`history={given}`: there are no comparisons of other outputs than today's on these items in it"
         )
     found = history_of(
         past, _said(past, by_same=by_same, runs=runs), about.systems, by_same=by_same
@@ -89,7 +89,7 @@ def find_history(given: str, about: About, ledger: Path, run: str, *, begin: boo
 
 
 def named_runs(given: str, ledger: Path) -> tuple[str, ...]:
-    """The runs that --history names; none for auto.
+    """The runs that `history` names; none for auto.
 
     Raises:
         InputError: one is no run of the ledger.
@@ -100,7 +100,7 @@ def named_runs(given: str, ledger: Path) -> tuple[str, ...]:
     for name in names:
         if not RUN_ID.fullmatch(name):
             raise InputError(
-                f"--history {given}: expected auto, none, a file of verdicts, or names of runs with commas between; there is no such file, and "
+                f"`history={given}`: expected auto, none, a file of verdicts, or names of runs with commas between; there is no such file, and "
                 f"{name!r} is no run's name, such as 0123456789abcdef"
             )
     known = known_runs(ledger)
@@ -108,7 +108,7 @@ def named_runs(given: str, ledger: Path) -> tuple[str, ...]:
         if name not in known:
             latest = ", ".join(list(known)[-SHOWN:]) or "none"
             raise InputError(
-                f"--history {name}: {ledger} has no such run; the latest it has: {latest}"
+                f"`history={name}`: {ledger} has no such run; the latest it has: {latest}"
             )
     return names
 
@@ -134,7 +134,7 @@ def _of_file(path: Path, about: About) -> History:
     past = past_of_table(table, [item.id for item in about.items], about.tie_margin, about.systems)
     if not past.verdicts:
         raise InputError(
-            f"--history {path}: expected comparisons on the items {about.items[0].id!r} and so on, found none; it needs at least two "
+            f"`history={path}`: expected comparisons on the items {about.items[0].id!r} and so on, found none; it needs at least two "
             "systems, or pairs of them, with verdicts on these items"
         )
     first, second = about.systems

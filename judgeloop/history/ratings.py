@@ -48,7 +48,7 @@ def find_ratings(given: str, about: About, ledger: Path, run: str, *, begin: boo
     )
     if runs and not len(scores):
         raise InputError(
-            f"--history {given}: there are no ratings by this judge on these items in it"
+            f"`history={given}`: there are no ratings by this judge on these items in it"
         )
     return _foretold(scores, where_of(runs))
 
@@ -69,7 +69,7 @@ def _ratings_of_file(path: Path, about: About) -> Floats:
     table = read_verdicts(path)
     if table.paired:
         raise InputError(
-            f"--history {path}: expected scores of systems (item_id, model, score), found comparisons"
+            f"`history={path}`: expected scores of systems (item_id, model, score), found comparisons"
         )
     positions = {item.id: at for at, item in enumerate(about.items)}
     found: dict[str, dict[int, float]] = {}
@@ -78,12 +78,12 @@ def _ratings_of_file(path: Path, about: About) -> Floats:
             continue
         if not 0 <= recorded.score <= 1:
             raise InputError(
-                f"--history {path}: expected scores from 0 to 1, found {recorded.score:g} of {system!r} on {item!r}"
+                f"`history={path}`: expected scores from 0 to 1, found {recorded.score:g} of {system!r} on {item!r}"
             )
         found.setdefault(system, {})[positions[item]] = recorded.score
     if not found:
         raise InputError(
-            f"--history {path}: expected scores of other systems than {about.systems[0]!r} on the items {about.items[0].id!r} and so on, "
+            f"`history={path}`: expected scores of other systems than {about.systems[0]!r} on the items {about.items[0].id!r} and so on, "
             "found none"
         )
     return _in_rows(found, len(positions))

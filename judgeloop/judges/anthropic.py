@@ -91,7 +91,7 @@ class AnthropicJudge(ChatModel[Message]):
         if message.stop_reason == "model_context_window_exceeded":
             return Abstention(ABOUT_THIS_ITEM["context_length_exceeded"])
         if message.stop_reason == "max_tokens":
-            return Abstention(f"truncated at {self._max_output_tokens} tokens (--judge-max-tokens)")
+            return Abstention(f"truncated at {self._max_output_tokens} tokens (`judge_max_tokens`)")
         return parse_verdict(message.text(), self._template.labels, self._template.answer)
 
 

@@ -44,7 +44,7 @@ def endpoint_for(
     url = base_url or environment.get(provider.url_variable or "") or provider.url
     if url is None:
         raise InputError(
-            f"--judge {provider.name}/…: where is the server? Give --judge-base-url http://HOST:PORT/v1"
+            f"`judge={provider.name}/…`: where is the server? Give `judge_base_url=http://HOST:PORT/v1`"
         )
     _check_url(url)
     key = NO_KEY if offline else _key(provider, url, environment, given=base_url is not None)
@@ -59,14 +59,14 @@ def is_official(provider: Provider, url: str) -> bool:
 def _check_url(url: str) -> None:
     """Refuse what is no address; one that may hold a password is not repeated in the message."""
     if "@" in url:
-        raise InputError(f"--judge-base-url: a key does not belong in an address; set {JUDGE_KEY}")
+        raise InputError(f"`judge_base_url`: a key does not belong in an address; set {JUDGE_KEY}")
     try:
         parts = urlsplit(url)
         complete = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
     except ValueError:
         complete = False
     if not complete:
-        raise InputError(f"--judge-base-url: expected http(s)://HOST[:PORT]/…, found {url!r}")
+        raise InputError(f"`judge_base_url`: expected http(s)://HOST[:PORT]/…, found {url!r}")
 
 
 def _key(provider: Provider, url: str, environment: Mapping[str, str], *, given: bool) -> str:
@@ -76,12 +76,12 @@ def _key(provider: Provider, url: str, environment: Mapping[str, str], *, given:
     if not key and official:
         raise InputError(
             f"the judge needs a key: set {provider.key_variable} in the environment or in .env (see .env.example); "
-            "--judge metric:rouge2 needs none"
+            "`judge=metric:rouge2` needs none"
         )
     parts = urlsplit(url)
     if key and parts.scheme == "http" and parts.hostname not in LOOPBACK:
         raise InputError(
-            f"--judge-base-url: the key would travel unencrypted to {parts.hostname}; use https, or unset "
+            f"`judge_base_url`: the key would travel unencrypted to {parts.hostname}; use https, or unset "
             f"{name} for a server without a key"
         )
     return key or NO_KEY

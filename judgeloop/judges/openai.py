@@ -130,7 +130,7 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
         if choice.finish_reason == "content_filter":
             return Abstention(ABOUT_THIS_ITEM["content_filter"])
         if choice.finish_reason == "length" and self._by != "logprob":
-            return Abstention(f"truncated at {self._max_output_tokens} tokens (--judge-max-tokens)")
+            return Abstention(f"truncated at {self._max_output_tokens} tokens (`judge_max_tokens`)")
         return self._verdict(choice)
 
     def _verdict(self, choice: Choice) -> Answer:
@@ -160,7 +160,7 @@ def verdict_from_probabilities(choice: Choice, labels: Mapping[str, float]) -> A
     Li et al. (2023), AlpacaEval: P(A) / (P(A) + P(B)). Tokens that spell a label with space around it count with it.
     """
     if not choice.logprobs or not choice.logprobs.content:
-        return Abstention("the server gives no log-probabilities; use --verdict schema")
+        return Abstention("the server gives no log-probabilities; use `verdict=schema`")
     mass = dict.fromkeys(labels, 0.0)
     for token in choice.logprobs.content[0].top_logprobs:
         if token.token.strip() in mass:

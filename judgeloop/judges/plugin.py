@@ -109,9 +109,9 @@ def load_plugin(spec: str, *, allowed: bool) -> PluginJudge:
     """
     module_name, _, function_name = spec.partition(":")
     if not module_name or not function_name:
-        raise InputError(f"--judge python:{spec}: expected python:MODULE:FUNCTION")
+        raise InputError(f"`judge=python:{spec}`: expected python:MODULE:FUNCTION")
     if not allowed:
-        raise InputError(f"--judge python:{spec} runs code of yours; allow it with --allow-plugins")
+        raise InputError(f"`judge=python:{spec}` runs code of yours; allow it with `allow_plugins`")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -119,9 +119,9 @@ def load_plugin(spec: str, *, allowed: bool) -> PluginJudge:
         function = getattr(importlib.import_module(module_name), function_name)
     except Exception as error:
         # A module of the user's own may fail in any way while it is read.
-        raise InputError(f"--judge python:{spec}: {type(error).__name__}: {error}") from error
+        raise InputError(f"`judge=python:{spec}`: {type(error).__name__}: {error}") from error
     if not callable(function):
-        raise InputError(f"--judge python:{spec}: {function_name} cannot be called")
+        raise InputError(f"`judge=python:{spec}`: {function_name} cannot be called")
     return PluginJudge(spec, function)
 
 

@@ -37,10 +37,10 @@ def price_from_text(text: str) -> Price:
         rate_in, rate_out = rate_per_mtok(dollars_in.strip()), rate_per_mtok(dollars_out.strip())
     except ValueError:
         raise InputError(
-            f"--judge-price: expected IN,OUT in dollars per million tokens, such as 0.15,0.60; found {text!r}"
+            f"`judge_price`: expected IN,OUT in dollars per million tokens, such as 0.15,0.60; found {text!r}"
         ) from None
     plain = Rate(rate_in)
-    return Price(plain, Rate(rate_out), plain, plain, source=f"--judge-price {text}")
+    return Price(plain, Rate(rate_out), plain, plain, source=f"`judge_price={text}`")
 
 
 def published_price(

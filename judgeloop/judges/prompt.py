@@ -67,11 +67,11 @@ class Template:
         """
         if self.rates and not rating:
             raise InputError(
-                f"--prompt {self.id}: this rates one answer; a comparison needs the fields first and second"
+                f"`prompt={self.id}`: this rates one answer; a comparison needs the fields first and second"
             )
         if rating and not self.rates:
             raise InputError(
-                f"--prompt {self.id}: this compares two answers; a rating needs the field output"
+                f"`prompt={self.id}`: this compares two answers; a rating needs the field output"
             )
 
     def with_rubric(self, rubric: str) -> Template:

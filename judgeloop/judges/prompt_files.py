@@ -72,10 +72,10 @@ def _text_or_file(rubric: str) -> str:
     except OSError:  # too long for a path
         is_file = False
     if not is_file and path.suffix in {".md", ".txt"} and " " not in rubric:
-        raise InputError(f"--rubric {rubric}: there is no such file")
+        raise InputError(f"`rubric={rubric}`: there is no such file")
     text = read_text(path) if is_file else rubric
     if not text.strip():
-        raise InputError("--rubric: the rubric is empty")
+        raise InputError("`rubric`: the rubric is empty")
     return text.strip().encode("utf-8", "replace").decode("utf-8")
 
 
@@ -93,6 +93,6 @@ def shipped_template(name: str) -> Template:
     )
     if name not in names:
         raise InputError(
-            f"--prompt {name}: expected a file ending in .md, or one of {', '.join(names)}"
+            f"`prompt={name}`: expected a file ending in .md, or one of {', '.join(names)}"
         )
     return parse_template((folder / f"{name}.md").read_text(encoding="utf-8"), f"{name}.md")

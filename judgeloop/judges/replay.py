@@ -86,7 +86,7 @@ class ReplayJudge:
             between = f" between {' and '.join(systems)}" if len(questions) > 1 else ""
             raise InputError(
                 f"replay:{self._table.name} has no verdicts on {len(missing)} of {wanted} items, such as "
-                f"{item!r}{between}; more than --max-abstentions, {max_missing:.0%}"
+                f"{item!r}{between}; more than `max_abstentions`, {max_missing:.0%}"
             )
 
     def _check_ratings(self, systems: Sequence[str], item_ids: Sequence[str]) -> None:

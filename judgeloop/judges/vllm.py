@@ -142,7 +142,7 @@ class VllmJudge:
             raise JudgeRejectedError(
                 f"{self._endpoint.origin} ignores structured_outputs (asked to choose between "
                 f"{' and '.join(PROBE_CHOICES)} it said {str(said)[:40]!r}); is it vLLM 0.12 or newer? Any other server: "
-                "--judge openai/NAME",
+                "`judge=openai/NAME`",
                 billed=False,
             )
 

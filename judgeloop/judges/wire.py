@@ -127,7 +127,7 @@ def _status_error(error: Any, codes: list[str], endpoint: Endpoint) -> JudgeErro
         return JudgeRejectedError(f"{what}: the account has no credit left", billed=False)
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return JudgeRejectedError(
-            f"{what}: the key is not accepted for this (with --judge-base-url it is JUDGELOOP_JUDGE_API_KEY)",
+            f"{what}: the key is not accepted for this (with `judge_base_url` it is JUDGELOOP_JUDGE_API_KEY)",
             billed=False,
         )
     if status == HTTPStatus.TOO_MANY_REQUESTS:

@@ -62,12 +62,12 @@ def ensure_schema(connection: sqlite3.Connection, path: object) -> None:
         if version != VERSION:
             raise NoLedgerError(
                 f"{path} is a ledger of version {version}, and this judgeloop reads version {VERSION}; "
-                "use the judgeloop that wrote it, or another file (--ledger)"
+                "use the judgeloop that wrote it, or another file (`ledger`)"
             )
         return
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         raise NoLedgerError(
-            f"{path} is a SQLite file but no judgeloop ledger; name another (--ledger)"
+            f"{path} is a SQLite file but no judgeloop ledger; name another (`ledger`)"
         )
     connection.executescript(
         f"BEGIN IMMEDIATE; {DDL} PRAGMA application_id = {APPLICATION_ID}; "

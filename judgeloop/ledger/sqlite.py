@@ -202,7 +202,7 @@ def connect(path: Path | str) -> sqlite3.Connection:
         connection.close()
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
             raise NoLedgerError(
-                f"{path} is no ledger, nor any database; name another (--ledger)"
+                f"{path} is no ledger, nor any database; name another (`ledger`)"
             ) from error
         raise _cannot_open(path, error) from error
     except LedgerError:
@@ -222,7 +222,7 @@ def _set_up(connection: sqlite3.Connection, path: Path | str) -> None:
 
 def _cannot_open(path: Path | str, error: Exception) -> LedgerError:
     return LedgerError(
-        f"the ledger {path} cannot be opened: {error}; name a file that can be written (--ledger)"
+        f"the ledger {path} cannot be opened: {error}; name a file that can be written (`ledger`)"
     )
 
 

@@ -66,6 +66,7 @@ def picks_of(
     at_budget = replace(protocol, budgets=(budget,))
     selector = selector_for("diffuse", recordings, contest, 0, at_budget)
     rng = np.random.default_rng([*pair, 0, 1])
-    steps, _ = selector.ask(selector.init(len(vectors), rng), 1, rng)
-    picked = np.array([choice.position for choice in steps[0].choices], dtype=np.int64)
+    step, _ = selector.ask(selector.init(len(vectors), rng), rng)
+    assert step is not None, "the pool has items"
+    picked = np.array([choice.position for choice in step.choices], dtype=np.int64)
     return Picks(vectors, contest.preferences, picked)

@@ -125,10 +125,11 @@ def _at_budgets(
     active: set[int] = set()
     for budget in protocol.budgets:
         while len(active) < min(budget, items):
-            steps, state = selector.ask(state, 1, rng)
-            state = selector.tell(state, [_label(contest, choice) for choice in steps[0].choices])
-            active.difference_update(steps[0].leave)
-            active.update(choice.position for choice in steps[0].choices)
+            step, state = selector.ask(state, rng)
+            assert step is not None, "the pool has more items"
+            state = selector.tell(state, [_label(contest, choice) for choice in step.choices])
+            active.difference_update(step.leave)
+            active.update(choice.position for choice in step.choices)
         judged = np.fromiter(active, dtype=np.int64, count=len(active))
         yield {"budget": budget, "estimate": float(contest.preferences[judged].mean())}
 

@@ -25,8 +25,12 @@ from judgeloop.run.setting import (
     some_of,
 )
 from judgeloop.run.settings import (
+    DATA,
     DEFAULT_HOME,
+    MANY,
+    ONE,
     OUTPUT,
+    PROTOCOL,
     SELECTION,
     STOPPING,
     Count,
@@ -40,8 +44,6 @@ from judgeloop.selectors.catalogue import names_of
 from judgeloop.stats.names import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
 from judgeloop.stopping.catalogue import rules_of
 
-DATA, PROTOCOL = "Data", "Protocol"
-MANY, ONE = "Best of many", "How good is one"
 Caller = Source.CALLER
 # A rule that past comparisons calibrate needs a past of its own, which a replay does not give it.
 REPLAYED_RULES = tuple(row.name for row in rules_of("compare") if not row.by_past)

@@ -209,10 +209,11 @@ class _Trial:
         state = selector.init(items, rng)
         active: dict[int, Choice] = {}
         while len(active) < self._budget:
-            steps, state = selector.ask(state, 1, rng)
-            for position in steps[0].leave:
+            step, state = selector.ask(state, rng)
+            assert step is not None, "the pool has more items"
+            for position in step.leave:
                 del active[position]
-            active |= {choice.position: choice for choice in steps[0].choices}
+            active |= {choice.position: choice for choice in step.choices}
         estimator, rule = self._parts(selector)
         tally = estimator.tally([Label(one, self._answer(one)) for one in active.values()], items)
         return self._row(selector, tally, rule.interval(tally))

@@ -33,7 +33,7 @@ class Journal:
         if path.exists():
             if not resume:
                 raise InputError(
-                    f"-o: {path} is there already; go on with it by --resume, or name another folder"
+                    f"-o: {path} is there already; go on with it by `resume`, or name another folder"
                 )
             self._read(settings)
         else:
@@ -75,12 +75,12 @@ class Journal:
             self.finished = {tuple(entry["pair"]): entry["rows"] for entry in entries}
         except (ValueError, LookupError, TypeError):
             raise InputError(
-                f"--resume: {self._path} is no journal of a replay; name another folder"
+                f"`resume`: {self._path} is no journal of a replay; name another folder"
             ) from None
         changed = sorted(
             name for name in settings.keys() | before if settings.get(name) != before.get(name)
         )
         if changed:
             raise InputError(
-                f"--resume: {self._path} was made with other settings ({', '.join(changed)}); name another folder"
+                f"`resume`: {self._path} was made with other settings ({', '.join(changed)}); name another folder"
             )

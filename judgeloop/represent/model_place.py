@@ -51,14 +51,14 @@ def find_place(model: str) -> ModelPlace:
 
 def flag(model: str) -> str:
     """How the user named `model`."""
-    return f"--represent hidden:{model}"
+    return f"`represent=hidden:{model}`"
 
 
 def needs_extra(model: str, error: ModuleNotFoundError) -> InputError:
     """What to say where the extra is not installed."""
     return InputError(
         f"{flag(model)} needs the extra: pip install 'judgeloop[embed]' (no {error.name}); "
-        "or use --represent lexical"
+        "or use `represent=lexical`"
     )
 
 

@@ -28,16 +28,16 @@ def embed_sentences(texts: Sequence[str], model: str) -> NDArray[np.floating]:
         from sentence_transformers import SentenceTransformer
     except ModuleNotFoundError as error:
         raise InputError(
-            f"--represent minilm needs the extra: pip install 'judgeloop[embed]' (no {error.name}); "
-            "or use --represent lexical"
+            f"`represent=minilm` needs the extra: pip install 'judgeloop[embed]' (no {error.name}); "
+            "or use `represent=lexical`"
         ) from error
     try:
         transformer = SentenceTransformer(model, device=None)
     except (OSError, ValueError, RuntimeError) as error:
         first_line = str(error).split("\n", 1)[0]
         raise InputError(
-            f"--represent minilm: the model {model!r} cannot be loaded ({first_line}); give a local "
-            "folder with --represent minilm:FOLDER, or use --represent lexical"
+            f"`represent=minilm`: the model {model!r} cannot be loaded ({first_line}); give a local "
+            "folder with `represent=minilm:FOLDER`, or use `represent=lexical`"
         ) from error
     return np.asarray(
         transformer.encode(
@@ -50,7 +50,7 @@ def find_model(folder: str | None) -> str:
     """The model to load: the folder given, else the packaged model, else the name on the hub."""
     if folder:
         if not Path(folder).is_dir():
-            raise InputError(f"--represent minilm:{folder}: there is no such folder")
+            raise InputError(f"`represent=minilm:{folder}`: there is no such folder")
         return folder
     package = importlib.util.find_spec(PACKAGED)
     for location in (package.submodule_search_locations or []) if package else []:

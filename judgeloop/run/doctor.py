@@ -83,7 +83,7 @@ async def _try(
     if not granted:
         return [
             Finding(
-                "budget", False, f"one call may cost {show_usd(quote.cost_p)}, more than --budget"
+                "budget", False, f"one call may cost {show_usd(quote.cost_p)}, more than `budget`"
             )
         ]
     attempts = Attempts(
@@ -121,7 +121,7 @@ def _price(config: JudgeSettings, judge: Judge, call: Call) -> Finding:
     return Finding(
         "price",
         None if config.budget is None else False,
-        "no price is known for this model at this address, so that no budget can be kept; give --judge-price IN,OUT",
+        "no price is known for this model at this address, so that no budget can be kept; give `judge_price=IN,OUT`",
     )
 
 

@@ -24,6 +24,9 @@ from judgeloop.run.validation import Configuration
 DEFAULT_HOME = Path(".judgeloop")
 JUDGE, ITEMS, SELECTION, STOPPING = "Judge", "Items", "Selection", "Stopping"
 MONEY, OUTPUT = "Money and pace", "Files and output"
+DATA, PROTOCOL, MANY, ONE = "Data", "Protocol", "Best of many", "How good is one"  # of a replay
+PAST = "Past"  # of a calibration
+PANELS = (DATA, ITEMS, JUDGE, PAST, SELECTION, PROTOCOL, MANY, ONE, STOPPING, MONEY, OUTPUT)
 
 Count = Annotated[int, Ge(1)]
 Share = Annotated[float, Gt(0), Lt(1)]

@@ -49,16 +49,16 @@ class BradleyTerry:
         return BradleyTerryState(counts, Asked(np.zeros(items, dtype=np.bool_)))
 
     def ask(
-        self, state: BradleyTerryState, n: int, rng: np.random.Generator
-    ) -> tuple[Sequence[Step], BradleyTerryState]:
-        """One query; none while answers to the last are out."""
+        self, state: BradleyTerryState, rng: np.random.Generator
+    ) -> tuple[Step | None, BradleyTerryState]:
+        """The next query; none while answers to the last are out."""
         del rng
-        if n < 1 or state.asked.closed:
-            return [], state
+        if state.asked.closed:
+            return None, state
         entropies = entropies_after(self.opinions, coefficients_after(state.counts))
         position = int(lowest(entropies, state.asked.queries))
         step = query_step(position, self.opinions.shape[2], self.baseline)
-        return [step], replace(state, asked=state.asked.with_query(position))
+        return step, replace(state, asked=state.asked.with_query(position))
 
     def tell(self, state: BradleyTerryState, labels: Sequence[Label]) -> BradleyTerryState:
         """The counts change by whole queries; an abstention is not counted."""

@@ -70,16 +70,14 @@ class ConfidenceSystematic:
         return ConfidenceSystematicState(ascending[spread_ranks(items, rng)])
 
     def ask(
-        self, state: ConfidenceSystematicState, n: int, rng: np.random.Generator
-    ) -> tuple[Sequence[Step], ConfidenceSystematicState]:
-        """The next `n`, each a step of its own."""
+        self, state: ConfidenceSystematicState, rng: np.random.Generator
+    ) -> tuple[Step | None, ConfidenceSystematicState]:
+        """The next of the order."""
         del rng  # all randomness is in the order
-        end = min(state.picked + n, len(state.order))
-        steps = [
-            Step((Choice(int(position), None, ONE_SYSTEM),))
-            for position in state.order[state.picked : end]
-        ]
-        return steps, ConfidenceSystematicState(state.order, end)
+        if state.picked == len(state.order):
+            return None, state
+        step = Step((Choice(int(state.order[state.picked]), None, ONE_SYSTEM),))
+        return step, ConfidenceSystematicState(state.order, state.picked + 1)
 
     def tell(
         self, state: ConfidenceSystematicState, labels: Sequence[Label]

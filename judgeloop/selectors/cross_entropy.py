@@ -82,14 +82,17 @@ class CrossEntropy:
         )
 
     def ask(
-        self, state: CrossEntropyState, n: int, rng: np.random.Generator
-    ) -> tuple[Sequence[Step], CrossEntropyState]:
-        """The next `n` of the sample, which grows by as many groups as that needs; each item is a step of its own."""
+        self, state: CrossEntropyState, rng: np.random.Generator
+    ) -> tuple[Step | None, CrossEntropyState]:
+        """The next of the sample, which grows by a group where it needs one."""
         del rng  # groups come from the seed: they do not depend on when they are asked for
-        while len(state.queued) < n and len(state.left):
+        if not state.queued and len(state.left):
             state = self._grown(state)
-        steps = [Step((Choice(position, None, ONE_SYSTEM),)) for position in state.queued[:n]]
-        return steps, replace(state, queued=state.queued[n:])
+        if not state.queued:
+            return None, state
+        position, *later = state.queued
+        step = Step((Choice(position, None, ONE_SYSTEM),))
+        return step, replace(state, queued=tuple(later))
 
     def tell(self, state: CrossEntropyState, labels: Sequence[Label]) -> CrossEntropyState:
         """Picks do not depend on answers."""

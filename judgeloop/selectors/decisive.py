@@ -74,17 +74,16 @@ class Decisive:
         )
 
     def ask(
-        self, state: DecisiveState, n: int, rng: np.random.Generator
-    ) -> tuple[Sequence[Step], DecisiveState]:
-        """The next `n` of the order, each with its weight's share of all that is left; none while it waits for answers."""
+        self, state: DecisiveState, rng: np.random.Generator
+    ) -> tuple[Step | None, DecisiveState]:
+        """The next of the order, with its weight's share of all that is left; none while it waits for answers."""
         if state.drawn == state.told == state.look < len(state.order):
             state = self._learned(state, rng)
-        end = min(state.drawn + n, state.look)
-        steps = [
-            Step((Choice(int(state.order[at]), float(state.propensities[at])),))
-            for at in range(state.drawn, end)
-        ]
-        return steps, replace(state, drawn=end)
+        at = state.drawn
+        if at == state.look:
+            return None, state
+        choice = Choice(int(state.order[at]), float(state.propensities[at]))
+        return Step((choice,)), replace(state, drawn=at + 1)
 
     def tell(self, state: DecisiveState, labels: Sequence[Label]) -> DecisiveState:
         """Note which items decided; an abstention says nothing of its item."""

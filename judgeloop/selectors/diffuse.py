@@ -68,15 +68,13 @@ class DiffUse:
         return HIERARCHIES[self.clustering](self.differences)
 
     def ask(
-        self, state: DiffUseState, n: int, rng: np.random.Generator
-    ) -> tuple[Sequence[Step], DiffUseState]:
-        """The first cut, or the next `n` splits."""
+        self, state: DiffUseState, rng: np.random.Generator
+    ) -> tuple[Step | None, DiffUseState]:
+        """The first cut, or the next split."""
         del rng
-        steps: list[Step] = []
-        while len(steps) < n and state.clusters < len(state.tree.leaves):
-            step, state = self._cut(state) if state.clusters == 0 else self._split(state)
-            steps.append(step)
-        return steps, state
+        if state.clusters == len(state.tree.leaves):
+            return None, state
+        return self._cut(state) if state.clusters == 0 else self._split(state)
 
     def tell(self, state: DiffUseState, labels: Sequence[Label]) -> DiffUseState:
         """The dendrogram does not depend on answers."""

@@ -68,16 +68,18 @@ class Halving:
         )
 
     def ask(
-        self, state: HalvingState, n: int, rng: np.random.Generator
-    ) -> tuple[Sequence[Step], HalvingState]:
-        """At most `n` further queries of this round; none while answers to it are out."""
+        self, state: HalvingState, rng: np.random.Generator
+    ) -> tuple[Step | None, HalvingState]:
+        """The next query of this round; none while answers to it are out."""
         del rng
         if not state.queued and not state.out:
             state = self._begun(state)
-        now, later = state.queued[:n], state.queued[n:]
-        pairs = [(system, self.baseline) for system in state.systems]
-        steps = [Step(tuple(Choice(position, None, pair) for pair in pairs)) for position in now]
-        return steps, replace(state, queued=later, out=state.out + len(now))
+        if not state.queued:
+            return None, state
+        position, *later = state.queued
+        pairs = ((system, self.baseline) for system in state.systems)
+        step = Step(tuple(Choice(position, None, pair) for pair in pairs))
+        return step, replace(state, queued=tuple(later), out=state.out + 1)
 
     def tell(self, state: HalvingState, labels: Sequence[Label]) -> HalvingState:
         """Add up the scores; at the end of a round let the better half go on."""

@@ -49,22 +49,18 @@ class KMeansDiffUse:
             raise ValueError(f"{len(self.differences)} difference vectors for {items} items")
         return KMeansState(int(rng.integers(2**31)), rng.permutation(items))
 
-    def ask(
-        self, state: KMeansState, n: int, rng: np.random.Generator
-    ) -> tuple[Sequence[Step], KMeansState]:
-        """The first clustering, or the next `n`."""
+    def ask(self, state: KMeansState, rng: np.random.Generator) -> tuple[Step | None, KMeansState]:
+        """The first clustering, or the next."""
         del rng
-        steps: list[Step] = []
-        while len(steps) < n and len(state.representatives) < len(self.differences):
-            clusters = len(state.representatives) + 1 if state.representatives else self.start
-            chosen = self._representatives(min(len(self.differences), clusters), state)
-            entering = [position for position in chosen if position not in state.representatives]
-            leaving = tuple(
-                position for position in state.representatives if position not in chosen
-            )
-            steps.append(Step(tuple(Choice(position, None) for position in entering), leaving))
-            state = replace(state, representatives=chosen)
-        return steps, state
+        before, items = state.representatives, len(self.differences)
+        if len(before) == items:
+            return None, state
+        clusters = len(before) + 1 if before else self.start
+        chosen = self._representatives(min(items, clusters), state)
+        entering = [position for position in chosen if position not in before]
+        leaving = tuple(position for position in before if position not in chosen)
+        step = Step(tuple(Choice(position, None) for position in entering), leaving)
+        return step, replace(state, representatives=chosen)
 
     def tell(self, state: KMeansState, labels: Sequence[Label]) -> KMeansState:
         """The clusters do not depend on answers."""

@@ -51,16 +51,16 @@ class LLMSelector:
         )
 
     def ask(
-        self, state: LLMSelectorState, n: int, rng: np.random.Generator
-    ) -> tuple[Sequence[Step], LLMSelectorState]:
-        """One query; none while answers to the last are out."""
+        self, state: LLMSelectorState, rng: np.random.Generator
+    ) -> tuple[Step | None, LLMSelectorState]:
+        """The next query; none while answers to the last are out."""
         del rng
-        if n < 1 or state.asked.closed:
-            return [], state
+        if state.asked.closed:
+            return None, state
         entropies = expected_entropies(state.posterior, self.opinions, self.epsilons)
         position = int(lowest(entropies, state.asked.queries))
         step = query_step(position, self.opinions.shape[2], self.baseline)
-        return [step], replace(state, asked=state.asked.with_query(position))
+        return step, replace(state, asked=state.asked.with_query(position))
 
     def tell(self, state: LLMSelectorState, labels: Sequence[Label]) -> LLMSelectorState:
         """The belief changes by whole queries; an abstention counts as the mean of what the others got."""

@@ -44,15 +44,14 @@ class MaxNorm:
         return MaxNormState(np.argsort(-norms, kind="stable"))
 
     def ask(
-        self, state: MaxNormState, n: int, rng: np.random.Generator
-    ) -> tuple[Sequence[Step], MaxNormState]:
-        """The next `n`, each a step of its own."""
+        self, state: MaxNormState, rng: np.random.Generator
+    ) -> tuple[Step | None, MaxNormState]:
+        """The next."""
         del rng
-        end = min(state.picked + n, len(state.order))
-        steps = [
-            Step((Choice(int(position), None),)) for position in state.order[state.picked : end]
-        ]
-        return steps, MaxNormState(state.order, end)
+        if state.picked == len(state.order):
+            return None, state
+        step = Step((Choice(int(state.order[state.picked]), None),))
+        return step, MaxNormState(state.order, state.picked + 1)
 
     def tell(self, state: MaxNormState, labels: Sequence[Label]) -> MaxNormState:
         """Picks do not depend on answers."""

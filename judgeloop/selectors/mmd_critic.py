@@ -133,16 +133,16 @@ class MMDCritic:
         )
 
     def ask(
-        self, state: MMDCriticState, n: int, rng: np.random.Generator
-    ) -> tuple[Sequence[Step], MMDCriticState]:
-        """The next `n`, each a step of its own."""
+        self, state: MMDCriticState, rng: np.random.Generator
+    ) -> tuple[Step | None, MMDCriticState]:
+        """The next."""
         del rng
+        if state.picked.all():
+            return None, state
         after = MMDCriticState(
             state.near.copy(), state.picked.copy(), state.given.copy(), state.first_apart
         )
-        left = len(self.vectors) - int(state.given.sum())
-        steps = [Step((Choice(self._pick(after), None, ONE_SYSTEM),)) for _ in range(min(n, left))]
-        return steps, after
+        return Step((Choice(self._pick(after), None, ONE_SYSTEM),)), after
 
     def tell(self, state: MMDCriticState, labels: Sequence[Label]) -> MMDCriticState:
         """Picks do not depend on answers."""

@@ -76,16 +76,15 @@ class OutcomeOrder:
         )
 
     def ask(
-        self, state: OutcomeOrderState, n: int, rng: np.random.Generator
-    ) -> tuple[Sequence[Step], OutcomeOrderState]:
-        """The next `n` of the order."""
+        self, state: OutcomeOrderState, rng: np.random.Generator
+    ) -> tuple[Step | None, OutcomeOrderState]:
+        """The next of the order."""
         del rng
-        end = min(state.given + n, len(state.order))
-        steps = [
-            query_step(int(position), self.outcomes.shape[1], self.baseline)
-            for position in state.order[state.given : end]
-        ]
-        return steps, replace(state, given=end)
+        if state.given == len(state.order):
+            return None, state
+        position = int(state.order[state.given])
+        step = query_step(position, self.outcomes.shape[1], self.baseline)
+        return step, replace(state, given=state.given + 1)
 
     def tell(self, state: OutcomeOrderState, labels: Sequence[Label]) -> OutcomeOrderState:
         """The order does not depend on answers."""

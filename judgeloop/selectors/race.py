@@ -56,27 +56,19 @@ class Racing:
         """Shuffle the pool once: draws are then independent of answers."""
         return RaceState(rng.permutation(items), start(items, self.systems))
 
-    def ask(
-        self, state: RaceState, n: int, rng: np.random.Generator
-    ) -> tuple[Sequence[Step], RaceState]:
-        """At most `n` further queries, each for every system in the race; none while answers could make one leave."""
+    def ask(self, state: RaceState, rng: np.random.Generator) -> tuple[Step | None, RaceState]:
+        """The next query, for every system in the race; none while answers could make one leave."""
         del rng  # all randomness is in the shuffle
-        systems = [
-            system for system in np.flatnonzero(self._in(state.race)) if system != self.baseline
-        ]
-        steps: list[Step] = []
-        while len(steps) < n and self._may_ask(state):
-            propensity = 1.0 / (len(state.order) - state.drawn)
-            position = int(state.order[state.drawn])
-            steps.append(
-                Step(
-                    tuple(
-                        Choice(position, propensity, (int(one), self.baseline)) for one in systems
-                    )
-                )
-            )
-            state = replace(state, drawn=state.drawn + 1)
-        return steps, state
+        if not self._may_ask(state):
+            return None, state
+        propensity = 1.0 / (len(state.order) - state.drawn)
+        position = int(state.order[state.drawn])
+        choices = tuple(
+            Choice(position, propensity, (int(system), self.baseline))
+            for system in np.flatnonzero(self._in(state.race))
+            if system != self.baseline
+        )
+        return Step(choices), replace(state, drawn=state.drawn + 1)
 
     def tell(self, state: RaceState, labels: Sequence[Label]) -> RaceState:
         """Bet on whole queries, in the order drawn."""

@@ -34,22 +34,15 @@ class Random:
         """Shuffle the pool once: draws are then independent of how many are asked for at a time."""
         return RandomState(rng.permutation(items))
 
-    def ask(
-        self, state: RandomState, n: int, rng: np.random.Generator
-    ) -> tuple[Sequence[Step], RandomState]:
-        """The next `n` of the shuffled pool, each with propensity 1 / (items not drawn before it)."""
+    def ask(self, state: RandomState, rng: np.random.Generator) -> tuple[Step | None, RandomState]:
+        """The next of the shuffled pool, with propensity 1 / (items not drawn before it)."""
         del rng  # all randomness is in the shuffle
-        end = min(state.drawn + n, len(state.order))
-        steps = [
-            Step(
-                tuple(
-                    Choice(int(state.order[i]), 1.0 / (len(state.order) - i), one)
-                    for one in self.queries
-                )
-            )
-            for i in range(state.drawn, end)
-        ]
-        return steps, RandomState(state.order, end)
+        left = len(state.order) - state.drawn
+        if not left:
+            return None, state
+        position = int(state.order[state.drawn])
+        choices = tuple(Choice(position, 1.0 / left, systems) for systems in self.queries)
+        return Step(choices), RandomState(state.order, state.drawn + 1)
 
     def tell(self, state: RandomState, labels: Sequence[Label]) -> RandomState:
         """Draws do not depend on answers."""

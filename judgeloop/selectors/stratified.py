@@ -81,19 +81,13 @@ class Stratified:
         )
 
     def ask(
-        self, state: StratifiedState, n: int, rng: np.random.Generator
-    ) -> tuple[Sequence[Step], StratifiedState]:
-        """At most `n` further items; none while the next stratum depends on answers that are out."""
+        self, state: StratifiedState, rng: np.random.Generator
+    ) -> tuple[Step | None, StratifiedState]:
+        """The next item; none while the next stratum depends on answers that are out."""
         del rng  # all randomness is in the shuffle
-        steps: list[Step] = []
-        while len(steps) < n:
-            state = self._begin_round(state)
-            stratum = self._next_stratum(state)
-            if stratum is None:
-                break
-            step, state = self._draw(state, stratum)
-            steps.append(step)
-        return steps, state
+        state = self._begin_round(state)
+        stratum = self._next_stratum(state)
+        return (None, state) if stratum is None else self._draw(state, stratum)
 
     def tell(self, state: StratifiedState, labels: Sequence[Label]) -> StratifiedState:
         """Remember how the scores spread."""

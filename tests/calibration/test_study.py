@@ -6,18 +6,21 @@ from functools import partial
 
 import numpy as np
 import pytest
+from support.rules import make_rule
 
 from judgeloop.calibration import study as trying
+from judgeloop.calibration.comparable import Case, Comparable
 from judgeloop.calibration.study import REPETITIONS, Ends, Study
-from judgeloop.calibration.threshold import Case, Comparable, draw
+from judgeloop.calibration.walks import draw
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.history.past import Past, past_of_scores
-from judgeloop.selectors.decisive import prospects_of
+from judgeloop.history.prospects import prospects_of
 from judgeloop.selectors.random import Random
-from judgeloop.stopping import Calibrated, GivingUp, make_rule
+from judgeloop.stopping.calibrated import Calibrated
+from judgeloop.stopping.giving_up import GivingUp
 
 RISKS = (0.05, 0.2)
 

@@ -8,10 +8,7 @@ from dataclasses import replace
 import pytest
 
 from judgeloop.calibration.result import Figure, PastFared, Tried
-from judgeloop.calibration.text import (
-    calibration_json,
-    render_calibration,
-)
+from judgeloop.calibration.text import calibration_json, render_calibration
 
 
 def tried(selector, rule, judgments, wrong, risk=0.1, **more):

@@ -11,21 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeloop.calibration import threshold as calibrating
-from judgeloop.calibration.threshold import (
-    Calibration,
-    Case,
-    Comparable,
-    TooLittle,
-    calibrate,
-    comparable,
-    replayed,
-)
+from judgeloop.calibration.comparable import Case, Comparable, comparable
+from judgeloop.calibration.threshold import Calibration, TooLittle, calibrate
+from judgeloop.calibration.walks import replayed
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.history.past import Past, no_past, past_of_scores
-from judgeloop.selectors.decisive import decisive, prospects_of
+from judgeloop.history.prospects import prospects_of
+from judgeloop.selectors.decisive import decisive
 from judgeloop.stats.risk_control import bounds_of
 from judgeloop.stopping.calibrated import Calibrated, chance_not_to_win
 

@@ -13,8 +13,8 @@ import sys
 import time
 
 import pytest
+from click.testing import CliRunner
 from support.chat_server import Response, candidates, completion, error, goodness, verdict
-from typer.testing import CliRunner
 
 from judgeloop.cli.app import app
 

@@ -7,12 +7,13 @@ import json
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from support.chat_server import candidates, completion, error
-from typer.testing import CliRunner
 
 from judgeloop.cli.app import app
+from judgeloop.estimate.config import EstimateConfig
 from judgeloop.estimate.run import estimate
-from judgeloop.run.settings import EstimateConfig, checked
+from judgeloop.run.validation import checked
 
 ITEMS = 60
 GOOD, POOR = 8 / 9, 1 / 9  # what a rating of 9 and of 2 are worth

@@ -17,8 +17,16 @@ from judgeloop.cli.files import (
     write_whole,
 )
 from judgeloop.core.errors import InputError, JudgeloopError
-from judgeloop.core.records import Abstention, Choice, Label, Spend, StopKind, Tally, Verdict
-from judgeloop.engine.decoys import DecoyTally
+from judgeloop.core.records import (
+    Abstention,
+    Choice,
+    DecoyTally,
+    Label,
+    Spend,
+    StopKind,
+    Tally,
+    Verdict,
+)
 from judgeloop.report.markdown import render_markdown
 
 FIELDS = {

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import pytest
 import typer
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from judgeloop.cli.flags import (
     AS_JSON,

@@ -11,11 +11,12 @@ import time
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from support.chat_server import Response, candidates, error, goodness, verdict
-from typer.testing import CliRunner
 
 from judgeloop.cli.app import app
-from judgeloop.run.settings import SelectConfig, checked
+from judgeloop.run.validation import checked
+from judgeloop.select.config import SelectConfig
 from judgeloop.select.run import select
 
 ITEMS = 40

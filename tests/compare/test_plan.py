@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from support.rules import make_rule
+
 from judgeloop.compare.plan import more_to_decide
 from judgeloop.core.records import Tally
 from judgeloop.engine.session import Limits
-from judgeloop.stopping import make_rule
 
 ITEMS = 500
 

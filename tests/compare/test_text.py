@@ -5,12 +5,20 @@ from dataclasses import replace
 import pytest
 from support.results import SPEND, make_result, undecided
 
-from judgeloop.compare.plan import Plan, Range
 from judgeloop.compare.text import details, headline
-from judgeloop.core.records import Choice, Label, Spend, StopKind, StopReason, Tally, Verdict
-from judgeloop.engine.decoys import DecoyTally
+from judgeloop.core.records import (
+    Choice,
+    DecoyTally,
+    Label,
+    Spend,
+    StopKind,
+    StopReason,
+    Tally,
+    Verdict,
+)
 from judgeloop.report.page import render
-from judgeloop.report.plan_text import plan_json, render_plan
+from judgeloop.run.plan import Plan, Range
+from judgeloop.run.plan_text import plan_json, render_plan
 
 EVIL = "x\x1b[31m\u202e\u200b\x07\n\r\u2028y"
 STEERING = set("\x1b\u202e\u200b\x07\r\u2028")

@@ -15,10 +15,11 @@ from support.messages_server import message, text
 from judgeloop.core.records import Call, Item, Verdict
 from judgeloop.core.verdict_key import verdict_key
 from judgeloop.core.verdict_table import Recorded, VerdictTable
-from judgeloop.judges.catalogue import JudgeOptions, judge_from_spec
+from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.human import HumanJudge
 from judgeloop.judges.metric import MetricJudge
 from judgeloop.judges.openai import Endpoint, OpenAIJudge
+from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.plugin import PluginJudge
 from judgeloop.judges.prices import price_from_text
 from judgeloop.judges.prompt_files import shipped_template

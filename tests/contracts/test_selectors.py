@@ -8,9 +8,10 @@ import pickle
 import numpy as np
 import pytest
 from support.pools import differences, known_beforehand
+from support.selectors import make_selector, steps_of
 from support.walking import all_steps
 
-from judgeloop.selectors.making import Variant, make_selector
+from judgeloop.selectors.ingredients import Variant
 from judgeloop.stats.combining import COMBINATIONS, combined
 from judgeloop.stats.representatives import REPRESENTATIVES
 
@@ -99,16 +100,18 @@ def test_asking_leaves_the_state_it_was_given_alone(make):
     selector = make(37)
     state = selector.init(37, rng)
     before = pickle.dumps(state)
-    selector.ask(state, 5, rng)
+    steps_of(selector, state, 5, rng)
     assert pickle.dumps(state) == before
 
 
 def test_its_state_survives_pickling(make):
     rng = np.random.default_rng(0)
     selector = make(37)
-    _, state = selector.ask(selector.init(37, rng), 6, rng)
+    _, state = steps_of(selector, selector.init(37, rng), 6, rng)
     again = pickle.loads(pickle.dumps(state))
-    assert selector.ask(again, 3, copy.deepcopy(rng))[0] == selector.ask(state, 3, rng)[0]
+    assert (
+        steps_of(selector, again, 3, copy.deepcopy(rng))[0] == steps_of(selector, state, 3, rng)[0]
+    )
 
 
 def test_positions_are_plain_integers(make):

@@ -7,10 +7,10 @@ import pickle
 
 import numpy as np
 import pytest
+from support.selectors import PICKERS, make_picker, steps_of
 
 from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.selectors.halving import Halving
-from judgeloop.selectors.picking import PICKERS, make_picker
 from judgeloop.selectors.race import Racing
 from judgeloop.selectors.random import Random
 
@@ -74,7 +74,7 @@ def all_steps(name, items, *, at_a_time=1, seed=1, level=False):
     )
     state, steps, waiting = selector.init(items, rng), [], []
     while True:
-        more, state = selector.ask(state, at_a_time, rng)
+        more, state = steps_of(selector, state, at_a_time, rng)
         assert len(more) <= at_a_time
         if not more and not waiting:
             return steps
@@ -127,7 +127,7 @@ def test_the_steps_do_not_depend_on_how_many_are_asked_for_at_a_time(name, at_a_
 
 def test_nothing_asked_for_is_nothing_given(name):
     selector, rng = SELECTORS[name](17), np.random.default_rng(0)
-    assert list(selector.ask(selector.init(17, rng), 0, rng)[0]) == []
+    assert list(steps_of(selector, selector.init(17, rng), 0, rng)[0]) == []
 
 
 def test_propensities_are_probabilities_of_a_draw_or_none_for_a_pick(name):
@@ -146,7 +146,7 @@ def test_asking_and_telling_leave_the_state_they_were_given_alone(name):
     state = selector.init(37, rng)
     for _ in range(3):
         before = pickle.dumps(state)
-        steps, asked = selector.ask(state, 4, rng)
+        steps, asked = steps_of(selector, state, 4, rng)
         assert pickle.dumps(state) == before
         before = pickle.dumps(asked)
         state = selector.tell(asked, told(steps, answers(7, 37)))
@@ -155,10 +155,12 @@ def test_asking_and_telling_leave_the_state_they_were_given_alone(name):
 
 def test_its_state_survives_pickling(name):
     selector, rng = SELECTORS[name](37), np.random.default_rng(0)
-    steps, state = selector.ask(selector.init(37, rng), 2, rng)
+    steps, state = steps_of(selector, selector.init(37, rng), 2, rng)
     state = selector.tell(state, told(steps, answers(7, 37)))
     again = pickle.loads(pickle.dumps(state))
-    assert selector.ask(again, 3, copy.deepcopy(rng))[0] == selector.ask(state, 3, rng)[0]
+    assert (
+        steps_of(selector, again, 3, copy.deepcopy(rng))[0] == steps_of(selector, state, 3, rng)[0]
+    )
 
 
 def test_positions_and_systems_are_plain_integers(name):

@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pytest
 from support.pools import differences
+from support.selectors import steps_of
 from support.walking import all_steps
 
 from judgeloop.selectors.confidence_systematic import ConfidenceSystematic
@@ -99,9 +100,9 @@ def test_propensities_are_probabilities_of_a_draw_or_none_for_a_pick(make):
 def test_asking_leaves_the_state_it_was_given_alone(make, asked):
     rng = np.random.default_rng(0)
     selector = make(83)
-    _, state = selector.ask(selector.init(83, rng), asked, rng)
+    _, state = steps_of(selector, selector.init(83, rng), asked, rng)
     before = pickle.dumps(state)
-    selector.ask(state, 11, rng)
+    steps_of(selector, state, 11, rng)
     assert pickle.dumps(state) == before
 
 
@@ -109,9 +110,12 @@ def test_asking_leaves_the_state_it_was_given_alone(make, asked):
 def test_its_state_survives_pickling(make, asked):
     rng = np.random.default_rng(0)
     selector = make(83)
-    _, state = selector.ask(selector.init(83, rng), asked, rng)
+    _, state = steps_of(selector, selector.init(83, rng), asked, rng)
     again = pickle.loads(pickle.dumps(state))
-    assert selector.ask(again, 11, copy.deepcopy(rng))[0] == selector.ask(state, 11, rng)[0]
+    assert (
+        steps_of(selector, again, 11, copy.deepcopy(rng))[0]
+        == steps_of(selector, state, 11, rng)[0]
+    )
 
 
 def test_a_selector_serves_several_runs(make):

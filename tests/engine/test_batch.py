@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from judgeloop.core.records import Item, Query, Verdict
-from judgeloop.engine.batch import asks_for
+from judgeloop.engine.asks import asks_for
 from judgeloop.engine.presentation import Order
 from judgeloop.judges.scripted import ScriptedJudge
 

@@ -5,8 +5,8 @@ import pytest
 from support.pools import make_pool
 
 from judgeloop.core.pool import Pool
-from judgeloop.core.records import Abstention, Verdict
-from judgeloop.engine.decoys import NAME, TEXTS, DecoyTally, decoy_queries, tally
+from judgeloop.core.records import Abstention, DecoyTally, Verdict
+from judgeloop.engine.decoys import NAME, TEXTS, decoy_queries, tally
 
 
 def queries(items=40, count=10, seed=0):

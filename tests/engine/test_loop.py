@@ -14,18 +14,20 @@ from support.pools import make_pool, make_session, scores
 
 from judgeloop.core.errors import JudgeQuitError, JudgeRejectedError, TransientJudgeError
 from judgeloop.core.pool import Pool
-from judgeloop.core.records import Abstention, Item, StopKind, Verdict
-from judgeloop.engine.batch import AHEAD, Interruption, Terms
-from judgeloop.engine.decoys import NAME, DecoyTally
+from judgeloop.core.records import Abstention, DecoyTally, Item, StopKind, Verdict
+from judgeloop.engine.batch import AHEAD
+from judgeloop.engine.decoys import NAME
+from judgeloop.engine.halt import Interruption
 from judgeloop.engine.loop import drive
 from judgeloop.engine.panel import Vote
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits
+from judgeloop.engine.terms import Terms
 from judgeloop.judges.retrying import RetryPolicy
 from judgeloop.judges.scripted import ScriptedJudge
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.stopping import TieAware
+from judgeloop.stopping.tie_aware import TieAware
 
 
 @pytest.fixture(autouse=True)

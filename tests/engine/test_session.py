@@ -12,7 +12,8 @@ from judgeloop.core.errors import InputError, SessionError
 from judgeloop.core.records import Abstention, StopKind, StopReason, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, _take
-from judgeloop.stopping import GivingUp, TieAware
+from judgeloop.stopping.giving_up import GivingUp
+from judgeloop.stopping.tie_aware import TieAware
 
 SELECTORS = ["random", "decisive", "diffuse"]
 NEVER = TieAware(-1.0)  # a threshold that no risk is under

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgeloop.compare.plan import Range
 from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.estimate.plan import judgments_to_know, more_to_know
 from judgeloop.estimators.mean_score import MeanScore
+from judgeloop.run.plan import Range
 from judgeloop.stats.strata import Strata
 from judgeloop.stopping.precise import Precise
 

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.selectors import steps_of
 
 from judgeloop.core.records import Abstention, Choice, Label, Tally, Verdict
 from judgeloop.estimators.preferences import Preferences, weighted_distance
 from judgeloop.selectors.decisive import Decisive
 from judgeloop.selectors.random import Random
-from judgeloop.stopping.heuristic import TieAware
+from judgeloop.stopping.tie_aware import TieAware
 
 ITEMS = 8
 WEIGHTS = np.arange(1.0, 1 + ITEMS)
@@ -26,8 +27,11 @@ def labels_of(propensities, scores=SCORES):
 
 
 def drawn_by(selector, scores=SCORES):
-    steps, _ = selector.ask(
-        selector.init(ITEMS, np.random.default_rng(0)), len(scores), np.random.default_rng(0)
+    steps, _ = steps_of(
+        selector,
+        selector.init(ITEMS, np.random.default_rng(0)),
+        len(scores),
+        np.random.default_rng(0),
     )
     return labels_of([step.choices[0].propensity for step in steps], scores)
 

@@ -17,10 +17,10 @@ from support.pools import make_pool, make_session
 
 from judgeloop.core.errors import JudgeError
 from judgeloop.core.records import Abstention, StopKind, Verdict
-from judgeloop.engine.batch import Terms
 from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits
+from judgeloop.engine.terms import Terms
 from judgeloop.judges.anthropic import AnthropicJudge
 from judgeloop.judges.openai import OpenAIJudge
 from judgeloop.judges.prices import price_from_text

@@ -6,7 +6,8 @@ import pytest
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.records import Call, Item
-from judgeloop.judges.catalogue import JudgeOptions, judge_from_spec
+from judgeloop.judges.catalogue import judge_from_spec
+from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt_files import shipped_template
 
 TEMPLATE = shipped_template("pairwise.v1")

@@ -10,10 +10,10 @@ from support.pools import make_pool, make_session
 
 from judgeloop.core.errors import JudgeQuitError, JudgeRejectedError
 from judgeloop.core.records import Abstention, Call, Item, StopKind, Verdict
-from judgeloop.engine.batch import Terms
 from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits
+from judgeloop.engine.terms import Terms
 from judgeloop.judges import human
 from judgeloop.judges.human import HumanJudge
 from judgeloop.ledger.sqlite import SqliteLedger

@@ -11,7 +11,8 @@ from support.chat_server import Response, completion, error, goodness, verdict
 
 from judgeloop.core.errors import JudgeRejectedError, TransientJudgeError
 from judgeloop.core.records import Abstention, Call, Item, Verdict
-from judgeloop.judges.catalogue import JudgeOptions, judge_from_spec
+from judgeloop.judges.catalogue import judge_from_spec
+from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt_files import shipped_template
 
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))

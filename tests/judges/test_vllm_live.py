@@ -10,7 +10,7 @@ import json
 import os
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import JudgeRejectedError

@@ -9,8 +9,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from support import recorded_judge
-from typer.testing import CliRunner
 
 from judgeloop.cli.app import app
 from judgeloop.judges.metric import metric_named

@@ -12,7 +12,7 @@ from judgeloop.replay.compare import Protocol, run_pair, suiting
 from judgeloop.replay.compare_tables import by_budget, by_rule
 from judgeloop.replay.journal import Journal
 from judgeloop.replay.recordings import Recordings
-from judgeloop.selectors.making import Variant
+from judgeloop.selectors.ingredients import Variant
 from judgeloop.stats.representatives import closest_in_cosine
 
 

@@ -9,14 +9,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from judgeloop.cli.app import app
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay as drive
 from judgeloop.engine.session import Limits, Session
+from judgeloop.estimate.config import EstimateConfig
 from judgeloop.estimate.selector import sampling_for
 from judgeloop.estimators.mean_score import MeanScore
 from judgeloop.replay.estimate import (
@@ -31,7 +32,6 @@ from judgeloop.replay.estimate import (
 )
 from judgeloop.replay.estimate_inputs import EVERY
 from judgeloop.replay.estimate_tables import areas, by_share, headlines
-from judgeloop.run.settings import EstimateConfig
 from judgeloop.stopping.precise import Precise
 
 ITEMS = 60

@@ -6,17 +6,17 @@ import json
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from judgeloop.cli.app import app
 from judgeloop.engine.session import Limits
+from judgeloop.history.prospects import prospects_of
 from judgeloop.replay.compare import Protocol, known_of, run_pair
 from judgeloop.replay.compare_tables import by_rule
 from judgeloop.replay.recordings import Earlier, Recordings
-from judgeloop.selectors.decisive import prospects_of
-from judgeloop.selectors.making import Variant
+from judgeloop.selectors.ingredients import Variant
 
 ITEMS, SYSTEMS = 300, 12
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from judgeloop.core.errors import InputError
-from judgeloop.replay.output_lengths import output_lengths
+from judgeloop.replay.recorded_files import output_lengths
 
 
 def write(path, rows):

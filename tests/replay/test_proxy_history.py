@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from judgeloop.cli.app import app
 

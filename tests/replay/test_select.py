@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from judgeloop.cli.app import app
 from judgeloop.replay.select import Field, Realisations, realise

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from judgeloop.compare.config import compare_config
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Call, Item
 from judgeloop.engine.panel import Vote
 from judgeloop.engine.presentation import Order
 from judgeloop.judges.prompt_files import shipped_template, template_for
-from judgeloop.run.settings import compare_config
 
 LEAST = {"first": "a.jsonl", "second": "b.jsonl", "judge": "metric:rouge2"}
 

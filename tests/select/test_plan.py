@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeloop.compare.plan import Range
 from judgeloop.core.records import Abstention, Choice, Label, StopKind, Verdict
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.win_rates import WinRates
-from judgeloop.select.plan import judgments_among, more_to_separate
+from judgeloop.run.plan import Range
+from judgeloop.select.plan import judgments_to_separate, more_to_separate
 from judgeloop.selectors.race import Racing
 from judgeloop.selectors.random import Random
-from judgeloop.stopping.among import Separated
+from judgeloop.stopping.separated import Separated
 
 BASELINE, RISK, ITEMS = 0, 0.1, 120
 NO_LIMIT = Limits(1, 10**6, 1.0)
@@ -75,7 +75,7 @@ def test_the_forecast_comes_true_when_the_answers_go_on_as_they_were(
     more = outcome.asked - asked
     shrinking = selector == "race"
     assert more_to_separate(tally, RISK, shrinking=shrinking) == more
-    judgments, assumed = judgments_among(
+    judgments, assumed = judgments_to_separate(
         tally, NO_LIMIT, level=RISK, asked=asked, shrinking=shrinking
     )
     assert not assumed
@@ -114,10 +114,13 @@ def test_with_little_known_the_expected_case_is_assumed_and_the_same_every_time(
     tally = (
         tally_of([[0.5, 1.0, 0.0]] * queries) if queries else WinRates(3, BASELINE).tally((), ITEMS)
     )
-    first, assumed = judgments_among(tally, NO_LIMIT, level=RISK, asked=2 * queries, shrinking=True)
+    first, assumed = judgments_to_separate(
+        tally, NO_LIMIT, level=RISK, asked=2 * queries, shrinking=True
+    )
     assert assumed
     assert (
-        judgments_among(tally, NO_LIMIT, level=RISK, asked=2 * queries, shrinking=True)[0] == first
+        judgments_to_separate(tally, NO_LIMIT, level=RISK, asked=2 * queries, shrinking=True)[0]
+        == first
     )
     assert 0 < first.low <= first.expected <= first.worst == 2 * (ITEMS - queries)
 
@@ -125,15 +128,15 @@ def test_with_little_known_the_expected_case_is_assumed_and_the_same_every_time(
 def test_a_budget_is_used_to_its_end_by_a_rule_without_a_risk():
     tally = tally_of([[0.5, 1.0, 0.0]] * 6)
     limits = Limits(1, 50, 1.0)
-    assert judgments_among(tally, limits, level=None, asked=12, shrinking=False) == (
+    assert judgments_to_separate(tally, limits, level=None, asked=12, shrinking=False) == (
         Range(38, 38, 38),
         False,
     )
-    assert judgments_among(tally, limits, level=None, asked=60, shrinking=False)[0] == Range(
+    assert judgments_to_separate(tally, limits, level=None, asked=60, shrinking=False)[0] == Range(
         0, 0, 0
     )
     small = tally_of([[0.5, 1.0, 0.0]] * 6, items=10)
-    assert judgments_among(small, limits, level=None, asked=12, shrinking=False)[0] == Range(
+    assert judgments_to_separate(small, limits, level=None, asked=12, shrinking=False)[0] == Range(
         8, 8, 8
     )
 
@@ -141,23 +144,23 @@ def test_a_budget_is_used_to_its_end_by_a_rule_without_a_risk():
 def test_at_worst_a_race_asks_all_queries_left_for_the_systems_still_in_it():
     tally = tally_of([[0.5, 1.0, 1.0, 0.0]] * 15)
     assert tally.race.out(RISK)[1:].tolist() == [False, False, True]
-    assert judgments_among(tally, NO_LIMIT, level=RISK, asked=45, shrinking=True)[0].worst == 2 * (
-        ITEMS - 15
-    )
-    assert judgments_among(tally, NO_LIMIT, level=RISK, asked=45, shrinking=False)[0].worst == 3 * (
-        ITEMS - 15
-    )
+    assert judgments_to_separate(tally, NO_LIMIT, level=RISK, asked=45, shrinking=True)[
+        0
+    ].worst == 2 * (ITEMS - 15)
+    assert judgments_to_separate(tally, NO_LIMIT, level=RISK, asked=45, shrinking=False)[
+        0
+    ].worst == 3 * (ITEMS - 15)
 
 
 def test_a_race_between_level_systems_is_expected_to_take_all_queries_for_these_alone():
     tally = tally_of([[0.5, 1.0, 1.0, lost] for lost in (1.0, 0.0, 1.0, 1.0, 0.0, 1.0)])
-    judgments, _ = judgments_among(tally, NO_LIMIT, level=RISK, asked=18, shrinking=True)
+    judgments, _ = judgments_to_separate(tally, NO_LIMIT, level=RISK, asked=18, shrinking=True)
     assert 2 * (ITEMS - 6) < judgments.expected < judgments.worst == 3 * (ITEMS - 6)
 
 
 def test_the_limit_of_judgments_cuts_every_case():
     tally = tally_of([[0.5, 1.0, 0.9]] * 6)
-    assert judgments_among(tally, Limits(1, 14, 1.0), level=RISK, asked=12, shrinking=True)[
+    assert judgments_to_separate(tally, Limits(1, 14, 1.0), level=RISK, asked=12, shrinking=True)[
         0
     ] == Range(2, 2, 2)
 
@@ -167,8 +170,8 @@ def test_a_race_is_expected_to_take_less_than_asking_for_all():
     tally = tally_of(
         [[0.5, 1.0, 0.0], [0.5, 1.0, 0.0], [0.5, 1.0, 0.0], [0.5, 0.0, 0.0], [0.5, 1.0, 0.0]]
     )
-    race, _ = judgments_among(tally, NO_LIMIT, level=RISK, asked=10, shrinking=True)
-    random, _ = judgments_among(tally, NO_LIMIT, level=RISK, asked=10, shrinking=False)
+    race, _ = judgments_to_separate(tally, NO_LIMIT, level=RISK, asked=10, shrinking=True)
+    random, _ = judgments_to_separate(tally, NO_LIMIT, level=RISK, asked=10, shrinking=False)
     assert race.expected < random.expected
 
 
@@ -176,13 +179,15 @@ def test_a_race_is_expected_to_take_less_than_asking_for_all():
 def test_no_search_takes_less_than_the_low_case_while_all_are_asked_for(seed):
     tally, asked, outcome = run_on(rows_of(seed, 5, 6), "random")
     if tally is not None:
-        judgments, _ = judgments_among(tally, NO_LIMIT, level=RISK, asked=asked, shrinking=False)
+        judgments, _ = judgments_to_separate(
+            tally, NO_LIMIT, level=RISK, asked=asked, shrinking=False
+        )
         assert judgments.low <= outcome.asked - asked
 
 
 def test_no_race_takes_less_than_the_low_case():
     tally, asked, outcome = run_on(race_that_ends_sooner(), "race", items=200)
-    judgments, _ = judgments_among(tally, NO_LIMIT, level=RISK, asked=asked, shrinking=True)
+    judgments, _ = judgments_to_separate(tally, NO_LIMIT, level=RISK, asked=asked, shrinking=True)
     assert judgments.low <= outcome.asked - asked
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.selectors import steps_of
 
 from judgeloop.selectors.confidence_systematic import ConfidenceSystematic, spread_ranks
 
@@ -23,7 +24,7 @@ class Scripted:
 def order_of(confidence, seed=0):
     rng = np.random.default_rng(seed)
     selector = ConfidenceSystematic(np.asarray(confidence, dtype=np.float64))
-    steps, _ = selector.ask(selector.init(len(confidence), rng), len(confidence), rng)
+    steps, _ = steps_of(selector, selector.init(len(confidence), rng), len(confidence), rng)
     return [step.choices[0].position for step in steps]
 
 

@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 import pytest
+from support.selectors import steps_of
 
 from judgeloop.selectors.cross_entropy import FIRST, GROUP, CrossEntropy
 
 
 def order_of(selector, items, seed=0):
     rng = np.random.default_rng(seed)
-    steps, _ = selector.ask(selector.init(items, rng), items, rng)
+    steps, _ = steps_of(selector, selector.init(items, rng), items, rng)
     return np.array([step.choices[0].position for step in steps])
 
 
@@ -81,7 +82,7 @@ def test_the_first_are_random():
     counts = np.zeros(100)
     for seed in range(600):
         rng = np.random.default_rng(seed)
-        steps, _ = selector.ask(selector.init(100, rng), FIRST, rng)
+        steps, _ = steps_of(selector, selector.init(100, rng), FIRST, rng)
         counts[[step.choices[0].position for step in steps]] += 1
     # 180 each in the mean, with a standard deviation of 11.
     assert np.abs(counts - 180).max() < 5 * 11.3
@@ -105,7 +106,9 @@ def test_groups_do_not_depend_on_the_generator_that_they_are_asked_with():
     vectors = np.random.default_rng(4).normal(size=(80, 3))
     selector = CrossEntropy(vectors)
     state = selector.init(80, np.random.default_rng(0))
-    first, second = (selector.ask(state, 80, np.random.default_rng(seed))[0] for seed in (1, 2))
+    first, second = (
+        steps_of(selector, state, 80, np.random.default_rng(seed))[0] for seed in (1, 2)
+    )
     assert first == second
 
 

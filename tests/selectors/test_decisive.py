@@ -7,6 +7,8 @@ import itertools
 import numpy as np
 import pytest
 from scipy.stats import chisquare
+from support.rules import make_rule
+from support.selectors import steps_of
 from support.walking import all_steps
 
 from judgeloop.core.errors import InputError
@@ -14,12 +16,12 @@ from judgeloop.core.records import Abstention, Draws, Label, Verdict
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.history.past import past_of_scores
+from judgeloop.history.prospects import prospects_of
 from judgeloop.selectors import decisive as decisive_module
-from judgeloop.selectors.decisive import FIRST_LOOK, Decisive, decisive, prospects_of
+from judgeloop.selectors.decisive import FIRST_LOOK, Decisive, decisive
 from judgeloop.selectors.random import Random
 from judgeloop.stats.decision_model import weights_after
 from judgeloop.stats.decisiveness import Prospects
-from judgeloop.stopping import make_rule
 
 WEIGHTS = np.array([8.0, 4.0, 2.0, 1.0])
 
@@ -116,12 +118,12 @@ def test_it_waits_for_answers_after_ten_draws_and_whenever_they_have_doubled():
     state = selector.init(ITEMS, rng)
     asked = []
     while True:
-        steps, state = selector.ask(state, 1000, rng)
+        steps, state = steps_of(selector, state, 1000, rng)
         if not steps:
             break
-        assert selector.ask(state, 1, rng)[0] == [], "nothing while answers are out"
+        assert steps_of(selector, state, 1, rng)[0] == [], "nothing while answers are out"
         state = selector.tell(state, answered(steps[:-1], lambda at: True))
-        assert len(asked) == 3 or selector.ask(state, 1, rng)[0] == [], "nor while one is"
+        assert len(asked) == 3 or steps_of(selector, state, 1, rng)[0] == [], "nor while one is"
         state = selector.tell(state, answered(steps[-1:], lambda at: True))
         asked.append(len(steps))
     assert asked == [FIRST_LOOK, 10, 20, 20]
@@ -130,10 +132,10 @@ def test_it_waits_for_answers_after_ten_draws_and_whenever_they_have_doubled():
 def test_what_it_learned_is_what_it_draws_by():
     selector, rng = decisive(KNOWN), np.random.default_rng(2)
     state = selector.init(ITEMS, rng)
-    first, state = selector.ask(state, FIRST_LOOK, rng)
+    first, state = steps_of(selector, state, FIRST_LOOK, rng)
     decided = {step.choices[0].position: number % 3 == 0 for number, step in enumerate(first)}
     state = selector.tell(state, answered(first, decided.get))
-    [step], _ = selector.ask(state, 1, rng)
+    [step], _ = steps_of(selector, state, 1, rng)
     weights = weights_after(KNOWN, np.array(list(decided)), np.array(list(decided.values())))
     choice = step.choices[0]
     left = np.setdiff1d(np.arange(ITEMS), list(decided))
@@ -146,9 +148,9 @@ def test_an_abstention_counts_as_answered_and_teaches_nothing():
     for answers in (lambda step: Abstention("no"), lambda step: Verdict(0.5)):
         rng = np.random.default_rng(2)
         state = selector.init(ITEMS, rng)
-        steps, state = selector.ask(state, FIRST_LOOK, rng)
+        steps, state = steps_of(selector, state, FIRST_LOOK, rng)
         state = selector.tell(state, [Label(step.choices[0], answers(step)) for step in steps])
-        [step], _ = selector.ask(state, 1, rng)
+        [step], _ = steps_of(selector, state, 1, rng)
         found.append(step.choices[0])
     none = weights_after(KNOWN, np.array([], dtype=int), np.array([], dtype=bool))
     left = np.setdiff1d(np.arange(ITEMS), [step.choices[0].position for step in steps])
@@ -165,7 +167,7 @@ def test_where_history_misleads_a_run_learns_to_do_without_it():
         learning, rng = decisive(known), np.random.default_rng(seed)
         state = learning.init(items, rng)
         for _ in range(4):
-            steps, state = learning.ask(state, items, rng)
+            steps, state = steps_of(learning, state, items, rng)
             state = learning.tell(state, answered(steps, lambda at: at < items / 2))
         fixed = Decisive(learning.weights).init(items, np.random.default_rng(seed)).order[40:80]
         found.append([np.mean(order < items / 2) for order in (state.order[40:80], fixed)])
@@ -187,7 +189,7 @@ def test_a_run_finds_out_which_way_of_the_past_its_comparison_goes():
             rng = np.random.default_rng(seed)
             state = selector.init(items, rng)
             for _ in range(3):
-                steps, state = selector.ask(state, items, rng)
+                steps, state = steps_of(selector, state, items, rng)
                 state = selector.tell(state, answered(steps, lambda at: hard[at] and at % 3))
             found.append(hard[state.order[20:40]].mean())
     assert np.mean(found[:20]) > 0.8, "with the patterns of the past"

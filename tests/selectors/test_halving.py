@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.selectors import steps_of
 
 from judgeloop.core.records import Abstention, Label, StopKind, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.win_rates import WinRates
 from judgeloop.selectors.halving import KEPT, SHRINKING, Halving
-from judgeloop.stopping.among import FixedBudget
+from judgeloop.stopping.fixed_budget import FixedBudget
 
 
 def lengths_of(systems, items, seed=0):
@@ -38,7 +39,7 @@ def rounds_of(selector, items, scores, *, at_a_time=1000, seed=0):
     rng = np.random.default_rng(seed)
     state = selector.init(items, rng)
     while True:
-        steps, asked = selector.ask(state, at_a_time, rng)
+        steps, asked = steps_of(selector, state, at_a_time, rng)
         if not steps:
             return
         told = selector.tell(asked, verdicts(steps, scores))
@@ -124,7 +125,7 @@ def test_queries_come_first_where_the_lengths_of_those_in_question_differ_most()
     lengths = np.array([[9, 99, 9], [99, 99, 999], [9, 99, 99]])
     rng = np.random.default_rng(0)
     selector = Halving(lengths, 2, 6)
-    steps, _ = selector.ask(selector.init(3, rng), 10, rng)
+    steps, _ = steps_of(selector, selector.init(3, rng), 10, rng)
     assert [step.choices[0].position for step in steps] == [2, 0, 1]
 
 
@@ -150,12 +151,12 @@ def test_an_abstention_is_no_loss():
 
 def test_no_further_round_while_answers_are_out():
     selector, rng = Halving(lengths_of(5, 40), 4, 80), np.random.default_rng(0)
-    steps, state = selector.ask(selector.init(40, rng), 1000, rng)
-    assert selector.ask(state, 5, rng)[0] == []
+    steps, state = steps_of(selector, selector.init(40, rng), 1000, rng)
+    assert steps_of(selector, state, 5, rng)[0] == []
     state = selector.tell(state, verdicts(steps[:-1], np.full((5, 40), 1.0)))
-    assert selector.ask(state, 5, rng)[0] == []
+    assert steps_of(selector, state, 5, rng)[0] == []
     state = selector.tell(state, verdicts(steps[-1:], np.full((5, 40), 1.0)))
-    assert len(selector.ask(state, 5, rng)[0]) == 5
+    assert len(steps_of(selector, state, 5, rng)[0]) == 5
 
 
 @pytest.mark.parametrize("limit", [0, 1, 3])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.selectors import steps_of
 
 from judgeloop.selectors import mmd_critic
 from judgeloop.selectors.mmd_critic import (
@@ -19,7 +20,7 @@ from judgeloop.selectors.mmd_critic import (
 
 def order_of(selector, items, seed=0):
     rng = np.random.default_rng(seed)
-    steps, _ = selector.ask(selector.init(items, rng), items, rng)
+    steps, _ = steps_of(selector, selector.init(items, rng), items, rng)
     return [step.choices[0].position for step in steps]
 
 

@@ -7,12 +7,12 @@ from math import log
 
 import numpy as np
 import pytest
+from support.selectors import PICKERS, make_picker, steps_of
 
 from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.selectors.bradley_terry import BradleyTerry
 from judgeloop.selectors.llm_selector import LLMSelector
 from judgeloop.selectors.outcome_order import OutcomeOrder
-from judgeloop.selectors.picking import PICKERS, make_picker
 
 ADAPTIVE = ("llm-selector", "bradley-terry")
 STATIC = ("most-draws", "confidence", "uncertainty")
@@ -72,7 +72,7 @@ def positions_of(selector, items, *, at_a_time=1, seed=0, truth=TRUTH):
     state = selector.init(items, rng)
     positions = []
     while True:
-        steps, state = selector.ask(state, at_a_time, rng)
+        steps, state = steps_of(selector, state, at_a_time, rng)
         if not steps:
             return positions
         assert len(steps) <= at_a_time
@@ -87,7 +87,7 @@ def test_every_query_is_asked_exactly_once(picker, at_a_time):
 
 def test_a_query_is_judged_for_every_other_system_against_the_baseline(picker):
     rng = np.random.default_rng(0)
-    (step,), _ = picker.ask(picker.init(7, rng), 1, rng)
+    (step,), _ = steps_of(picker, picker.init(7, rng), 1, rng)
     assert [choice.systems for choice in step.choices] == [(0, 1), (2, 1), (3, 1)]
     assert len({choice.position for choice in step.choices}) == 1
     assert all(choice.propensity is None for choice in step.choices)
@@ -101,8 +101,8 @@ def test_the_same_state_gives_the_same_step_and_is_left_alone(picker):
     state = picker.init(7, rng)
     for _ in range(4):
         before = pickle.dumps(state)
-        steps, after = picker.ask(state, 1, rng)
-        assert picker.ask(pickle.loads(before), 1, rng)[0] == steps
+        steps, after = steps_of(picker, state, 1, rng)
+        assert steps_of(picker, pickle.loads(before), 1, rng)[0] == steps
         assert pickle.dumps(state) == before
         before = pickle.dumps(after)
         state = picker.tell(after, answered(steps[0]))
@@ -111,28 +111,28 @@ def test_the_same_state_gives_the_same_step_and_is_left_alone(picker):
 
 def test_nothing_asked_for_is_nothing_given(picker):
     rng = np.random.default_rng(0)
-    assert picker.ask(picker.init(7, rng), 0, rng)[0] == []
+    assert steps_of(picker, picker.init(7, rng), 0, rng)[0] == []
 
 
 @pytest.mark.parametrize("name", ADAPTIVE)
 def test_no_step_is_given_while_answers_are_out(name):
     selector = make_picker(name, OPINIONS, BASELINE, EPSILONS)
     rng = np.random.default_rng(0)
-    (step,), state = selector.ask(selector.init(7, rng), 5, rng)
+    (step,), state = steps_of(selector, selector.init(7, rng), 5, rng)
     labels = answered(step)
     for part in [], labels[:1], labels[1:2]:
         state = selector.tell(state, part)
-        assert selector.ask(state, 5, rng)[0] == []
-    assert len(selector.ask(selector.tell(state, labels[2:]), 5, rng)[0]) == 1
+        assert steps_of(selector, state, 5, rng)[0] == []
+    assert len(steps_of(selector, selector.tell(state, labels[2:]), 5, rng)[0]) == 1
 
 
 @pytest.mark.parametrize("name", STATIC)
 def test_a_fixed_order_gives_as_many_as_asked_for(name):
     selector = make_picker(name, OPINIONS, BASELINE, None)
     rng = np.random.default_rng(0)
-    steps, state = selector.ask(selector.init(7, rng), 5, rng)
+    steps, state = steps_of(selector, selector.init(7, rng), 5, rng)
     assert len(steps) == 5
-    assert len(selector.ask(state, 5, rng)[0]) == 2
+    assert len(steps_of(selector, state, 5, rng)[0]) == 2
 
 
 def test_opinions_on_another_number_of_queries_are_refused(picker):
@@ -208,7 +208,7 @@ def test_llm_selector_takes_the_first_of_queries_that_are_level():
 def test_llm_selector_takes_an_abstention_for_the_mean_of_the_others():
     selector = LLMSelector(THREE, 2, EPSILONS)
     rng = np.random.default_rng(0)
-    (step,), state = selector.ask(selector.init(3, rng), 1, rng)
+    (step,), state = steps_of(selector, selector.init(3, rng), 1, rng)
     labels = [Label(step.choices[0], Verdict(1.0)), Label(step.choices[1], Abstention("no reply"))]
     # A win 0.5, the baseline's tie 0.3, in the mean 0.4.
     assert np.exp(selector.tell(state, labels).posterior) == pytest.approx([5 / 12, 4 / 12, 3 / 12])
@@ -224,7 +224,7 @@ def test_bradley_terry_as_worked_by_hand():
 def test_bradley_terry_counts_outcomes_and_no_abstention():
     selector = BradleyTerry(THREE, 2)
     rng = np.random.default_rng(0)
-    (step,), state = selector.ask(selector.init(3, rng), 1, rng)
+    (step,), state = steps_of(selector, selector.init(3, rng), 1, rng)
     labels = [Label(step.choices[0], Verdict(1.0)), Label(step.choices[1], Abstention("no reply"))]
     # Rows: losses, ties, wins. The baseline ties with itself.
     assert selector.tell(state, labels).counts.tolist() == [[0, 0, 0], [0, 0, 1], [1, 0, 0]]
@@ -250,6 +250,6 @@ def test_fixed_orders_as_worked_by_hand_and_level_queries_in_random_order(name, 
     found = set()
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        steps, _ = selector.ask(selector.init(4, rng), 4, rng)
+        steps, _ = steps_of(selector, selector.init(4, rng), 4, rng)
         found.add(tuple(step.choices[0].position for step in steps))
     assert found == orders

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.selectors import steps_of
 
 from judgeloop.core.records import Abstention, Label, StopKind, StopReason, Verdict
 from judgeloop.engine.recorded import replay
@@ -16,7 +17,7 @@ from judgeloop.estimators.win_rates import WinRates
 from judgeloop.selectors.race import Racing
 from judgeloop.selectors.random import Random
 from judgeloop.stats.racing import could_be_out
-from judgeloop.stopping.among import Separated
+from judgeloop.stopping.separated import Separated
 
 RISK = 0.1
 NO_LIMITS = Limits(1, 10**6, 1.0)
@@ -141,13 +142,13 @@ def test_it_asks_side_by_side_exactly_as_long_as_nobody_could_leave(seed, risk):
     selector, rng = Racing(5, 0, risk), np.random.default_rng(seed)
     state = selector.init(60, rng)
     while True:
-        steps, asked = selector.ask(state, 1000, rng)
+        steps, asked = steps_of(selector, state, 1000, rng)
         if not steps:
             break
         running = state.race.running & ~state.race.out(risk)
         assert not (could_be_out(state.race, len(steps) - 1, risk) & running).any()
         assert (could_be_out(state.race, len(steps), risk) & running).any() or asked.drawn == 60
-        assert selector.ask(asked, 1, rng)[0] == []
+        assert steps_of(selector, asked, 1, rng)[0] == []
         state = selector.tell(
             asked,
             [Label(choice, oracle(scores)(choice)) for step in steps for choice in step.choices],
@@ -158,11 +159,11 @@ def test_it_asks_side_by_side_exactly_as_long_as_nobody_could_leave(seed, risk):
 def test_five_further_queries_at_a_time_are_the_same_as_a_thousand():
     selector, rng = Racing(5, 0, RISK), np.random.default_rng(0)
     state = selector.init(60, rng)
-    everything, _ = selector.ask(state, 1000, rng)
+    everything, _ = steps_of(selector, state, 1000, rng)
     assert len(everything) > 2
     some = []
     while True:
-        steps, state = selector.ask(state, 2, rng)
+        steps, state = steps_of(selector, state, 2, rng)
         if not steps:
             break
         some += steps

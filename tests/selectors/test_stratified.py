@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import chisquare
+from support.selectors import steps_of
 
 from judgeloop.core.records import Abstention, Label, StopKind, Verdict
 from judgeloop.engine.recorded import replay
@@ -24,7 +25,7 @@ def asked_by(selector, scores, count, *, seed=0, at_a_time=1):
     state = selector.init(len(selector.strata.labels), rng)
     positions, waiting = [], []
     while len(positions) < count:
-        steps, state = selector.ask(state, at_a_time, rng)
+        steps, state = steps_of(selector, state, at_a_time, rng)
         if not steps and not waiting:
             break
         waiting += [step.choices[0] for step in steps]
@@ -95,30 +96,30 @@ def test_what_is_asked_does_not_depend_on_how_many_are_asked_for_at_a_time(alloc
 def test_nothing_is_asked_while_the_answers_of_a_round_are_out():
     selector, rng = Stratified(Strata(LABELS), 10, rounds=0.5), np.random.default_rng(0)
     state = selector.init(10, rng)
-    begun, state = selector.ask(state, 100, rng)
+    begun, state = steps_of(selector, state, 100, rng)
     assert len(begun) == 4, "two of each stratum need no answers"
-    assert selector.ask(state, 100, rng)[0] == []
+    assert steps_of(selector, state, 100, rng)[0] == []
     answers = [Label(step.choices[0], Verdict(1.0)) for step in begun]
     almost = selector.tell(state, answers[:3])
-    assert selector.ask(almost, 100, rng)[0] == []
-    assert len(selector.ask(selector.tell(almost, answers[3:]), 100, rng)[0]) == 2, (
+    assert steps_of(selector, almost, 100, rng)[0] == []
+    assert len(steps_of(selector, selector.tell(almost, answers[3:]), 100, rng)[0]) == 2, (
         "half as many as were asked"
     )
 
 
 def test_proportional_allocation_waits_for_nobody():
     selector, rng = Stratified(Strata(LABELS), 10, "proportional"), np.random.default_rng(0)
-    assert len(selector.ask(selector.init(10, rng), 100, rng)[0]) == 10
+    assert len(steps_of(selector, selector.init(10, rng), 100, rng)[0]) == 10
 
 
 def test_abstentions_are_no_scores():
     selector, rng = Stratified(Strata(LABELS), 10), np.random.default_rng(0)
     state = selector.init(10, rng)
-    steps, state = selector.ask(state, 4, rng)
+    steps, state = steps_of(selector, state, 4, rng)
     labels = [Label(step.choices[0], Abstention("no")) for step in steps]
     state = selector.tell(state, labels)
     assert state.heard.tolist() == [0, 0]
-    assert selector.ask(state, 1, rng)[0], "and it goes on"
+    assert steps_of(selector, state, 1, rng)[0], "and it goes on"
 
 
 def test_every_item_of_a_stratum_is_equally_likely_to_be_drawn():
@@ -131,7 +132,7 @@ def test_every_item_of_a_stratum_is_equally_likely_to_be_drawn():
 
 def test_propensities_are_one_over_what_is_left_of_the_stratum():
     selector, rng = Stratified(Strata(LABELS), 10, "proportional"), np.random.default_rng(0)
-    steps, _ = selector.ask(selector.init(10, rng), 10, rng)
+    steps, _ = steps_of(selector, selector.init(10, rng), 10, rng)
     left = {0: 5, 1: 5}
     for step in steps:
         (choice,) = step.choices

@@ -19,7 +19,7 @@ from judgeloop.estimators.preferences import Preferences, weighted_distance
 from judgeloop.selectors.decisive import Decisive, decisive
 from judgeloop.stats.decisiveness import Prospects
 from judgeloop.stats.weighted_draws import weighted_interval, weighted_moments
-from judgeloop.stopping import TieAware
+from judgeloop.stopping.tie_aware import TieAware
 
 ITEMS, RISK, RUNS = 800, 0.1, 2000
 LEAST = 0.887

@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.stats import binom
+from support.selectors import steps_of
 
 from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.estimators.mean_score import MeanScore
@@ -40,7 +41,7 @@ def sample(selector, scores, judged, seed):
     rng = np.random.default_rng(seed)
     state, labels = selector.init(len(scores), rng), []
     while len(labels) < judged:
-        steps, state = selector.ask(state, judged - len(labels), rng)
+        steps, state = steps_of(selector, state, judged - len(labels), rng)
         heard = [
             Label(step.choices[0], Verdict(float(scores[step.choices[0].position])))
             for step in steps

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import binomtest
+from support.rules import make_rule
 
 from judgeloop.core.records import StopKind, Verdict
 from judgeloop.engine.recorded import replay
@@ -13,7 +14,6 @@ from judgeloop.estimators.preferences import Preferences
 from judgeloop.selectors.random import Random
 from judgeloop.stats.betting import log_wealth
 from judgeloop.stats.spending import Spending, first_crossing
-from judgeloop.stopping import make_rule
 
 RUNS, MORE_RUNS = 2000, 20_000
 LIMIT = 200

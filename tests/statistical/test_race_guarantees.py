@@ -14,7 +14,7 @@ from judgeloop.selectors.race import Racing
 from judgeloop.selectors.random import Random
 from judgeloop.stats.betting import BETS, STAKES
 from judgeloop.stats.racing import after, start
-from judgeloop.stopping.among import Separated
+from judgeloop.stopping.separated import Separated
 
 RUNS, MORE_RUNS, SESSIONS = 2000, 20_000, 150
 RISKS = (0.01, 0.05, 0.1, 0.2, 0.5)

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from judgeloop.calibration.threshold import Calibration, Case, Comparable, calibrate, replayed
+from judgeloop.calibration.comparable import Case, Comparable
+from judgeloop.calibration.threshold import Calibration, calibrate
+from judgeloop.calibration.walks import replayed
 from judgeloop.engine.session import Limits
 from judgeloop.history.past import Past, past_of_scores
 from judgeloop.stats.risk_control import bounds_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judgeloop.stats.balanced_kmeans import balanced_kmeans
-from judgeloop.stats.clusearch import strata_by_clusters
+from judgeloop.stats.cluster_search import strata_by_clusters
 
 
 @pytest.fixture

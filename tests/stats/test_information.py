@@ -6,6 +6,7 @@ from math import log
 
 import numpy as np
 import pytest
+from support.selectors import steps_of
 
 from judgeloop.core.records import Label, Verdict
 from judgeloop.selectors.llm_selector import LLMSelector
@@ -141,7 +142,7 @@ def scores_of_selector(selector, oracle, steps):
     state = selector.init(len(oracle), rng)
     score = np.zeros(oracle.shape[1], dtype=np.int64)
     for _ in range(steps):
-        (step,), state = selector.ask(state, 1, rng)
+        (step,), state = steps_of(selector, state, 1, rng)
         position = step.choices[0].position
         score += oracle[position]
         verdicts = [

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.rules import RULES_AMONG_MANY, make_rule_among
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Abstention, Choice, Label, StopKind, Verdict
@@ -16,7 +17,8 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.win_rates import WinRates
 from judgeloop.selectors.halving import Halving
 from judgeloop.stats.betting import BETS, STAKES
-from judgeloop.stopping.among import RULES_AMONG_MANY, FixedBudget, Separated, make_rule_among
+from judgeloop.stopping.fixed_budget import FixedBudget
+from judgeloop.stopping.separated import Separated
 
 BASELINE, ITEMS = 0, 20
 NO = np.nan

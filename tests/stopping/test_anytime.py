@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from judgeloop.core.records import Tally
 from judgeloop.stats.betting import BETS, STAKES, bound, log_wealth
-from judgeloop.stopping import Anytime
+from judgeloop.stopping.anytime import Anytime
 
 
 def orders(wins, losses, ties):

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from judgeloop.core.records import StopKind, Tally
 from judgeloop.stats.risk_control import bounds_of
-from judgeloop.stopping import Calibrated
-from judgeloop.stopping.calibrated import chance_not_to_win
+from judgeloop.stopping.calibrated import Calibrated, chance_not_to_win
 
 LIKE = "9 past comparisons of base with others"
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.pools import make_session, scores
+from support.rules import RULES, make_rule
 from support.tallies import tally_of
 
 from judgeloop.core.records import StopKind, Tally, Verdict
@@ -17,8 +18,10 @@ from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits
 from judgeloop.stats.predictive import chance_of_lead
 from judgeloop.stats.risk_control import bounds_of
-from judgeloop.stopping import RULES, Anytime, Calibrated, GivingUp, TieAware, make_rule
-from judgeloop.stopping.giving_up import LOOK_EVERY
+from judgeloop.stopping.anytime import Anytime
+from judgeloop.stopping.calibrated import Calibrated
+from judgeloop.stopping.giving_up import LOOK_EVERY, GivingUp
+from judgeloop.stopping.tie_aware import TieAware
 
 ITEMS, LIMIT = 400, 100
 LEVEL = Tally(ITEMS, (18, 17), ties=35)

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.rules import make_rule
 
 from judgeloop.core.records import Tally
 from judgeloop.stats import spending as spending_module
 from judgeloop.stats.spending import Spending, first_crossing
-from judgeloop.stopping import Sequential, make_rule
+from judgeloop.stopping.sequential import Sequential
 
 LEVELS = np.array([0.02, 0.1, 0.2, 0.4, 0.8])
 

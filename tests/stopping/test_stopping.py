@@ -10,12 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
+from support.rules import RULES, make_rule
 from support.tallies import tally_of
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Tally
 from judgeloop.stats.hypergeometric import survival
-from judgeloop.stopping import RULES, Hypergeometric, TieAware, first_met, make_rule
+from judgeloop.stopping.hypergeometric import Hypergeometric
+from judgeloop.stopping.projection import first_met
+from judgeloop.stopping.tie_aware import TieAware
 
 
 def test_the_papers_worked_example():

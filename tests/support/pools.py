@@ -12,7 +12,7 @@ from judgeloop.selectors.decisive import decisive
 from judgeloop.selectors.diffuse import DiffUse
 from judgeloop.selectors.random import Random
 from judgeloop.stats.decisiveness import Prospects
-from judgeloop.stopping import TieAware
+from judgeloop.stopping.tie_aware import TieAware
 
 
 def make_pool(items: int = 40) -> Pool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from judgeloop.compare.result import Result, Setup, result_of
+from judgeloop.compare.result import CompareSetup, Result, result_of
 from judgeloop.core.records import (
     Choice,
+    DecoyTally,
     Estimate,
     Label,
     Outcome,
@@ -16,9 +17,8 @@ from judgeloop.core.records import (
     Tally,
     Verdict,
 )
-from judgeloop.engine.decoys import DecoyTally
 
-SETUP = Setup(
+SETUP = CompareSetup(
     systems=("small", "large"),
     judge="openai/gpt-4.1",
     judges=("openai/gpt-4.1",),

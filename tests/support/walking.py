@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from judgeloop.core.records import Label, Verdict
+from support.selectors import steps_of
 
 
 def all_steps(selector, items, *, at_a_time=1, seed=1):
@@ -13,7 +14,7 @@ def all_steps(selector, items, *, at_a_time=1, seed=1):
     state = selector.init(items, rng)
     steps = []
     while True:
-        more, state = selector.ask(state, at_a_time, rng)
+        more, state = steps_of(selector, state, at_a_time, rng)
         if not more:
             return steps
         assert len(more) <= at_a_time

@@ -1,0 +1,22 @@
+"""Stopping rules by name, as the catalogue makes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from judgeloop.stopping.catalogue import Ingredients, rule_row, rules_of
+
+RULES = tuple(row.name for row in rules_of("compare") if not row.by_past)
+GUARANTEED = {row.name for row in rules_of("compare") if row.guaranteed}
+
+
+def make_rule(
+    name: str, *, risk: float, items: int, limit: int, near_tie: float | None = None
+) -> Any:
+    """A rule of `compare`."""
+    return rule_row("compare", name).make(Ingredients(risk, items, limit, near_tie))
+
+
+def make_rule_among(name: str, *, risk: float, items: int, near_best: float | None) -> Any:
+    """A rule of `select`."""
+    return rule_row("select", name).make(Ingredients(risk, items, limit=0, near=near_best))

@@ -1,0 +1,35 @@
+"""Selectors by name, as the catalogue makes them; and their steps, several at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from judgeloop.core.records import Step
+from judgeloop.selectors.catalogue import Need, names_of, selector_row, selectors_of
+from judgeloop.selectors.ingredients import ForMany, ForTwo, Variant
+
+SELECTORS = names_of("compare")
+PICKERS = tuple(row.name for row in selectors_of("select") if Need.OPINIONS in row.needs)
+
+
+def make_selector(name, vectors, *, start, variant=None, known=None) -> Any:
+    """A selector of `compare`."""
+    return selector_row("compare", name).make(ForTwo(start, variant or Variant(), vectors, known))
+
+
+def make_picker(name, opinions, baseline, epsilons) -> Any:
+    """A selector of `select` that goes by weak judges."""
+    systems = opinions.shape[2]
+    given = ForMany(systems, baseline, None, 10**6, opinions=opinions, epsilons=epsilons)
+    return selector_row("select", name).make(given)
+
+
+def steps_of(selector, state, most, rng) -> tuple[list[Step], Any]:
+    """At most `most` further steps without answers between them, and the state after them."""
+    steps: list[Step] = []
+    while len(steps) < most:
+        step, state = selector.ask(state, rng)
+        if step is None:
+            break
+        steps.append(step)
+    return steps, state
