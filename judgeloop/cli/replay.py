@@ -27,7 +27,8 @@ Rows = list[dict[str, Any]]
 
 def replay() -> click.Command:
     """The command `replay`."""
-    from judgeloop.replay.config import CONFIGS, PROTOCOL
+    from judgeloop.replay.config import CONFIGS
+    from judgeloop.run.settings import PROTOCOL
 
     job = flags.PanelOption(
         ["--job"],
