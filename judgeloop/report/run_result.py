@@ -144,6 +144,7 @@ class RunResult:
             "guarantee": self.setup.guarantee or "heuristic",
             "spent_usd": _usd(spend.now_p) if spend.known else None,
             "run_spent_usd": _usd(spend.run_p) if spend.known else None,
+            "former_spent_usd": _usd(spend.former_p),
             "rehearsed_usd": _usd(spend.rehearsed_p),
             "budget_usd": _usd(spend.budget_p),
             "more_usd": _usd(self.more_p),

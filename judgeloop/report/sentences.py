@@ -48,9 +48,10 @@ def money(result: RunResult) -> str:
     spent = show_usd(spend.run_p) if spend.known else "an unknown amount"
     if spend.budget_p is None:
         return f"{spent} spent"
-    if spend.charged_p > spend.budget_p and spend.run_p:
-        return f"BUDGET EXCEEDED: {spent} of {show_usd(spend.budget_p)} spent"
-    return f"{spent} of {show_usd(spend.budget_p)} spent"
+    before = f" and {show_usd(spend.former_p)} under its former id" if spend.former_p else ""
+    text = f"{spent}{before} of {show_usd(spend.budget_p)} spent"
+    exceeded = spend.charged_p + spend.former_p > spend.budget_p and spend.run_p
+    return f"BUDGET EXCEEDED: {text}" if exceeded else text
 
 
 def count(number: int, thing: str) -> str:
@@ -129,6 +130,11 @@ def cost(result: RunResult) -> str:
         text += f"; {count(result.ahead, 'answer')} that did not come into it{about}"
     if spend.run_p != spend.now_p:
         text += f"; {show_usd(spend.run_p)} with the commands before"
+    if spend.former_p:
+        text += (
+            f"; {show_usd(spend.former_p)} before, under the id that an earlier version gave this run, "
+            "which counts against the budget"
+        )
     if spend.rehearsed_p:
         text += f"; {show_usd(spend.rehearsed_p)} rehearsed with recorded costs"
     return text
