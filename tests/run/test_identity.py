@@ -1,0 +1,219 @@
+"""A run's id: every setting is declared as part of it or not, and the id follows the declaration."""
+
+import enum
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgeloop.calibration.config import CalibrateConfig
+from judgeloop.compare import prepare as comparing
+from judgeloop.compare.config import CompareConfig
+from judgeloop.estimate import prepare as estimating
+from judgeloop.estimate.config import EstimateConfig
+from judgeloop.replay.config import CONFIGS
+from judgeloop.run.setting import Part, declared
+from judgeloop.run.settings import RunSettings
+from judgeloop.select import prepare as selecting
+from judgeloop.select.config import SelectConfig
+
+QUESTIONS: dict[type[RunSettings], Callable[..., Any]] = {
+    CompareConfig: comparing.prepare,
+    SelectConfig: selecting.prepare,
+    EstimateConfig: estimating.prepare,
+}
+IN_THE_ID = {Part.RUN, Part.CONTENT, Part.KEY}
+ENVIRONMENT = {"OPENAI_API_KEY": "none"}
+
+# Another value of a setting, and what else it takes for the setting to be looked at.
+OTHER: dict[str, dict[str, Any]] = {
+    "judge": {"judge": ("openai/gpt-4.1",)},
+    "judge_base_url": {"judge_base_url": "http://localhost:1/v1", "judge_price": "1,1"},
+    "judge_price": {"judge_price": "1,1"},
+    "prices": {"prices": "prices.toml"},
+    "verdict": {"verdict": "logprob"},
+    "prompt": {"prompt": "pairwise.md"},
+    "rubric": {"rubric": "Which is true?"},
+    "items": {"items": "items.jsonl"},
+    "require_winner": {"require_winner": "a"},
+    "vote": {"vote": "unanimous"},
+    "order": {"order": "random"},
+    "decoy_outputs": {"decoys": 1, "decoy_outputs": "decoys.jsonl"},
+    "deadline": {"deadline": 60.0},
+    "rpm": {"rpm": 5},
+    "tpm": {"tpm": 5000},
+    "run_dir": {"run_dir": "elsewhere"},
+    "half_width": {"half_width": 0.1},
+    "require_score": {"require_score": 0.5, "half_width": 0.2},
+    "interval": {"interval": "anytime"},
+    "first": {"first": "c.jsonl"},
+    "second": {"second": "c.jsonl"},
+    "near_tie": {"rule": "anytime", "near_tie": 0.3},
+    "give_up": {"give_up": 0.2},
+    "combine": {"selector": "diffuse", "combine": "addition"},
+    "clustering": {"selector": "diffuse", "clustering": "kmeans"},
+    "representative": {"selector": "diffuse", "representative": "euclidean"},
+    "represent": {"selector": "diffuse", "represent": "minilm"},
+    "rule": {"rule": "anytime"},
+    "baseline": {"baseline": "b"},
+    "analyse": {"analyse": True},
+    "near_best": {"near_best": 0.1},
+    "weak_judges": {"selector": "llm-selector", "rule": "fixed-budget", "weak_judges": 4},
+    "epsilon": {"selector": "llm-selector", "rule": "fixed-budget", "epsilon": (0.3, 0.4)},
+    "proxy": {"proxy": "openai/gpt-4.1-nano"},
+    "clusters": {"selector": "actracer", "clusters": 2},
+    "allocation": {"selector": "stratified", "allocation": "proportional"},
+    "confidence": {"selector": "stratified-confidence", "confidence": "other"},
+    "confidence_by": {"selector": "stratified-confidence", "confidence_by": "first-token"},
+}
+OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
+    CompareConfig: {
+        "selector": {"selector": "decisive", "rule": "anytime"},
+        "history": {"selector": "decisive", "history": "past.csv"},
+    },
+    SelectConfig: {
+        "selector": {"selector": "random"},
+        "rule": {"rule": "fixed-budget", "selector": "random"},
+        "outputs": {"outputs": ("a.jsonl", "b.jsonl", "d.jsonl")},
+    },
+    EstimateConfig: {
+        "selector": {"selector": "stratified"},
+        "history": {"proxy": "history", "history": "rated.csv"},
+        "outputs": {"outputs": "c.jsonl"},
+        "prompt": {"prompt": "rating.md"},
+    },
+}
+NOT_OFFERED = {EstimateConfig: {"order", "vote", "require_winner"}}
+NOT_BY_VALUE = {"allow_partial"}  # tested by itself
+TAKES_A_MODEL = {EstimateConfig: {"represent", "layer"}}  # to look at vectors or layers
+
+PROMPTS = Path(__file__).parents[2] / "prompts"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with outputs of four systems, other prompts, and what settings may name."""
+    ids = [f"i{number}" for number in range(8)]
+
+    def rows(name: str, answer: str, count: int = 8) -> None:
+        lines = [
+            {
+                "id": item,
+                "prompt": f"Question {item}?",
+                "output": f"{answer} {item}",
+                "logprobs": [-0.1 * number - 0.1, -0.3],
+                "other": [-0.2 * number - 0.1, -0.1],
+            }
+            for number, item in enumerate(ids[:count])
+        ]
+        (tmp_path / name).write_text("\n".join(map(json.dumps, lines)))
+
+    for name in ("a", "b", "c", "d"):
+        rows(f"{name}.jsonl", f"Answer of {name}:")
+    rows("short.jsonl", "Answer of b:", 7)
+    rows("decoys.jsonl", "No", 2)
+    other = [{"id": item, "prompt": f"Question {item}?", "reference": "yes"} for item in ids]
+    (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, other)))
+    (tmp_path / "prices.toml").write_text('["gpt-4.1-mini"]\ninput = "1"\noutput = "2"\n')
+    for name in ("pairwise", "rating"):
+        prompt = (PROMPTS / f"{name}.v1.md").read_text()
+        (tmp_path / f"{name}.md").write_text(prompt + "\nTake your time.\n")
+    pairs = ["item_id,model_a,model_b,score", *(f"{item},c,d,1" for item in ids)]
+    (tmp_path / "past.csv").write_text("\n".join(pairs))
+    ratings = ["item_id,model,score", *(f"{item},d,0.{number}" for number, item in enumerate(ids))]
+    (tmp_path / "rated.csv").write_text("\n".join(ratings))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def given(question: type[RunSettings]) -> dict[str, Any]:
+    """The least that a question has to be told."""
+    files: dict[type[RunSettings], dict[str, Any]] = {
+        CompareConfig: {"first": "a.jsonl", "second": "b.jsonl"},
+        SelectConfig: {"outputs": ("a.jsonl", "b.jsonl", "c.jsonl"), "baseline": "a"},
+        EstimateConfig: {"outputs": "a.jsonl"},
+    }
+    return {"judge": ("openai/gpt-4.1-mini",), **files[question]}
+
+
+def run_of(question: type[RunSettings], values: dict[str, Any]) -> str:
+    config = question.of(**{**given(question), **values})
+    return str(QUESTIONS[question](config, ENVIRONMENT, offline=True).run.id)
+
+
+def another(field: Any) -> Any:
+    """Another value of a setting that has a number, a flag or a choice."""
+    default = field.default
+    if isinstance(default, bool):
+        return not default
+    if isinstance(default, enum.Enum):
+        return next(one for one in type(default) if one is not default)
+    if isinstance(default, Path):
+        return default.with_name("elsewhere")
+    if isinstance(default, int | float | Decimal):
+        return type(default)(default * 2 if default else 1)
+    raise AssertionError(f"{field.name}: say in OTHER what another value would be")
+
+
+CASES = [
+    pytest.param(question, field, id=f"{question.__name__}-{name}")
+    for question in QUESTIONS
+    for name, field in declared(question).items()
+    if name
+    not in NOT_BY_VALUE | NOT_OFFERED.get(question, set()) | TAKES_A_MODEL.get(question, set())
+]
+
+
+@pytest.mark.parametrize("config", [*QUESTIONS, CalibrateConfig, *CONFIGS.values()])
+def test_every_setting_of_every_command_is_declared(config: type) -> None:
+    undeclared = [name for name, field in declared(config).items() if field.setting is None]
+    assert not undeclared, "say what each is part of, and who may set it"
+
+
+@pytest.mark.parametrize(("question", "field"), CASES)
+def test_the_id_changes_with_a_setting_exactly_where_that_is_declared(
+    question: type[RunSettings], field: Any, here: Path
+) -> None:
+    own = OTHER_IN.get(question, {})
+    changed = own.get(field.name) or OTHER.get(field.name) or {field.name: another(field)}
+    before = {name: value for name, value in changed.items() if name != field.name}
+
+    differ = run_of(question, before) != run_of(question, changed)
+
+    assert differ == (field.setting.part in IN_THE_ID)
+
+
+def test_leaving_items_out_changes_the_id_by_the_items_alone(here: Path) -> None:
+    whole = run_of(CompareConfig, {})
+    shorter = run_of(CompareConfig, {"second": "short.jsonl", "allow_partial": True})
+    (here / "short.jsonl").write_text((here / "b.jsonl").read_text())
+
+    assert run_of(CompareConfig, {"allow_partial": True}) == whole
+    assert len({whole, shorter, run_of(CompareConfig, {"second": "short.jsonl"})}) == 3
+
+
+def test_a_file_counts_by_its_content_not_by_its_name(here: Path) -> None:
+    settings = {"selector": "decisive", "history": "past.csv"}
+    before = run_of(CompareConfig, settings)
+
+    (here / "copy.csv").write_bytes((here / "past.csv").read_bytes())
+    assert run_of(CompareConfig, {**settings, "history": "copy.csv"}) == before
+
+    (here / "past.csv").write_text((here / "past.csv").read_text().replace("i0,c,d,1", "i0,c,d,0"))
+    assert run_of(CompareConfig, settings) != before
+
+
+def test_how_confidence_is_measured_is_in_the_id_as_other_items_are_judged(here: Path) -> None:
+    actracer = {"selector": "actracer", "judge": ("metric:exact",), "items": "items.jsonl"}
+    means = {"confidence_by": "geometric-mean"}, {"confidence_by": "first-token"}
+    ids = [run_of(EstimateConfig, actracer | measure) for measure in means]
+    assert len(set(ids)) == 2
+
+
+def test_the_tie_margin_is_in_the_id_whoever_judges_as_it_reads_the_history(here: Path) -> None:
+    decisive = {"selector": "decisive", "history": "past.csv"}
+    ids = [run_of(CompareConfig, decisive | {"tie_margin": margin}) for margin in (0.0, 0.1)]
+    assert len(set(ids)) == 2
