@@ -21,13 +21,15 @@ from judgeloop.report.page import Page, render
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.table import render_csv
 
+SENTENCES = ("stop_sentence", "instead")  # of a result, which may name settings
+
 
 def render_json(result: RunResult) -> str:
     """The result as one JSON object."""
-    values = {
-        name: as_flags(value) if isinstance(value, str) else value
-        for name, value in result.to_json().items()
-    }
+    values = result.to_json()
+    for name in SENTENCES:
+        if values.get(name) is not None:
+            values[name] = as_flags(values[name])
     return json.dumps(values, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
 

@@ -76,6 +76,7 @@ def _calibrate(*, as_json: bool, **given: Any) -> None:
             fared = calibrate_past(config, observe)
         if as_json:
             values = calibration_json(fared)
+            values["beside"] = [as_flags(one) for one in values["beside"]]
             for one in values["advice"]:
                 one["flags"] = _flags(one["settings"])
             print(json.dumps(values, indent=2))

@@ -17,14 +17,16 @@ if TYPE_CHECKING:
     from judgeloop.report.page import Page
 
 NAMED = re.compile(r"`(?P<name>[a-z][a-z_]*)(?:=(?P<value>[^`]*))?`")
-STEERS = set(" \t\"'\\$;&|<>()*?#~")  # a shell
-CONFIGURATIONS = {
-    "compare.config": "CompareConfig",
-    "select.config": "SelectConfig",
-    "estimate.config": "EstimateConfig",
-    "calibration.config": "CalibrateConfig",
-    "replay.config": "ReplayConfig",
-}
+STEERS = set(" \t\n\r\"'\\$;&|<>()[]{}*?!#~")  # a shell
+CONFIGURATIONS = (
+    ("compare.config", "CompareConfig"),
+    ("select.config", "SelectConfig"),
+    ("estimate.config", "EstimateConfig"),
+    ("calibration.config", "CalibrateConfig"),
+    ("replay.config", "ReplayConfig"),
+    ("replay.config", "ReplaySelectConfig"),
+    ("replay.config", "ReplayEstimateConfig"),
+)
 
 
 def flag(name: str) -> str:
@@ -57,7 +59,7 @@ def _shown(match: re.Match[str]) -> str:
 
 def _quoted(value: str) -> str:
     """A value as a shell takes it."""
-    return shlex.quote(value) if STEERS & set(value) else value
+    return shlex.quote(value) if not value or STEERS & set(value) else value
 
 
 @cache
@@ -66,7 +68,7 @@ def _known() -> dict[str, str]:
     from judgeloop.run.setting import declared
 
     found: dict[str, str] = {}
-    for module, name in CONFIGURATIONS.items():
+    for module, name in CONFIGURATIONS:
         config = getattr(import_module(f"judgeloop.{module}"), name)
         for field in declared(config).values():
             argument = field.setting.argument if field.setting else None

@@ -150,11 +150,13 @@ def _replay_estimate(config: ReplayEstimateConfig, *, as_json: bool) -> None:
 def _replay_compare(config: ReplayConfig, *, as_json: bool) -> None:
     from judgeloop.cli.files import write_pictures
     from judgeloop.replay.analyse import pictures_of_replay
-    from judgeloop.replay.compare_inputs import check
+    from judgeloop.replay.compare_inputs import check, without_lengths
 
     for note in check(config):
         _say(note)
     rows, table = _table(config)
+    if note_of_lengths := without_lengths(config):
+        _say(note_of_lengths)
     _write(config, table)
     if config.analyse is not None:
         write_pictures(config.output, pictures_of_replay(config, rows, config.analyse))

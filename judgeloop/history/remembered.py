@@ -19,7 +19,7 @@ from judgeloop.core.records import Verdict
 from judgeloop.core.verdict_key import KeyIngredients, Place
 from judgeloop.engine import decoys
 from judgeloop.history.past import Pair, Past, past_of_pairs
-from judgeloop.ledger.sqlite import connect
+from judgeloop.ledger.connection import connect
 
 ENOUGH_ALIKE = 20  # outputs that are the same, to take two names for one system
 

@@ -27,13 +27,14 @@ class JudgeRow:
     for one that is named by its kind alone. `makes` is `module:function` in `judgeloop.judges`; the
     function takes the rest of the name and the options. `verdicts` are the forms of reply that it
     can be held to, empty for one that needs none. `remote` says that it is asked over a network,
-    `reads_file` that the rest of its name is a file.
+    `reads_file` that the rest of its name is a file. `help` says in a few words who judges.
     """
 
     kind: str
     mark: str
     rest: str
     makes: str
+    help: str
     verdicts: tuple[str, ...] = ()
     remote: bool = False
     reads_file: bool = False
@@ -45,14 +46,27 @@ class JudgeRow:
 
 
 JUDGES: tuple[JudgeRow, ...] = (
-    JudgeRow("openai", "/", "MODEL", "openai:make_judge", ("schema", "logprob"), remote=True),
-    JudgeRow("anthropic", "/", "MODEL", "anthropic:make_judge", ("schema", "tool"), remote=True),
-    JudgeRow("vllm", "/", "NAME", "vllm:make_judge", ("schema", "choice", "logprob"), remote=True),
-    JudgeRow("metric", ":", "NAME", "metric:make_judge"),
-    JudgeRow("replay", ":", "FILE", "replay:make_judge", reads_file=True),
-    JudgeRow("human", "", "", "human:make_judge"),
-    JudgeRow("python", ":", "MODULE:FUNCTION", "plugin:make_judge"),
-)
+    JudgeRow(
+        "openai", "/", "MODEL", "openai:make_judge",
+        "a model behind OpenAI's API, or behind any server that speaks it",
+        ("schema", "logprob"), remote=True,
+    ),
+    JudgeRow(
+        "anthropic", "/", "MODEL", "anthropic:make_judge", "a model behind Anthropic's API",
+        ("schema", "tool"), remote=True,
+    ),
+    JudgeRow(
+        "vllm", "/", "NAME", "vllm:make_judge", "a model behind a vLLM server",
+        ("schema", "choice", "logprob"), remote=True,
+    ),
+    JudgeRow(
+        "metric", ":", "NAME", "metric:make_judge",
+        "a metric against references: rouge1, rouge2, rougeL, exact or token-f1",
+    ),
+    JudgeRow("replay", ":", "FILE", "replay:make_judge", "recorded verdicts", reads_file=True),
+    JudgeRow("human", "", "", "human:make_judge", "a person at this terminal"),
+    JudgeRow("python", ":", "MODULE:FUNCTION", "plugin:make_judge", "a function of your own"),
+)  # fmt: skip
 FORMS = ", ".join(row.form for row in JUDGES)
 VERDICT_FORMS = tuple(dict.fromkeys(form for row in JUDGES for form in row.verdicts))
 
@@ -64,6 +78,10 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
         InputError: nothing is called so, or something it needs is missing.
     """
     row, rest = parse_spec(spec)
+    if options.price is not None:
+        from judgeloop.judges.prices import price_from_text
+
+        price_from_text(options.price)  # refused if wrong, also for a judge that is free
     if row.verdicts and options.verdict not in row.verdicts:
         raise InputError(
             f"`verdict={options.verdict}`: {row.form} has no such form of reply; "

@@ -1,6 +1,6 @@
 """Prompt files: the one that a configuration names, or the one that suits it, read and checked against what is asked of it.
 
-What a template is, and how it is filled in, stands in `judges/prompting.py`.
+What a template is, and how it is filled in, stands in `judges/prompt.py`.
 """
 
 from __future__ import annotations

@@ -14,21 +14,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sqlite3
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar, final
 
-from judgeloop.core.errors import LedgerError, NoLedgerError
+from judgeloop.core.errors import LedgerError
 from judgeloop.core.protocols import Reservation, Ticket
 from judgeloop.core.records import Abstention, Reply, Spend, Verdict
-from judgeloop.core.verdict_key import KeyIngredients
-from judgeloop.ledger.schema import ensure_schema
+from judgeloop.ledger.connection import connect
+from judgeloop.ledger.reading import RecordedAttempt, attempts_of, spend_of, verdicts_under
 from judgeloop.ledger.writer import Writer
 
 try:
@@ -37,22 +36,6 @@ except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
 T = TypeVar("T")
-
-BUSY_TIMEOUT_S = 60.0  # another process may hold the file for as long as it flushes to disk
-KEYS_PER_LOOKUP = 500
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedAttempt:
-    """An attempt as the ledger has it: what it was for, how it ended, and what its key was made of."""
-
-    key: str
-    judge: str
-    state: str
-    outcome: str
-    charged_p: int
-    began_at: str
-    ingredients: KeyIngredients | None
 
 
 @final
@@ -71,7 +54,7 @@ class SqliteLedger:
 
     async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
         """The verdicts already held under `keys`."""
-        return await self._do(lambda connection: _verdicts(connection, keys))
+        return await self._do(lambda connection: verdicts_under(connection, keys))
 
     async def reserve(
         self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None
@@ -110,7 +93,7 @@ class SqliteLedger:
                 "VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 (ticket.key, ticket.attempt, reply.answer.score, reply.answer.reason, _now()),
             )
-            return _verdicts(connection, [ticket.key])[ticket.key]
+            return verdicts_under(connection, [ticket.key])[ticket.key]
 
         return await self._do(action)
 
@@ -126,11 +109,11 @@ class SqliteLedger:
 
     async def spend(self, run: str, budget_p: int | None) -> Spend:
         """What `run` has cost so far, and what of it since this object opened the file."""
-        return await self._do(lambda connection: _spend(connection, run, self._opener, budget_p))
+        return await self._do(lambda connection: spend_of(connection, run, self._opener, budget_p))
 
     async def attempts(self, item_id: str) -> list[RecordedAttempt]:
         """Every attempt on an item, the latest first."""
-        return await self._do(lambda connection: _attempts(connection, item_id))
+        return await self._do(lambda connection: attempts_of(connection, item_id))
 
     @contextmanager
     def only_run(self, run: str) -> Iterator[None]:
@@ -184,53 +167,6 @@ class SqliteLedger:
         return Ticket(cursor.lastrowid, wanted.key, wanted.cost_p, wanted.rehearsed)
 
 
-def connect(path: Path | str) -> sqlite3.Connection:
-    """A connection to a ledger, created if there is none.
-
-    Raises:
-        LedgerError: it cannot be created, or is something else.
-    """
-    try:
-        if str(path) != ":memory:":
-            _make_private(Path(path))
-        connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
-    except (OSError, sqlite3.Error) as error:
-        raise _cannot_open(path, error) from error
-    try:
-        _set_up(connection, path)
-    except sqlite3.Error as error:
-        connection.close()
-        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
-            raise NoLedgerError(
-                f"{path} is no ledger, nor any database; name another (`ledger`)"
-            ) from error
-        raise _cannot_open(path, error) from error
-    except LedgerError:
-        connection.close()
-        raise
-    return connection
-
-
-def _set_up(connection: sqlite3.Connection, path: Path | str) -> None:
-    # Not WAL: before SQLite 3.51.3 it can corrupt a file that several processes write.
-    connection.execute("PRAGMA journal_mode = DELETE")
-    connection.execute("PRAGMA synchronous = EXTRA")
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA trusted_schema = OFF")
-    ensure_schema(connection, path)
-
-
-def _cannot_open(path: Path | str, error: Exception) -> LedgerError:
-    return LedgerError(
-        f"the ledger {path} cannot be opened: {error}; name a file that can be written (`ledger`)"
-    )
-
-
-def _make_private(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-
-
 def _charge(connection: sqlite3.Connection, run: str, cost_p: int, budget_p: int | None) -> bool:
     cursor = connection.execute(
         "UPDATE runs SET charged_p = charged_p + :cost "
@@ -267,53 +203,6 @@ def _particulars(result: Reply | str) -> tuple[str, str | None, str | None, str 
     outcome = f"abstained: {answer.reason}" if isinstance(answer, Abstention) else "verdict"
     usage = json.dumps(asdict(result.usage)) if result.usage else None
     return outcome, usage, result.model, result.request_id
-
-
-def _verdicts(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, Verdict]:
-    held: dict[str, Verdict] = {}
-    for begin in range(0, len(keys), KEYS_PER_LOOKUP):
-        some = keys[begin : begin + KEYS_PER_LOOKUP]
-        marks = ",".join("?" * len(some))
-        rows = connection.execute(
-            f"SELECT key, score, reason FROM verdicts WHERE key IN ({marks})",  # noqa: S608 - marks only
-            list(some),
-        )
-        held.update((key, Verdict(score, reason)) for key, score, reason in rows)
-    return held
-
-
-def _attempts(connection: sqlite3.Connection, item_id: str) -> list[RecordedAttempt]:
-    rows = connection.execute(
-        "SELECT key, judge, state, outcome, charged_p, began_at, note FROM attempts WHERE item_id = ? "
-        "ORDER BY id DESC",
-        (item_id,),
-    )
-    return [
-        RecordedAttempt(
-            key,
-            judge,
-            state,
-            outcome or "",
-            charged_p,
-            began_at,
-            KeyIngredients.from_note(json.loads(note).get("ingredients", {})),
-        )
-        for key, judge, state, outcome, charged_p, began_at, note in rows
-    ]
-
-
-def _spend(connection: sqlite3.Connection, run: str, opener: str, budget_p: int | None) -> Spend:
-    row = connection.execute(
-        "SELECT coalesce(sum(charged_p) FILTER (WHERE opener = :opener AND NOT rehearsed), 0), "
-        "coalesce(sum(charged_p) FILTER (WHERE NOT rehearsed), 0), "
-        "coalesce(sum(charged_p) FILTER (WHERE rehearsed), 0), "
-        "coalesce(sum(charged_p) FILTER (WHERE state IN ('reserved', 'abandoned')), 0), "
-        "count(*) FILTER (WHERE opener = :opener), count(*) FILTER (WHERE charged_p > 0) "
-        "FROM attempts WHERE run = :run",
-        {"run": run, "opener": opener},
-    ).fetchone()
-    now_p, run_p, rehearsed_p, unconfirmed_p, attempts, paid = row
-    return Spend(now_p, run_p, rehearsed_p, unconfirmed_p, budget_p, attempts, paid)
 
 
 def _now() -> str:

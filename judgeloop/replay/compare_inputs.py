@@ -48,12 +48,15 @@ def check(config: ReplayConfig) -> list[str]:
     notes = _check_rules(config) if config.iterative else []
     if config.analyse is not None:
         _check_analysis(config)
-    if config.looks_at_lengths and not config.outputs.is_dir():
-        notes.append(
-            f"{config.outputs} is no folder: decisive draws by the history alone, and not by lengths of "
-            "outputs"
-        )
     return notes
+
+
+def without_lengths(config: ReplayConfig) -> str | None:
+    """Why no lengths of outputs are looked at, where they would be; said once the rest is known to be right."""
+    if not config.looks_at_lengths or config.outputs.is_dir():
+        return None
+    alone = "decisive draws by the history alone, and not by lengths of outputs"
+    return f"{config.outputs} is no folder: {alone}"
 
 
 def _check_rules(config: ReplayConfig) -> list[str]:

@@ -12,7 +12,8 @@ from typing import Any
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Verdict
 from judgeloop.engine.asks import Ask, asks_for
-from judgeloop.ledger.sqlite import RecordedAttempt, SqliteLedger
+from judgeloop.ledger.reading import RecordedAttempt
+from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.run.drive import terms_of
 from judgeloop.run.prepared import Prepared
 

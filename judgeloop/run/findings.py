@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from judgeloop.core.money import show_usd
-from judgeloop.ledger.sqlite import RecordedAttempt
+from judgeloop.ledger.reading import RecordedAttempt
 from judgeloop.report.escaping import visible
 from judgeloop.run.doctor import Finding
 from judgeloop.run.explain import Explanation

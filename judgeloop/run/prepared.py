@@ -16,6 +16,8 @@ from judgeloop.run.settings import RunSettings
 from judgeloop.selectors.catalogue import SelectorRow
 from judgeloop.stopping.catalogue import RuleRow
 
+NONE = "none"  # a value that asks for nothing, so that nothing is passed over
+
 C = TypeVar("C", bound=RunSettings)
 
 
@@ -72,14 +74,15 @@ def check_idle_settings(
     rows = list(every)
     for name in sorted(frozenset[str]().union(*(row.takes for row in rows)) - taken):
         value = getattr(config, name)
-        if value == declared(type(config))[name].default:
+        if value in (declared(type(config))[name].default, NONE):
             continue
         takers = [
             f"`{'selector' if isinstance(row, SelectorRow) else 'rule'}={row.name}`"
             for row in rows
             if name in row.takes
         ]
+        shown = ",".join(map(str, value)) if isinstance(value, tuple) else value
         raise InputError(
-            f"`{name}={value}`: neither the selector {getattr(config, 'selector', '')} nor the rule in "
+            f"`{name}={shown}`: neither the selector {getattr(config, 'selector', '')} nor the rule in "
             f"use looks at it; it goes with {alternatives(takers)}"
         )

@@ -17,7 +17,7 @@ from annotated_types import Ge, Gt, Le, Lt, MinLen
 from judgeloop.core.money import to_pico
 from judgeloop.engine.panel import Vote
 from judgeloop.engine.presentation import Order
-from judgeloop.judges.catalogue import FORMS, VERDICT_FORMS
+from judgeloop.judges.catalogue import JUDGES, VERDICT_FORMS
 from judgeloop.run.setting import Parse, Part, Setting, Source, amount, like, one_of, seconds
 from judgeloop.run.validation import Configuration
 
@@ -46,7 +46,12 @@ class JudgeSettings(Configuration):
     judge: Annotated[
         tuple[str, ...],
         MinLen(1),
-        Setting(f"{FORMS}; give several for a panel.", JUDGE, Part.KEY, Found),
+        Setting(
+            f"{'; '.join(f'{row.form} ({row.help})' for row in JUDGES)}. Give several for a panel.",
+            JUDGE,
+            Part.KEY,
+            Found,
+        ),
     ]
     judge_base_url: Annotated[
         str | None, Setting("Address of an OpenAI-compatible server.", JUDGE, Part.KEY, CallerOnly)

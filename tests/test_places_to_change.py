@@ -1,0 +1,299 @@
+"""How many places a new part takes: each test adds a toy to a copy of the package, and uses it.
+
+The counts stand in a table in docs/architecture.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+SELECTOR = '''
+"""The last item first."""
+
+from dataclasses import dataclass
+
+from judgeloop.core.records import Choice, Draws, Step
+
+
+@dataclass(frozen=True)
+class LastFirst:
+    name: str = "last-first"
+    draws: Draws = Draws.PICKED
+
+    def init(self, items, rng):
+        return items
+
+    def ask(self, state, rng):
+        return (Step((Choice(state - 1, None, (0, 1)),)), state - 1) if state else (None, 0)
+
+    def tell(self, state, labels):
+        return state
+
+
+def for_two(given):
+    return LastFirst()
+'''
+SELECTOR_ROW = """
+    _row("compare", "last-first", "last_first:for_two", Draws.PICKED, "the last item first"),
+"""
+
+RULE = '''
+"""Enough once one side leads by seven."""
+
+from dataclasses import dataclass
+
+from judgeloop.stopping.rule import CountingRule
+
+
+@dataclass(frozen=True)
+class ClearLead(CountingRule):
+    name: str = "clear-lead"
+    guarantee: str | None = None
+    needs_draws: bool = False
+
+    def risk(self, tally):
+        return 0.0 if abs(tally.wins[0] - tally.wins[1]) >= 7 else 1.0
+
+
+def made_of(given):
+    return ClearLead(given.risk)
+'''
+RULE_ROW = """
+    RuleRow("compare", "clear-lead", "clear_lead:made_of", "a lead of seven"),
+"""
+
+JUDGE = '''
+"""The longer output is better."""
+
+from judgeloop.core.records import JudgeIdentity, Quote, Reply, Verdict
+
+
+class Longest:
+    order_matters = False
+    blind = True
+    by_hand = False
+    priced = True
+    identity = JudgeIdentity("longest", "", {})
+
+    def check(self, questions, items, max_missing):
+        pass
+
+    def quote(self, call):
+        return Quote(0, 0)
+
+    async def judge(self, call):
+        first, second = map(len, call.outputs)
+        return Reply(Verdict(0.5 + 0.5 * ((first > second) - (first < second))), cost_p=0)
+
+    async def aclose(self):
+        pass
+
+
+def make_judge(rest, options):
+    return Longest()
+'''
+JUDGE_ROW = """
+    JudgeRow("longest", "", "", "longest:make_judge", "the longer output is better"),
+"""
+
+FLAG = """
+    colour: Annotated[str, Setting("Colour of the result.", OUTPUT, Part.REPORT, Found)] = "blue"
+"""
+
+QUESTION_LINE = """
+    Question("passes", "PassesConfig", "Find out whether one system passes."),
+"""
+QUESTION = {
+    "__init__": '"""Does one system pass?"""\n',
+    "config": '''
+"""The settings: those of an estimate."""
+
+from dataclasses import dataclass
+
+from judgeloop.estimate.config import EstimateConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassesConfig(EstimateConfig):
+    pass
+''',
+    "prepare": "from judgeloop.estimate.prepare import prepare as prepare\n",
+    "run": "from judgeloop.estimate.run import forecast as forecast, run as run\n",
+    "text": '''
+"""The result as text."""
+
+from judgeloop.report.page import Page
+
+
+def page(result):
+    return Page("it passes" if result.mean > 0.7 else "it fails", ())
+''',
+}
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy of the package, to which a part is added."""
+
+    folder: Path
+
+    def add(self, path: str, text: str) -> None:
+        """A new file."""
+        file = self.folder / "judgeloop" / path
+        assert not file.exists()
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text.lstrip())
+
+    def insert(self, path: str, before: str, row: str) -> None:
+        """A row in a table, a field in a configuration."""
+        file = self.folder / "judgeloop" / path
+        text = file.read_text()
+        head, mark, tail = text.rpartition(before)
+        assert mark, f"{before!r} in {path}"
+        file.write_text(head + row.lstrip("\n") + mark + tail)
+
+    def row(self, path: str, table: str, row: str) -> None:
+        """A row at the end of the table that begins with the line `table`."""
+        file = self.folder / "judgeloop" / path
+        head, mark, tail = file.read_text().partition(f"\n{table}\n")
+        assert mark, f"{table!r} in {path}"
+        rows, end, rest = tail.partition("\n)")
+        file.write_text(head + mark + rows + "\n" + row.strip("\n") + end + rest)
+
+    def run(self, *arguments: object, **environment: str) -> str:
+        """What the command line of the copy prints."""
+        done = subprocess.run(
+            [sys.executable, "-m", "judgeloop", *map(str, arguments)],
+            env={**os.environ, "PYTHONPATH": str(self.folder), "COLUMNS": "200", **environment},
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode in {0, 3}, done.stdout + done.stderr
+        return done.stdout
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Copy:
+    for name in ("judgeloop", "prompts"):
+        skipped = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, tmp_path / "copy" / name, ignore=skipped)
+    return Copy(tmp_path / "copy")
+
+
+@pytest.fixture
+def pair(incidents: Path) -> list[object]:
+    names = ("lead.jsonl", "central.jsonl", "--items", "items.jsonl")
+    return ["compare", *(name if name[0] == "-" else incidents / name for name in names)]
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> list[object]:
+    """Verdicts on 12 items between three systems, to replay."""
+    outputs = tmp_path / "outputs"
+    outputs.mkdir()
+    for system in "abc":
+        rows = [{"id": f"i{n}", "prompt": f"p{n}", "output": system * (n + 1)} for n in range(12)]
+        (outputs / f"{system}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    verdicts = ["item_id,model,score"]
+    verdicts += [
+        f"i{n},{system},{(n + 1) % (2 + 'abc'.index(system))}"
+        for system in "abc"
+        for n in range(12)
+    ]
+    (tmp_path / "verdicts.csv").write_text("\n".join(verdicts))
+    items = ["--items", outputs / "a.jsonl"]
+    return ["replay", outputs, *items, "--verdicts", tmp_path / "verdicts.csv"]
+
+
+def test_a_selector_is_its_file_and_one_row(
+    copy: Copy, pair: list[object], recorded: list[object], tmp_path: Path
+) -> None:
+    copy.add("selectors/last_first.py", SELECTOR)
+    copy.row("selectors/catalogue.py", "SELECTORS: tuple[SelectorRow, ...] = (", SELECTOR_ROW)
+
+    chosen = ["--selector", "last-first"]
+    live = json.loads(copy.run(*pair, "--judge", "metric:rouge2", *chosen, "--json"))
+    assert (live["selector"], live["rule"]) == ("last-first", "tie-aware")
+    labels = (Path(".judgeloop/runs") / live["run"] / "labels.jsonl").read_text().splitlines()
+    assert json.loads(labels[0])["item_id"] == "incident-239"
+
+    table = tmp_path / "table"
+    copy.run(*recorded, "--selectors", "random,last-first", "--budgets", "4,8", "-o", table)
+    assert "last-first" in (table / "budgets.csv").read_text()
+    assert "last-first" in copy.run("compare", "--help")
+
+
+def test_a_rule_is_its_file_and_one_row(
+    copy: Copy, pair: list[object], recorded: list[object], tmp_path: Path
+) -> None:
+    copy.add("stopping/clear_lead.py", RULE)
+    copy.row("stopping/catalogue.py", "RULES: tuple[RuleRow, ...] = (", RULE_ROW)
+
+    live = json.loads(copy.run(*pair, "--judge", "metric:rouge2", "--rule", "clear-lead", "--json"))
+    assert (live["rule"], live["guarantee"]) == ("clear-lead", "heuristic")
+    assert abs(live["wins"]["lead-2"] - live["wins"]["centrality"]) == 7
+
+    table = tmp_path / "table"
+    copy.run(*recorded, "--iterative", "--rules", "clear-lead", "-o", table)
+    assert "clear-lead" in (table / "rules.csv").read_text()
+    assert "clear-lead" in copy.run("compare", "--help")
+    verdicts = recorded[recorded.index("--verdicts") + 1]
+    assert "clear-lead" in copy.run("calibrate", "--history", verdicts)
+
+
+def test_a_provider_is_its_file_and_one_row(copy: Copy, pair: list[object]) -> None:
+    copy.add("judges/longest.py", JUDGE)
+    copy.row("judges/catalogue.py", "JUDGES: tuple[JudgeRow, ...] = (", JUDGE_ROW)
+
+    live = json.loads(copy.run(*pair, "--judge", "longest", "--json"))
+    assert live["judge"] == "longest"
+    assert live["winner"]
+    assert "longest" in copy.run("compare", "--help")
+
+
+def test_a_flag_is_one_annotated_field(copy: Copy, tmp_path: Path) -> None:
+    copy.insert("compare/config.py", "\n    @classmethod\n    def completed", FLAG)
+    assert "--colour" in copy.run("compare", "--help")
+
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import judgeloop.compare.prepare as prepare\n"
+        "from judgeloop.cli.app import app\n"
+        "prepare.prepare = lambda config, *_, **__: print(config.colour)\n"
+        "app(['compare', 'a', 'b', '--judge', 'human'], standalone_mode=False)\n"
+    )
+
+    def seen(**environment: str) -> str:
+        given = {**os.environ, "PYTHONPATH": str(copy.folder), **environment}
+        done = subprocess.run(
+            [sys.executable, program], env=given, check=False, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    assert seen() == "blue"
+    (tmp_path / "judgeloop.toml").write_text('[compare]\ncolour = "green"\n')
+    assert seen() == "green"
+    assert seen(JUDGELOOP_COLOUR="red") == "red"
+
+
+def test_a_question_is_its_folder_and_one_line_of_the_command_line(
+    copy: Copy, incidents: Path
+) -> None:
+    for module, text in QUESTION.items():
+        copy.add(f"passes/{module}.py", text)
+    copy.row("cli/app.py", "QUESTIONS = (", QUESTION_LINE)
+
+    files = [incidents / "central.jsonl", "--items", incidents / "items.jsonl"]
+    assert copy.run("passes", *files, "--judge", "metric:rouge1").startswith("it fails")
+    assert "passes" in copy.run("--help")
