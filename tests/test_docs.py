@@ -81,6 +81,8 @@ def test_the_set_up_commands_are_there_for_ci_to_run():
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     for name in re.findall(r"<!-- setup: (\w+) -->", readme):
         assert f"setup {name}" in script
+    for name in re.findall(r"<!-- (after \w+: \w+) -->", readme):
+        assert f'run_in "{name}"' in script
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -162,7 +162,8 @@ def check_all(field, systems, items, runs, capsys, risks=(0.1, 0.3)):
 
 
 @pytest.mark.parametrize(
-    ("systems", "items"), [(2, 10), (2, 40), (2, 200), (3, 10), (3, 40), (20, 10)]
+    ("systems", "items"),
+    [pytest.param(2, 10, marks=pytest.mark.quick), (2, 40), (2, 200), (3, 10), (3, 40), (20, 10)],
 )
 @pytest.mark.parametrize("field", FIELDS)
 def test_each_of_the_best_systems_is_ever_dropped_with_at_most_the_risk(
@@ -172,7 +173,6 @@ def test_each_of_the_best_systems_is_ever_dropped_with_at_most_the_risk(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
 @pytest.mark.parametrize(("systems", "items"), [(3, 40), (3, 200), (20, 40), (20, 200)])
 @pytest.mark.parametrize("field", FIELDS)
 def test_with_more_runs_it_still_is(field, systems, items, capsys):
