@@ -227,7 +227,7 @@ BAD_INPUT = {
     "a missing field": (b'{"id": "i0", "prompt": "p"}\n', "line 1: the field 'output' is missing"),
     "a duplicate id": (
         b'{"id": "i0", "prompt": "p0", "output": "x"}\n{"id": "i0", "prompt": "p0", "output": "y"}\n',
-        "line 2: the item 'i0' stands twice, first on line 1",
+        "line 2: the item 'i0' appears twice, first on line 1",
     ),
     "a partial join": (
         b'{"id": "i0", "prompt": "p0", "output": "x"}\n{"id": "z", "prompt": "z", "output": "x"}\n',
@@ -565,17 +565,17 @@ def test_a_selector_that_picks_runs_by_a_heuristic_and_is_named_with_its_variant
     [
         (
             ["--clustering", "kmeans"],
-            "--clustering kmeans: --selector random has no such choice; it goes with",
+            "--clustering kmeans: neither the selector random nor the rule in use looks at it; it goes with",
         ),
         (
             ["--selector", "input-cluster", "--combine", "addition"],
-            "--combine addition: --selector input-cluster",
+            "--combine addition: neither the selector input-cluster",
         ),
         (
             ["--selector", "diffuse", "--rule", "anytime"],
             "use --selector random, or a rule that needs no such draws",
         ),
-        (["--near-tie", "0.1"], "use --rule anytime"),
+        (["--near-tie", "0.1"], "it goes with --rule anytime"),
     ],
 )
 def test_flags_that_do_not_go_together_are_refused(files, flags, message):
@@ -745,7 +745,7 @@ def test_a_dry_run_counts_decoys(files, chat_server):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--prompt", "pairwise-label.v1"], "--verdict choice or logprob"),
+        (["--prompt", "pairwise-label.v1"], "--verdict choice or --verdict logprob"),
         (["--prompt", "rating.v1"], "rates one answer"),
         (["--prompt", "pairwise.v9"], "one of pairwise-choice.v1"),
         (["--rubric", "rubrik.md"], "there is no such file"),

@@ -11,11 +11,11 @@ from judgeloop.cli.files import (
     check_output,
     check_run_folder,
     render_json,
-    render_text,
     write_output,
     write_run,
     write_whole,
 )
+from judgeloop.compare.text import page
 from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.core.records import (
     Abstention,
@@ -24,10 +24,14 @@ from judgeloop.core.records import (
     Label,
     Spend,
     StopKind,
+    StopReason,
     Tally,
     Verdict,
 )
+from judgeloop.report.html import render_html
 from judgeloop.report.markdown import render_markdown
+from judgeloop.report.page import render
+from judgeloop.report.table import render_csv
 
 FIELDS = {
     "schema_version": 1,
@@ -80,6 +84,7 @@ FIELDS = {
     "version": "0.1.0",
     "spent_usd": 0.021,
     "run_spent_usd": 0.042,
+    "former_spent_usd": 0.0,
     "rehearsed_usd": 0.0,
     "budget_usd": 5.0,
     "more_usd": None,
@@ -160,14 +165,35 @@ def test_json_is_ascii_and_gives_strangers_text_back_exactly():
     assert strict_json(text)["winner"] == name
 
 
-@pytest.mark.parametrize(
-    ("ending", "render"), [(".json", render_json), (".md", render_markdown), (".txt", render_text)]
-)
-def test_a_result_is_written_in_the_form_of_the_files_ending(tmp_path, ending, render):
+def test_a_setting_that_a_sentence_names_is_a_flag_in_json():
+    stop = StopReason(StopKind.BUDGET, "with a higher `budget` it goes on")
+    fields = strict_json(
+        render_json(make_result(winner=None, stop=stop, instead="see `max_judgments=9`"))
+    )
+    assert fields["stop_sentence"] == "with a higher --budget it goes on"
+    assert fields["instead"] == "see --max-judgments 9"
+
+
+def test_a_system_called_like_a_setting_keeps_its_name_in_json():
+    fields = strict_json(render_json(make_result(systems=("`seed`", "b"), winner=0)))
+    assert fields["winner"] == fields["systems"][0] == "`seed`"
+
+
+FORMS = {
+    ".json": render_json,
+    ".md": lambda result: render_markdown(page(result)),
+    ".txt": lambda result: render(page(result)) + "\n",
+    ".html": lambda result: render_html(result, page(result)),
+    ".csv": render_csv,
+}
+
+
+@pytest.mark.parametrize("ending", FORMS)
+def test_a_result_is_written_in_the_form_of_the_files_ending(tmp_path, ending):
     path = tmp_path / f"result{ending}"
     path.write_text("an older and much longer result" * 1000, encoding="utf-8")
-    write_output(path, make_result())
-    assert path.read_text(encoding="utf-8") == render(make_result())
+    write_output(path, make_result(), page(make_result()))
+    assert path.read_text(encoding="utf-8") == FORMS[ending](make_result())
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -280,7 +306,7 @@ def test_a_folder_is_refused_beforehand_as_a_result_file(tmp_path):
 def test_a_run_folder_that_could_not_be_made_is_refused_beforehand(tmp_path, below):
     taken = tmp_path / "taken"
     taken.write_text("", encoding="utf-8")
-    message = f"--run-dir {taken / below}: {taken} is no folder"
+    message = f"`run_dir={taken / below}`: {taken} is no folder"
     with pytest.raises(InputError, match="^" + re.escape(message) + "$"):
         check_run_folder(taken / below)
 

@@ -325,12 +325,12 @@ BAD = {
     "near-best without a risk": (
         lambda files: files,
         ["--selector", "halving", "--near-best", "0.1"],
-        "--near-best needs a stated risk",
+        "it goes with --rule separated",
     ),
     "epsilon for another selector": (
         lambda files: files,
         ["--epsilon", "0.1,0.2"],
-        "llm-selector has",
+        "--epsilon 0.1,0.2: neither the selector race nor the rule in use looks at it; it goes with --selector llm-selector",
     ),
     "one epsilon": (
         lambda files: files,
@@ -340,7 +340,7 @@ BAD = {
     "epsilons that leave no room": (
         lambda files: files,
         ["--selector", "llm-selector", "--epsilon", "0.6,0.4"],
-        "whose sum is under 1",
+        "with a sum under 1",
     ),
     "no such selector": (lambda files: files, ["--selector", "best"], "--selector: "),
 }

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from support.results import SPEND, make_result, undecided
 
-from judgeloop.compare.text import details, headline
+from judgeloop.compare.plan import ASSUMED
+from judgeloop.compare.text import details, headline, page
 from judgeloop.core.records import (
     Choice,
     DecoyTally,
@@ -27,9 +28,17 @@ PLAN = Plan(
     Range(5, 30, 1000),
     Range(10, 60, 2000),
     Range(10**9, 6 * 10**9, 2 * 10**11),
-    assumed=True,
+    assumed=ASSUMED,
     affordable=None,
 )
+
+
+def printed(result):
+    return render(page(result))
+
+
+def forecast(plan, result, *, priced):
+    return render_plan(plan, result, page(result), priced=priced)
 
 
 def detail(result, name):
@@ -83,8 +92,8 @@ def test_a_run_that_was_given_up_says_why_and_what_would_go_on():
     sentence = "gave up, as the chance of a decision within 200 judgments is about 0.12, under 0.2"
     result = undecided(StopKind.FUTILITY, sentence, more_judgments=60, give_up=0.2)
     assert headline(result) == (
-        f"undecided: {sentence}; about 60 more judgments (about $0.25) would probably decide: raise --max-judgments, or leave out "
-        "--give-up; 10 of 100 items judged, 5:4 for small, stated risk 0.042 (heuristic), $0.042 of $5.00 spent"
+        f"undecided: {sentence}; about 60 more judgments (about $0.25) would probably decide: raise `max_judgments`, or leave out "
+        "`give_up`; 10 of 100 items judged, 5:4 for small, stated risk 0.042 (heuristic), $0.042 of $5.00 spent"
     )
     assert detail(result, "rule").endswith("; gives up where a decision is less likely than 0.2")
     assert result.exit_code == 3
@@ -170,7 +179,7 @@ def test_a_run_that_was_cut_short_says_how_it_goes_on(kind, words):
 
 
 def test_the_decision_is_the_first_line_and_the_details_follow():
-    lines = render(make_result()).split("\n")
+    lines = printed(make_result()).split("\n")
     assert lines[0] == headline(make_result())
     assert [line.split()[0] for line in lines[1:]] == [
         "votes",
@@ -354,14 +363,14 @@ def test_strangers_text_cannot_steer_the_terminal_or_break_a_line(made):
             else {"stop": StopReason(StopKind.RISK_MET, EVIL)}
         ),
     )
-    text = render(evil)
+    text = printed(evil)
     assert not STEERING & set(text)
-    assert len(text.splitlines()) == len(render(calm).splitlines())
+    assert len(text.splitlines()) == len(printed(calm).splitlines())
     assert r"x\x1b[31m\u202e\u200b\x07\n\r\u2028y" in text.splitlines()[0]
 
 
 def test_a_dry_run_shows_the_forecast():
-    assert render_plan(PLAN, foreseen(), priced=True) == (
+    assert forecast(PLAN, foreseen(), priced=True) == (
         "a dry run asks nobody and spends nothing\n"
         "                   low  expected     worst\n"
         "  judgments          5        30     1,000\n"
@@ -373,7 +382,7 @@ def test_a_dry_run_shows_the_forecast():
 
 
 def test_a_dry_run_says_what_its_forecast_rests_on():
-    text = render_plan(replace(PLAN, assumed=False), foreseen(asked=4, spend=Spend()), priced=False)
+    text = forecast(replace(PLAN, assumed=None), foreseen(asked=4, spend=Spend()), priced=False)
     assert "spends nothing; 4 items are answered from the ledger\n" in text
     assert "the expected case assumes that the verdicts in the ledger go on as they are" in text
     assert text.endswith("at its dearest; the model has no known price\n  no budget bounds it")
@@ -402,12 +411,12 @@ def test_a_dry_run_says_what_its_forecast_rests_on():
     ],
 )
 def test_a_dry_run_says_how_far_the_budget_goes(affordable, words):
-    text = render_plan(replace(PLAN, affordable=affordable), foreseen(), priced=True)
+    text = forecast(replace(PLAN, affordable=affordable), foreseen(), priced=True)
     assert text.endswith(f"\n  {words}")
 
 
 def test_a_dry_run_that_the_ledger_decides_shows_the_decision():
-    lines = render_plan(PLAN, make_result(), priced=True).split("\n")
+    lines = forecast(PLAN, make_result(), priced=True).split("\n")
     assert lines[:2] == ["nothing to ask: the ledger already decides.", headline(make_result())]
 
 

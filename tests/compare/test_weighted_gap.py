@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.results import make_result
 
-from judgeloop.compare.text import details
+from judgeloop.compare.text import details, page
 from judgeloop.core.records import Abstention, Choice, Label, Verdict
 from judgeloop.estimators.preferences import Preferences, weighted_distance
 from judgeloop.report.html import render_html
@@ -99,6 +99,11 @@ def test_of_even_draws_it_is_plain():
     assert gap(make_result(tally=even, winner=0)) == "1.00 for small among the judged items"
 
 
-@pytest.mark.parametrize("render", [render_markdown, render_html])
+@pytest.mark.parametrize(
+    "render",
+    [lambda _, words: render_markdown(words), render_html],
+    ids=["markdown", "html"],
+)
 def test_markdown_and_html_show_it_too(render):
-    assert "estimated from draws that prefer some items" in render(make_result(tally=MOSTLY_SECOND))
+    result = make_result(tally=MOSTLY_SECOND)
+    assert "estimated from draws that prefer some items" in render(result, page(result))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeloop.core.records import Call, Item, JudgeIdentity
-from judgeloop.core.verdict_key import KEY_VERSION, digest, ingredients, verdict_key
+from judgeloop.core.verdict_key import KEY_VERSION, KeyIngredients, digest, verdict_key
 
 IDENTITY = JudgeIdentity(
     "openai", "gpt-4.1", {"prompt": "hash", "endpoint": "https://api.openai.com/v1"}
@@ -17,6 +17,11 @@ CALL = Call(Item("q1", "2+2?", "4", "sums"), ("small", "large"), ("4", "four"))
 
 def key(identity=IDENTITY, call=CALL, *, blind=True):
     return verdict_key(identity, call, blind=blind)
+
+
+def note(call=CALL, *, blind=True):
+    """What a key is made of, as it is kept beside the verdict."""
+    return KeyIngredients.of(IDENTITY, call, blind=blind).to_note()
 
 
 def item(**changes):
@@ -38,7 +43,6 @@ CHANGED = [
     pytest.param(IDENTITY, replace(CALL, outputs=("4", "Four")), id="an output"),
     pytest.param(IDENTITY, replace(CALL, outputs=("four", "4")), id="the order of the outputs"),
     pytest.param(IDENTITY, replace(CALL, outputs=("4f", "our")), id="where one output ends"),
-    pytest.param(IDENTITY, replace(CALL, replicate=1), id="the replicate"),
 ]
 
 
@@ -77,7 +81,7 @@ def test_a_key_is_the_same_in_every_version():
 
 
 def test_a_key_is_made_of_named_ingredients_with_texts_by_their_hash():
-    parts = ingredients(IDENTITY, CALL, blind=True)
+    parts = note()
     assert parts == {
         "key version": str(KEY_VERSION),
         "provider": "openai",
@@ -91,7 +95,7 @@ def test_a_key_is_made_of_named_ingredients_with_texts_by_their_hash():
         "replicate": "0",
     }
     named = {"item": "q1", "systems": '["small", "large"]'}
-    assert ingredients(IDENTITY, CALL, blind=False) == parts | named
+    assert note(blind=False) == parts | named
     assert key() == digest(parts)
 
 
@@ -107,11 +111,22 @@ def test_the_key_of_a_rating_is_the_same_in_every_version():
 
 
 def test_a_rating_is_made_of_the_output_rated_and_of_nothing_shown_beside_it():
-    compared, rated = (ingredients(IDENTITY, call, blind=True) for call in (CALL, RATING))
+    compared, rated = note(CALL), note(RATING)
     shown = {"output shown first", "output shown second"}
     assert rated == {name: compared[name] for name in compared.keys() - shown} | {
         "output rated": digest("4")
     }
+
+
+@pytest.mark.parametrize("call", [CALL, RATING])
+@pytest.mark.parametrize("blind", [True, False])
+def test_a_note_read_back_has_the_key_it_was_written_with(call, blind):
+    assert KeyIngredients.from_note(note(call, blind=blind)).key == key(call=call, blind=blind)
+
+
+@pytest.mark.parametrize("other", [{}, {"provider": "openai"}, {"output rated": digest("4")}])
+def test_a_note_about_something_else_holds_no_ingredients(other):
+    assert KeyIngredients.from_note(other) is None
 
 
 @pytest.mark.parametrize("blind", [True, False])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judgeloop.core.records import Choice, Label, Verdict
-from judgeloop.estimate.plan import judgments_to_know, more_to_know
+from judgeloop.estimate.plan import ASSUMED, judgments_to_know, more_to_know
 from judgeloop.estimators.mean_score import MeanScore
 from judgeloop.run.plan import Range
 from judgeloop.stats.strata import Strata
@@ -42,7 +42,7 @@ def test_the_forecast_is_near_what_it_takes_when_the_scores_go_on_as_they_were(
 def test_before_the_first_look_scores_of_0_and_1_are_assumed():
     rule = Precise(0.1, ITEMS, 0.05)
     judgments, assumed = judgments_to_know(rule, tally_of([]), 1000)
-    assert assumed
+    assert assumed == ASSUMED
     # z² / 4h² = 270.6, of 2,000: 270.6 / (1 + 270.6 / 2000) = 238, and a little more by Student's quantile.
     assert judgments.expected == pytest.approx(238, abs=4)
     assert (judgments.low, judgments.worst) == (20, 1000)
@@ -51,7 +51,7 @@ def test_before_the_first_look_scores_of_0_and_1_are_assumed():
 def test_without_a_width_all_that_is_allowed_is_judged():
     assert judgments_to_know(Precise(0.1, ITEMS), tally_of([]), 150) == (
         Range(150, 150, 150),
-        False,
+        None,
     )
     assert judgments_to_know(Precise(0.1, ITEMS), tally_of([1.0] * 200), 150)[0] == Range(0, 0, 0)
 

@@ -80,7 +80,7 @@ def test_rows_join_by_prompt_where_they_have_no_id(tmp_path):
 def test_a_missing_field_is_named_with_its_line_and_what_to_do(tmp_path):
     path = written(tmp_path, [0.0], [0.0])
     with pytest.raises(
-        DataError, match=r"line 1: the field 'sure' is missing or null.*--confidence.*stratified"
+        DataError, match=r"line 1: the field 'sure' is missing or null.*`confidence`.*stratified"
     ):
         read_confidence(path, ITEMS, "sure", "geometric-mean")
 

@@ -96,7 +96,7 @@ def test_in_a_file_that_joins_by_id_an_unknown_id_is_another_item_even_with_a_kn
     assert partial.left_out == "1 matched, 1 only in a ('q2'), 1 only in b ('q9')"
     partial = joined([q(1), q(2)], [q(1), q(2, id="q9")], [q(1), q(2)], allow_partial=True)
     assert [item.id for item in partial.pool.items] == ["q1"]
-    assert "1 rows of b.jsonl that the items file does not know" in partial.left_out
+    assert "1 rows of b.jsonl that are not in the items file" in partial.left_out
 
 
 def test_in_a_file_that_joins_by_id_a_row_without_one_joins_by_the_prompt():
@@ -122,20 +122,20 @@ def test_a_whole_join_leaves_nothing_out():
 @pytest.mark.parametrize("row", [q(1), {"prompt": "only text"}])
 def test_an_item_that_stands_twice_is_refused_naming_both_lines(row):
     name = row.get("id") or row["prompt"]
-    message = f"b.jsonl, line 3: the item {name!r} stands twice, first on line 1"
+    message = f"b.jsonl, line 3: the item {name!r} appears twice, first on line 1"
     with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
         joined([row, q(2)], [row, q(2), row])
 
 
 def test_an_id_that_stands_twice_in_the_items_file_is_refused():
-    with pytest.raises(DataError, match=r"^items\.jsonl, line 2: the id 'q1' stands twice"):
+    with pytest.raises(DataError, match=r"^items\.jsonl, line 2: the id 'q1' appears twice"):
         joined([q(1)], [q(1)], [q(1), q(1, prompt="another")])
 
 
 def test_a_prompt_that_several_items_have_cannot_name_one():
     rows = [q(1, prompt="same"), q(2, prompt="same")]
     with pytest.raises(
-        DataError, match=r"^b\.jsonl, line 1: 2 items have this prompt, 'q1' and others; give ids$"
+        DataError, match=r"^b\.jsonl, line 1: 2 items have this prompt, 'q1' and others; add ids to the rows$"
     ):
         joined(rows, [{"prompt": "same"}], rows)
 
@@ -149,13 +149,13 @@ def test_a_row_without_id_and_prompt_is_refused():
 
 @pytest.mark.parametrize("field", ["prompt", "reference"])
 def test_one_id_with_two_texts_is_refused_with_file_line_and_field(field):
-    message = f"b.jsonl, line 2: the field {field!r} of the item 'q2' differs from the one on line 3 of a.jsonl"
+    message = f"b.jsonl, line 2: the field {field!r} of the item 'q2' differs from line 3 of a.jsonl"
     with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
         joined([q(1), q(3), q(2, **{field: "one"})], [q(1), q(2, **{field: "another"})])
 
 
 def test_an_items_file_that_contradicts_the_outputs_is_refused():
-    message = "a.jsonl, line 1: the field 'prompt' of the item 'q1' differs from the one on line 2 of items.jsonl"
+    message = "a.jsonl, line 1: the field 'prompt' of the item 'q1' differs from line 2 of items.jsonl"
     with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
         joined([q(1)], [q(1)], [q(2), q(1, prompt="another")])
 
@@ -163,21 +163,21 @@ def test_an_items_file_that_contradicts_the_outputs_is_refused():
 def test_an_item_without_an_id_is_named_by_its_prompt_shortened():
     rows = [{"prompt": "word " * 100, "reference": reference} for reference in ("r", "s")]
     with pytest.raises(
-        DataError, match=f"of the item '{'word ' * 8}…' differs from the one on line 1 of a"
+        DataError, match=f"of the item '{'word ' * 8}…' differs from line 1 of a"
     ):
         joined(rows[:1], rows[1:])
 
 
 def test_one_id_with_two_prompts_in_one_file_is_said_to_stand_twice():
     with pytest.raises(
-        DataError, match=r"^a\.jsonl, line 2: the item 'q1' stands twice, first on line 1$"
+        DataError, match=r"^a\.jsonl, line 2: the item 'q1' appears twice, first on line 1$"
     ):
         joined([q(1), q(1, prompt="another")], [q(1)])
 
 
 def test_a_prompt_that_no_file_gives_is_asked_for():
     message = (
-        "a.jsonl, line 2: the item 'q2' has no field 'prompt', and no --items file gives it one"
+        "a.jsonl, line 2: the item 'q2' has no field 'prompt', and no `items` file gives it one"
     )
     with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
         joined([q(1), {"id": "q2"}], [q(1), {"id": "q2"}])
@@ -192,7 +192,7 @@ def test_no_common_item_is_refused_even_where_a_partial_join_is_allowed():
 def test_a_partial_join_is_refused_with_its_three_counts():
     message = (
         "the files cover different items: 1 matched, 2 only in a ('q2', 'q3'), 1 only in b ('q4'). "
-        "Mend them, or judge the 1 matched items alone with --allow-partial"
+        "Correct the files, or judge only the 1 matched items with `allow_partial`"
     )
     with pytest.raises(InputError, match="^" + re.escape(message) + "$"):
         joined([q(1), q(2), q(3)], [q(4), q(1)])
@@ -217,7 +217,7 @@ def test_items_that_nobody_answers_make_the_join_partial():
 
 
 def test_rows_that_the_items_file_does_not_know_make_the_join_partial():
-    with pytest.raises(InputError, match=r"2 rows of b\.jsonl that the items file does not know"):
+    with pytest.raises(InputError, match=r"2 rows of b\.jsonl that are not in the items file"):
         joined([q(1)], [q(1), q(8), q(9)], [q(1)])
     assert len(joined([q(1)], [q(1), q(8), q(9)], [q(1)], allow_partial=True).pool) == 1
 

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -161,9 +161,9 @@ def test_what_is_no_json_is_named_with_one_line_and_not_with_two(tmp_path, conte
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ('{"a": 1}\n{"id": "1", "id": "1"}', "this is no JSON: the field 'id' stands twice"),
-        ('[{"a": 1},\n{"id": "1", "id": "2"}]', "this is no JSON: the field 'id' stands twice"),
-        ("\nid,output,id\n1,x,2\n", "the column 'id' stands twice"),
+        ('{"a": 1}\n{"id": "1", "id": "1"}', "this is no JSON: the field 'id' appears twice"),
+        ('[{"a": 1},\n{"id": "1", "id": "2"}]', "this is no JSON: the field 'id' appears twice"),
+        ("\nid,output,id\n1,x,2\n", "the column 'id' appears twice"),
     ],
 )
 def test_a_field_that_stands_twice_is_refused_with_its_line(tmp_path, content, problem):
@@ -322,6 +322,9 @@ def test_any_rows_of_text_read_back_equal_from_json(tmp_path_factory, rows, asci
     end=st.sampled_from(["\n", "\r\n"]),
 )
 def test_any_rows_of_text_read_back_equal_from_csv(tmp_path_factory, rows, quoting, end):
+    # Before Python 3.12.3 the writer quotes "\r" only where lines end in it, and unquoted it ends a line.
+    bare = quoting == csv.QUOTE_MINIMAL and end == "\n"
+    assume(not (bare and any("\r" in text for row in rows for text in row.values())))
     path = tmp_path_factory.getbasetemp() / "rows.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(

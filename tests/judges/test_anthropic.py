@@ -168,7 +168,7 @@ def test_what_was_said_is_read_out_of_the_blocks_and_anything_odd_may_be_asked_a
     ("stop", "reason", "again"),
     [
         ("refusal", "refused by the judge", False),
-        ("max_tokens", "truncated at 512 tokens (--judge-max-tokens)", False),
+        ("max_tokens", "truncated at 512 tokens (`judge_max_tokens`)", False),
         ("model_context_window_exceeded", "too long for the judge", False),
     ],
 )

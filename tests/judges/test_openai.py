@@ -98,9 +98,9 @@ def test_a_rating_that_is_no_label_of_the_prompt_is_an_abstention(chat_server, s
 
 
 def test_a_prompt_for_the_other_question_is_refused_before_anything_is_sent(chat_server):
-    with pytest.raises(InputError, match=r"^--prompt rating.v1: this rates one answer"):
+    with pytest.raises(InputError, match=r"^`prompt=rating.v1`: this rates one answer"):
         ask(chat_server.url, CALL, prompt="rating.v1")
-    with pytest.raises(InputError, match=r"^--prompt pairwise.v1: this compares two answers"):
+    with pytest.raises(InputError, match=r"^`prompt=pairwise.v1`: this compares two answers"):
         ask(chat_server.url, RATING)
     assert not chat_server.requests
 
@@ -384,7 +384,7 @@ def test_labels_that_are_unlikely_first_tokens_are_no_verdict(chat_server, share
 def test_a_server_without_log_probabilities_gives_no_verdict_and_is_said_to(chat_server, logprobs):
     respond_with(chat_server, with_logprobs(logprobs))
     assert ask_by_probability(chat_server.url).answer == Abstention(
-        "the server gives no log-probabilities; use --verdict schema"
+        "the server gives no log-probabilities; use `verdict=schema`"
     )
 
 

@@ -55,7 +55,7 @@ def charged(model, usage):
 def test_a_typed_price_holds_for_input_output_and_cached_tokens(text, rate_in, rate_out):
     price = price_from_text(text)
     assert cost(Usage(10, 1, 2, 3), price) == 10 * rate_in + rate_out
-    assert price.source == f"--judge-price {text}"
+    assert price.source == f"`judge_price={text}`"
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_typed_price_holds_for_input_output_and_cached_tokens(text, rate_in, r
     ],
 )
 def test_a_typed_price_that_is_none_is_refused_with_an_example(text):
-    message = f"--judge-price: expected IN,OUT in dollars per million tokens, such as 0.15,0.60; found {text!r}"
+    message = f"`judge_price`: expected IN,OUT in dollars per million tokens, such as 0.15,0.60; found {text!r}"
     with pytest.raises(InputError, match="^" + re.escape(message) + "$"):
         price_from_text(text)
 

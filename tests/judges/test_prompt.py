@@ -131,10 +131,10 @@ def test_a_rating_prompt_shows_the_output_asked_about():
 
 def test_a_prompt_is_refused_for_another_number_of_outputs_than_it_is_for():
     rating = parse_template(rating_source(), "tiny.md")
-    with pytest.raises(InputError, match=r"^--prompt tiny.v2: this rates one answer; a comparison"):
+    with pytest.raises(InputError, match=r"^`prompt=tiny.v2`: this rates one answer; a comparison"):
         rating.render(call())
     with pytest.raises(
-        InputError, match=r"^--prompt pairwise.v1: this compares two answers; a rating"
+        InputError, match=r"^`prompt=pairwise.v1`: this compares two answers; a rating"
     ):
         SHIPPED.render(Call(Item("q1", "p"), ("x",), ("f",)))
     assert not SHIPPED.rates

@@ -38,6 +38,10 @@ def call(item, *systems):
     return Call(Item(item, "p"), systems or ("a", "b"), ("x", "y"))
 
 
+def items(*ids):
+    return [Item(item_id, "p") for item_id in ids]
+
+
 def replied(table, asked, **options):
     return asyncio.run(ReplayJudge(table, **options).judge(asked))
 
@@ -91,11 +95,11 @@ def test_recorded_costs_are_rehearsed_and_never_real(table, item, cost_p):
 
 @pytest.mark.parametrize("table", [SINGLE, PAIRED])
 def test_systems_that_the_table_does_not_know_are_refused_with_those_it_has(table):
-    ReplayJudge(table).check([("b", "a")], ["q1"], 0.0)
+    ReplayJudge(table).check([("b", "a")], items("q1"), 0.0)
     with pytest.raises(
         InputError, match=f"^replay:{table.name} has no verdicts on c, d; it has a, b$"
     ):
-        ReplayJudge(table).check([("a", "c"), ("a", "d")], ["q1"], 1.0)
+        ReplayJudge(table).check([("a", "c"), ("a", "d")], items("q1"), 1.0)
 
 
 def test_only_some_of_many_known_systems_are_shown():
@@ -109,16 +113,16 @@ def test_only_some_of_many_known_systems_are_shown():
 @pytest.mark.parametrize("table", [SINGLE, PAIRED])
 @pytest.mark.parametrize("systems", [("a", "b"), ("b", "a")])
 def test_a_table_without_more_items_than_may_abstain_is_refused_with_one_of_them(table, systems):
-    ids = ["q1", "q2", "q8", "q9"]
-    ReplayJudge(table).check([systems], ids, 0.5)
-    message = rf"^replay:{table.name} has no verdicts on 2 of 4 items, such as 'q8'; more than --max-abstentions, 49%$"
+    asked = items("q1", "q2", "q8", "q9")
+    ReplayJudge(table).check([systems], asked, 0.5)
+    message = rf"^replay:{table.name} has no verdicts on 2 of 4 items, such as 'q8'; more than `max_abstentions`, 49%$"
     with pytest.raises(InputError, match=message):
-        ReplayJudge(table).check([systems], ids, 0.49)
+        ReplayJudge(table).check([systems], asked, 0.49)
 
 
 def test_an_item_with_a_row_for_one_system_alone_is_missing():
     with pytest.raises(InputError, match="no verdicts on 1 of 1 items, such as 'q3'"):
-        ReplayJudge(SINGLE).check([("a", "b")], ["q3"], 0.0)
+        ReplayJudge(SINGLE).check([("a", "b")], items("q3"), 0.0)
 
 
 @pytest.mark.parametrize("margin", [0.0, 1.0])
@@ -140,16 +144,16 @@ def test_a_system_alone_without_a_score_is_not_rated(table, item, system):
 def test_a_table_of_pairs_is_refused_where_one_system_is_to_be_rated():
     message = r"^replay:paired.csv compares pairs of systems, .* needs a table of item_id, model and score$"
     with pytest.raises(InputError, match=message):
-        ReplayJudge(PAIRED).check([("a",)], ["q1"], 1.0)
+        ReplayJudge(PAIRED).check([("a",)], items("q1"), 1.0)
 
 
 def test_only_the_rated_system_has_to_have_rows():
-    ReplayJudge(SINGLE).check([("a",)], ["q1", "q2", "q3"], 0.0)
-    message = r"^replay:single.csv has no verdicts on 1 of 3 items, such as 'q3'; more than --max-abstentions, 0%$"
+    ReplayJudge(SINGLE).check([("a",)], items("q1", "q2", "q3"), 0.0)
+    message = r"^replay:single.csv has no verdicts on 1 of 3 items, such as 'q3'; more than `max_abstentions`, 0%$"
     with pytest.raises(InputError, match=message):
-        ReplayJudge(SINGLE).check([("b",)], ["q1", "q2", "q3"], 0.0)
+        ReplayJudge(SINGLE).check([("b",)], items("q1", "q2", "q3"), 0.0)
     with pytest.raises(InputError, match=r"has no verdicts on c; it has a, b$"):
-        ReplayJudge(SINGLE).check([("c",)], ["q1"], 1.0)
+        ReplayJudge(SINGLE).check([("c",)], items("q1"), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -158,13 +162,13 @@ def test_only_the_rated_system_has_to_have_rows():
 def test_a_score_beyond_0_to_1_is_refused_as_a_rating_and_fine_in_a_comparison(score, shown):
     rows = {("q1", "a"): Recorded(1.0), ("q2", "a"): Recorded(score), ("q2", "b"): Recorded(0.0)}
     judge = ReplayJudge(VerdictTable("t", "d", paired=False, rows=rows))
-    judge.check([("a", "b")], ["q2"], 0.0)
-    judge.check([("a",)], ["q1"], 0.0)
-    judge.check([("b",)], ["q2"], 0.0)
+    judge.check([("a", "b")], items("q2"), 0.0)
+    judge.check([("a",)], items("q1"), 0.0)
+    judge.check([("b",)], items("q2"), 0.0)
     with pytest.raises(
         InputError, match=rf"^replay:t scores a on 'q2' with {shown}; a rating lies between 0 and 1"
     ):
-        judge.check([("a",)], ["q1", "q2"], 1.0)
+        judge.check([("a",)], items("q1", "q2"), 1.0)
 
 
 def test_the_identity_follows_the_content_and_the_margin_of_the_table():

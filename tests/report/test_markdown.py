@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.results import make_result, undecided
 
+from judgeloop.compare.text import page
 from judgeloop.report.markdown import escape, render_markdown
 
 SPECIAL = set("\\`*_{}[]<>#|!&~")
@@ -59,11 +60,11 @@ def test_a_comment_that_a_stranger_wrote_is_not_one():
     ],
 )
 def test_the_decision_is_the_heading(result, heading):
-    assert render_markdown(result).startswith(heading)
+    assert render_markdown(page(result)).startswith(heading)
 
 
 def test_the_details_are_one_table():
-    heading, blank, *table = render_markdown(make_result()).splitlines()
+    heading, blank, *table = render_markdown(page(make_result())).splitlines()
     assert heading.startswith("### ")
     assert not blank
     assert table[:2] == ["| | |", "|---|---|"]
@@ -98,8 +99,8 @@ def test_the_details_are_one_table():
 )
 def test_strangers_text_adds_no_row_cell_link_or_tag(name):
     calm, evil = (
-        render_markdown(make_result()),
-        render_markdown(make_result(systems=("small", name), left_out="")),
+        render_markdown(page(make_result())),
+        render_markdown(page(make_result(systems=("small", name), left_out=""))),
     )
     assert len(evil.splitlines()) == len(calm.splitlines())
     for row in evil.splitlines()[4:]:

@@ -11,7 +11,7 @@ from judgeloop.core.records import Abstention, Choice, Label, StopKind, Verdict
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.win_rates import WinRates
 from judgeloop.run.plan import Range
-from judgeloop.select.plan import judgments_to_separate, more_to_separate
+from judgeloop.select.plan import ASSUMED, judgments_to_separate, more_to_separate
 from judgeloop.selectors.race import Racing
 from judgeloop.selectors.random import Random
 from judgeloop.stopping.separated import Separated
@@ -78,7 +78,7 @@ def test_the_forecast_comes_true_when_the_answers_go_on_as_they_were(
     judgments, assumed = judgments_to_separate(
         tally, NO_LIMIT, level=RISK, asked=asked, shrinking=shrinking
     )
-    assert not assumed
+    assert assumed is None
     assert judgments.expected == more
     assert judgments.low <= more <= judgments.worst <= ITEMS * (systems - 1) - asked
 
@@ -117,7 +117,7 @@ def test_with_little_known_the_expected_case_is_assumed_and_the_same_every_time(
     first, assumed = judgments_to_separate(
         tally, NO_LIMIT, level=RISK, asked=2 * queries, shrinking=True
     )
-    assert assumed
+    assert assumed == ASSUMED
     assert (
         judgments_to_separate(tally, NO_LIMIT, level=RISK, asked=2 * queries, shrinking=True)[0]
         == first
@@ -130,7 +130,7 @@ def test_a_budget_is_used_to_its_end_by_a_rule_without_a_risk():
     limits = Limits(1, 50, 1.0)
     assert judgments_to_separate(tally, limits, level=None, asked=12, shrinking=False) == (
         Range(38, 38, 38),
-        False,
+        None,
     )
     assert judgments_to_separate(tally, limits, level=None, asked=60, shrinking=False)[0] == Range(
         0, 0, 0

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from judgeloop.stopping.catalogue import Ingredients, rule_row, rules_of
+from judgeloop.run.prepared import check_idle_settings
+from judgeloop.selectors.catalogue import selectors_of
+from judgeloop.stopping.catalogue import Ingredients, rule_names, rule_row, rules_of
 
 RULES = tuple(row.name for row in rules_of("compare") if not row.by_past)
+RULES_AMONG_MANY = rule_names("select")
 GUARANTEED = {row.name for row in rules_of("compare") if row.guaranteed}
 
 
@@ -20,3 +23,9 @@ def make_rule(
 def make_rule_among(name: str, *, risk: float, items: int, near_best: float | None) -> Any:
     """A rule of `select`."""
     return rule_row("select", name).make(Ingredients(risk, items, limit=0, near=near_best))
+
+
+def check_settings(question: str, config: Any) -> None:
+    """What `prepare` refuses of a configuration: a setting that neither its selector nor its rule looks at."""
+    chosen = [config.selector_row, config.rule_row]
+    check_idle_settings(config, chosen, [*selectors_of(question), *rules_of(question)])

@@ -1,0 +1,72 @@
+"""How settings named in sentences are shown on the command line."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from importlib import import_module
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgeloop.cli.naming import CONFIGURATIONS, as_flags, flag, page_as_flags
+from judgeloop.report.page import Page
+from judgeloop.run.setting import declared
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("raise `max_judgments`", "raise --max-judgments"),
+        ("use `selector=random` or `budget=none`", "use --selector random or --budget none"),
+        ("`judge_price=0,0`: free", "--judge-price 0,0: free"),
+        ("`first` and `second`", "A and B"),
+        ("`outputs_dir` is no setting", "`outputs_dir` is no setting"),
+        ("the code `x = 1` and `f()`", "the code `x = 1` and `f()`"),
+        ("a lone ` stays", "a lone ` stays"),
+        ("budget", "budget"),
+    ],
+)
+def test_what_stands_between_backticks_is_shown_as_a_flag_if_it_is_a_setting(said, shown):
+    assert as_flags(said) == shown
+
+
+SETTINGS = {
+    (module, config, name): field
+    for module, config in CONFIGURATIONS
+    for name, field in declared(getattr(import_module(f"judgeloop.{module}"), config)).items()
+}
+
+
+def test_every_setting_of_every_command_is_known():
+    for (*_, name), field in SETTINGS.items():
+        shown = as_flags(f"`{name}`")
+        if field.setting.argument is None:
+            assert shown == flag(name)
+        else:
+            assert re.fullmatch(r"[A-Z_.]+", shown), shown
+
+
+@pytest.mark.parametrize("value", ["random", "0.1,0.2", "1:200:5", "hidden:MODEL", "a/b-c.d"])
+def test_a_plain_value_is_not_quoted(value):
+    assert as_flags(f"`selector={value}`") == f"--selector {value}"
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="`\0")))
+def test_a_shell_reads_a_value_back_as_it_was(value):
+    assert shlex.split(as_flags(f"`judge={value}`")) == ["--judge", value]
+
+
+@pytest.mark.parametrize(
+    "value", ["two words", "$HOME", "*.csv", "[ab].csv", "{a,b}", "!1", "a\nb"]
+)
+def test_a_value_that_a_shell_would_change_is_quoted(value):
+    assert as_flags(f"`judge={value}`") == f"--judge {shlex.quote(value)}" == f"--judge '{value}'"
+
+
+def test_a_page_shows_settings_as_flags_and_keeps_the_names_of_its_rows():
+    page = Page("raise `budget`", (("`seed`", "or `seed=2`"), ("cost", "none")))
+    assert page_as_flags(page) == Page(
+        "raise --budget", (("`seed`", "or --seed 2"), ("cost", "none"))
+    )

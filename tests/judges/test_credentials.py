@@ -1,0 +1,184 @@
+"""Where a judge is reached, and which key goes there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from support.judges import ELSEWHERE, LOCAL, NO_KEY, SECRET, TEMPLATE, WITH_KEY, judge
+
+from judgeloop.core.errors import InputError
+from judgeloop.judges.options import JudgeOptions
+
+
+def sent_key(environment, **options):
+    return judge("openai/m", environment, **options)._endpoint.api_key
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{}, {"OPENAI_API_KEY": ""}, {"OPENAI_API_KEY": " \t\n", "JUDGELOOP_JUDGE_API_KEY": " "}],
+)
+def test_a_missing_key_is_asked_for_by_its_variable(environment):
+    with pytest.raises(
+        InputError,
+        match=r"^the judge needs a key: set OPENAI_API_KEY in the environment or in \.env",
+    ):
+        judge(environment=environment)
+
+
+def test_white_space_around_a_key_is_not_sent():
+    assert sent_key({"OPENAI_API_KEY": f" {SECRET}\n"}) == SECRET
+
+
+def test_openais_key_goes_to_openai():
+    assert sent_key(WITH_KEY) == SECRET
+    assert sent_key(WITH_KEY, base_url="https://api.openai.com/v1") == SECRET
+
+
+def test_openais_key_goes_where_its_own_variable_points():
+    assert sent_key(WITH_KEY | {"OPENAI_BASE_URL": ELSEWHERE}) == SECRET
+
+
+@pytest.mark.parametrize("url", [ELSEWHERE, LOCAL, "https://api.openai.com.example/v1"])
+@pytest.mark.parametrize("variable", [{}, {"OPENAI_BASE_URL": ELSEWHERE}])
+def test_a_server_of_ones_own_gets_its_own_key_and_never_openais(url, variable):
+    environment = WITH_KEY | variable
+    assert sent_key(environment, base_url=url) == NO_KEY
+    assert sent_key(environment | {"JUDGELOOP_JUDGE_API_KEY": "  "}, base_url=url) == NO_KEY
+    assert sent_key(environment | {"JUDGELOOP_JUDGE_API_KEY": "mine"}, base_url=url) == "mine"
+
+
+def test_openais_key_goes_to_openai_wherever_the_flag_says_so_and_the_other_key_does_not():
+    environment = WITH_KEY | {"JUDGELOOP_JUDGE_API_KEY": "mine"}
+    assert sent_key(environment, base_url="https://api.openai.com/v1") == SECRET
+    assert sent_key(environment) == SECRET
+    assert sent_key(environment | {"OPENAI_BASE_URL": ELSEWHERE}) == SECRET
+
+
+@pytest.mark.parametrize("spec", ["anthropic/claude-m", "anthropic:claude-m"])
+def test_anthropics_key_goes_to_anthropic_and_openais_does_not(spec):
+    environment = WITH_KEY | {"ANTHROPIC_API_KEY": "an", "JUDGELOOP_JUDGE_API_KEY": "mine"}
+    made = judge(spec, environment)
+    assert (made._endpoint.base_url, made._endpoint.api_key) == ("https://api.anthropic.com", "an")
+    assert made.identity.name == "anthropic/claude-m"
+    pointed = judge(spec, environment | {"ANTHROPIC_BASE_URL": ELSEWHERE, "OPENAI_BASE_URL": LOCAL})
+    assert (pointed._endpoint.base_url, pointed._endpoint.api_key) == (ELSEWHERE, "an")
+    flagged = judge(spec, environment, base_url=ELSEWHERE)
+    assert (flagged._endpoint.base_url, flagged._endpoint.api_key) == (ELSEWHERE, "mine")
+
+
+def test_anthropics_missing_key_is_asked_for_by_its_variable():
+    with pytest.raises(InputError, match=r"^the judge needs a key: set ANTHROPIC_API_KEY"):
+        judge("anthropic/claude-m", WITH_KEY)
+
+
+def test_a_vllm_server_without_an_address_is_asked_for_one():
+    with pytest.raises(
+        InputError, match=r"^`judge=vllm/…`: where is the server\? Give `judge_base_url="
+    ):
+        judge("vllm/m", {})
+
+
+def test_a_forecast_needs_no_key():
+    assert judge(environment={}, offline=True).priced
+
+
+def test_the_address_may_come_from_the_environment_and_the_flag_goes_before_it():
+    environment = WITH_KEY | {"OPENAI_BASE_URL": "https://one.example/v1"}
+    assert (
+        judge(environment=environment).identity.parameters["endpoint"] == "https://one.example/v1"
+    )
+    flagged = judge(environment=environment, base_url="https://two.example/v1/")
+    assert flagged.identity.parameters["endpoint"] == "https://two.example/v1"
+
+
+@pytest.mark.parametrize(
+    ("url", "endpoint"),
+    [
+        ("http://[::1]:8000/v1/", "http://[::1]:8000/v1"),
+        ("https://Judge.Example:8000/V1", "https://judge.example:8000/V1"),
+    ],
+)
+def test_an_address_is_part_of_the_identity_in_one_way_of_writing_it(url, endpoint):
+    assert judge(base_url=url).identity.parameters["endpoint"] == endpoint
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "localhost:8000",
+        "ftp://host/v1",
+        "https://",
+        "host/v1",
+        "http://[::1",
+        "http://localhost:99999/v1",
+        "http://localhost:port/v1",
+    ],
+)
+def test_an_address_that_is_no_web_address_is_refused(url):
+    message = f"`judge_base_url`: expected http(s)://HOST[:PORT]/…, found {url!r}"
+    with pytest.raises(InputError, match="^" + re.escape(message) + "$"):
+        judge(base_url=url)
+
+
+@pytest.mark.parametrize("host", ["judge.example", "192.168.1.5:8000", "localhost.example"])
+def test_a_key_does_not_travel_unencrypted_to_another_machine(host):
+    url, message = f"http://{host}/v1", "the key would travel unencrypted to " + host.split(":")[0]
+    with pytest.raises(InputError, match=message):
+        judge(environment={"JUDGELOOP_JUDGE_API_KEY": SECRET}, base_url=url)
+    with pytest.raises(InputError, match=message):
+        judge(environment=WITH_KEY | {"OPENAI_BASE_URL": url})
+
+
+@pytest.mark.parametrize(
+    ("url", "environment"),
+    [
+        (LOCAL, WITH_KEY),
+        ("http://127.0.0.1:8000/v1", WITH_KEY),
+        ("http://[::1]:8000/v1", WITH_KEY),
+        ("https://judge.example/v1", WITH_KEY),
+        ("http://judge.example/v1", {}),
+        ("http://judge.example/v1", WITH_KEY),  # OpenAI's key stays at home
+        ("https://judge.example/v1", {"JUDGELOOP_JUDGE_API_KEY": SECRET}),
+        (LOCAL, {"JUDGELOOP_JUDGE_API_KEY": SECRET}),
+    ],
+)
+def test_a_key_may_travel_encrypted_or_stay_on_this_machine(url, environment):
+    assert judge(environment=environment, base_url=url).identity.name == "openai/gpt-4.1"
+
+
+@pytest.mark.parametrize("user", [f"{SECRET}@", f"user:{SECRET}@", f":{SECRET}@"])
+@pytest.mark.parametrize("scheme", ["http://", "https://", "ftp://", ""])
+def test_a_key_in_an_address_is_refused_without_repeating_it(scheme, user):
+    url = f"{scheme}{user}judge.example/v1"
+    for given in ({"base_url": url}, {"environment": WITH_KEY | {"OPENAI_BASE_URL": url}}):
+        with pytest.raises(InputError, match="a key does not belong in an address") as caught:
+            judge(**given)
+        assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "options"),
+    [
+        ("nobody", {}),
+        ("openai/m", {"base_url": "http://judge.example"}),
+        ("openai/m", {"base_url": "nowhere"}),
+        ("openai/m", {"price": "dear"}),
+    ],
+)
+def test_no_message_repeats_the_key(spec, options):
+    with pytest.raises(InputError) as caught:
+        judge(spec, {"JUDGELOOP_JUDGE_API_KEY": SECRET}, **options)
+    assert SECRET not in str(caught.value)
+
+
+def test_no_description_of_a_judge_or_its_options_shows_the_key():
+    made = judge()
+    assert made._endpoint.api_key == SECRET
+    assert SECRET not in repr(made._endpoint)
+    assert SECRET not in repr(
+        JudgeOptions(TEMPLATE, WITH_KEY, base_url=f"https://user:{SECRET}@host/v1")
+    )
+    assert SECRET not in repr(made)
+    assert SECRET not in repr(made.identity)

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from judgeloop.core.errors import InputError
+from judgeloop.core.records import Call, Item
+from judgeloop.judges.prompt_files import shipped_template, template_for
+
+SHIPPED = sorted(path.stem for path in (Path(__file__).parents[2] / "prompts").glob("*.md"))
+CALL = Call(Item("i", "the task", "the right answer"), ("a", "b"), ("one answer", "another"))
+OWN = """+++
+id = "mine"
+version = 3
+fields = ["prompt", "first", "second"]
+answer = "winner"
+labels = { A = 1.0, B = 0.0 }
+[schema]
+type = "object"
++++
+# System
+Judge.
+# User
+{{prompt}} {{first}} {{second}}
+"""
+
+
+def chosen(*, verdict="schema", prompt=None, rubric=None, rating=False):
+    return template_for(verdict, prompt, rubric, rating=rating)
+
+
+def test_the_shipped_template_compares_two_answers():
+    template = shipped_template("pairwise.v1")
+    assert template.id == "pairwise.v1"
+    assert template.labels == {"A": 1.0, "B": 0.0, "tie": 0.5}
+    assert template.system
+    assert {"{{prompt}}", "{{reference}}", "{{first}}", "{{second}}"} <= set(
+        re.findall(r"{{\w+}}", template.user)
+    )
+
+
+def test_the_shipped_schema_allows_what_the_parser_takes_and_nothing_else():
+    template = shipped_template("pairwise.v1")
+    assert json.loads(json.dumps(template.schema)) == template.schema
+    properties = template.schema["properties"]
+    assert set(properties["winner"]["enum"]) == set(template.labels)
+    assert set(properties) == set(template.schema["required"]) == {"reason", "winner"}
+    assert template.schema["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_prompt_parses_and_renders_all_that_it_names(name):
+    template = shipped_template(name)
+    assert template.id == name
+    assert template.rates == name.startswith("rating")
+    filled = template.with_rubric("brevity") if template.takes_rubric else template
+    system, user = filled.render(replace(CALL, outputs=CALL.outputs[: 1 if template.rates else 2]))
+    shown = json.loads("\n".join(user.split("\n")[1:-1]))
+    assert shown["task"] == "the task"
+    assert "one answer" in shown.values()
+    assert ("another" in shown.values()) == name.startswith("pairwise")
+    for field in shown:
+        assert f'"{field}"' in system, "every field is explained"
+    assert "{{" not in system + user
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_schema_allows_the_labels_and_no_other(name):
+    template = shipped_template(name)
+    schema = template.schema
+    label = schema if schema["type"] == "string" else schema["properties"][template.answer]
+    assert label["enum"] == list(template.labels)
+    assert {min(template.labels.values()), max(template.labels.values())} == {0.0, 1.0}
+
+
+@pytest.mark.parametrize(
+    ("values", "id_"),
+    [
+        ({}, "pairwise.v1"),
+        ({"rubric": "brevity"}, "pairwise-rubric.v1"),
+        ({"verdict": "tool"}, "pairwise.v1"),
+        ({"verdict": "logprob"}, "pairwise-label.v1"),
+        ({"prompt": "pairwise-reference.v1"}, "pairwise-reference.v1"),
+        ({"prompt": "pairwise-rubric.v1", "rubric": "brevity"}, "pairwise-rubric.v1"),
+    ],
+)
+def test_a_comparison_gets_the_prompt_that_is_named_or_that_suits_it(values, id_):
+    found = chosen(**values)
+    assert found.id == id_
+    assert found.rubric == values.get("rubric")
+
+
+@pytest.mark.parametrize(
+    ("values", "id_"),
+    [
+        ({}, "rating.v1"),
+        ({"rubric": "brevity"}, "rating-rubric.v1"),
+        ({"verdict": "tool"}, "rating.v1"),
+        ({"verdict": "logprob"}, "rating-label.v1"),
+        ({"verdict": "choice"}, "rating-choice.v1"),
+        ({"prompt": "rating-reference.v1"}, "rating-reference.v1"),
+        ({"prompt": "rating-rubric.v1", "rubric": "brevity"}, "rating-rubric.v1"),
+    ],
+)
+def test_a_rating_gets_the_prompt_that_is_named_or_that_suits_it(values, id_):
+    found = chosen(**values, rating=True)
+    assert found.id == id_
+    assert found.rubric == values.get("rubric")
+
+
+@pytest.mark.parametrize(
+    "name", ["rating.v1", "rating-reference.v1", "rating-rubric.v1", "rating-choice.v1"]
+)
+def test_a_rating_is_the_place_of_its_label_on_an_even_scale(name):
+    scores = list(shipped_template(name).labels.values())
+    assert list(shipped_template(name).labels) == [str(n) for n in range(1, len(scores) + 1)]
+    assert scores == pytest.approx([n / (len(scores) - 1) for n in range(len(scores))], abs=1e-6)
+
+
+def test_a_prompt_of_ones_own_is_read_from_its_file(tmp_path):
+    path = tmp_path / "mine.md"
+    path.write_text(OWN, encoding="utf-8")
+    assert chosen(prompt=str(path)).id == "mine.v3"
+
+
+def test_a_rubric_may_be_a_file_and_counts_by_its_text(tmp_path):
+    path = tmp_path / "rubric.txt"
+    path.write_text("\nbrevity, then manners\n", encoding="utf-8")
+    typed, read = (chosen(rubric=rubric) for rubric in ("brevity, then manners", str(path)))
+    assert read == typed
+    assert typed.digest != chosen(rubric="manners").digest
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        (
+            {"prompt": "no-such.v1"},
+            "`prompt=no-such.v1`: expected a file ending in .md, or one of pairwise",
+        ),
+        ({"prompt": "nowhere.md"}, "nowhere.md: there is no such file"),
+        ({"prompt": "rating.v1"}, "`prompt=rating.v1`: this rates one answer"),
+        (
+            {"prompt": "pairwise-rubric.v1"},
+            "`prompt=pairwise-rubric.v1` has a place for a rubric; give `rubric`, text or a file",
+        ),
+        (
+            {"prompt": "pairwise.v1", "rubric": "x"},
+            "`rubric`: the prompt pairwise.v1 has no place for a rubric",
+        ),
+        (
+            {"verdict": "logprob", "rubric": "x"},
+            "`rubric`: the prompt pairwise-label.v1 has no place for a rubric",
+        ),
+        (
+            {"verdict": "logprob", "prompt": "pairwise.v1"},
+            "`verdict=logprob` needs a prompt with two labels",
+        ),
+        ({"rubric": " \n"}, "`rubric`: the rubric is empty"),
+        ({"rubric": ""}, "`rubric`: the rubric is empty"),
+    ],
+)
+def test_a_prompt_that_does_not_suit_what_is_asked_of_it_is_refused(values, problem):
+    with pytest.raises(InputError, match="^" + re.escape(problem)):
+        chosen(**values)
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        (
+            {"prompt": "pairwise.v1"},
+            "`prompt=pairwise.v1`: this compares two answers; a rating needs the field output",
+        ),
+        (
+            {"prompt": "rating-rubric.v1"},
+            "`prompt=rating-rubric.v1` has a place for a rubric; give `rubric`, text or a file",
+        ),
+        (
+            {"prompt": "rating.v1", "rubric": "x"},
+            "`rubric`: the prompt rating.v1 has no place for a rubric",
+        ),
+        (
+            {"verdict": "logprob", "prompt": "rating.v1"},
+            "`verdict=logprob` needs a prompt with two labels",
+        ),
+        (
+            {"verdict": "choice", "prompt": "rating.v1"},
+            "`prompt=rating.v1` asks for a reply that goes with `verdict=schema` or `verdict=tool`, found choice",
+        ),
+        (
+            {"prompt": "rating-label.v1"},
+            "`prompt=rating-label.v1` asks for a reply that goes with `verdict=choice` or `verdict=logprob`, found schema",
+        ),
+    ],
+)
+def test_a_prompt_that_does_not_suit_a_rating_is_refused(values, problem):
+    with pytest.raises(InputError, match="^" + re.escape(problem)):
+        chosen(**values, rating=True)

@@ -1,0 +1,131 @@
+"""What a judge behind an API charges: a typed price, a price file, the published one, or none."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from support.judges import LOCAL, NO_KEY, WITH_KEY, judge
+
+from judgeloop.core.errors import DataError, InputError
+from judgeloop.core.records import Call, Item
+
+CALL = Call(Item("q1", "p"), ("a", "b"), ("x", "y"))
+
+
+def prices_file(folder, text):
+    path = folder / "prices.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_vllm_server_is_free_unless_somebody_says_otherwise_and_gets_no_providers_key():
+    environment = WITH_KEY | {"ANTHROPIC_API_KEY": "an"}
+    made = judge("vllm/org/model", environment, base_url=LOCAL)
+    assert (made.identity.name, made._endpoint.api_key) == ("vllm/org/model", NO_KEY)
+    assert made.priced
+    assert made.quote(CALL).cost_p == 0
+    assert judge("vllm/m", environment, base_url=LOCAL, price="1,2").quote(CALL).cost_p > 0
+    own = {"JUDGELOOP_JUDGE_API_KEY": "mine"}
+    assert judge("vllm/m", own, base_url=LOCAL)._endpoint.api_key == "mine"
+
+
+def test_openai_itself_has_its_published_price():
+    assert judge("openai/gpt-4.1").priced
+
+
+@pytest.mark.parametrize(
+    ("spec", "url"), [("openai/gpt-4.1", LOCAL), ("openai/no-such-model", None)]
+)
+def test_what_nobody_priced_is_unpriced(spec, url):
+    unpriced = judge(spec, base_url=url)
+    assert not unpriced.priced
+    assert unpriced.quote(CALL).cost_p == 0
+
+
+def test_a_typed_price_holds_for_any_server():
+    free, dear = judge(base_url=LOCAL, price="0,0"), judge(base_url=LOCAL, price="1,2")
+    assert free.priced
+    assert dear.priced
+    assert free.quote(CALL).cost_p == 0 < dear.quote(CALL).cost_p
+
+
+def test_a_price_that_is_none_is_refused():
+    with pytest.raises(InputError, match=r"^`judge_price`: expected IN,OUT"):
+        judge(base_url=LOCAL, price="1")
+
+
+def test_a_price_file_of_ones_own_goes_before_the_published_price(tmp_path):
+    path = prices_file(
+        tmp_path, '["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = "2.50"\n'
+    )
+    own, typed, published = (
+        judge(**how).quote(CALL) for how in ({"prices": path}, {"price": "1,2.50"}, {})
+    )
+    assert own.cost_p == typed.cost_p != published.cost_p
+    assert own.price == str(path)
+    assert typed.price == "`judge_price=1,2.50`"
+    assert published.price
+
+
+def test_a_typed_price_goes_before_the_file(tmp_path):
+    path = prices_file(tmp_path, '["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = 2\n')
+    assert judge(prices=path, price="0,0").quote(CALL).cost_p == 0
+
+
+def test_the_worst_case_counts_the_dearest_way_to_read_a_token(tmp_path):
+    both = "input_per_mtok = 1\noutput_per_mtok = 2\n"
+    plain = prices_file(tmp_path, f'["openai/m"]\n{both}')
+    cost_p = judge("openai/m", base_url=LOCAL, prices=plain).quote(CALL).cost_p
+    cached = prices_file(
+        tmp_path, f'["openai/m"]\n{both}cache_read_per_mtok = 0.1\ncache_write_per_mtok = 1.25\n'
+    )
+    assert judge("openai/m", base_url=LOCAL, prices=cached).quote(CALL).cost_p > cost_p
+
+
+def test_a_price_file_without_the_model_leaves_the_published_price(tmp_path):
+    path = prices_file(tmp_path, '["openai/other"]\ninput_per_mtok = 1\noutput_per_mtok = 2\n')
+    assert judge(prices=path).quote(CALL) == judge().quote(CALL)
+    assert not judge(prices=path, base_url=LOCAL).priced
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[openai/gpt-4.1]\n", "this is no TOML"),
+        ('["openai/gpt-4.1"]\ninput_per_mtok = 1\n', "'output_per_mtok'"),
+        ('["openai/gpt-4.1"]\n', "'input_per_mtok'"),
+        ('["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = -2\n', "'-2' is not an amount"),
+        (
+            '["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = nan\n',
+            "'nan' is not an amount",
+        ),
+        (
+            '["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = true\n',
+            "'True' is not an amount",
+        ),
+        (
+            '["openai/gpt-4.1"]\ninput_per_mtok = "1e999999"\noutput_per_mtok = 1\n',
+            "'1e999999' is not an amount from 0 to 1,000,000 dollars",
+        ),
+        (
+            '["openai/gpt-4.1"]\ninput_per_mtok = "1 $"\noutput_per_mtok = 1\n',
+            "'1 $' is not an amount",
+        ),
+        (
+            '["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = 2\nper_call = 1\n',
+            "unknown field 'per_call'",
+        ),
+        ('"openai/gpt-4.1" = 5\n', "needs input_per_mtok and output_per_mtok"),
+        ('"openai/gpt-4.1" = "1,2"\n', "needs input_per_mtok and output_per_mtok"),
+    ],
+)
+def test_a_wrong_price_file_is_refused_by_name(tmp_path, text, problem):
+    path = prices_file(tmp_path, text)
+    with pytest.raises(DataError, match="^" + re.escape(f"{path}: ") + ".*" + re.escape(problem)):
+        judge(prices=path)
+
+
+def test_a_missing_price_file_is_refused(tmp_path):
+    with pytest.raises(InputError, match="there is no such file"):
+        judge(prices=tmp_path / "no.toml")
