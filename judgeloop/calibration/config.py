@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from annotated_types import Ge, Gt, Lt, MinLen
 
 from judgeloop.run.setting import Parse, Part, Setting, listed
-from judgeloop.run.settings import DEFAULT_HOME, OUTPUT, PAST, STOPPING, Found, Share
+from judgeloop.run.settings import (
+    DEFAULT_HOME,
+    PAST,
+    STOPPING,
+    Found,
+    Ledger,
+    MaxJudgments,
+    MinJudgments,
+    Seed,
+    Share,
+)
 from judgeloop.run.validation import Configuration
 
 
@@ -56,12 +65,8 @@ class CalibrateConfig(Configuration):
             "Stated risks, with commas between.", STOPPING, Part.RUN, Found, metavar="RISK,..."
         ),
     ] = (0.1, 0.2)
-    min_judgments: Annotated[
-        int, Ge(1), Setting("Minimum number of judgments.", STOPPING, Part.RUN, Found)
-    ] = 5
-    max_judgments: Annotated[
-        int, Ge(1), Setting("Maximum number of judgments.", STOPPING, Part.RUN, Found)
-    ] = 200
+    min_judgments: MinJudgments = 5
+    max_judgments: MaxJudgments = 200
     give_up: Annotated[
         float | None,
         Gt(0),
@@ -73,9 +78,5 @@ class CalibrateConfig(Configuration):
             Found,
         ),
     ] = None
-    seed: Annotated[
-        int, Ge(0), Setting("Seed of all random numbers.", STOPPING, Part.RUN, Found)
-    ] = 0
-    ledger: Annotated[
-        Path, Setting("File that remembers verdicts and money.", OUTPUT, Part.PLACE, Found)
-    ] = DEFAULT_HOME / "ledger.sqlite"
+    seed: Seed = 0
+    ledger: Ledger = DEFAULT_HOME / "ledger.sqlite"

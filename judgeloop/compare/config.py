@@ -27,6 +27,38 @@ QUESTION = "compare"
 SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
 PREFERRING = "decisive"  # the selector of rules that bear draws with a preference
 
+# Settings that replays have, too.
+Combine = Annotated[
+    str,
+    one_of(COMBINATIONS),
+    Setting(
+        f"Vectors to cluster: the outputs' {', '.join(COMBINATIONS)}.",
+        SELECTION,
+        Part.RUN,
+        Found,
+    ),
+]
+Clustering = Annotated[
+    str,
+    one_of(CLUSTERINGS),
+    Setting(
+        f"{', '.join(CLUSTERINGS)} (as ward is from 20,000 items on).",
+        SELECTION,
+        Part.RUN,
+        Found,
+    ),
+]
+Representative = Annotated[
+    str,
+    one_of(REPRESENTATIVES),
+    Setting(
+        f"Item of a cluster that is judged: {', '.join(REPRESENTATIVES)}.",
+        SELECTION,
+        Part.RUN,
+        Found,
+    ),
+]
+
 
 @dataclass(frozen=True, kw_only=True)
 class CompareConfig(RunSettings):
@@ -71,36 +103,9 @@ class CompareConfig(RunSettings):
         Represent,
         Setting("Vectors of texts: lexical, minilm or minilm:FOLDER.", SELECTION, Part.RUN, Found),
     ] = "lexical"
-    combine: Annotated[
-        str,
-        one_of(COMBINATIONS),
-        Setting(
-            f"Vectors to cluster: the outputs' {', '.join(COMBINATIONS)}.",
-            SELECTION,
-            Part.RUN,
-            Found,
-        ),
-    ] = "difference"
-    clustering: Annotated[
-        str,
-        one_of(CLUSTERINGS),
-        Setting(
-            f"{', '.join(CLUSTERINGS)} (as ward is from 20,000 items on).",
-            SELECTION,
-            Part.RUN,
-            Found,
-        ),
-    ] = "ward"
-    representative: Annotated[
-        str,
-        one_of(REPRESENTATIVES),
-        Setting(
-            f"Item of a cluster that is judged: {', '.join(REPRESENTATIVES)}.",
-            SELECTION,
-            Part.RUN,
-            Found,
-        ),
-    ] = "cosine"
+    combine: Combine = "difference"
+    clustering: Clustering = "ward"
+    representative: Representative = "cosine"
     rule: Annotated[
         str,
         one_of(RULES),

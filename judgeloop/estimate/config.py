@@ -19,6 +19,7 @@ from judgeloop.run.settings import (
     CallerOnly,
     Found,
     Layer,
+    MinJudgments,
     RepresentOne,
     RunSettings,
 )
@@ -151,9 +152,7 @@ class EstimateConfig(RunSettings):
         Lt(1),
         Setting("Stated risk that the interval misses.", STOPPING, Part.RUN, Found),
     ] = 0.1
-    min_judgments: Annotated[
-        int, Ge(1), Setting("Minimum number of judgments.", STOPPING, Part.RUN, Found)
-    ] = FIRST_LOOK
+    min_judgments: MinJudgments = FIRST_LOOK
     # One output has no order, its scores no majority, and one system nobody to win against.
     order: Annotated[Order, Setting("", JUDGE, Part.RUN, Source.CALLER, flag=False)] = Order.FIXED
     vote: Annotated[Vote, Setting("", JUDGE, Part.RUN, Source.CALLER, flag=False)] = Vote.MEAN

@@ -17,8 +17,8 @@ from judgeloop.core.records import TIE
 from judgeloop.replay import pictures
 from judgeloop.replay.analyse_tables import PairAnalysis, Picks, analyse_pair, picks_of
 from judgeloop.replay.compare import Row
+from judgeloop.replay.compare_config import ReplayConfig
 from judgeloop.replay.compare_inputs import protocol_of, recordings_for
-from judgeloop.replay.config import ReplayConfig
 from judgeloop.stats.anatomy import anatomy, projection
 from judgeloop.stats.combining import combined
 

@@ -13,7 +13,7 @@ from judgeloop.core.verdict_table import VerdictTable
 from judgeloop.engine.session import Limits
 from judgeloop.formats.outputs import read_items
 from judgeloop.replay.compare import Protocol, suiting
-from judgeloop.replay.config import ReplayConfig
+from judgeloop.replay.compare_config import ReplayConfig
 from judgeloop.replay.recorded_files import (
     item_ids,
     output_lengths,

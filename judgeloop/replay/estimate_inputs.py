@@ -19,8 +19,8 @@ from judgeloop.formats.confidence import read_confidence
 from judgeloop.formats.join import join
 from judgeloop.formats.outputs import Outputs, read_items, read_outputs
 from judgeloop.formats.tables import read_rows
-from judgeloop.replay.config import ReplayEstimateConfig
 from judgeloop.replay.estimate import Estimations, Subject
+from judgeloop.replay.estimate_config import ReplayEstimateConfig
 from judgeloop.replay.recorded_files import (
     item_ids,
     read_folder,

@@ -12,20 +12,18 @@ from typing import Any
 import numpy as np
 
 from judgeloop.replay.compare import Row, run_pair
+from judgeloop.replay.compare_config import ReplayConfig
 from judgeloop.replay.compare_inputs import protocol_of, recordings_for
-from judgeloop.replay.config import (
-    ReplayConfig,
-    ReplayEstimateConfig,
-    ReplaySelectConfig,
-    ReplaySettings,
-)
 from judgeloop.replay.estimate import parts_of, run_part
+from judgeloop.replay.estimate_config import ReplayEstimateConfig
 from judgeloop.replay.estimate_inputs import plan_for as estimate_plan
 from judgeloop.replay.estimate_inputs import read_systems
 from judgeloop.replay.journal import Journal, Part
 from judgeloop.replay.select import realise
+from judgeloop.replay.select_config import ReplaySelectConfig
 from judgeloop.replay.select_inputs import field_for
 from judgeloop.replay.select_inputs import plan_for as select_plan
+from judgeloop.replay.settings import ReplaySettings
 
 JOURNAL = "runs.jsonl"
 Observe = Callable[[int, int], None]  # told how many of how many parts are finished

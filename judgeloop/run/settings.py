@@ -17,7 +17,7 @@ from annotated_types import Ge, Gt, Le, Lt, MinLen
 from judgeloop.core.money import to_pico
 from judgeloop.engine.panel import Vote
 from judgeloop.engine.presentation import Order
-from judgeloop.judges.catalogue import JUDGES, VERDICT_FORMS
+from judgeloop.judges.catalogue import JUDGES, VERDICT_FORMS, recorded_files
 from judgeloop.run.setting import Parse, Part, Setting, Source, amount, like, one_of, seconds
 from judgeloop.run.validation import Configuration
 
@@ -37,6 +37,18 @@ RepresentOne = Annotated[
 ]
 Layer = Annotated[str, like(r"middle|last|auto|\d+", "middle, last, auto or a number")]
 CallerOnly, Found = Source.CALLER, Source.FOUND
+
+# Settings of several configurations.
+Seed = Annotated[int, Ge(0), Setting("Seed of all random numbers.", SELECTION, Part.RUN, Found)]
+MinJudgments = Annotated[
+    int, Ge(1), Setting("Minimum number of judgments.", STOPPING, Part.RUN, Found)
+]
+MaxJudgments = Annotated[
+    int, Ge(1), Setting("Maximum number of judgments.", STOPPING, Part.RUN, Found)
+]
+Ledger = Annotated[
+    Path, Setting("File that remembers verdicts and money.", OUTPUT, Part.PLACE, Found)
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,9 +122,7 @@ class JudgeSettings(Configuration):
             metavar="DOLLARS",
         ),
     ] = Decimal("5.00")
-    ledger: Annotated[
-        Path, Setting("File that remembers verdicts and money.", OUTPUT, Part.PLACE, Found)
-    ] = DEFAULT_HOME / "ledger.sqlite"
+    ledger: Ledger = DEFAULT_HOME / "ledger.sqlite"
 
     @property
     def budget_p(self) -> int | None:
@@ -133,18 +143,12 @@ class RunSettings(JudgeSettings):
     allow_partial: Annotated[
         bool, Setting("Judge only the items that all files have.", ITEMS, Part.CONTENT, Found)
     ] = False
-    seed: Annotated[
-        int, Ge(0), Setting("Seed of all random numbers.", SELECTION, Part.RUN, Found)
-    ] = 0
+    seed: Seed = 0
     risk: Annotated[
         float, Gt(0), Le(1), Setting("Stated risk at which to stop.", STOPPING, Part.RUN, Found)
     ] = 0.1
-    min_judgments: Annotated[
-        int, Ge(1), Setting("Minimum number of judgments.", STOPPING, Part.RUN, Found)
-    ] = 5
-    max_judgments: Annotated[
-        int, Ge(1), Setting("Maximum number of judgments.", STOPPING, Part.RUN, Found)
-    ] = 200
+    min_judgments: MinJudgments = 5
+    max_judgments: MaxJudgments = 200
     max_abstentions: Annotated[
         float,
         Ge(0),
@@ -232,8 +236,5 @@ class RunSettings(JudgeSettings):
 
     def files_read(self) -> list[Path]:
         """Every file that the run reads, and its ledger."""
-        tables = [
-            Path(spec.removeprefix("replay:")) for spec in self.specs if spec.startswith("replay:")
-        ]
         given = [*self.output_files, self.items, self.prices, self.ledger, self.decoy_outputs]
-        return [path for path in (*given, *tables) if path is not None]
+        return [path for path in (*given, *recorded_files(self.specs)) if path is not None]

@@ -10,7 +10,16 @@ from annotated_types import Ge, Gt, Lt
 
 from judgeloop.core.errors import InputError
 from judgeloop.run.setting import Parse, Part, Setting, listed, one_of, unless_auto
-from judgeloop.run.settings import ITEMS, SELECTION, STOPPING, CallerOnly, Found, RunSettings
+from judgeloop.run.settings import (
+    ITEMS,
+    SELECTION,
+    STOPPING,
+    CallerOnly,
+    Found,
+    MaxJudgments,
+    MinJudgments,
+    RunSettings,
+)
 from judgeloop.selectors.catalogue import SelectorRow, names_of, selector_row
 from judgeloop.stopping.catalogue import RuleRow, default_rule, rule_names, rule_row, rules_of
 
@@ -102,12 +111,8 @@ class SelectConfig(RunSettings):
         Lt(1),
         Setting("End once the winner is within this of the best.", STOPPING, Part.RUN, Found),
     ] = None
-    min_judgments: Annotated[
-        int, Ge(1), Setting("Minimum number of judgments.", STOPPING, Part.RUN, Found)
-    ] = 1
-    max_judgments: Annotated[
-        int, Ge(1), Setting("Maximum number of judgments.", STOPPING, Part.RUN, Found)
-    ] = 2000
+    min_judgments: MinJudgments = 1
+    max_judgments: MaxJudgments = 2000
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:

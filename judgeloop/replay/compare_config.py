@@ -1,0 +1,172 @@
+"""The settings of a replay of comparisons: which selectors and rules, on which pairs of systems, how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from annotated_types import Ge, Gt, Le, Lt, MinLen
+
+from judgeloop.compare.config import Clustering, Combine, Representative
+from judgeloop.replay.settings import Caller, ReplaySettings
+from judgeloop.run.setting import Parse, Part, Setting, listed, numbers, some_of
+from judgeloop.run.settings import (
+    OUTPUT,
+    PROTOCOL,
+    SELECTION,
+    STOPPING,
+    Count,
+    MaxJudgments,
+    MinJudgments,
+    Represent,
+)
+from judgeloop.selectors.catalogue import names_of
+from judgeloop.stats.names import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
+from judgeloop.stopping.catalogue import rules_of
+
+# A rule that past comparisons calibrate needs a past of its own, which a replay does not give it.
+REPLAYED_RULES = tuple(row.name for row in rules_of("compare") if not row.by_past)
+
+
+def _not_one(value: object) -> object:
+    """A number of systems that can have been compared."""
+    if str(value) == "1":
+        raise ValueError("expected 0 or at least 2; one system was compared with nobody")
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayConfig(ReplaySettings):
+    """Everything that a replay of comparisons depends on."""
+
+    QUESTION: ClassVar[str] = "compare"
+    LOOSE: ClassVar[frozenset[str]] = ReplaySettings.LOOSE | {"pairs", "analyse"}
+
+    selectors: Annotated[
+        tuple[str, ...],
+        some_of(names_of("compare")),
+        MinLen(1),
+        Setting(
+            f"{', '.join(names_of('compare'))}; for another question those of its command, by default "
+            "all.",
+            SELECTION,
+            Part.RUN,
+            Caller,
+            metavar="NAME,...",
+        ),
+    ] = ("random", "diffuse", "max-norm")
+    represent: Annotated[
+        Represent,
+        Setting(
+            "lexical, minilm, minilm:FOLDER; for estimates also hidden:MODEL.",
+            SELECTION,
+            Part.RUN,
+            Caller,
+        ),
+    ] = "lexical"
+    vectors: Annotated[
+        Path | None,
+        Setting(
+            "Outputs' vectors: an .npz with models and embeddings.", SELECTION, Part.CONTENT, Caller
+        ),
+    ] = None
+    combine: Combine = COMBINATIONS[0]
+    clustering: Clustering = CLUSTERINGS[0]
+    representative: Representative = REPRESENTATIVES[0]
+    history_systems: Annotated[
+        int,
+        Ge(0),
+        Parse(_not_one),
+        Setting(
+            "Number of other systems judged before, for decisive and for the proxy history.",
+            SELECTION,
+            Part.RUN,
+            Caller,
+        ),
+    ] = 0
+    history_power: Annotated[
+        float | None,
+        Ge(0),
+        Lt(float("inf")),
+        Setting(
+            "Exponent of decisive's weights. Default: by the number of systems judged before.",
+            SELECTION,
+            Part.RUN,
+            Caller,
+        ),
+    ] = None
+    budgets: Annotated[
+        tuple[Count, ...],
+        Parse(numbers),
+        MinLen(1),
+        Setting(
+            "Numbers of judgments: FIRST:LAST:STEP, or with commas between.",
+            PROTOCOL,
+            Part.RUN,
+            Caller,
+            metavar="NUMBERS",
+        ),
+    ] = tuple(range(5, 201, 5))
+    iterative: Annotated[
+        bool,
+        Setting("Run until a rule is met, not to fixed numbers.", PROTOCOL, Part.RUN, Caller),
+    ] = False
+    rules: Annotated[
+        tuple[str, ...],
+        some_of(REPLAYED_RULES),
+        MinLen(1),
+        Setting(f"{', '.join(REPLAYED_RULES)}.", PROTOCOL, Part.RUN, Caller, metavar="NAME,..."),
+    ] = REPLAYED_RULES
+    risk: Annotated[
+        tuple[Annotated[float, Gt(0), Le(1)], ...],
+        Parse(listed),
+        MinLen(1),
+        Setting(
+            "Stated risks, with commas between.", PROTOCOL, Part.RUN, Caller, metavar="RISK,..."
+        ),
+    ] = (0.1, 0.2)
+    pairs: Annotated[
+        int, Ge(1), Setting("Maximum number of pairs of systems.", PROTOCOL, Part.RUN, Caller)
+    ] = 300
+    seeds: Annotated[int, Ge(1), Setting("Number of repetitions.", PROTOCOL, Part.RUN, Caller)] = 10
+    subset: Annotated[
+        float,
+        Gt(0),
+        Le(1),
+        Setting("Share of the items in a repetition.", PROTOCOL, Part.RUN, Caller),
+    ] = 0.8
+    tie_margin: Annotated[
+        float,
+        Ge(0),
+        Setting("Scores that differ by no more than this are a tie.", PROTOCOL, Part.RUN, Caller),
+    ] = 0.0
+    min_judgments: MinJudgments = 5
+    max_judgments: MaxJudgments = 200
+    give_up: Annotated[
+        float | None,
+        Gt(0),
+        Lt(1),
+        Setting(
+            "End undecided once a decision within the maximum is less likely than this.",
+            STOPPING,
+            Part.RUN,
+            Caller,
+        ),
+    ] = None
+    analyse: Annotated[
+        int | None,
+        Ge(2),
+        Setting(
+            "Draw what DiffUse picks at this number of judgments.", OUTPUT, Part.REPORT, Caller
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Put the budgets in order."""
+        object.__setattr__(self, "budgets", tuple(sorted(set(self.budgets))))
+
+    @property
+    def looks_at_lengths(self) -> bool:
+        """Whether a selector looks at how long the outputs are."""
+        return "decisive" in self.selectors and self.history_systems > 0

@@ -1,0 +1,109 @@
+"""The settings of a replay of estimates of single systems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from annotated_types import Ge, Gt, Le, Lt, MinLen
+
+from judgeloop.estimate.config import BY_CONFIDENCE, BY_HISTORY, CONFIDENCE_FIELD, CONFIDENCES
+from judgeloop.replay.settings import Caller, ReplaySettings
+from judgeloop.run.setting import Parse, Part, Setting, numbers, one_of, some_of
+from judgeloop.run.settings import (
+    ONE,
+    PROTOCOL,
+    SELECTION,
+    Layer,
+    RepresentOne,
+)
+from judgeloop.selectors.catalogue import names_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayEstimateConfig(ReplaySettings):
+    """Everything that a replay of estimates of single systems depends on.
+
+    Empty `selectors` are all that the files have something for. `proxy` helps those that draw; with
+    history, it is what `history_systems` others' scores let expect of each system.
+    """
+
+    QUESTION: ClassVar[str] = "estimate"
+
+    selectors: Annotated[
+        tuple[str, ...],
+        some_of(names_of("estimate", ablations=True)),
+        Setting(
+            f"{', '.join(names_of('estimate', ablations=True))}.",
+            SELECTION,
+            Part.RUN,
+            Caller,
+            metavar="NAME,...",
+        ),
+    ] = ()
+    represent: Annotated[
+        RepresentOne,
+        Setting("lexical, minilm, minilm:FOLDER or hidden:MODEL.", SELECTION, Part.RUN, Caller),
+    ] = "lexical"
+    vectors: Annotated[
+        Path | None,
+        Setting(
+            "Outputs' vectors: an .npz with models and embeddings.", SELECTION, Part.CONTENT, Caller
+        ),
+    ] = None
+    history_systems: Annotated[
+        int,
+        Ge(0),
+        Setting("Number of other systems judged before.", SELECTION, Part.RUN, Caller),
+    ] = 0
+    shares: Annotated[
+        tuple[Annotated[int, Ge(1), Le(100)], ...],
+        Parse(numbers),
+        MinLen(1),
+        Setting(
+            "Per cent of the items: FIRST:LAST:STEP, or numbers.",
+            ONE,
+            Part.RUN,
+            Caller,
+            metavar="NUMBERS",
+        ),
+    ] = tuple(range(5, 51))
+    layer: Annotated[
+        Layer | None,
+        Setting(
+            "Layer of the hidden states: middle, last, auto or a number. Default: middle; last for "
+            "cross-entropy and mmd-critic always.",
+            ONE,
+            Part.RUN,
+            Caller,
+        ),
+    ] = None
+    confidence: Annotated[
+        str,
+        MinLen(1),
+        Setting("Field of the outputs with the system's confidence.", ONE, Part.CONTENT, Caller),
+    ] = CONFIDENCE_FIELD
+    confidence_by: Annotated[
+        str,
+        one_of(CONFIDENCES),
+        Setting(
+            "Confidence from log-probabilities of tokens: geometric-mean or first-token.",
+            ONE,
+            Part.RUN,
+            Caller,
+        ),
+    ] = CONFIDENCES[0]
+    proxy: Annotated[
+        str | None,
+        one_of((BY_CONFIDENCE, BY_HISTORY)),
+        Setting("confidence or history: it helps the selectors that draw.", ONE, Part.RUN, Caller),
+    ] = None
+    risk: Annotated[
+        float, Gt(0), Lt(1), Setting("Stated risk of the intervals.", PROTOCOL, Part.RUN, Caller)
+    ] = 0.1
+    seeds: Annotated[int, Ge(1), Setting("Number of repetitions.", PROTOCOL, Part.RUN, Caller)] = 10
+
+    def __post_init__(self) -> None:
+        """Put the shares in order."""
+        object.__setattr__(self, "shares", tuple(sorted(set(self.shares))))

@@ -1,0 +1,83 @@
+"""The settings of a replay of searches for the best of many systems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from annotated_types import Ge, Gt, Lt, MinLen
+
+from judgeloop.replay.settings import Caller, ReplaySettings
+from judgeloop.run.setting import Parse, Part, Setting, numbers, some_of
+from judgeloop.run.settings import (
+    MANY,
+    PROTOCOL,
+    SELECTION,
+    Count,
+)
+from judgeloop.select.config import Epsilons, epsilons
+from judgeloop.selectors.catalogue import names_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplaySelectConfig(ReplaySettings):
+    """Everything that a replay of searches for the best of many depends on."""
+
+    QUESTION: ClassVar[str] = "select"
+    LOOSE: ClassVar[frozenset[str]] = ReplaySettings.LOOSE | {"seeds"}
+
+    baseline: Annotated[
+        str,
+        Setting(
+            "The system that all others are compared with.", MANY, Part.RUN, Caller, metavar="NAME"
+        ),
+    ]
+    selectors: Annotated[
+        tuple[str, ...],
+        some_of(names_of("select")),
+        MinLen(1),
+        Setting(
+            f"{', '.join(names_of('select'))}.", SELECTION, Part.RUN, Caller, metavar="NAME,..."
+        ),
+    ] = names_of("select")
+    pool: Annotated[
+        int, Ge(1), Setting("Number of items in a realisation.", MANY, Part.RUN, Caller)
+    ] = 400
+    calls: Annotated[
+        tuple[Count, ...],
+        Parse(numbers),
+        Setting(
+            "Numbers of judgments for halving, with commas between.",
+            MANY,
+            Part.RUN,
+            Caller,
+            metavar="NUMBERS",
+        ),
+    ] = ()
+    weak_judges: Annotated[
+        int,
+        Ge(1),
+        Setting("Number of word-sequence models that guess for the judge.", MANY, Part.RUN, Caller),
+    ] = 10
+    epsilon: Annotated[
+        Epsilons | None,
+        Parse(epsilons),
+        Setting(
+            "For llm-selector: how often the best system loses and ties.",
+            MANY,
+            Part.RUN,
+            Caller,
+            metavar="E1,E2",
+        ),
+    ] = None
+    risk: Annotated[
+        float, Gt(0), Lt(1), Setting("Stated risk of a race.", PROTOCOL, Part.RUN, Caller)
+    ] = 0.1
+    seeds: Annotated[int, Ge(1), Setting("Number of realisations.", PROTOCOL, Part.RUN, Caller)] = (
+        100
+    )
+    tie_margin: Annotated[
+        float,
+        Ge(0),
+        Setting("Scores that differ by no more than this are a tie.", PROTOCOL, Part.RUN, Caller),
+    ] = 0.0
