@@ -10,7 +10,6 @@ import re
 import shlex
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,15 +17,6 @@ if TYPE_CHECKING:
 
 NAMED = re.compile(r"`(?P<name>[a-z][a-z_]*)(?:=(?P<value>[^`]*))?`")
 STEERS = set(" \t\n\r\"'\\$;&|<>()[]{}*?!#~")  # a shell
-CONFIGURATIONS = (
-    ("compare.config", "CompareConfig"),
-    ("select.config", "SelectConfig"),
-    ("estimate.config", "EstimateConfig"),
-    ("calibration.config", "CalibrateConfig"),
-    ("replay.config", "ReplayConfig"),
-    ("replay.config", "ReplaySelectConfig"),
-    ("replay.config", "ReplayEstimateConfig"),
-)
 
 
 def flag(name: str) -> str:
@@ -65,11 +55,14 @@ def _quoted(value: str) -> str:
 @cache
 def _known() -> dict[str, str]:
     """Every setting, with what the command line calls it; replay's own come last."""
+    from judgeloop.calibration.config import CalibrateConfig
+    from judgeloop.cli.app import QUESTIONS
+    from judgeloop.replay.config import CONFIGS
     from judgeloop.run.setting import declared
 
     found: dict[str, str] = {}
-    for module, name in CONFIGURATIONS:
-        config = getattr(import_module(f"judgeloop.{module}"), name)
+    asked = [question.configuration for question in QUESTIONS]
+    for config in (*asked, CalibrateConfig, *CONFIGS.values()):
         for field in declared(config).values():
             argument = field.setting.argument if field.setting else None
             found.setdefault(field.name, argument or flag(field.name))

@@ -20,7 +20,9 @@ from judgeloop.cli.progress import counting, explained
 from judgeloop.core.errors import InputError
 
 if TYPE_CHECKING:
-    from judgeloop.replay.config import ReplayConfig, ReplayEstimateConfig, ReplaySelectConfig
+    from judgeloop.replay.compare_config import ReplayConfig
+    from judgeloop.replay.estimate_config import ReplayEstimateConfig
+    from judgeloop.replay.select_config import ReplaySelectConfig
 
 Rows = list[dict[str, Any]]
 

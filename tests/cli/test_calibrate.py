@@ -113,10 +113,10 @@ def test_text_begins_with_the_decision_and_ends_with_what_it_rests_on():
     result = judgeloop("calibrate", "--risk", "0.2")
     assert result.exit_code == 0
     first, *_, last = result.stdout.splitlines()
-    assert first.startswith("at a risk of 0.2 ")
+    assert first == "at a risk of 0.2: --selector random --rule anytime --risk 0.2"
     assert "4 past comparisons replayed, 10 times each" in result.stdout
     assert "This rests on 4 comparisons of 5 systems" in last
-    assert len(re.findall(r"^\*?  +0\.2 ", result.stdout, flags=re.MULTILINE)) == 10
+    assert len(re.findall(r"^\*?  +0\.2 ", result.stdout, flags=re.MULTILINE)) == 11
 
 
 @pytest.mark.usefixtures("ledger")
@@ -206,6 +206,15 @@ def test_a_file_of_scores_is_all_pairs_of_its_systems_and_no_ledger_is_made():
     assert (found["baseline"], found["judge"], found["usd_per_item"]) == (None, None, 0.02)
     assert "--history verdicts.csv" in found["advice"][0]["flags"]
     assert not LEDGER.exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_advice_quotes_a_file_name_as_a_shell_takes_it():
+    Path("verdicts.csv").rename("my past.csv")
+    asked = ("--history", "my past.csv", "--risk", "0.9")
+    assert calibrate(*asked)["advice"][0]["flags"].endswith("--risk 0.9 --history 'my past.csv'")
+    first, *_ = judgeloop("calibrate", *asked).stdout.splitlines()
+    assert first.endswith("--risk 0.9 --history 'my past.csv'")
 
 
 @pytest.mark.usefixtures("folder")
@@ -300,7 +309,9 @@ def test_whole_comparisons_without_the_baseline_are_counted_as_left_out():
 @pytest.mark.usefixtures("folder")
 def test_a_table_given_for_a_ledger_is_a_wrong_file_and_stays_as_it_is():
     before = Path("verdicts.csv").read_bytes()
-    assert "verdicts.csv is no ledger, nor any database" in refused("--ledger", "verdicts.csv")
+    assert "verdicts.csv is not a ledger, nor any SQLite database" in refused(
+        "--ledger", "verdicts.csv"
+    )
     assert Path("verdicts.csv").read_bytes() == before
 
 
@@ -331,7 +342,7 @@ def test_too_few_whole_comparisons_say_what_is_there():
             ("--min-judgments", 9, "--max-judgments", 8),
             "expected 1 ≤ --min-judgments ≤ --max-judgments",
         ),
-        (("--give-up", 1.5), "--give-up: expected a value less than 1, found 1.5"),
+        (("--give-up", 1.5), "--give-up: expected a value less than 1, found '1.5'"),
         (("--judge-name", "openai/x"), "there is no ledger there"),
         (
             ("--history", "verdicts.csv", "--judge-name", "openai/x"),

@@ -390,7 +390,10 @@ def test_a_file_that_is_no_ledger_is_a_wrong_file_and_exit_2(files, tmp_path):
     (tmp_path / "bad.sqlite").write_text("no database " * 100)
     result = judgeloop("compare", *files[:2], "--judge", files[2], "--ledger", "bad.sqlite")
     assert result.exit_code == 2
-    assert "bad.sqlite is no ledger, nor any database; name another (--ledger)" in result.stderr
+    assert (
+        "bad.sqlite is not a ledger, nor any SQLite database; name another file (--ledger)"
+        in result.stderr
+    )
     assert len(result.stderr.splitlines()) == 1
 
 
@@ -805,7 +808,7 @@ def test_two_commands_at_once_do_not_pay_for_the_same_question(files, chat_serve
     second = subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=30)
     first.communicate(timeout=30)
     assert (first.returncode, second.returncode) == (0, 1)
-    assert "another judgeloop is asking this very question" in second.stderr
+    assert "another judgeloop process is working on this run" in second.stderr
 
 
 def test_a_result_file_never_overwrites_an_input(files):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from importlib import import_module
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.cli.naming import CONFIGURATIONS, as_flags, flag, page_as_flags
+from judgeloop.cli.app import QUESTIONS
+from judgeloop.cli.naming import as_flags, flag, page_as_flags
+from judgeloop.replay.config import CONFIGS
 from judgeloop.report.page import Page
 from judgeloop.run.setting import declared
 
@@ -33,9 +34,9 @@ def test_what_stands_between_backticks_is_shown_as_a_flag_if_it_is_a_setting(sai
 
 
 SETTINGS = {
-    (module, config, name): field
-    for module, config in CONFIGURATIONS
-    for name, field in declared(getattr(import_module(f"judgeloop.{module}"), config)).items()
+    (config, name): field
+    for config in (*(question.configuration for question in QUESTIONS), *CONFIGS.values())
+    for name, field in declared(config).items()
 }
 
 
