@@ -6,8 +6,10 @@ import json
 import os
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import grimp
 import pytest
 
 import judgeloop
@@ -23,7 +25,9 @@ HEAVY = {
     "genai_prices",
     "rouge_score",
 }
-LONGEST_FILE = 400
+LONGEST_FILE = 300
+# Longer files, and why they are not split.
+LONGER = {"core/records.py": "the nouns of the whole package, which are read side by side"}
 
 
 def run(*command, **more):
@@ -81,21 +85,40 @@ def test_every_public_name_is_there_and_listed_in_order():
         _ = judgeloop.nothing
 
 
-def test_no_room_is_larger_than_it_should_be():
-    for path in (ROOT / "judgeloop").rglob("*.py"):
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE, path
+def modules():
+    return sorted((ROOT / "judgeloop").rglob("*.py"))
+
+
+def test_no_file_is_longer_than_it_should_be_without_a_reason():
+    long = {
+        path.relative_to(ROOT / "judgeloop").as_posix()
+        for path in modules()
+        if len(path.read_text(encoding="utf-8").splitlines()) > LONGEST_FILE
+    }
+    assert long == LONGER.keys()
 
 
 def test_every_module_says_in_its_first_lines_what_it_is():
-    for path in (ROOT / "judgeloop").rglob("*.py"):
+    for path in modules():
         assert path.read_text(encoding="utf-8").startswith('"""'), path
 
 
-def test_every_room_of_the_plan_is_described():
+def test_every_module_stands_in_a_folder_and_every_folder_in_the_architecture():
     plan = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    for path in (ROOT / "judgeloop").iterdir():
-        if path.name.startswith("__") or path.suffix in {".typed", ".pyc"}:
-            continue
-        assert f"`{path.stem if path.is_dir() else path.name}" in plan, (
-            f"{path.name} is not in docs/architecture.md"
-        )
+    loose = {path.stem for path in (ROOT / "judgeloop").glob("*.py")}
+    assert loose == {"__init__", "__main__"}
+    for folder in {path.parent.name for path in modules() if path.parent.name != "judgeloop"}:
+        assert f"`{folder}`" in plan, f"{folder} is not in docs/architecture.md"
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    graph = grimp.build_graph("judgeloop", exclude_type_checking_imports=True)
+    order = TopologicalSorter(
+        {name: graph.find_modules_directly_imported_by(name) for name in graph.modules}
+    )
+    order.prepare()  # raises CycleError with the modules of a circle
+
+
+def test_the_pages_of_the_architecture_fit_on_a_few_screens():
+    lines = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 150

@@ -292,7 +292,7 @@ def test_a_question_is_its_folder_and_one_line_of_the_command_line(
 ) -> None:
     for module, text in QUESTION.items():
         copy.add(f"passes/{module}.py", text)
-    copy.row("cli/app.py", "QUESTIONS = (", QUESTION_LINE)
+    copy.row("cli/catalogue.py", "QUESTIONS = (", QUESTION_LINE)
 
     files = [incidents / "central.jsonl", "--items", incidents / "items.jsonl"]
     assert copy.run("passes", *files, "--judge", "metric:rouge1").startswith("it fails")

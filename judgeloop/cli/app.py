@@ -7,20 +7,14 @@ answers at once.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
 
+from judgeloop.cli.catalogue import QUESTIONS
 from judgeloop.cli.progress import explained
-from judgeloop.cli.questions import Question
-
-EXIT_JUDGE = 4
-
-QUESTIONS = (
-    Question("compare", "CompareConfig", "Find the better of two systems."),
-    Question("select", "SelectConfig", "Find the best of many systems, each compared with one of them, the baseline."),
-    Question("estimate", "EstimateConfig", "Estimate one system's mean score over all items, from a few that are judged."),
-)  # fmt: skip
+from judgeloop.cli.questions import command_of
 
 
 def _doctor() -> click.Command:
@@ -49,7 +43,7 @@ def _ledger() -> click.Command:
 
 # By name: one line for the list of commands, and what makes the command.
 COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
-    **{question.name: (question.help, question.command) for question in QUESTIONS},
+    **{question.name: (question.help, partial(command_of, question)) for question in QUESTIONS},
     "doctor": ("See whether a judge is fit to work: key, server, model, reply, price.", _doctor),
     "calibrate": (
         "See which selector and rule would have served past comparisons best.",

@@ -12,8 +12,6 @@ from judgeloop.cli.naming import as_flags
 from judgeloop.cli.progress import counting, explained
 from judgeloop.run.settings import JUDGE
 
-EXIT_JUDGE = 4
-
 
 def doctor() -> click.Command:
     """The command `doctor`."""
@@ -35,6 +33,7 @@ def doctor() -> click.Command:
 def _examine(*, rating: bool, **given: Any) -> None:
     import asyncio
 
+    from judgeloop.report.run_result import EXIT_JUDGE
     from judgeloop.run.doctor import examine
     from judgeloop.run.findings import render_findings
     from judgeloop.run.settings import JudgeSettings

@@ -56,7 +56,7 @@ def _quoted(value: str) -> str:
 def _known() -> dict[str, str]:
     """Every setting, with what the command line calls it; replay's own come last."""
     from judgeloop.calibration.config import CalibrateConfig
-    from judgeloop.cli.app import QUESTIONS
+    from judgeloop.cli.catalogue import QUESTIONS
     from judgeloop.replay.config import CONFIGS
     from judgeloop.run.setting import declared
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeloop.cli import flags
+from judgeloop.cli.catalogue import Question
 from judgeloop.cli.naming import as_flags, page_as_flags
 from judgeloop.cli.progress import explained
 
@@ -30,44 +30,35 @@ EXITS = (
 )
 
 
+def command_of(question: Question) -> click.Command:
+    """The command that asks a question."""
+    own = [flags.dry_run(), flags.as_json(), flags.output()]
+    return flags.PanelCommand(
+        question.name,
+        callback=Asking(question).invoked,
+        params=[*flags.parameters_of(question.configuration), *own],
+        help=f"{question.help}\n\n{EXITS}",
+        short_help=question.help,
+        context_settings=flags.CONTEXT,
+    )
+
+
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A question by the name of its folder, the configuration in it, and one line of help."""
+class Asking:
+    """What the command of one question does."""
 
-    name: str
-    config: str
-    help: str
-
-    def load(self, module: str) -> Any:
-        """One of the question's modules."""
-        return import_module(f"judgeloop.{self.name}.{module}")
-
-    @property
-    def configuration(self) -> Any:
-        """The question's configuration."""
-        return getattr(self.load("config"), self.config)
+    question: Question
 
     def page(self, result: Any) -> Page:
         """The result in words, as the command line says them."""
-        return page_as_flags(self.load("text").page(result))
+        return page_as_flags(self.question.load("text").page(result))
 
-    def command(self) -> click.Command:
-        """The command that asks it."""
-        own = [flags.dry_run(), flags.as_json(), flags.output()]
-        return flags.PanelCommand(
-            self.name,
-            callback=self._invoked,
-            params=[*flags.parameters_of(self.configuration), *own],
-            help=f"{self.help}\n\n{EXITS}",
-            short_help=self.help,
-            context_settings=flags.CONTEXT,
-        )
-
-    def _invoked(self, *, dry_run: bool, as_json: bool, output: Path | None, **given: Any) -> None:
+    def invoked(self, *, dry_run: bool, as_json: bool, output: Path | None, **given: Any) -> None:
+        """Check what is given, then run the question or forecast it; ends with the result's exit code."""
         with explained():
-            config = self.configuration.of(**given)
+            config = self.question.configuration.of(**given)
             check_outputs(config, dry_run=dry_run, output=output)
-            ready = self.load("prepare").prepare(config, os.environ, offline=dry_run)
+            ready = self.question.load("prepare").prepare(config, os.environ, offline=dry_run)
             _say_instead(ready)
             if dry_run:
                 self._forecast(ready, as_json=as_json)
@@ -83,7 +74,7 @@ class Question:
         from judgeloop.cli.progress import watching
         from judgeloop.engine.halt import Interruption
 
-        run, config = self.load("run").run, ready.config
+        run, config = self.question.load("run").run, ready.config
 
         async def driven() -> Any:
             interruption = Interruption()
@@ -102,7 +93,7 @@ class Question:
 
         from judgeloop.run.plan_text import plan_json, render_plan
 
-        plan, result = asyncio.run(self.load("run").forecast(ready))
+        plan, result = asyncio.run(self.question.load("run").forecast(ready))
         priced = all(judge.priced for judge in ready.judges)
         if as_json:
             print(json.dumps(plan_json(plan, result, priced=priced), indent=2))

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from annotated_types import Gt, Lt, MinLen
 
-from judgeloop.run.setting import Part, Setting, one_of
+from judgeloop.run.setting import Part, Setting, described, one_of
 from judgeloop.run.settings import (
     ITEMS,
     OUTPUT,
@@ -19,7 +19,7 @@ from judgeloop.run.settings import (
     Represent,
     RunSettings,
 )
-from judgeloop.selectors.catalogue import SelectorRow, names_of, selector_row
+from judgeloop.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
 from judgeloop.stats.names import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
 from judgeloop.stopping.catalogue import RuleRow, default_rule, rule_names, rule_row, rules_of
 
@@ -81,7 +81,7 @@ class CompareConfig(RunSettings):
         str,
         one_of(SELECTORS),
         Setting(
-            f"{', '.join(SELECTORS)}. Default: {SELECTORS[0]}, and {PREFERRING} for a rule without a "
+            f"{described(selectors_of(QUESTION))}. Default: {SELECTORS[0]}, and {PREFERRING} for a rule without a "
             "guarantee of its own.",
             SELECTION,
             Part.RUN,
@@ -110,7 +110,7 @@ class CompareConfig(RunSettings):
         str,
         one_of(RULES),
         Setting(
-            f"{'; '.join(f'{row.name} ({row.help})' for row in rules_of(QUESTION))}. Default: {RULES[0]}, "
+            f"{described(rules_of(QUESTION))}. Default: {RULES[0]}, "
             "and tie-aware for a selector that prefers items.",
             STOPPING,
             Part.RUN,

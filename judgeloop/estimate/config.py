@@ -10,7 +10,7 @@ from annotated_types import Ge, Gt, Le, Lt, MinLen
 
 from judgeloop.engine.panel import Vote
 from judgeloop.engine.presentation import Order
-from judgeloop.run.setting import Parse, Part, Setting, Source, one_of, unless_auto
+from judgeloop.run.setting import Parse, Part, Setting, Source, described, one_of, unless_auto
 from judgeloop.run.settings import (
     ITEMS,
     JUDGE,
@@ -23,7 +23,7 @@ from judgeloop.run.settings import (
     RepresentOne,
     RunSettings,
 )
-from judgeloop.selectors.catalogue import Need, SelectorRow, names_of, selector_row
+from judgeloop.selectors.catalogue import Need, SelectorRow, names_of, selector_row, selectors_of
 from judgeloop.stats.names import ALLOCATIONS, INTERVALS
 
 QUESTION = "estimate"
@@ -70,7 +70,9 @@ class EstimateConfig(RunSettings):
         ),
     ] = "auto"
     selector: Annotated[
-        str, one_of(SELECTORS), Setting(f"{', '.join(SELECTORS)}.", SELECTION, Part.RUN, Found)
+        str,
+        one_of(SELECTORS),
+        Setting(f"{described(selectors_of(QUESTION))}.", SELECTION, Part.RUN, Found),
     ] = SELECTORS[0]
     represent: Annotated[
         RepresentOne,

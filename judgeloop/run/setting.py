@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields
 from decimal import Decimal
 from functools import cache
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
 
 from judgeloop.core.money import MOST_DOLLARS, to_pico
 
@@ -193,6 +193,25 @@ def like(pattern: str, expected: str) -> Parse:
         return value
 
     return Parse(check)
+
+
+class Described(Protocol):
+    """A row of a catalogue, as the help shows it."""
+
+    @property
+    def name(self) -> str:
+        """What is typed."""
+        ...
+
+    @property
+    def help(self) -> str:
+        """What it is, in a few words."""
+        ...
+
+
+def described(rows: Iterable[Described]) -> str:
+    """The rows of a catalogue for a help text: `random (uniform draws); race (…)`."""
+    return "; ".join(f"{row.name} ({row.help})" for row in rows)
 
 
 def alternatives(names: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 from annotated_types import Ge, Gt, Lt
 
 from judgeloop.core.errors import InputError
-from judgeloop.run.setting import Parse, Part, Setting, listed, one_of, unless_auto
+from judgeloop.run.setting import Parse, Part, Setting, described, listed, one_of, unless_auto
 from judgeloop.run.settings import (
     ITEMS,
     SELECTION,
@@ -20,7 +20,7 @@ from judgeloop.run.settings import (
     MinJudgments,
     RunSettings,
 )
-from judgeloop.selectors.catalogue import SelectorRow, names_of, selector_row
+from judgeloop.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
 from judgeloop.stopping.catalogue import RuleRow, default_rule, rule_names, rule_row, rules_of
 
 QUESTION = "select"
@@ -70,7 +70,7 @@ class SelectConfig(RunSettings):
     selector: Annotated[
         str,
         one_of(SELECTORS),
-        Setting(f"{', '.join(SELECTORS)}.", SELECTION, Part.RUN, Found),
+        Setting(f"{described(selectors_of(QUESTION))}.", SELECTION, Part.RUN, Found),
     ] = SELECTORS[0]
     weak_judges: Annotated[
         int,
@@ -94,7 +94,7 @@ class SelectConfig(RunSettings):
         str,
         one_of(RULES),
         Setting(
-            f"{'; '.join(f'{row.name} ({row.help})' for row in rules_of(QUESTION))}. Default: {RULES[0]}, "
+            f"{described(rules_of(QUESTION))}. Default: {RULES[0]}, "
             "and fixed-budget for a selector that picks.",
             STOPPING,
             Part.RUN,

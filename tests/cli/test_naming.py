@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.cli.app import QUESTIONS
+from judgeloop.cli.catalogue import QUESTIONS
 from judgeloop.cli.naming import as_flags, flag, page_as_flags
 from judgeloop.replay.config import CONFIGS
 from judgeloop.report.page import Page
