@@ -130,7 +130,7 @@ def check_outputs(config: Any, *, dry_run: bool, output: Path | None) -> None:
     if config.run_dir is not None:
         check_run_folder(config.run_dir)
     if getattr(config, "analyse", False):
-        from judgeloop.replay.analyse import check_pictures
+        from judgeloop.replay.pictures import check_pictures
 
         check_pictures()
 

@@ -1,1 +1,1 @@
-"""What the labels say."""
+"""Estimators: what the labels say about the systems."""

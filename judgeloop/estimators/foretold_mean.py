@@ -1,6 +1,7 @@
-"""The mean score of one system over a whole pool, helped by what earlier systems' scores let expect of each item.
+"""The mean score of one system over a whole pool, with a forecast of every item's score.
 
-What they let expect is worked out in `stats/foretelling.py`; how sure the mean is, is a stopping rule's business.
+Takes labels and a forecast from earlier systems' scores (`stats/foretelling.py`), and returns
+`Ratings`. A stopping rule decides whether the mean is precise enough (`stopping/precise.py`).
 """
 
 from __future__ import annotations
@@ -20,39 +21,46 @@ from judgeloop.stats.strata import Counts, Floats, Moments, Strata
 
 @dataclass(frozen=True, eq=False)
 class ForetoldRatings(Ratings):
-    """Ratings whose `proxy` foretells the scores themselves, where earlier systems' scores had the standard deviation `spread`."""
+    """Ratings whose `proxy` is a forecast of the scores themselves.
+
+    `spread` is the standard deviation of the earlier systems' scores.
+    """
 
     spread: float = 1.0
 
     def _estimated(self, positions: Counts, scores: Floats) -> Moments:
-        assert self.proxy is not None, "made with one by the estimator"
+        assert self.proxy is not None, "the estimator makes these ratings with a proxy"
         return with_forecast(self.strata, positions, scores, Forecast(self.proxy, self.spread))
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class ForetoldMean:
-    """Scores by stratum, helped by what earlier systems' scores let expect."""
+    """Scores by stratum, with a forecast from earlier systems' scores."""
 
     strata: Strata
     forecast: Forecast
 
     def tally(self, labels: Sequence[Label], items: int) -> Ratings:
-        """Collect `labels` over a pool of `items`."""
+        """Collect `labels` over a pool of `items`.
+
+        Raises:
+            ValueError: the forecast is for another number of items.
+        """
         scores, spread = self.forecast
         if items != len(scores):
-            raise ValueError(f"a forecast of {len(scores)} items for {items}")
+            raise ValueError(f"expected a forecast of {items} items, found one of {len(scores)}")
         none = np.zeros(0, dtype=np.int64), np.zeros(0)
         return self.extended(
             ForetoldRatings(self.strata, *none, proxy=scores, spread=spread), labels
         )
 
     def extended(self, tally: Ratings, labels: Sequence[Label]) -> Ratings:
-        """`tally` with further labels."""
+        """Add further labels to `tally`."""
         return self._plain.extended(tally, labels)
 
     def exhausted(self, tally: Ratings) -> StopReason:
-        """What it means that nothing further is to be asked."""
+        """Return why a run ends when no further item is to be asked about."""
         return self._plain.exhausted(tally)
 
     @property

@@ -1,6 +1,7 @@
 """The mean score of one system over a whole pool, from the items judged so far.
 
-It collects the labels that it is given; how sure the mean is, is a stopping rule's business.
+Takes labels and returns `Ratings`. A stopping rule decides whether the mean is precise enough
+(`stopping/precise.py`).
 """
 
 from __future__ import annotations
@@ -19,20 +20,29 @@ from judgeloop.stats.strata import Floats, Strata
 @final
 @dataclass(frozen=True, eq=False)
 class MeanScore:
-    """Scores by stratum; `proxy`, shape (items,), helps where there is one (`stats/strata.py`)."""
+    """Scores by stratum, with the help of a `proxy`, shape (items,), if there is one.
+
+    `stats/strata.py` estimates the mean from them.
+    """
 
     strata: Strata
     proxy: Floats | None = None
 
     def tally(self, labels: Sequence[Label], items: int) -> Ratings:
-        """Collect `labels` over a pool of `items`."""
+        """Collect `labels` over a pool of `items`.
+
+        Raises:
+            ValueError: the strata are those of another number of items.
+        """
         if items != len(self.strata.labels):
-            raise ValueError(f"strata of {len(self.strata.labels)} items for {items}")
+            raise ValueError(
+                f"expected strata of {items} items, found strata of {len(self.strata.labels)}"
+            )
         none = Ratings(self.strata, np.zeros(0, dtype=np.int64), np.zeros(0), proxy=self.proxy)
         return self.extended(none, labels)
 
     def extended(self, tally: Ratings, labels: Sequence[Label]) -> Ratings:
-        """`tally` with further labels."""
+        """Add further labels to `tally`."""
         positions = [label.choice.position for label in labels]
         scores = [
             label.answer.score if isinstance(label.answer, Verdict) else np.nan for label in labels
@@ -45,7 +55,7 @@ class MeanScore:
         )
 
     def exhausted(self, tally: Ratings) -> StopReason:
-        """What it means that nothing further is to be asked."""
+        """Return why a run ends when no further item is to be asked about."""
         if tally.asked < tally.items:
             return StopReason(
                 StopKind.POOL_EXHAUSTED, "the selector has no further items to propose"
@@ -53,7 +63,7 @@ class MeanScore:
         if tally.abstentions:
             return StopReason(
                 StopKind.POOL_EXHAUSTED,
-                f"every item is asked, but {tally.abstentions} of {tally.items} got no score",
+                f"every item was asked about, but {tally.abstentions} of {tally.items} got no score",
             )
         return StopReason(
             StopKind.ALL_JUDGED,

@@ -1,7 +1,8 @@
-"""Counts of preferences between two systems, and the win distance where they come from draws that preferred some items.
+"""Counts of preferences between two systems, and the win distance from weighted draws.
 
-It counts the labels that it is given and weighs none of them in the counts; whether those are enough is a stopping rule's
-business.
+Takes labels and returns a `Tally`, whose counts are not weighted. `weighted_distance` corrects for
+the propensities of weighted draws. A stopping rule decides whether the counts are enough
+(`stopping/`).
 """
 
 from __future__ import annotations
@@ -15,38 +16,42 @@ import numpy as np
 from judgeloop.core.records import Abstention, Label, StopKind, StopReason, Tally, Verdict
 from judgeloop.stats.weighted_draws import weighted_interval, weighted_moments
 
-MISSES = 0.1  # about the chance that an interval from weighted draws does not hold the win distance
-ROUNDING = 1e-9  # relative: propensities that differ by less are even
+# Approximate probability that an interval from weighted draws misses the win distance.
+MISSES = 0.1
+ROUNDING = 1e-9  # relative: a smaller difference from an even propensity is rounding
 
 
 @final
 class Preferences:
-    """Wins, ties and abstentions (Ashury-Tahan et al. 2024, equation 1, on the labels in the decision)."""
+    """Counts of wins, ties and abstentions.
+
+    Ashury-Tahan et al. (2024), equation 1, on the labels in the decision.
+    """
 
     def tally(self, labels: Sequence[Label], items: int) -> Tally:
         """Count `labels` over a pool of `items`."""
         return self.extended(Tally(items), labels)
 
     def extended(self, tally: Tally, labels: Sequence[Label]) -> Tally:
-        """`tally` with further labels."""
+        """Add further labels to `tally`."""
         answers = [label.answer for label in labels]
-        history = tuple(
+        preferences = tuple(
             None if isinstance(answer, Abstention) else answer.preference for answer in answers
         )
         return Tally(
             items=tally.items,
-            wins=(tally.wins[0] + history.count(1), tally.wins[1] + history.count(-1)),
-            ties=tally.ties + history.count(0),
-            abstentions=tally.abstentions + history.count(None),
+            wins=(tally.wins[0] + preferences.count(1), tally.wins[1] + preferences.count(-1)),
+            ties=tally.ties + preferences.count(0),
+            abstentions=tally.abstentions + preferences.count(None),
             flips=tally.flips
             + sum(isinstance(answer, Verdict) and answer.flipped for answer in answers),
             picked=tally.picked or any(label.choice.propensity is None for label in labels),
-            history=tally.history + history,
+            history=tally.history + preferences,
             propensities=_propensities(tally, labels),
         )
 
     def exhausted(self, tally: Tally) -> StopReason:
-        """What it means that nothing further is to be asked."""
+        """Return why a run ends when no further item is to be asked about."""
         margin = abs(tally.wins[0] - tally.wins[1])
         if tally.judged + tally.abstentions < tally.items:
             return StopReason(
@@ -64,27 +69,33 @@ class Preferences:
             )
         return StopReason(
             StopKind.POOL_EXHAUSTED,
-            f"every item is asked, but {tally.abstentions} abstentions outweigh a lead of {margin}",
+            f"every item was asked about, but {tally.abstentions} abstentions outweigh a lead of {margin}",
         )
 
 
 class WeightedDistance(NamedTuple):
-    """A win distance over all items, first minus second, from draws that preferred some; None with too few verdicts for an interval."""
+    """The win distance over all items, first minus second, from draws that preferred some items.
+
+    `interval` is None with fewer than two draws.
+    """
 
     value: float
     interval: tuple[float, float] | None
 
 
 def weighted_distance(tally: Tally) -> WeightedDistance | None:
-    """The win distance from the propensities; None where there are none, no verdicts, or a projection's only.
+    """Estimate the win distance over all items from the propensities.
 
-    The value leaves abstentions out; the interval, which misses with a chance of about `MISSES`, holds what it would be with all of them
-    wins of the first, and with all of them wins of the second.
+    None if the tally has no propensities, no verdicts, or only counts, as in a projection. The
+    value leaves abstentions out. The interval misses with probability about `MISSES`. It covers the
+    intervals with all abstentions as wins of the first system, and with all of them as wins of the
+    second.
     """
     if not tally.judged or not tally.propensities or len(tally.propensities) != len(tally.history):
         return None
     preferences = np.array(
-        [math.nan if one is None else one for one in tally.history], dtype=np.float64
+        [math.nan if preference is None else preference for preference in tally.history],
+        dtype=np.float64,
     )
     propensities = np.array(tally.propensities)
     found = weighted_interval((1 + preferences) / 2, propensities, tally.items, MISSES)
@@ -95,14 +106,17 @@ def weighted_distance(tally: Tally) -> WeightedDistance | None:
 
 
 def _propensities(tally: Tally, labels: Sequence[Label]) -> tuple[float, ...]:
-    """Those of the tally and of further labels; none where some were picked, or all draws were even."""
+    """Return the propensities of the tally and of further labels.
+
+    Empty if an item was picked, or if all draws were even.
+    """
     drawn = [label.choice.propensity for label in labels if label.choice.propensity is not None]
     if tally.picked or len(drawn) < len(labels):
         return ()
     before = len(tally.history)
     if not tally.propensities and all(
-        math.isclose(one, _even(tally.items, before + at), rel_tol=ROUNDING)
-        for at, one in enumerate(drawn)
+        math.isclose(propensity, _even(tally.items, before + at), rel_tol=ROUNDING)
+        for at, propensity in enumerate(drawn)
     ):
         return ()
     earlier = tally.propensities or tuple(_even(tally.items, at) for at in range(before))
@@ -110,5 +124,5 @@ def _propensities(tally: Tally, labels: Sequence[Label]) -> tuple[float, ...]:
 
 
 def _even(items: int, asked: int) -> float:
-    """The propensity of a draw that prefers none of what was not asked before."""
+    """Return the propensity of a draw that prefers none of the items not asked about before."""
     return 1 / max(1, items - asked)

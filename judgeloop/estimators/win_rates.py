@@ -1,6 +1,7 @@
-"""Win rates of many systems against one baseline.
+"""Counts and win rates of many systems against one baseline.
 
-It counts the labels that it is given; whether the counts are enough is a stopping rule's business.
+Takes labels and returns `Standings`. A stopping rule decides whether they are enough to name the
+best system (`stopping/separated.py`, `stopping/fixed_budget.py`).
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ from judgeloop.stats.standings import Standings
 @final
 @dataclass(frozen=True)
 class WinRates:
-    """Wins, ties and losses of `systems` systems against number `baseline`, query by query."""
+    """Wins, ties and losses of `systems` systems against system number `baseline`, by query."""
 
     systems: int
     baseline: int
 
     def tally(self, labels: Sequence[Label], items: int) -> Standings:
-        """Count `labels`, those of one query next to each other, over a pool of `items`."""
+        """Count `labels` over a pool of `items`; the labels of a query stand next to each other."""
         none = np.zeros(self.systems, dtype=np.int64)
         race = start(items, self.systems)
         return self.extended(Standings(items, self.baseline, none, none, none, none, race), labels)
 
     def extended(self, tally: Standings, labels: Sequence[Label]) -> Standings:
-        """`tally` with the labels of further whole queries."""
+        """Add the labels of further whole queries to `tally`."""
         for _, group in groupby(labels, key=lambda label: label.choice.position):
             tally = self._with_query(tally, list(group))
         return tally
@@ -55,7 +56,7 @@ class WinRates:
         )
 
     def exhausted(self, tally: Standings) -> StopReason:
-        """What it means that nothing further is to be asked."""
+        """Return why a run ends when no further query is to be asked."""
         if tally.queries < tally.items:
             return StopReason(
                 StopKind.POOL_EXHAUSTED, "the selector has no further queries to propose"
@@ -63,7 +64,7 @@ class WinRates:
         if len(tally.best) > 1 and not tally.abstentions:
             return StopReason(
                 StopKind.POOL_EXHAUSTED,
-                f"every one of the {tally.items} items is asked, and the best systems are level",
+                f"every one of the {tally.items} items was asked about, and the best systems are level",
             )
         if not tally.in_question.all():
             return StopReason(
@@ -78,5 +79,5 @@ class WinRates:
             )
         return StopReason(
             StopKind.POOL_EXHAUSTED,
-            f"every item is asked, but {tally.abstentions} abstentions outweigh the lead",
+            f"every item was asked about, but {tally.abstentions} abstentions outweigh the lead",
         )

@@ -5,14 +5,11 @@ It gathers arrays and hands them to `pictures.py`; it writes no files.
 
 from __future__ import annotations
 
-import importlib.util
-
 import numpy as np
 
 from judgeloop.compare.prepare import Comparison
 from judgeloop.compare.result import Result
 from judgeloop.compare.selector import LiveMaterial
-from judgeloop.core.errors import InputError
 from judgeloop.core.records import TIE
 from judgeloop.replay import pictures
 from judgeloop.replay.analyse_tables import PairAnalysis, Picks, analyse_pair, picks_of
@@ -22,18 +19,7 @@ from judgeloop.replay.compare_inputs import protocol_of, recordings_for
 from judgeloop.stats.anatomy import anatomy, projection
 from judgeloop.stats.combining import combined
 
-ANALYSED = "diffuse"
 Pictures = dict[str, str]  # SVG by name
-
-
-def check_pictures() -> None:
-    """Refuse to begin what could not be drawn.
-
-    Raises:
-        InputError: matplotlib is not installed.
-    """
-    if importlib.util.find_spec("matplotlib") is None:
-        raise InputError("`analyse` draws pictures, which need pip install 'judgeloop[pictures]'")
 
 
 def pictures_of_run(comparison: Comparison, result: Result) -> Pictures:

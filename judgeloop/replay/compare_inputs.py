@@ -14,6 +14,7 @@ from judgeloop.engine.session import Limits
 from judgeloop.formats.outputs import read_items
 from judgeloop.replay.compare import Protocol, suiting
 from judgeloop.replay.compare_config import ReplayConfig
+from judgeloop.replay.pictures import ANALYSED, check_pictures
 from judgeloop.replay.recorded_files import (
     item_ids,
     output_lengths,
@@ -78,8 +79,6 @@ def _check_rules(config: ReplayConfig) -> list[str]:
 
 
 def _check_analysis(config: ReplayConfig) -> None:
-    from judgeloop.replay.analyse import ANALYSED, check_pictures
-
     check_pictures()
     at_a_budget = config.analyse in config.budgets and not config.iterative
     if not at_a_budget or ANALYSED not in config.selectors:

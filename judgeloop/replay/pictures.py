@@ -5,6 +5,7 @@ matplotlib draws them and is imported on first use; it comes with the extra `jud
 
 from __future__ import annotations
 
+import importlib.util
 import io
 from collections.abc import Sequence
 from typing import Any
@@ -12,14 +13,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.core.errors import InputError
 from judgeloop.replay.compare import Row
 from judgeloop.stats.anatomy import Anatomy
 
 SIZE = (6.4, 4.0)  # inches
 NOT_JUDGED = -2  # in place of a preference
 FEWEST_ON_A_PLANE = 3  # items, for a projection
+ANALYSED = "diffuse"  # the selector whose picks are drawn
 Floats = NDArray[np.float64]
 Z = 1.96  # error bars hold 95 %
+
+
+def check_pictures() -> None:
+    """Refuse to begin what could not be drawn.
+
+    Raises:
+        InputError: matplotlib is not installed.
+    """
+    if importlib.util.find_spec("matplotlib") is None:
+        raise InputError("`analyse` draws pictures, which need pip install 'judgeloop[pictures]'")
 
 
 def success_picture(table: Sequence[Row]) -> str:

@@ -1,1 +1,1 @@
-"""Functions of numbers and arrays: no classes, no I/O, no randomness without a generator argument."""
+"""Formulas over numbers and arrays: no I/O and no global random state."""

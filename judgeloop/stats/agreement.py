@@ -1,6 +1,7 @@
-"""How far judges agree beyond chance.
+"""Agreement of judges beyond chance: Cohen's and Fleiss' kappa.
 
-scikit-learn computes Cohen's kappa and is imported on first use. Which votes count is the caller's business.
+Takes votes as integer categories. The caller decides which votes count. scikit-learn computes
+Cohen's kappa and is imported on first use.
 """
 
 from __future__ import annotations
@@ -12,36 +13,40 @@ import numpy as np
 
 
 def kappa(votes: Sequence[Sequence[int]]) -> tuple[str, float] | None:
-    """The name and value of the kappa for `votes`, one row a subject, one column a judge, entries categories.
+    """Return the name and value of the kappa that fits the number of judges.
 
-    Cohen's (1960) for two judges, Fleiss' (1971) for more; None where it is not defined: fewer than two subjects or
-    judges, or a single category throughout.
+    `votes` has one row per subject and one column per judge; its entries are categories. The kappa
+    is Cohen's (1960) for two judges and Fleiss' (1971) for more. The result is None where kappa is
+    not defined: fewer than two subjects, fewer than two judges, or a single category throughout.
     """
-    if len(votes) < len(("one", "other")) or len(votes[0]) < len(("one", "other")):
+    if len(votes) <= 1 or len(votes[0]) <= 1:
         return None
     if len({category for row in votes for category in row}) == 1:
         return None
-    if len(votes[0]) == len(("one", "other")):
-        return "Cohen's kappa", cohen([row[0] for row in votes], [row[1] for row in votes])
+    first, second, *others = zip(*votes, strict=True)
+    if not others:
+        return "Cohen's kappa", cohen(first, second)
     return "Fleiss' kappa", fleiss(votes)
 
 
 def cohen(first: Sequence[int], second: Sequence[int]) -> float:
-    """Cohen's kappa of two judges."""
+    """Compute Cohen's kappa of two judges, whose votes have the same order of subjects."""
     from sklearn.metrics import cohen_kappa_score
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of an undefined kappa, which comes out as NaN
+        warnings.simplefilter("ignore")  # scikit-learn warns of an undefined kappa and returns NaN
         return float(cohen_kappa_score(first, second))
 
 
 def fleiss(votes: Sequence[Sequence[int]]) -> float:
-    """Fleiss' kappa (Fleiss 1971, equations 1 to 7) of any number of judges who all judged every subject."""
+    """Compute Fleiss' kappa of any number of judges who all judged every subject.
+
+    `votes` has one row per subject and one column per judge. Fleiss (1971), equations 1 to 7.
+    """
     table = np.asarray(votes)
     categories = np.unique(table)
-    counts = np.stack(
-        [(table == category).sum(axis=1) for category in categories], axis=1
-    )  # (subjects, categories)
+    # Shape (subjects, categories).
+    counts = np.stack([(table == category).sum(axis=1) for category in categories], axis=1)
     judges = table.shape[1]
     observed = ((counts**2).sum(axis=1) - judges).mean() / (judges * (judges - 1))
     expected = ((counts.sum(axis=0) / table.size) ** 2).sum()

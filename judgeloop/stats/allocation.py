@@ -1,6 +1,7 @@
-"""Into how many strata to cut a pool, and from which to draw next.
+"""How many strata to cut a pool into, and which stratum to draw from next.
 
-Which of its items that is, is a selector's business.
+Takes counts, shares and standard deviations of strata. Does not choose the item within a stratum:
+`selectors/stratified.py` does.
 """
 
 from __future__ import annotations
@@ -12,41 +13,57 @@ import numpy as np
 from judgeloop.stats.strata import Counts, Floats
 
 JUDGMENTS_A_STRATUM = 5
-ITEMS_A_STRATUM = 2  # at least
-FIRST_DRAWS = 2  # of every stratum, so that its spread can be estimated (Carpentier & Munos 2011, algorithm 1)
+ITEMS_A_STRATUM = 2  # minimum
+# Draws from every stratum at the start, so that its spread can be estimated (Carpentier & Munos
+# 2011, algorithm 1).
+FIRST_DRAWS = 2
 
 
 def paying_strata(budget: int, items: int) -> int:
-    """Into how many strata to cut `items` for `budget` random draws: the more the better, while the spread within each can still be told.
+    """Return the number of strata to cut `items` into for `budget` random draws.
 
-    On the hidden states of a language model five judgments a stratum gave narrower intervals than ten, and than the fewer clusters at the
-    elbow of their inertia, at the stated coverage (docs/results.md).
+    `budget` is a number of judgments, not dollars. More strata narrow the interval as long as the
+    spread within each stratum can still be estimated. On the hidden states of a language model,
+    five judgments per stratum gave narrower intervals than ten, and narrower than the smaller
+    number of clusters at the elbow of the inertia, at the stated coverage (docs/results.md).
     """
     return max(1, min(budget // JUDGMENTS_A_STRATUM, items // ITEMS_A_STRATUM))
 
 
 def exploration(budget: int) -> float:
-    """The β of Huang et al. (2024), equation 2, for `budget` draws of scores in [0, 1]: √log(2 / n^(-9/2)).
+    """Compute the exploration constant β = √log(2 / n^(-9/2)) for n = `budget` draws.
 
-    This is √log(2/δ) with δ = n^(-9/2), as printed there with a reference to Carpentier, Munos & Antos (2015), "Adaptive strategy for stratified
-    Monte Carlo sampling". Their text was not at hand; an independent implementation of their index for bounded arms has the same, times the range
-    of the scores. For scores in [0, 1] the deviation is known to √(2 log(2/δ) / (T - 1)) (Maurer & Pontil 2009, theorem 10), which is 2β/√T for a β
-    that is √2 smaller. Either is large: at 400 draws 2β/√T is over the largest possible deviation of such scores, 1/2, until a stratum has
-    443 draws, so that the choice is nearly the proportional one.
+    `budget` is a number of judgments, not dollars; the scores are in [0, 1]. This is the β of
+    Huang et al. (2024), equation 2.
+
+    It is √log(2/δ) with δ = n^(-9/2), as printed there with a reference to Carpentier, Munos &
+    Antos (2015), "Adaptive strategy for stratified Monte Carlo sampling". That text was not
+    available. An independent implementation of their index for bounded arms has the same β, times
+    the range of the scores.
+
+    For scores in [0, 1], the deviation is known to within √(2 log(2/δ) / (T - 1)) (Maurer & Pontil
+    2009, theorem 10). That is 2β/√(T - 1) with a β smaller by the factor √2.
+
+    Both are large. At 400 draws, 2β/√T exceeds 1/2, the largest possible deviation of these
+    scores, until a stratum has 443 draws. The allocation is therefore nearly proportional.
     """
     return math.sqrt(math.log(2) + 4.5 * math.log(max(1, budget)))
 
 
 def upper_bounds(shares: Floats, drawn: Counts, deviations: Floats, beta: float) -> Floats:
-    """How much a stratum's part of the variance may be, per draw: Huang et al. (2024), equation 1; `drawn` are at least one each.
+    """Compute an upper bound on each stratum's part of the variance, per draw; shape (strata,).
 
-    B = w / T · (s + 2β / √T), with `shares` w, `drawn` T and `deviations` s.
+    B = w / T · (s + 2β / √T) for `shares` w, `drawn` T, `deviations` s and `beta` β: Huang et al.
+    (2024), equation 1. Every entry of `drawn` must be at least 1.
     """
     bounds: Floats = shares / drawn * (deviations + 2 * beta / np.sqrt(drawn))
     return bounds
 
 
 def behind_their_share(shares: Floats, drawn: Counts) -> Floats:
-    """How far each stratum is behind its proportional share; the highest is next (Sainte-Laguë's divisors)."""
+    """Compute how far each stratum is behind its proportional share; shape (strata,).
+
+    The stratum with the highest value is drawn from next (Sainte-Laguë's divisors).
+    """
     behind: Floats = shares / (2 * drawn + 1)
     return behind

@@ -1,6 +1,7 @@
-"""What DiffUse's clusters and picks look like: how large clusters are, how long their vectors, and which items are picked.
+"""Figures that describe DiffUse's clusters and picks: cluster sizes, vector norms, picked items.
 
-The analyses of Ashury-Tahan et al. (2024), section 7.2. Drawing them is not done here.
+The analyses of Ashury-Tahan et al. (2024), section 7.2. Takes vectors, returns arrays, draws no
+pictures (`replay/pictures.py` does).
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Anatomy:
-    """One clustering. Norms are in units of their mean over all items, so that those of several pairs compare.
+    """Sizes and norms of one clustering.
 
-    `shares` and `mean_norms` have the shape (clusters,): the share of the items in a cluster, and their mean norm (figure 8).
-    `norms` has the shape (items,), `picked` those of the picked items (figure 9).
+    Norms are in units of their mean over all items, so that several pairs of systems can be
+    compared. `shares` and `mean_norms` have the shape (clusters,): each cluster's share of the
+    items, and the mean norm of its items (figure 8). `norms` has the shape (items,). `picked` holds
+    the norms of the picked items (figure 9).
     """
 
     shares: Floats
@@ -30,14 +33,20 @@ class Anatomy:
 
 
 def relative_norms(vectors: NDArray[np.floating]) -> Floats:
-    """The vectors' lengths in units of their mean, shape (items,); all 0 where every vector is."""
+    """Compute the vectors' lengths in units of their mean, shape (items,).
+
+    All are 0 if every length is 0.
+    """
     norms = np.linalg.norm(np.asarray(vectors, dtype=np.float64), axis=1)
     relative: Floats = norms / norms.mean() if norms.any() else norms
     return relative
 
 
 def anatomy(vectors: NDArray[np.floating], clusters: int, picked: NDArray[np.int64]) -> Anatomy:
-    """Cut Ward's dendrogram of `vectors` into `clusters` and look at it; `picked` are the positions of the judged items."""
+    """Cut Ward's dendrogram of `vectors` into `clusters` clusters and describe them.
+
+    `vectors` has the shape (items, dimensions). `picked` holds the positions of the judged items.
+    """
     norms = relative_norms(vectors)
     tree = ward_by_size(vectors)
     groups = [tree.members(node) for node in tree.cut(min(clusters, len(vectors)))]
@@ -52,9 +61,12 @@ def anatomy(vectors: NDArray[np.floating], clusters: int, picked: NDArray[np.int
 def named_by_norm_bin(
     norms: Floats, preferences: NDArray[np.int8], bins: int, draws: int, rng: np.random.Generator
 ) -> Floats:
-    """For each of `bins` bins of ascending norm, equally full, whether `draws` items drawn from it name the winner: figure 10.
+    """Sample items from bins of ascending norm and return whether each sample names the winner.
 
-    `preferences` are from the view of the winner over all items. 1 where it is named, else 0; shape (bins,).
+    There are `bins` bins with equally many items; `draws` items are drawn from each (figure 10).
+    `preferences` has the shape (items,) and is seen from the winner over all items: 1 where the
+    verdict prefers the winner, -1 where it prefers the loser, 0 for a tie. The result has the shape
+    (bins,): 1 where the sample names the winner, else 0.
     """
     order = np.argsort(norms, kind="stable")
     drawn = [rng.permutation(group)[:draws] for group in np.array_split(order, bins)]
@@ -62,9 +74,9 @@ def named_by_norm_bin(
 
 
 def projection(vectors: NDArray[np.floating], seed: int) -> Floats:
-    """The vectors on a plane, shape (items, 2), by t-SNE (van der Maaten & Hinton 2008): figure 7. For the eye alone.
+    """Project the vectors onto a plane by t-SNE (van der Maaten & Hinton 2008); shape (items, 2).
 
-    scikit-learn is imported here.
+    Only for a picture (figure 7). scikit-learn is imported on first use.
     """
     from sklearn.manifold import TSNE
 

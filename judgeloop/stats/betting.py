@@ -1,6 +1,9 @@
-"""Testing by betting on the mean of a finite population of scores in [-1, 1], drawn without replacement.
+"""A test by betting on the mean of a finite population of scores in [-1, 1].
 
-Which population, and what a bet won means, is the stopping rule's business.
+The scores are drawn without replacement. Takes scores in the order drawn; returns the wealth of a
+mixture of bets, an upper bound on the risk, and a lower bound on the mean. Stopping rules choose
+the population and draw the conclusion (`stopping/anytime.py`, `stopping/precise.py`,
+`stopping/separated.py`).
 """
 
 from __future__ import annotations
@@ -10,39 +13,50 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Bets as shares of the largest that cannot lose everything, and how the first unit of money is laid on them: Beta(3, 2), which
-# needed fewer judgments than other shapes on recorded verdicts (docs/results.md).
+# BETS are shares of the largest bet whose loss the wealth can cover. STAKES say how the first unit
+# of wealth is spread over them: Beta(3, 2), which needed fewer judgments than other shapes on
+# recorded verdicts (docs/results.md).
 BETS = (np.arange(40) + 0.5) / 40
 STAKES = BETS**2 * (1 - BETS) / (BETS**2 * (1 - BETS)).sum()
 HALVINGS = 40
 
 
 class Wealth(NamedTuple):
-    """The logarithm of the most wealth that a mixture of bets ever had."""
+    """The logarithm of the largest wealth that the mixture of bets reached so far."""
 
     most: float
 
     @property
     def risk(self) -> float:
-        """The chance, at most, of ever being so wealthy by luck alone (Ville 1939)."""
+        """The largest probability of ever reaching this wealth by chance alone (Ville 1939)."""
         return float(np.exp(-max(0.0, self.most)))
 
 
 def log_wealth(
     scores: NDArray[np.int8] | NDArray[np.float64], items: int, mean: float = 0.0
 ) -> Wealth:
-    """How who bets that the mean of all `items` is above `mean` fared on `scores`, in the order drawn."""
+    """Compute the wealth of the bets that the mean of all `items` is above `mean`.
+
+    `scores` are in the order drawn, shape (draws,).
+    """
     return Wealth(float(log_wealth_path(scores, items, mean)[-1]) if len(scores) else 0.0)
 
 
 def log_wealth_path(
     scores: NDArray[np.int8] | NDArray[np.float64], items: int, mean: float = 0.0
 ) -> NDArray[np.float64]:
-    """The logarithm of the most wealth so far after each of `scores`, of their shape.
+    """Compute the logarithm of the largest wealth so far after each score; same shape as `scores`.
 
-    Before the draw numbered t, from 0, with sum S so far, what remains would have the mean m = (items · mean - S) / (items - t) at
-    most; a bet of c wins the factor 1 + c (x - m) / (1 + m), whose expectation is then 1 at most. Waudby-Smith & Ramdas (2024),
-    equations 32 and 33, with λ = c / (1 + m). Where m is under -1 the mean is surely above `mean`, and the wealth infinite.
+    The bets are that the mean of all `items` is above `mean`. Suppose that it is not. Before draw
+    t, counted from 0, let S be the sum of the scores so far. The scores that remain then have a
+    mean of at most m = (items · mean - S) / (items - t). For a score x, a bet of c multiplies the
+    wealth by
+
+        1 + c (x - m) / (1 + m),
+
+    whose expectation is at most 1. This is Waudby-Smith & Ramdas (2024), equations 32 and 33, with
+    λ = c / (1 + m). Where m is below -1, the mean is certainly above `mean`, and the wealth is
+    infinite.
     """
     if not len(scores):
         return np.zeros(0)
@@ -62,9 +76,11 @@ def log_wealth_path(
 
 
 def bound(scores: NDArray[np.int8] | NDArray[np.float64], items: int, risk: float) -> float:
-    """A lower bound for the mean of all `items`, wrong with a chance of at most `risk` at any look; by bisection.
+    """Compute a lower bound for the mean of all `items`, by bisection.
 
-    The wealth falls as the mean betted against rises, so that what is ruled out is an interval.
+    The probability that the bound is ever wrong, at any of the looks at the scores, is at most
+    `risk`. The wealth falls as the mean betted against rises. The means ruled out therefore form an
+    interval, and its upper end is the bound.
     """
     low, high = -1.0, 1.0
     for _ in range(HALVINGS):

@@ -1,6 +1,8 @@
-"""How many clusters to make: the elbow of the inertia, looked at where the curve bends.
+"""The number of clusters at the elbow of the inertia, found with few clusterings.
 
-What is looked at, and what a look costs, is the caller's business.
+Takes the inertia as a function of the number of clusters. Each evaluation of it is called a look.
+The looks go where the curve changes most. `strata_by_clusters` runs the search with balanced
+k-means.
 """
 
 from __future__ import annotations
@@ -16,28 +18,30 @@ from numpy.typing import NDArray
 from judgeloop.stats.balanced_kmeans import Clusters, balanced_kmeans
 
 FIRST_LOOKS = 5
-LOOKS = 20  # of CluSearch
-SAME = 1e-9  # bends closer than this are equally far below the chord
+LOOKS = 20  # most evaluations of the inertia in CluSearch, by default
+SAME = 1e-9  # depths below the chord that differ by less are equal
 
 Curve = tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """The number of clusters at the elbow, and all that was looked at: (clusters, inertia), fewest clusters first."""
+    """The number of clusters at the elbow, and the curve as (clusters, inertia), ascending."""
 
     clusters: int
     curve: Curve
 
 
 def search_clusters(inertia: Callable[[int], float], low: int, high: int, looks: int) -> Searched:
-    """The elbow of `inertia` between `low` and `high` clusters, both included, found with at most `looks` looks at it.
+    """Find the elbow of `inertia` between `low` and `high` clusters, both included.
 
-    Algorithm 3 of Huang et al. (2024): first at equally spaced numbers, both ends among them, then always in the middle of the
-    interval of largest loss (`next_look`), never at the same number twice; then the elbow (`elbow`).
+    Algorithm 3 of Huang et al. (2024). `inertia` is evaluated at most `looks` times, and never
+    twice at the same number of clusters. The first numbers are equally spaced and include both
+    ends. Each later number is in the middle of the interval with the largest loss (`next_look`).
+    `elbow` then reads the answer from the curve.
 
     Raises:
-        ValueError: there is no number between the bounds, or no look to spend.
+        ValueError: `low` is less than 1 or more than `high`, or `looks` is less than 1.
     """
     if not 1 <= low <= high:
         raise ValueError(f"expected bounds with 1 <= low <= high, found {low} and {high}")
@@ -55,10 +59,12 @@ def search_clusters(inertia: Callable[[int], float], low: int, high: int, looks:
 
 
 def next_look(curve: Curve) -> int | None:
-    """The middle of the interval of largest loss, the first of equally large ones; None if there is no number inside any.
+    """Return the middle of the interval with the largest loss; the first of several equal losses.
 
-    The loss is the straight distance between an interval's ends (equation 6 of Huang et al. 2024). The paper does not say in which
-    units; as in the default loss of the package `adaptive` (Nijholt et al. 2019), both axes are scaled to [0, 1].
+    The result is None if no interval has a number inside. The loss is the straight distance between
+    an interval's ends (equation 6 of Huang et al. 2024). The paper does not say in which units. As
+    in the default loss of the package `adaptive` (Nijholt et al. 2019), both axes are scaled to
+    [0, 1].
     """
     scaled = list(zip(*_scaled(curve), strict=True))
     losses = {
@@ -70,13 +76,16 @@ def next_look(curve: Curve) -> int | None:
 
 
 def elbow(curve: Curve) -> int:
-    """The number of clusters farthest below the straight line between the curve's ends; the fewest of those equally far.
+    """Return the number of clusters farthest below the straight line between the curve's ends.
 
-    This is where Kneedle (Satopaa et al. 2011) sees the knee of a convex decreasing curve: at the peak of its difference curve, of
-    which such a curve has one. The inertia of k-means is such a curve but for its noise, which makes false peaks; Kneedle
-    smooths them away, or takes the first that is high enough. Here the inertia is that of the best clustering with so many
-    clusters or fewer, and of all peaks the highest counts. So there is an answer in every case, where Kneedle may have none: for a
-    curve that does not bend or fall, the fewest clusters.
+    Of several that are equally far below, the fewest clusters are returned.
+
+    Kneedle (Satopaa et al. 2011) places the knee of a convex decreasing curve at the same point:
+    the peak of its difference curve, which then has a single peak. The inertia of k-means has this
+    shape apart from noise, which makes false peaks. Kneedle smooths them away, or takes the first
+    that is high enough. Here the inertia is that of the best clustering with at most this many
+    clusters, and the highest of all peaks counts. There is thus always an answer, where Kneedle may
+    have none: for a curve that does not bend or fall, it is the fewest clusters.
     """
     clusters, fallen = _scaled(
         tuple(zip((k for k, _ in curve), _running_minimum(curve), strict=True))
@@ -90,7 +99,7 @@ def _running_minimum(curve: Curve) -> list[float]:
 
 
 def _scaled(curve: Curve) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The curve's two axes, each in [0, 1]; zeros for one that has no extent."""
+    """Scale each axis of the curve to [0, 1]; an axis without extent becomes zeros."""
     axes = np.array(curve, dtype=np.float64).T
     extent = np.ptp(axes, axis=1, keepdims=True)
     clusters, inertia = (axes - axes.min(axis=1, keepdims=True)) / np.where(extent > 0, extent, 1.0)
@@ -100,9 +109,11 @@ def _scaled(curve: Curve) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def strata_by_clusters(
     vectors: NDArray[np.floating], most: int, rng: np.random.Generator, looks: int = LOOKS
 ) -> tuple[NDArray[np.int64], Searched]:
-    """The stratum of each of `vectors`, shape (items,), and the search that found how many there are: from 2 to `most`.
+    """Cluster `vectors` into strata, and search for their number from 2 to `most`.
 
-    The strata are those that the search itself made at the elbow. With `most` less than 2 everything is one stratum.
+    The first result has the shape (items,): each item's stratum, in the clustering that the search
+    itself made at the elbow. The second result is the search. If `most` is less than 2, all items
+    are in one stratum.
     """
     seed = int(rng.integers(2**63))
     made: dict[int, Clusters] = {}

@@ -1,6 +1,7 @@
-"""Two systems' output vectors to one vector an item: what of a comparison the clusters are to stand for.
+"""Combination of two systems' output vectors into one vector per item.
 
-The difference is DiffUse; the others are the ablations of its papers. Embedding texts is not done here.
+The difference is DiffUse. The other combinations are the ablations of its paper. Texts become
+vectors in `represent`.
 """
 
 from __future__ import annotations
@@ -8,15 +9,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Vectors = NDArray[np.floating]
+from judgeloop.stats.names import COMBINATIONS
 
-COMBINATIONS = ("difference", "concatenation", "addition")
+Vectors = NDArray[np.floating]
 
 
 def combined(how: str, first: Vectors, second: Vectors) -> Vectors:
-    """One vector an item from those of both systems' outputs, each of shape (items, dimensions).
+    """Combine the vectors of both systems' outputs into one vector per item.
 
-    Ashury-Tahan et al. (2024), section 4.1: the difference; appendix A.4: concatenation and addition.
+    `first` and `second` have the shape (items, dimensions). `how` is one of `COMBINATIONS`.
+    Ashury-Tahan et al. (2024), section 4.1: the difference; appendix A.4: concatenation and
+    addition.
+
+    Raises:
+        ValueError: `how` is not one of `COMBINATIONS`.
     """
     if how == "difference":
         return first - second

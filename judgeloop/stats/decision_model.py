@@ -1,7 +1,8 @@
-"""How likely each item is to decide, by what was known of it before and by what a run has seen so far: a logistic regression.
+"""A logistic regression, fitted during a run, of how likely each item is to be decisive.
 
-What was known before is the business of `decisiveness.py`; when to look again, that of `selectors/decisive.py`. Who is preferred where an
-item decides is not modelled.
+The features are what is known of each item before the run (`decisiveness.py`). The regression
+learns from the verdicts that the run has seen so far, and returns draw weights. It does not model
+which system a decisive verdict prefers. `selectors/decisive.py` chooses when to fit again.
 """
 
 from __future__ import annotations
@@ -13,17 +14,24 @@ from numpy.typing import NDArray
 
 from judgeloop.stats.decisiveness import Floats, Prospects, draw_weights
 
-# The log odds of history are taken as they are and those of distance at a fifth, until a run has seen many items that say otherwise.
+# Prior means of the slopes: the log odds from history are taken as they are, the standardised log
+# distance at a fifth, until a run has seen many items that contradict this.
 SLOPE_OF_HISTORY, SLOPE_OF_DISTANCE = 1.0, 0.2
-# One over the variance: what a run sees moves the level first. A pattern is scaled so that past comparisons had a variance of 1.
+# Prior precisions, 1 / variance. The level's is low, so that the verdicts of a run move the level
+# first. A pattern's is 1, because patterns are scaled to a variance of 1 over past comparisons.
 PRECISION_OF_LEVEL, PRECISION_OF_SLOPE, PRECISION_OF_PATTERN = 0.1, 20.0, 1.0
 NO_DISTANCE = 0.1  # added to a distance, so that its logarithm is finite
-SHORT = 20  # characters, added to a length, so that a few more or less of a short output are no great distance
-STEPS, CLOSE = 50, 1e-9  # Newton's, and by how little the last one mends
+# Characters, added to a length, so that a few characters make no large distance in short outputs.
+SHORT = 20
+STEPS, CLOSE = 50, 1e-9  # most Newton steps; they end when the misfit falls by less than CLOSE
 
 
 class _Model(NamedTuple):
-    """What the log odds are a weighted sum of, shape (items, features), and which weights are expected, how precisely."""
+    """Features and normal prior of the regression.
+
+    `features` has the shape (items, features); the log odds are a weighted sum of them. `expected`
+    and `precision`, shape (features,), are the prior means and precisions of the weights.
+    """
 
     features: Floats
     expected: Floats
@@ -31,9 +39,10 @@ class _Model(NamedTuple):
 
 
 def length_distances(first: NDArray[np.number], second: NDArray[np.number]) -> Floats:
-    """How far the lengths of two outputs are apart, by item: the absolute difference of their logarithms, shape (items,).
+    """Compute how far the lengths of two outputs are apart, by item; shape (items,).
 
-    `first` and `second` are in characters, NaN where there is no output.
+    The distance is the absolute difference of the lengths' logarithms. `first` and `second` are in
+    characters, NaN where there is no output; the distance is then NaN.
     """
     distances: Floats = np.abs(np.log(first + SHORT) - np.log(second + SHORT))
     return distances
@@ -42,7 +51,11 @@ def length_distances(first: NDArray[np.number], second: NDArray[np.number]) -> F
 def weights_after(
     known: Prospects, positions: NDArray[np.int64], decided: NDArray[np.bool_]
 ) -> Floats:
-    """The draw weights of all items once those at `positions` have `decided` or not, both of the shape (seen,)."""
+    """Compute the draw weights of all items from the verdicts seen so far; shape (items,).
+
+    `positions` are the judged items and `decided` says whether each verdict was decisive; both have
+    the shape (seen,).
+    """
     model = _model(known)
     beliefs = _fitted(model, model.features[positions], decided.astype(np.float64))
     return draw_weights(known, _chances(model.features @ beliefs))
@@ -65,7 +78,10 @@ def _model(known: Prospects) -> _Model:
 
 
 def _standard(values: Floats) -> Floats:
-    """With mean 0 and variance 1; 0 where a value is not known, and everywhere if all are the same."""
+    """Scale the values to mean 0 and variance 1; unknown values become 0.
+
+    All become 0 if no two known values differ.
+    """
     there = values[np.isfinite(values)]
     if not len(there) or np.ptp(there) == 0:
         return np.zeros(len(values))
@@ -74,7 +90,10 @@ def _standard(values: Floats) -> Floats:
 
 
 def _fitted(model: _Model, features: Floats, decided: Floats) -> Floats:
-    """The most likely weights after a normal prior, by Newton's steps, each halved until it mends."""
+    """Find the most probable weights under the prior by Newton's method.
+
+    A step is halved until the misfit does not rise by more than `CLOSE`.
+    """
     beliefs = model.expected
     if not len(features):
         return beliefs
@@ -93,7 +112,7 @@ def _fitted(model: _Model, features: Floats, decided: Floats) -> Floats:
 
 
 def _misfit(model: _Model, features: Floats, decided: Floats, beliefs: Floats) -> float:
-    """Minus the log of the likelihood and the prior, but for a constant."""
+    """Compute minus the log of likelihood times prior, up to a constant."""
     odds = features @ beliefs
     likelihood = np.logaddexp(0, odds).sum() - decided @ odds
     return float(likelihood + model.precision @ (beliefs - model.expected) ** 2 / 2)

@@ -1,7 +1,9 @@
-"""In which ways earlier comparisons differed in the items that decided them: two strong systems are told apart by other items than two weak ones.
+"""Principal components of which items were decisive in earlier comparisons.
 
-Which way a comparison goes, it shows itself as verdicts come in: `decision_model.py`. How often an item decides on the whole stands in
-`decisiveness.py`; who is preferred is not looked at.
+Two strong systems are told apart by other items than two weak ones. Each pattern describes a
+contrast like this between comparisons. `decision_model.py` learns from a run's verdicts how far its
+comparison follows each pattern. How often an item is decisive overall is computed in
+`decisiveness.py`. Which system a verdict prefers is not used.
 """
 
 from __future__ import annotations
@@ -14,16 +16,22 @@ Known = NDArray[np.bool_]
 
 MOST_PATTERNS = 2  # a third saved nothing on recorded verdicts
 FEWEST_COMPARISONS = 3
-LARGEST = 3.0  # log odds that a pattern makes of a standard deviation, at most
+LARGEST = 3.0  # largest change of the log odds for one standard deviation of a pattern
 
 
 def patterns_of(decided: Known, known: Known, shares: Floats, counts: Floats) -> Floats:
-    """What a comparison one standard deviation off the others makes of the log odds that each item decides: shape (patterns, items).
+    """Compute the patterns as log odds, shape (patterns, items), with 0 to `MOST_PATTERNS` rows.
 
-    `decided` and `known` have the shape (comparisons, items), `shares` are how often each item decides, shape (items,), and `counts` how much
-    each comparison does, shape (comparisons,). The first principal components (Pearson 1901) of what the shares and each comparison's own level
-    leave unexplained, taken over to log odds by the slope of the logistic function. Each is shrunk by what as many independent verdicts would
-    show by chance (the upper edge of Marchenko & Pastur 1967), and left out where it is no more than that.
+    A pattern is the change in the log odds that each item is decisive, for a comparison that is one
+    standard deviation off the mean along the pattern. `decided` (a decisive verdict) and `known`
+    have the shape (comparisons, items). `shares`, shape (items,), says how often each item is
+    decisive. `counts`, shape (comparisons,), is the weight of each comparison.
+
+    The patterns are the first principal components (Pearson 1901) of the residuals that the shares
+    and each comparison's own level leave unexplained. The slope of the logistic function turns them
+    into log odds. Each component is shrunk by the factor 1 - b/e: e is its eigenvalue, b the
+    largest that as many independent verdicts would show by chance (the upper edge of Marchenko &
+    Pastur 1967). Components with e ≤ b are left out. No pattern exceeds ± `LARGEST`.
     """
     telling = (counts > 0) & known.any(axis=1)
     decided, known, counts = decided[telling], known[telling], counts[telling]
@@ -32,7 +40,7 @@ def patterns_of(decided: Known, known: Known, shares: Floats, counts: Floats) ->
         return np.zeros((0, items))
     spread = shares * (1 - shares)
     left = _residuals(decided, known, shares) * np.sqrt(counts)[:, None]
-    energies, directions = np.linalg.eigh(left @ left.T)  # the last is the largest
+    energies, directions = np.linalg.eigh(left @ left.T)  # in ascending order
     by_chance = (
         counts.max()
         * (known * spread).sum()
@@ -47,7 +55,7 @@ def patterns_of(decided: Known, known: Known, shares: Floats, counts: Floats) ->
 
 
 def _residuals(decided: Known, known: Known, shares: Floats) -> Floats:
-    """What is left of each comparison without the shares and its own mean; 0 where nothing is known."""
+    """Subtract the shares and each comparison's own mean residual; 0 where there is no verdict."""
     left = np.where(known, decided - shares, 0.0)
     means = left.sum(axis=1) / np.maximum(known.sum(axis=1), 1)
     residuals: Floats = np.where(known, left - means[:, None], 0.0)

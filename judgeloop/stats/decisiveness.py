@@ -1,7 +1,9 @@
-"""Which items told systems apart in earlier comparisons, and how much to prefer them.
+"""Which items told systems apart in earlier comparisons, and draw weights that prefer them.
 
-Drawing by these weights is a selector's business, and what a run itself says of its items that of `decision_model.py`. That earlier
-comparisons say something about the next one is an assumption that `judgeloop calibrate` and `judgeloop replay` put to the test.
+Takes earlier comparisons as arrays of preferences; returns `Prospects` and draw weights.
+`decision_model.py` adds what a run's own verdicts say of its items. `selectors/decisive.py` draws
+by the weights. That earlier comparisons say something about the next one is an assumption:
+`judgeloop calibrate` and `judgeloop replay` test it.
 """
 
 from __future__ import annotations
@@ -18,21 +20,26 @@ Floats = NDArray[np.float64]
 Preferences = NDArray[np.int8]
 Known = NDArray[np.bool_]
 
-# All of these were the best, or as good as the best, on every recorded data set (docs/results.md).
-PRIOR_VERDICTS = 4.0  # as many comparisons as the mean over all items is worth
-PRIOR_DECISIVE = 20.0  # the same of agreement, in decisive comparisons
+# Each value was the best, or as good as the best, on every recorded data set (docs/results.md).
+PRIOR_VERDICTS = 4.0  # verdicts on an item that the mean share over all items is worth
+PRIOR_DECISIVE = 20.0  # decisive verdicts on an item that the mean agreement is worth
 LEAST_AGREEMENT = 0.02
-WITH_TODAYS = 0.25  # of the other verdicts: as much as those that a system of today took part in count together, at most
-LEAST_EVEN = 0.1  # the share of chance that is spread over all items alike
+# Most that the verdicts with a system of the new comparison weigh together, as a share of the other
+# verdicts.
+WITH_TODAYS = 0.25
+LEAST_EVEN = 0.1  # share of the probability that is spread evenly over all items
 MOST_EXPONENT = 2.0
-FULLY_KNOWN_BY = 16.0  # systems; with fewer the exponent is less
+FULLY_KNOWN_BY = 16.0  # number of systems from which on the exponent is MOST_EXPONENT
 
 
 class Prospects(NamedTuple):
-    """What is known of each item before a comparison: the share of decisive comparisons, and agreement with the winner; shape (items,).
+    """What is known of each item before a comparison.
 
-    `power` says how strongly to prefer by them. `distances` say how far the two outputs are apart, if that is known; `patterns`, shape
-    (patterns, items), in which ways comparisons differ in the items that decide them.
+    `shares` says how often each item's verdict was decisive, `agreements` how far it agreed with
+    the winner; both have the shape (items,). `power` is the exponent of the draw weights.
+    `distances`, shape (items,), says how far the two outputs are apart, if that is known.
+    `patterns`, shape (patterns, items), describes how comparisons differ in the items that are
+    decisive.
     """
 
     shares: Floats
@@ -42,7 +49,7 @@ class Prospects(NamedTuple):
     patterns: Floats | None = None
 
     def at(self, positions: NDArray[np.int64]) -> Prospects:
-        """Those of some items."""
+        """Return the prospects of the items at `positions`."""
         distances = None if self.distances is None else self.distances[positions]
         patterns = None if self.patterns is None else self.patterns[:, positions]
         return Prospects(
@@ -53,11 +60,12 @@ class Prospects(NamedTuple):
 def decisive_shares(
     preferences: Preferences, known: Known, apart: NDArray[np.bool_] | None = None
 ) -> Floats:
-    """How often each item told two systems apart, smoothed towards the mean of all: shape (items,), in (0, 1).
+    """Compute how often each item was decisive, smoothed towards the mean of all; shape (items,).
 
-    `preferences` and `known` have the shape (comparisons, items). Comparisons that are not `apart`, shape (comparisons,), count
-    together no more than a quarter of the others: all of them show what is peculiar to one system, and items preferred for that
-    speak for it, or against it.
+    The shares are in (0, 1). `preferences` and `known` have the shape (comparisons, items).
+    Comparisons that are not `apart`, shape (comparisons,), together count at most a quarter of the
+    others. A system of the new comparison took part in them, so that they all show what is peculiar
+    to this system. Items preferred for that favour it or disfavour it.
     """
     counts = known * counts_of_each(known, apart)[:, None]
     asked = counts.sum(axis=0)
@@ -68,7 +76,11 @@ def decisive_shares(
 
 
 def counts_of_each(known: Known, apart: NDArray[np.bool_] | None = None) -> Floats:
-    """How much each comparison counts, shape (comparisons,): as much as any, but those that are not `apart` together no more than a quarter."""
+    """Compute the weight of each comparison, shape (comparisons,).
+
+    The weight is 1, but comparisons that are not `apart` together weigh at most a quarter of the
+    others.
+    """
     if apart is None or apart.all():
         return np.ones(len(known))
     others, todays = known[apart].sum(), known[~apart].sum()
@@ -76,10 +88,12 @@ def counts_of_each(known: Known, apart: NDArray[np.bool_] | None = None) -> Floa
 
 
 def agreements(preferences: Preferences, known: Known) -> Floats:
-    """How far each item, where it decided, agreed with who won on the others: shape (items,), in (0, 1].
+    """Compute how far each item's decisive verdicts agreed with the winner on the other items.
 
-    1 where it always did, 0 where as often as not, smoothed towards the mean of all items; what is less is taken for a little, as
-    are items that contradict.
+    The result has the shape (items,) and is in (0, 1]. Before smoothing, an item that always agreed
+    has 1, and an item that agreed as often as it disagreed has 0. The values are smoothed towards
+    the mean of all items. Values below `LEAST_AGREEMENT`, also those of items that contradict the
+    winner, are raised to it.
     """
     signs = np.where(known, preferences, 0).astype(np.int64)
     others = signs.sum(axis=1)[:, None] - signs
@@ -92,9 +106,10 @@ def agreements(preferences: Preferences, known: Known) -> Floats:
 
 
 def exponent(systems: float) -> float:
-    """How strongly to prefer, by how many systems were compared on an item: 0 for none, 2 for 16 and more.
+    """Compute the exponent of the draw weights from the number of systems compared on an item.
 
-    It grows with their square root, as that by which a share stands out from its error does.
+    It is 0 for no systems and 2 for 16 and more. It grows with the square root of their number, as
+    does the ratio of a share to its standard error.
     """
     return MOST_EXPONENT * min(1.0, math.sqrt(systems / FULLY_KNOWN_BY))
 
@@ -107,11 +122,16 @@ def prospects(
     apart: NDArray[np.bool_] | None = None,
     power: float | None = None,
 ) -> Prospects | None:
-    """What comparisons of so many systems an item say of the items; None where they prefer none.
+    """Summarise what earlier comparisons say of the items; None if they prefer no item.
 
-    `power` is by default one by the number of systems. `apart`, shape (comparisons,), is True where neither of the two systems of
-    today took part; all, unless given. Agreement is taken from these alone: with a system of today in it, to have agreed with the winner is to
-    speak for that system, or against it, and draws that prefer such items name the wrong system several times as often
+    `preferences` and `known` have the shape (comparisons, items). `systems` is the number of
+    systems compared on an item, and `power` is the exponent of the draw weights, by default
+    `exponent(systems)`.
+
+    `apart`, shape (comparisons,), is True where neither system of the new comparison took part; by
+    default it is True everywhere. Agreement is computed from these comparisons alone. In a
+    comparison with one of the two systems, an item that agrees with the winner speaks for that
+    system or against it. Draws that prefer these items name the wrong system several times as often
     (docs/results.md).
     """
     if not known.any() or not (preferences[known] != 0).any():
@@ -129,10 +149,12 @@ def prospects(
 
 
 def draw_weights(known: Prospects, chances: Floats) -> Floats:
-    """The chance of each item to be drawn first, where `chances` say how likely it is to decide; shape (items,), the sum is 1.
+    """Compute the probability of each item to be drawn first, shape (items,); the sum is 1.
 
-    It grows with (h² c)^p: h is the chance to decide, c how far the item agreed with the winner, p the power. A tenth of the chance is
-    spread evenly, so that no item is out of reach, and no weight so small that an estimate would rest on a few.
+    `chances`, shape (items,), are the probabilities that an item is decisive. The weight grows with
+    (h² c)^p: h is that probability, c the agreement with the winner, p the power. A tenth of the
+    probability is spread evenly. No item is thus out of reach, and no weight is so small that an
+    estimate would rest on a few items.
     """
     preferred = (chances * chances * known.agreements) ** known.power
     weights: Floats = (1 - LEAST_EVEN) * preferred / preferred.sum() + LEAST_EVEN / len(chances)

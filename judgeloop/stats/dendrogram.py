@@ -1,6 +1,7 @@
-"""Hierarchical clustering as a tree whose every node is a slice of one array.
+"""Hierarchical clustering, stored as a tree in which every node is a slice of one array.
 
-It clusters and cuts; which items to judge is the selector's business. SciPy is imported on first use.
+Takes vectors, returns a `Dendrogram` that can be cut into clusters. Does not choose which items to
+judge: `selectors/diffuse.py` does. SciPy is imported on first use.
 """
 
 from __future__ import annotations
@@ -10,24 +11,28 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_EXACT = 20_000  # items: 3.2 GB of distances and their copy
+MOST_EXACT = 20_000  # items; their distances and a copy take 3.2 GB
 
 
 class Dendrogram(NamedTuple):
-    """Nodes 0 to n-1 are the items; node n+i is the i-th merge, so the last node, 2n-2, holds everything."""
+    """A binary tree of merges over n items.
+
+    Nodes 0 to n-1 are the items. Node n+i is the i-th merge, so that the last node, 2n-2, holds all
+    items.
+    """
 
     children: NDArray[np.int64]  # shape (n - 1, 2): the two nodes that each merge joined
-    leaves: NDArray[np.int64]  # shape (n,): items in an order in which every node's are neighbours
+    leaves: NDArray[np.int64]  # shape (n,): items, ordered so that each node's are neighbours
     start: NDArray[np.int64]  # shape (2n - 1,): where a node's items begin in `leaves`
     size: NDArray[np.int64]  # shape (2n - 1,): how many items a node holds
 
     def members(self, node: int) -> NDArray[np.int64]:
-        """The items under `node`, ascending."""
+        """Return the items under `node`, ascending."""
         begin = self.start[node]
         return np.sort(self.leaves[begin : begin + self.size[node]])
 
     def cut(self, clusters: int) -> list[int]:
-        """The nodes that are left when all but the last `clusters` - 1 merges are made."""
+        """Return the nodes left when all but the last `clusters` - 1 merges are made."""
         nodes = {2 * len(self.leaves) - 2}
         for made in range(1, clusters):
             parent = self.next_split(made)
@@ -36,15 +41,15 @@ class Dendrogram(NamedTuple):
         return sorted(nodes)
 
     def next_split(self, clusters: int) -> int:
-        """The node to split next when there are `clusters` of them: the merge made last of those not undone."""
+        """Return the node to split next of `clusters` nodes: the last merge not yet undone."""
         return 2 * len(self.leaves) - 1 - clusters
 
 
 def ward(vectors: NDArray[np.floating]) -> Dendrogram:
-    """Ward's hierarchical clustering of `vectors`, shape (n, d), with Euclidean distance.
+    """Cluster `vectors`, shape (n, d), by Ward's method with Euclidean distance.
 
-    Müllner (2011), "Modern hierarchical, agglomerative clustering algorithms", through SciPy. Memory is that of
-    n(n-1)/2 distances, twice: about 0.8 GB for 10,000 items.
+    Müllner (2011), "Modern hierarchical, agglomerative clustering algorithms", through SciPy.
+    Memory is that of n(n-1)/2 distances, twice: about 0.8 GB for 10,000 items.
     """
     if len(vectors) == 1:
         return _from_children(np.empty((0, 2), dtype=np.int64))
@@ -55,7 +60,10 @@ def ward(vectors: NDArray[np.floating]) -> Dendrogram:
 
 
 def approximate_ward(vectors: NDArray[np.floating]) -> Dendrogram:
-    """Ward's clustering by way of micro-clusters (`stats/microclusters.py`), for more items than `ward` has memory for."""
+    """Cluster `vectors` by Ward's method approximately, for more items than `ward` has memory for.
+
+    Groups the items into micro-clusters first (`stats/microclusters.py`).
+    """
     from judgeloop.stats.microclusters import micro_ward
 
     if len(vectors) == 1:
@@ -64,14 +72,15 @@ def approximate_ward(vectors: NDArray[np.floating]) -> Dendrogram:
 
 
 def ward_by_size(vectors: NDArray[np.floating]) -> Dendrogram:
-    """Exact up to `MOST_EXACT` items, approximate beyond."""
+    """Cluster `vectors` by Ward's method: exactly up to `MOST_EXACT` items, else approximately."""
     return ward(vectors) if len(vectors) <= MOST_EXACT else approximate_ward(vectors)
 
 
 def average_cosine(vectors: NDArray[np.floating]) -> Dendrogram:
-    """Hierarchical clustering of `vectors`, shape (n, d), by the mean cosine distance between two clusters' members.
+    """Cluster `vectors`, shape (n, d), by the mean cosine distance between two clusters' members.
 
-    A zero vector is orthogonal to all others, and the same as another zero vector. Memory as for `ward`.
+    A zero vector is orthogonal to all others, and the same as another zero vector. Memory as for
+    `ward`.
     """
     if len(vectors) == 1:
         return _from_children(np.empty((0, 2), dtype=np.int64))
@@ -88,8 +97,8 @@ def average_cosine(vectors: NDArray[np.floating]) -> Dendrogram:
     return _from_children(merges[:, :2].astype(np.int64))
 
 
-# By name, the clusterings of Ashury-Tahan et al. (2024), appendix A.4, that are hierarchical.
-# `micro-ward` is what `ward` becomes beyond `MOST_EXACT` items.
+# The hierarchical clusterings of Ashury-Tahan et al. (2024), appendix A.4, by name. `micro-ward` is
+# the approximation that `ward` uses beyond `MOST_EXACT` items.
 HIERARCHIES = {"ward": ward_by_size, "cosine": average_cosine, "micro-ward": approximate_ward}
 
 

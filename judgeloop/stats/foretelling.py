@@ -1,7 +1,8 @@
-"""What earlier systems' scores on the same items say of the next one's, and a mean of scores that is helped by it.
+"""Forecast of a system's scores from earlier systems' scores, and a mean that uses it.
 
-Where the scores come from is the business of `jobs/ratings_history.py`; a proxy of which nothing is known beforehand has its own function in
-`strata.py`.
+`foretell` computes the forecast. `with_forecast` estimates the mean of all items from some judged
+items and the forecast. The earlier scores come from `history/ratings.py`. For a proxy of unknown
+quality, `strata.py` has a function of its own (`with_proxy`).
 """
 
 from __future__ import annotations
@@ -10,28 +11,34 @@ from typing import NamedTuple
 
 import numpy as np
 
-from judgeloop.stats.strata import ROUNDING, Counts, Floats, Moments, Strata, stratified
+from judgeloop.stats.strata import ROUNDING, Counts, Floats, Moments, Strata, centred, stratified
 
-# Chosen on recorded scores among others that did as well (docs/estimate.md says what they do).
-USUAL_LIKENESS = 0.2  # of two systems' scores on an item, before any two were seen
-PRIOR_PAIRS = 200.0  # scores of two systems on one item that it is worth
-LIKENESS = (0.02, 0.95)  # at least and at most
-PRIOR_DRAWS = 10.0  # judgments that the coefficient expected is worth
+# Chosen on recorded scores among others that did as well (docs/estimate.md explains their effect).
+USUAL_LIKENESS = 0.2  # prior mean of the correlation of two systems' scores on an item
+PRIOR_PAIRS = 200.0  # pairs of scores on one item that this prior is worth
+LIKENESS = (0.02, 0.95)  # least and largest correlation
+PRIOR_DRAWS = 10.0  # judgments that the expected coefficient is worth
 
 
 class Forecast(NamedTuple):
-    """The score that each item lets expect, shape (items,), and the standard deviation of earlier systems' scores."""
+    """The expected score of each item, shape (items,), and the earlier scores' standard deviation.
+
+    `spread` is the standard deviation of the earlier systems' scores, each around its system's
+    mean.
+    """
 
     scores: Floats
     spread: float
 
 
 def foretell(scores: Floats) -> Forecast | None:
-    """What earlier scores let expect of the next system's; None where nothing tells one item from another.
+    """Forecast the next system's scores; None if the earlier scores tell no item from another.
 
-    `scores` has the shape (systems, items), NaN where there is none. A system's scores count as they differ from its mean, so that who rated
-    an item does not matter; an item's mean of these is drawn towards 0 by how few they are and how unlike the systems (the best linear
-    predictor of a random effect: Henderson 1975). An item that nobody was rated on has the mean of all.
+    `scores` has the shape (systems, items), NaN where there is no score. Each system's mean is
+    subtracted from its scores, so that it does not matter which systems were rated on an item. An
+    item's mean deviation is shrunk towards 0: more, the fewer its scores are and the less alike the
+    systems (the best linear predictor of a random effect: Henderson 1975). An item without scores
+    is expected to score the mean of all systems.
     """
     scores = scores[~np.isnan(scores).all(axis=1)]
     if not len(scores):
@@ -48,7 +55,10 @@ def foretell(scores: Floats) -> Forecast | None:
 
 
 def _likeness(apart: Floats, counts: Counts) -> float:
-    """How alike two systems' deviations on an item are, from -1 to 1, drawn towards what is usual."""
+    """Estimate the correlation of two systems' deviations on an item, within the bounds `LIKENESS`.
+
+    The estimate is shrunk towards `USUAL_LIKENESS`.
+    """
     squares = apart**2
     spread = squares.sum() / counts.sum()
     if spread <= ROUNDING:
@@ -61,49 +71,45 @@ def _likeness(apart: Floats, counts: Counts) -> float:
 
 
 class Slope(NamedTuple):
-    """How much of what is foretold to believe, and how many degrees of freedom it took to find out."""
+    """The coefficient of the forecast, and the degrees of freedom spent on estimating it."""
 
     coefficient: float
     spent: float
 
 
 def with_forecast(strata: Strata, positions: Counts, scores: Floats, forecast: Forecast) -> Moments:
-    """The mean of all items from the `scores` of those at `positions`, drawn at random within each stratum, helped by a forecast.
+    """Estimate the mean of all items from `scores` at `positions` and a forecast for every item.
 
-    The mean of what is foretold plus the mean of what it leaves, as with any proxy (`strata.with_proxy`); but with a coefficient that
-    is drawn towards what a forecast lets expect. Few judgments cannot tell a coefficient, and a history that hardly varies among them
-    would be given an absurd one.
+    The positions are drawn at random within each stratum. The estimate is the forecast's mean plus
+    the mean of what it leaves unexplained, as with any proxy (`strata.with_proxy`). The coefficient
+    differs: `believed` shrinks it towards the value expected of a forecast. A few judgments cannot
+    determine a coefficient, and a forecast that hardly varies among them would get an absurd value.
     """
     slope = believed(strata, positions, scores, forecast)
     left = stratified(strata, positions, scores - slope.coefficient * forecast.scores[positions])
     fewer = left.freedom - slope.spent
-    if not fewer >= 1:  # too few to spare one
+    if not fewer >= 1:  # too few degrees of freedom left to estimate a coefficient; also NaN
         return stratified(strata, positions, scores)
     mean = left.mean + slope.coefficient * float(forecast.scores.mean())
     return Moments(mean, left.variance * (1 + slope.spent / fewer), fewer)
 
 
 def believed(strata: Strata, positions: Counts, scores: Floats, forecast: Forecast) -> Slope:
-    """The coefficient of what is foretold, within strata: a ridge towards that expected, as if `PRIOR_DRAWS` further items had shown it.
+    """Estimate the coefficient of the forecast within strata, by ridge regression.
 
-    Those spread as all items do, which is known. Expected is 1 for scores that spread as earlier systems' did, and less where they spread
-    less: a system that nearly always wins differs little from item to item. Hastie, Tibshirani & Friedman (2009), equations 3.44 and 3.50 for
-    the freedom spent.
+    The coefficient is shrunk towards the expected one, as if `PRIOR_DRAWS` further items had shown
+    it. The spread of the forecast over these is that over all items, which is known. The expected
+    coefficient is 1 for scores that spread as the earlier systems' did. It is less for scores that
+    spread less: a system that nearly always wins differs little from item to item. The degrees of
+    freedom spent are those of Hastie, Tibshirani & Friedman (2009), equations 3.44 and 3.50.
     """
     foretold, parts = forecast.scores, len(strata.sizes)
-    own = _centred(strata.labels[positions], foretold[positions], parts)
-    left = _centred(strata.labels[positions], scores, parts)
+    own = centred(strata.labels[positions], foretold[positions], parts)
+    left = centred(strata.labels[positions], scores, parts)
     freedom = max(1, len(scores) - len(np.unique(strata.labels[positions])))
     expected = min(1.0, float(np.sqrt(left @ left / freedom)) / forecast.spread)
-    prior = PRIOR_DRAWS * float((_centred(strata.labels, foretold, parts) ** 2).mean())
+    prior = PRIOR_DRAWS * float((centred(strata.labels, foretold, parts) ** 2).mean())
     seen = float(own @ own)
     if prior + seen <= ROUNDING * float(foretold @ foretold):
         return Slope(0.0, 0.0)
     return Slope((float(own @ left) + prior * expected) / (seen + prior), seen / (seen + prior))
-
-
-def _centred(labels: Counts, values: Floats, strata: int) -> Floats:
-    """The values less the mean of their stratum."""
-    counts = np.maximum(np.bincount(labels, minlength=strata), 1)
-    centred: Floats = values - (np.bincount(labels, values, minlength=strata) / counts)[labels]
-    return centred

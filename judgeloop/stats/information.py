@@ -1,8 +1,9 @@
-"""Which system is best, given outcomes against a baseline, and how much a further query would tell.
+"""The probability that each system is best, and the entropy expected after a further query.
 
-Durmazkeser et al. (2025), "Active Model Selection for Large Language Models", sections 2.2 and 2.3, appendices C and D. Opinions
-and outcomes are 1 for a win over the baseline, 0 for a tie, -1 for a loss; the baseline is one of the systems and always ties.
-Whose opinions they are is not known here, and nothing here asks a judge.
+Durmazkeser et al. (2025), "Active Model Selection for Large Language Models", sections 2.2 and 2.3,
+appendices C and D. Takes opinions of weak judges and outcomes against a baseline: 1 for a win over
+the baseline, 0 for a tie, -1 for a loss. The baseline is one of the systems and always ties. The
+opinions are made in `weak.py`; no judge is asked here.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from judgeloop.stats.weak import ensemble
 
 OUTCOMES = (-1, 0, 1)  # the order of every axis over outcomes
 LEVEL = 1e-12  # entropies this close differ by rounding, which depends on the machine
-CELLS_AT_A_TIME = 2**19  # opinions looked at together: some 15 MB of working memory
+CELLS_AT_A_TIME = 2**19  # opinions processed at a time: about 15 MB of working memory
 
 GRID = (0.05, 0.15, 0.25, 0.35, 0.45)
 REALISATIONS = 20
@@ -30,7 +31,7 @@ Epsilons = tuple[float, float]
 
 
 def uniform(systems: int) -> Floats:
-    """The belief that each of `systems` is as likely to be the best: logarithms of probabilities, shape (systems,)."""
+    """Return the uniform belief over `systems`: logarithms of probabilities, shape (systems,)."""
     return np.full(systems, -np.log(systems))
 
 
@@ -40,14 +41,16 @@ def updated(
     epsilons: Epsilons,
     judged: NDArray[np.bool_] | None = None,
 ) -> Floats:
-    """The belief in each system being best after a query's `outcomes`, all of shape (systems,).
+    """Return the belief that each system is best after a query's `outcomes`; shape (systems,).
 
-    `posterior` and the result are logarithms of probabilities, which no number of queries makes underflow. The belief in a system is
-    multiplied by ε₁ if it lost, ε₂ if it tied, 1 - ε₁ - ε₂ if it won: equation 2 and algorithm 1. Equation 4 writes ε₁ for a tie,
-    ε₂ for a win and the rest for a loss, which contradicts both and would believe in those that lose.
+    All arrays have the shape (systems,). `posterior` and the result are logarithms of
+    probabilities, so that no number of queries makes them underflow. The belief in a system is
+    multiplied by ε₁ if it lost, ε₂ if it tied, 1 - ε₁ - ε₂ if it won: equation 2 and algorithm 1.
+    Equation 4 writes ε₁ for a tie, ε₂ for a win and the rest for a loss. That contradicts both, and
+    would raise the belief in systems that lose.
 
-    Where `judged` is False there is no verdict, and the belief is multiplied by the mean of the factors of the others, the baseline
-    included: an abstention is neither a tie nor a loss.
+    Where `judged` is False there is no verdict. The belief is then multiplied by the mean factor of
+    the judged systems, the baseline included: an abstention is neither a tie nor a loss.
     """
     factors = np.exp(log_factors(epsilons))[outcomes + 1]
     if judged is not None and not judged.all():
@@ -60,10 +63,11 @@ def updated(
 
 
 def log_factors(epsilons: Epsilons) -> Floats:
-    """Logarithms of the probabilities that the best system loses, ties and wins (equation 2), in this order.
+    """Return the log probabilities that the best system loses, ties and wins (equation 2).
 
     Raises:
-        ValueError: one of them is not positive, so that a single verdict could rule a system out for ever.
+        ValueError: a probability is not positive, so that a single verdict could rule out a system
+            for ever.
     """
     probabilities = (*epsilons, 1 - sum(epsilons))
     if min(probabilities) <= 0:
@@ -72,28 +76,32 @@ def log_factors(epsilons: Epsilons) -> Floats:
 
 
 def log_ratios(wins: Floats, ties: Floats, losses: Floats) -> Floats:
-    """Bradley-Terry coefficients of systems compared with one baseline only, whose own is 0 (appendix C).
+    """Compute Bradley-Terry coefficients of systems compared with one baseline only (appendix C).
 
-    Such comparisons share nothing but the baseline, so that each coefficient is the logarithm of the system's wins over its losses; a
-    tie is half of either. A smoothing of ½ on both sides keeps those finite that never lost or never won.
+    The baseline's coefficient is 0. These comparisons share nothing but the baseline, so that each
+    coefficient is the logarithm of the system's wins over its losses. A tie is half a win and half
+    a loss. A half added to both sides keeps the coefficient of a system finite that never lost or
+    never won.
     """
     return np.log((wins + ties / 2 + 0.5) / (losses + ties / 2 + 0.5))
 
 
 def expected_entropies(posterior: Floats, opinions: Opinions, epsilons: Epsilons) -> Floats:
-    """The entropy in nats expected of the belief after each query, shape (queries,): section 2.3.1.
+    """Compute the entropy in nats expected of the belief after each query, shape (queries,).
 
-    It is the mean over the weak judges of the entropy after a judge's opinions, were they the outcomes. `posterior` holds logarithms
-    of probabilities, shape (systems,); `opinions` has the shape (weak judges, queries, systems).
+    Section 2.3.1: the mean, over the weak judges, of the entropy if the judge's opinions were the
+    outcomes. `posterior` holds logarithms of probabilities, shape (systems,). `opinions` has the
+    shape (weak judges, queries, systems).
     """
     return entropies_after(opinions, log_factors(epsilons)[:, None] + posterior)
 
 
 def entropies_after(opinions: Opinions, log_weights: Floats) -> Floats:
-    """The entropy after each query, as a mean over the weak judges, where an outcome gives a system a weight; shape (queries,).
+    """Compute the entropy in nats after each query, a mean over weak judges; shape (queries,).
 
-    `log_weights` has the shape (outcomes, systems): the logarithm of what a system weighs, up to a common factor, after it lost, tied
-    or won the query.
+    `opinions` has the shape (weak judges, queries, systems). `log_weights` has the shape (outcomes,
+    systems): the logarithm of a system's weight, up to a common factor, after it lost, tied or won
+    the query.
     """
     judges, queries, systems = opinions.shape
     some = max(1, CELLS_AT_A_TIME // (judges * systems))
@@ -106,24 +114,29 @@ def entropies_after(opinions: Opinions, log_weights: Floats) -> Floats:
 
 
 def lowest(entropies: Floats, asked: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The query with the least entropy among those not `asked`, along the first axis; of several within rounding, the first.
+    """Return the query with the least entropy among those not `asked`, along the first axis.
 
-    A belief that is all but certain has entropies that are all within rounding: the queries then follow each other by position.
+    Of several that are equal within rounding, it is the first. If the belief is all but certain,
+    all entropies are equal within rounding, and the queries follow each other by position.
     """
     left = np.where(asked, np.inf, entropies)
     return np.asarray(np.argmax(left <= left.min(axis=0) + LEVEL, axis=0))
 
 
 def _indicators(opinions: Opinions) -> Floats:
-    """1 where a system has an outcome, else 0: shape (weak judges x queries, outcomes x systems)."""
+    """Return 1 where a system has an outcome, else 0.
+
+    The shape is (weak judges x queries, outcomes x systems).
+    """
     flat = opinions.reshape(-1, opinions.shape[-1])
     return np.concatenate([flat == outcome for outcome in OUTCOMES], axis=1).astype(np.float64)
 
 
 def _entropies(indicators: Floats, log_weights: Floats) -> Floats:
-    """The entropy for each row of `indicators` and each column of `log_weights`, shape (outcomes x systems, columns).
+    """Compute the entropy for each row of `indicators` and each column of `log_weights`.
 
-    For weights w with the sum Z it is log Z - Σ w log w / Z, and both sums are matrix products. The common factor that is taken off
+    `log_weights` has the shape (outcomes x systems, columns). For weights w with the sum Z the
+    entropy is log Z - Σ w log w / Z, and both sums are matrix products. The common factor taken off
     keeps the largest weight near 1, so that Z is never 0.
     """
     logs = log_weights - log_weights.max(axis=0)
@@ -134,19 +147,28 @@ def _entropies(indicators: Floats, log_weights: Floats) -> Floats:
 
 
 def choose_epsilons(opinions: Opinions, budget: int, rng: np.random.Generator) -> Epsilons:
-    """The ε₁ and ε₂ with which the best system is identified most often at `budget` queries: appendix D, before any verdict.
+    """Choose ε₁ and ε₂ before any verdict, so that the best system is identified most often.
 
-    All weak judges together stand in for the judge. Each pair of a grid is tried on the same 20 realisations: a pool of half of the
-    queries, 200 at most, drawn at random, whose best system is to be identified. Of pairs that identify it as often, the one that
-    misses it by the smaller win rate is taken, then the one with the smaller ε₁, then ε₂.
+    Appendix D. `opinions` has the shape (weak judges, queries, systems). `budget` is a number of
+    queries, not dollars. The ensemble of all weak judges stands in for the judge.
 
-    No more than 50 queries are looked at, even for a larger budget, nor more than half of a pool: later ones are the costliest and
-    tell the pairs apart the least, and once all are asked every pair identifies the best.
-    `opinions` has the shape (weak judges, queries, systems).
+    Each pair of a grid is tried on the same 20 realisations. A realisation is a pool of half of the
+    queries, 200 at most, drawn at random, whose best system is to be identified. Pairs are ranked
+    by how often they identify it, then by the smaller win rate lost, the smaller ε₁ and the smaller
+    ε₂.
+
+    At most 50 queries are tried, even for a larger `budget`, and at most half of a pool. Later
+    queries cost the most time and tell the pairs apart the least, and once all queries are asked
+    every pair identifies the best system.
+
+    Raises:
+        ValueError: there is no query, or `budget` is less than 1.
     """
     queries = opinions.shape[1]
     if budget < 1 or queries < 1:
-        raise ValueError(f"expected a query and a budget for one, found {queries} and {budget}")
+        raise ValueError(
+            f"expected at least one query and one judgment, found {queries} and {budget}"
+        )
     outcomes = ensemble(opinions)
     grid = [(lost, tied) for lost, tied in product(GRID, GRID) if lost + tied < 1 - LEVEL]
     factors = np.stack([log_factors(pair) for pair in grid], axis=1)
@@ -162,14 +184,21 @@ def choose_epsilons(opinions: Opinions, budget: int, rng: np.random.Generator) -
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How well one pool's best system was identified: by pair of ε, the probability, and the win rate lost by the system named."""
+    """How well the best system of one pool was identified, for each pair of ε; shape (pairs,).
+
+    `identified` is the probability that it was named. `gap` is the win rate lost by the system
+    named.
+    """
 
     identified: Floats
     gap: Floats
 
 
 def _trial(opinions: Opinions, outcomes: Opinions, factors: Floats, steps: int) -> Trial:
-    """Algorithm 1 on one pool, for all columns of `factors` at once; systems level at the top are named with equal probability."""
+    """Run algorithm 1 on one pool, for all columns of `factors` at once.
+
+    Systems that share the highest score are named with equal probability.
+    """
     scores = _scores(opinions, outcomes, factors, steps)
     rates = outcomes.sum(axis=0, dtype=np.int64) / (2 * len(outcomes))  # win rate - ½
     named = scores == scores.max(axis=1, keepdims=True)
@@ -183,7 +212,10 @@ def _trial(opinions: Opinions, outcomes: Opinions, factors: Floats, steps: int) 
 def _scores(
     opinions: Opinions, outcomes: Opinions, factors: Floats, steps: int
 ) -> NDArray[np.int64]:
-    """Wins minus losses of each system on the first `steps` queries picked; shape (columns of `factors`, systems)."""
+    """Count wins minus losses of each system on the first `steps` queries picked.
+
+    The result has the shape (columns of `factors`, systems).
+    """
     judges, queries, systems = opinions.shape
     columns = np.arange(factors.shape[1])
     indicators = _indicators(opinions)

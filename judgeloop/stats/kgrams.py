@@ -1,6 +1,6 @@
-"""How likely each of some texts is under models of short word sequences that are fitted to all of them.
+"""Likelihoods of texts under k-gram models fitted to all of these texts.
 
-Which texts to compare, and what a likely text deserves, is the weak judges' business (`weak.py`).
+Takes texts, returns numbers. `weak.py` turns likelihoods into the opinions of weak judges.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ Ints = NDArray[np.int64]
 
 
 def likelihoods(texts: Sequence[str], orders: int) -> NDArray[np.float64]:
-    """The likelihood of each of `texts` under k-gram models of all of them, for k = 1 … `orders`; shape (orders, texts).
+    """Compute the mean word probability of each text for k = 1 … `orders`; shape (orders, texts).
 
-    A word is what stands between white space. Its probability is that of the word after the k - 1 before it, counted over all the texts
-    with nothing taken off for what was never seen; before a text's first word stands a mark of its own. A text's likelihood is the mean of
-    its words': Durmazkeser et al. (2025), section 2.3.1. A text without words has 0.
+    A word is what stands between white space. Its probability is that of the word after the k - 1
+    words before it, counted over all the texts, without smoothing. A start marker precedes each
+    text's first word. A text's likelihood is the mean of its words' probabilities: Durmazkeser et
+    al. (2025), section 2.3.1. A text without words has 0.
     """
     words = [text.split() for text in texts]
     lengths = np.array([len(own) for own in words], dtype=np.int64)
@@ -39,10 +40,11 @@ def likelihoods(texts: Sequence[str], orders: int) -> NDArray[np.float64]:
 def _probabilities(
     stream: Ints, first: NDArray[np.bool_], words: int, orders: int
 ) -> list[NDArray[np.float64]]:
-    """The probability of every word of the stream given those before it, for each order.
+    """Compute the probability of every word of the stream given those before it, for each order.
 
-    A context that occurs once makes its word certain, and so all longer ones that it ends: only words after a repeated context
-    are looked at, and they get fewer with every order.
+    After a context that occurs once, the word is certain. The same holds for all longer contexts
+    that end with this context. Only words after a repeated context are therefore counted, and there
+    are fewer of them with every order.
     """
     has_next = np.concatenate([~first[1:], [False]])
     starts = np.flatnonzero(first)
@@ -65,5 +67,5 @@ def _probabilities(
 
 
 def _renumbered(numbers: Ints) -> Ints:
-    """The same groups, numbered from 0 without gaps."""
+    """Renumber the groups from 0 without gaps."""
     return np.unique(numbers, return_inverse=True)[1]

@@ -1,7 +1,10 @@
-"""Ward's clustering where memory does not hold all distances: micro-clusters by k-means, then weighted Ward on their centres.
+"""Approximate Ward clustering for pools whose pairwise distances do not fit in memory.
 
-An approximation: the first cuts look at micro-clusters only, and what is inside one is clustered exactly but apart from the others.
-scikit-learn is imported on first use.
+Takes vectors, shape (items, d), and returns the merges of a dendrogram (`stats/dendrogram.py`,
+which also has the exact clustering). First k-means groups the items into micro-clusters. Then
+weighted Ward clusters their centres, and exact Ward clusters the items inside each micro-cluster,
+separately from the others. The result is an approximation because the first cuts of the tree look
+at micro-clusters only. scikit-learn is imported on first use.
 """
 
 from __future__ import annotations
@@ -13,16 +16,21 @@ from numpy.typing import NDArray
 
 DIMENSIONS = 64
 MOST_CLUSTERS = 2048
-ITEMS_A_CLUSTER = 4  # at least, in the mean
-SAMPLE = 50_000  # items that the centres are learnt from
+ITEMS_A_CLUSTER = 4  # minimum, on average
+SAMPLE = 50_000  # items from which k-means learns the centres
 ROWS_AT_A_TIME = 65_536
-LARGEST_INSIDE = 4096  # a micro-cluster larger than this is not clustered inside, but joined in the order of the items
+# The items of a larger micro-cluster are not clustered, but merged in their order.
+LARGEST_INSIDE = 4096
 
-Merges = NDArray[np.float64]  # shape (merges, 3): the two nodes joined, and the distance at which
+Merges = NDArray[np.float64]  # shape (merges, 3): the two nodes joined, and their distance
 
 
 def projected(vectors: NDArray[np.floating], rng: np.random.Generator) -> NDArray[np.floating]:
-    """The vectors in `DIMENSIONS` dimensions, where they have more: distances stay within some per cent (Johnson & Lindenstrauss 1984)."""
+    """Return the vectors projected to `DIMENSIONS` dimensions, or as they are if they have no more.
+
+    The projection is random and keeps distances within a few per cent (Johnson & Lindenstrauss
+    1984).
+    """
     if vectors.shape[1] <= DIMENSIONS:
         return vectors
     directions = rng.normal(size=(vectors.shape[1], DIMENSIONS)).astype(np.float32) / np.sqrt(
@@ -36,9 +44,10 @@ def projected(vectors: NDArray[np.floating], rng: np.random.Generator) -> NDArra
 
 
 def micro_clusters(vectors: NDArray[np.floating], rng: np.random.Generator) -> NDArray[np.int64]:
-    """A micro-cluster for each vector, shape (items,), numbered from 0 without gaps.
+    """Return the micro-cluster of each vector, shape (items,), numbered from 0 without gaps.
 
-    K-means on a sample (Sculley 2010, mini-batches), every item then with the nearest centre.
+    Mini-batch k-means on a sample of the items (Sculley 2010). Then every item goes to its nearest
+    centre.
     """
     from sklearn.cluster import MiniBatchKMeans
     from sklearn.exceptions import ConvergenceWarning
@@ -54,9 +63,8 @@ def micro_clusters(vectors: NDArray[np.floating], rng: np.random.Generator) -> N
         random_state=int(rng.integers(2**31)),
     )
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", ConvergenceWarning
-        )  # of fewer different vectors than clusters
+        # Fewer distinct vectors than clusters raise it; the numbering below skips empty clusters.
+        warnings.simplefilter("ignore", ConvergenceWarning)
         means.fit(np.asarray(vectors[sample], dtype=np.float32))
     nearest = [
         means.predict(np.asarray(vectors[begin : begin + ROWS_AT_A_TIME], dtype=np.float32))
@@ -66,10 +74,12 @@ def micro_clusters(vectors: NDArray[np.floating], rng: np.random.Generator) -> N
 
 
 def weighted_ward(centres: NDArray[np.float64], weights: NDArray[np.int64]) -> Merges:
-    """Ward's clustering of `centres`, shape (n, d), each of which stands for so many items as `weights` says.
+    """Return Ward's clustering of weighted `centres`: the merges in ascending order of distance.
 
-    The same as Ward's on the items themselves, were those of a centre all at its place. Nearest-neighbour chains and the
-    Lance-Williams update: Müllner (2011), sections 2.2 and 3.1.
+    `centres` has the shape (n, d). `weights`, shape (n,), holds the number of items that each
+    centre stands for. The result is that of Ward's clustering of the items if all items of a centre
+    lay at its place. Nearest-neighbour chains and the Lance-Williams update: Müllner (2011),
+    sections 2.2 and 3.1.
     """
     count = len(centres)
     size = np.asarray(weights, dtype=np.float64).copy()
@@ -77,7 +87,7 @@ def weighted_ward(centres: NDArray[np.float64], weights: NDArray[np.int64]) -> M
     between = squares[:, None] + squares[None, :] - 2 * centres @ centres.T
     squared = 2 * np.outer(size, size) / np.add.outer(size, size) * np.maximum(between, 0.0)
     np.fill_diagonal(squared, np.inf)
-    place = np.arange(count)  # the node that now stands in each row
+    place = np.arange(count)  # the node that each row stands for now
     merges = np.empty((count - 1, 3))
     chain: list[int] = []
     alive = np.ones(count, dtype=bool)
@@ -88,7 +98,7 @@ def weighted_ward(centres: NDArray[np.float64], weights: NDArray[np.int64]) -> M
             tip = chain[-1]
             nearest = int(np.argmin(squared[tip]))
             if len(chain) > 1 and squared[tip, nearest] >= squared[tip, chain[-2]]:
-                break  # each is the other's nearest
+                break  # each is the nearest neighbour of the other
             chain.append(nearest)
         one, other = chain.pop(), chain.pop()
         merges[made] = place[one], place[other], np.sqrt(squared[one, other])
@@ -99,10 +109,10 @@ def weighted_ward(centres: NDArray[np.float64], weights: NDArray[np.int64]) -> M
 
 
 def _join(squared: NDArray[np.float64], size: NDArray[np.float64], one: int, other: int) -> None:
-    """Let the row of `other` stand for both."""
+    """Merge row `one` into the row of `other`, which then stands for both."""
     both = size[one] + size[other]
     apart = squared[one, other]
-    with np.errstate(invalid="ignore"):  # rows that are gone are infinitely far
+    with np.errstate(invalid="ignore"):  # rows merged before are infinitely far
         joined = (
             (size[one] + size) * squared[one] + (size[other] + size) * squared[other] - size * apart
         ) / (both + size)
@@ -114,7 +124,7 @@ def _join(squared: NDArray[np.float64], size: NDArray[np.float64], one: int, oth
 
 
 def _by_height(merges: Merges, leaves: int) -> Merges:
-    """The merges in ascending order of distance, with the nodes numbered anew."""
+    """Return the merges in ascending order of distance, with their nodes renumbered."""
     order = np.argsort(merges[:, 2], kind="stable")
     renamed = np.arange(leaves + len(merges))
     renamed[leaves + order] = leaves + np.arange(len(merges))
@@ -124,7 +134,10 @@ def _by_height(merges: Merges, leaves: int) -> Merges:
 
 
 def micro_ward(vectors: NDArray[np.floating], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Which two nodes each merge joins, shape (n - 1, 2), as in a dendrogram: the last merges are those of micro-clusters."""
+    """Return the two nodes that each merge joins, shape (n - 1, 2), numbered as in a dendrogram.
+
+    Merges inside micro-clusters come first, merges of micro-clusters last.
+    """
     items = len(vectors)
     vectors = projected(vectors, rng)
     cluster_of = micro_clusters(vectors, rng)
@@ -142,7 +155,7 @@ def micro_ward(vectors: NDArray[np.floating], rng: np.random.Generator) -> NDArr
 
 
 def _inside(vectors: NDArray[np.floating], group: NDArray[np.int64]) -> Merges:
-    """The merges inside one micro-cluster, its nodes numbered from 0."""
+    """Return the merges inside one micro-cluster, with its nodes numbered from 0."""
     from scipy.cluster.hierarchy import linkage
 
     if len(group) == 1:
@@ -158,9 +171,13 @@ def _inside(vectors: NDArray[np.floating], group: NDArray[np.int64]) -> Merges:
 def _numbered(
     items: int, members: list[NDArray[np.int64]], inside: list[Merges]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """All inner merges in ascending order of distance, with the nodes of the whole; and the node of each micro-cluster."""
+    """Return all inner merges by ascending distance, and the root node of each micro-cluster.
+
+    Both use the node numbers of the whole tree.
+    """
     heights = np.concatenate([merges[:, 2] for merges in inside])
-    # Stable, and equal heights of one micro-cluster stand in order already, so that no merge comes before its parts.
+    # A stable sort keeps equal heights of one micro-cluster in order, so that no merge comes before
+    # the merges of its parts.
     order = np.argsort(heights, kind="stable")
     node = np.empty(len(order), dtype=np.int64)
     node[order] = items + np.arange(len(order))

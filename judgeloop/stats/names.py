@@ -1,13 +1,12 @@
-"""Names of the variants that a formula comes in, declared once for the formulas and for the settings that choose among them.
+"""Names of the variants of each formula, for the settings that choose among them.
 
-Nothing else stands here: settings read it without importing numpy.
+The names stand apart from the formulas so that settings can be read without importing numpy. The
+module that implements the variants is named beside each constant.
 """
 
-COMBINATIONS = ("difference", "concatenation", "addition")  # `combining.py`
-HIERARCHIES = ("ward", "cosine", "micro-ward")  # `dendrogram.py`
-CLUSTERINGS = (*HIERARCHIES[:2], "kmeans", *HIERARCHIES[2:])  # and k-means, which is no hierarchy
-DETERMINISTIC_REPRESENTATIVES = ("cosine", "euclidean", "largest-norm")  # `representatives.py`
-REPRESENTATIVES = (*DETERMINISTIC_REPRESENTATIVES, "random")
-ALLOCATIONS = ("mc-ucb", "proportional")  # `allocation.py`
-DISTANCES = ("wasserstein", "ks")  # between samples of confidences: `resembling.py`
-INTERVALS = ("approximate", "anytime")  # of a mean: `mean_intervals.py`
+COMBINATIONS = ("difference", "concatenation", "addition")  # `stats/combining.py`
+HIERARCHIES = ("ward", "cosine", "micro-ward")  # `stats/dendrogram.py`
+CLUSTERINGS = ("ward", "cosine", "kmeans", "micro-ward")  # the hierarchies, and k-means
+REPRESENTATIVES = ("cosine", "euclidean", "largest-norm", "random")  # `stats/representatives.py`
+ALLOCATIONS = ("mc-ucb", "proportional")  # `selectors/stratified.py`
+INTERVALS = ("approximate", "anytime")  # for a mean: `stats/mean_intervals.py`

@@ -1,7 +1,10 @@
-"""How verdicts that are still out may come to fall, after those that are known: the predictive chance of a lead.
+"""The predictive probability of a lead, or of its loss, after further verdicts.
 
-Written out, because the library that has it takes longer to import than a comparison takes to decide; the tests hold it to
-SciPy's and to exact fractions. Whether the chance is worth going on for is the business of `stopping/giving_up.py`.
+Takes counts of wins, losses and further verdicts, and returns probabilities.
+`stopping/giving_up.py` decides whether a run is worth continuing, and `stopping/calibrated.py`
+whether it may stop. The beta-binomial distribution is written out here because SciPy takes longer
+to import than a comparison takes to decide. The tests hold the results to SciPy's and to exact
+fractions.
 """
 
 from __future__ import annotations
@@ -9,30 +12,40 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-PRIOR_WINS = 4  # of each side, for who would win in the end: at equal error no other prior needed clearly fewer recorded verdicts
-NEGLIGIBLE = 1e-12  # of the sum so far
+# Prior wins of each side in `chance_overtaken`. At equal error no other prior needed clearly fewer
+# recorded verdicts.
+PRIOR_WINS = 4
+NEGLIGIBLE = 1e-12  # share of the sum so far: a smaller term ends the sum
 
 
 def further_decisive(decisive: int, judged: int, unknown: int) -> int:
-    """How many of `unknown` further verdicts are expected to be decisive after `decisive` of `judged`: (d + 1) / (n + 2) (Laplace 1774)."""
+    """Return how many of `unknown` further verdicts are expected to be decisive.
+
+    After d `decisive` of n `judged` verdicts the expected share is (d + 1) / (n + 2) (Laplace
+    1774).
+    """
     return round(unknown * (decisive + 1) / (judged + 2))
 
 
 @lru_cache(maxsize=1 << 18)
 def chance_overtaken(wins: int, losses: int, further: int) -> float:
-    """The chance that who has `wins` to `losses` does not lead after `further` more verdicts, each a win or a loss; level counts half.
+    """Return the probability that a system with `wins` to `losses` does not lead in the end.
 
-    As in `chance_of_lead`, but that each side begins with 4 wins, as if Beta(4, 4) were known of the share of wins: systems that are
-    compared are seldom worlds apart. Where very many verdicts are to come, it is the chance that the share is no more than a half.
+    The end comes after `further` more verdicts, each a win or a loss. A tie in the end counts half.
+    The distribution is that of `chance_of_lead`, except that the prior on the share of wins is
+    Beta(4, 4), so each side begins with 4 wins: compared systems seldom differ greatly. As
+    `further` grows, the result tends to the probability that the share is at most a half.
 
-    Nothing to come changes nothing; after four wins, the next two are both losses with a chance of 4/12 · 5/13, which leaves a lead:
+    Two further verdicts cannot overtake a lead of four. After two wins, the next two verdicts are
+    both losses with probability 4/10 · 5/11, which makes a tie:
 
     >>> chance_overtaken(4, 0, 2)
     0.0
     >>> round(chance_overtaken(2, 0, 2), 4)  # half of 4/10 · 5/11
     0.0909
     """
-    won, level = divmod(further - wins + losses, 2)  # as many further wins, or fewer, make no lead
+    # There is no lead in the end if at most `won` further verdicts are wins.
+    won, odd = divmod(further - wins + losses, 2)
     if won < 0:
         return 0.0
     if won > further:
@@ -43,8 +56,9 @@ def chance_overtaken(wins: int, losses: int, further: int) -> float:
         + _log_ways(theirs + further - won - 1, further - won)
         - _log_ways(ours + theirs + further - 1, further)
     )
-    total = term if level else term / 2
-    # Where there is a lead, each further term is smaller, as more wins than losses are expected; else they are so from the middle on.
+    total = term if odd else term / 2  # of an even number, `won` further wins make a tie
+    # With a lead, more wins than losses are expected, so every term is smaller than the one before.
+    # Without a lead, terms grow at first, and shrink from the mode on.
     for fewer in range(won, 0, -1):
         term *= fewer / (further - fewer + 1) * (theirs + further - fewer) / (ours + fewer - 1)
         total += term
@@ -55,13 +69,16 @@ def chance_overtaken(wins: int, losses: int, further: int) -> float:
 
 @lru_cache(maxsize=1 << 16)
 def chance_of_lead(wins: int, losses: int, further: int, least_lead: int) -> float:
-    """The chance that |wins - losses| is at least `least_lead` after `further` more verdicts, each a win or a loss.
+    """Return the probability that |wins - losses| is at least `least_lead` in the end.
 
-    The predictive power of Spiegelhalter, Freedman & Blackburn (1986), "Monitoring clinical trials: conditional or predictive
-    power?", in the form for counts of Lee & Liu (2008), "A predictive probability design for phase II cancer clinical trials": with
-    a uniform prior for the share of wins, those among the further verdicts are beta-binomial(`further`, wins + 1, losses + 1).
+    The end comes after `further` more verdicts, each a win or a loss. The predictive power of
+    Spiegelhalter, Freedman & Blackburn (1986), "Monitoring clinical trials: conditional or
+    predictive power?", in the form for counts of Lee & Liu (2008), "A predictive probability design
+    for phase II cancer clinical trials": with a uniform prior on the share of wins, the wins among
+    the further verdicts are beta-binomial(`further`, wins + 1, losses + 1).
 
-    After one win, the next verdict is a win with a chance of two thirds (Laplace's rule of succession):
+    After one win, the next verdict is a win with probability two thirds (Laplace's rule of
+    succession):
 
     >>> round(chance_of_lead(1, 0, 1, 2), 4)
     0.6667
@@ -73,7 +90,7 @@ def chance_of_lead(wins: int, losses: int, further: int, least_lead: int) -> flo
 
 
 def _led_by(wins: int, losses: int, further: int, least_lead: int) -> float:
-    """The chance that wins exceed losses by so many in the end."""
+    """Return the probability that wins exceed losses by at least `least_lead` in the end."""
     fewest = math.ceil((least_lead - wins + losses + further) / 2)  # further wins
     return math.fsum(
         math.exp(
@@ -86,5 +103,5 @@ def _led_by(wins: int, losses: int, further: int, least_lead: int) -> float:
 
 
 def _log_ways(among: int, chosen: int) -> float:
-    """The logarithm of the binomial coefficient."""
+    """Return the logarithm of the binomial coefficient."""
     return math.lgamma(among + 1) - math.lgamma(chosen + 1) - math.lgamma(among - chosen + 1)

@@ -1,6 +1,7 @@
-"""The labels of one query as an array.
+"""The labels of one query as an array of scores, one score for each system.
 
-What they add up to is `estimators/win_rates.py`'s business.
+Takes labels that compare systems with the baseline on one item. `estimators/win_rates.py` adds the
+scores up.
 """
 
 from __future__ import annotations
@@ -14,7 +15,12 @@ from judgeloop.stats.racing import Flags, Floats
 
 
 def scores_of(labels: Sequence[Label], systems: int, baseline: int) -> tuple[Floats, Flags]:
-    """The scores of one query's labels, NaN where there is none, and who was asked for; the baseline always ties with itself."""
+    """Return one query's scores and which systems were asked about, both of shape (systems,).
+
+    A score is 1 if the system was preferred to the baseline, ½ for a tie, and 0 if the baseline was
+    preferred. It is NaN for an abstention, and for a system that was not asked about. The baseline
+    always counts as asked, and ties with itself.
+    """
     scores, asked = np.full(systems, np.nan), np.zeros(systems, dtype=bool)
     scores[baseline], asked[baseline] = TIE, True
     for label in labels:

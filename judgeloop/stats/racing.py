@@ -1,6 +1,8 @@
-"""Bets that a system is not the best of several which are scored on the same random queries.
+"""Bets that a system is not the best of several that are scored on the same random queries.
 
-Whom to ask next, and what lost bets mean for a run, is the business of a selector and a stopping rule.
+Takes the scores of one query after another and returns the evidence against each system (`Race`).
+It does not choose the systems to ask about (`selectors/race.py`), nor decide when a run may stop
+(`stopping/separated.py`).
 """
 
 from __future__ import annotations
@@ -13,49 +15,60 @@ from numpy.typing import NDArray
 
 from judgeloop.stats.betting import BETS, STAKES
 
-LEAST_ROOM = 1e-12  # where less is left, a system is surely out
+LEAST_ROOM = 1e-12  # lower limit for 1 + mean; with less, a system is certainly out
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Race:
-    """How the bets against each of m systems stand after `drawn` of `items` queries, drawn at random without replacement.
+    """The bets against each of m systems after `drawn` of `items` queries.
 
-    Against a system is always bet on whoever led the others before the query. Were the system the best, or one of the best, of all
-    over all items, the rest of the items would have to make up for what it is behind; given that, no such bet gains on average,
-    whoever leads. So the wealth of who bets is a supermartingale, and reaches 1/risk with a chance of at most the risk (Ville 1939).
-    One system is the best: it alone can be wronged, so that nothing is paid for the number of systems. The bets are those of
-    `betting.py` (Waudby-Smith & Ramdas 2024, equations 32 and 33).
+    Queries are drawn at random without replacement. Before each query, the bet against a system is
+    placed on the leader among the others. Suppose that the system is the best over all items, or
+    one of the best. Then the remaining items must make up for its deficit to the leader. Given
+    that, no such bet gains on average, whichever system leads. So the wealth of the bettor is a
+    supermartingale, and it reaches 1/risk with probability at most the risk (Ville 1939). One
+    system is the best, and only this system can be ruled out wrongly, so no correction for the
+    number of systems is needed. The sizes of the bets are those of `stats/betting.py` (Waudby-Smith
+    & Ramdas 2024, equations 32 and 33).
 
-    A system may be left out from some query on, if that depends on nothing but the queries before; it is not bet on or against then.
-    An abstention counts in favour of the system that is bet against: 1 for it, 0 for the leader.
+    A system may be left out from some query on, if that depends on earlier queries only. Nothing is
+    then bet on it or against it. An abstention counts in favour of the system that is bet against:
+    1 for that system, 0 for the leader.
     """
 
     items: int
     drawn: int
-    least: Floats  # shape (m,): sum of scores with 0 for every abstention
-    most: Floats  # the same with 1
-    wealth: Floats  # shape (m, bets): logarithm, by size of the bets
-    evidence: Floats  # shape (m,): logarithm of the most mixed wealth so far; infinite for what is surely not the best
-    running: Flags  # shape (m,): asked on every query so far
+    least: Floats  # shape (m,): sums of scores, with 0 for every abstention
+    most: Floats  # shape (m,): the same sums, with 1 for every abstention
+    wealth: Floats  # shape (m, bets): logarithm of the wealth, by size of the bet
+    # Shape (m,): logarithm of the highest mixed wealth so far; infinite if certainly not the best.
+    evidence: Floats
+    running: Flags  # shape (m,): asked about on every query so far
 
     @property
     def left(self) -> int:
-        """Queries not drawn so far."""
+        """Number of queries not drawn yet."""
         return self.items - self.drawn
 
     def out(self, risk: float) -> Flags:
-        """Which systems are not the best; the best is ever among them with a chance of at most `risk`."""
+        """Return which systems are ruled out at `risk`, shape (m,).
+
+        The best system is ever among them with probability at most `risk`.
+        """
         return self.evidence >= -math.log(risk)
 
     def behind(self) -> Floats:
-        """How far each running system is behind the best of the other running ones, at least; minus infinity where there is no other."""
+        """Return the least by which each running system is behind the best other running system.
+
+        Shape (m,); minus infinity if there is no other running system.
+        """
         return _rivals(np.where(self.running, self.least, -np.inf))[1] - self.most
 
 
 def start(items: int, systems: int) -> Race:
-    """Before the first query."""
+    """Return the race before the first query."""
     nothing = np.zeros(systems)
     return Race(
         items,
@@ -69,7 +82,11 @@ def start(items: int, systems: int) -> Race:
 
 
 def after(race: Race, scores: Floats, asked: Flags) -> Race:
-    """The race after one more query: `scores` in [0, 1], shape (m,), NaN for an abstention; only the `asked` go on running."""
+    """Return the race after one more query.
+
+    `scores`, shape (m,), lie in [0, 1], NaN for an abstention. `asked`, shape (m,), says which
+    systems were asked about; the others stop running.
+    """
     running = race.running & asked
     silent = np.isnan(scores)
     low, high = np.where(silent, 0.0, scores), np.where(silent, 1.0, scores)
@@ -78,7 +95,8 @@ def after(race: Race, scores: Floats, asked: Flags) -> Race:
     betted = running & np.isfinite(theirs)
     gap = np.where(betted, race.least[opponent] - race.most, 0.0)
     won = np.where(betted, low[opponent] - high, 0.0)
-    # What the rest would have to average, from the view of the leader, were the system as good as it; a bet wins beyond that.
+    # The highest mean of leader minus system over the remaining items if the system is the best. A
+    # bet gains when the difference is above it.
     mean = -gap / race.left
     room = 1 + mean
     surely = betted & ((room < 0) | ((room == 0) & (won > -1)))
@@ -93,7 +111,10 @@ def after(race: Race, scores: Floats, asked: Flags) -> Race:
 
 
 def could_be_out(race: Race, queries: int, risk: float) -> Flags:
-    """Which running systems `queries` further ones could show not to be the best, whatever their answers."""
+    """Return the systems that some answers to `queries` further queries could rule out, shape (m,).
+
+    Systems that are ruled out already are among them.
+    """
     queries = min(queries, race.left)
     behind = np.where(race.running, race.behind(), -np.inf)
     apart = behind > -np.inf
@@ -110,7 +131,11 @@ def could_be_out(race: Race, queries: int, risk: float) -> Flags:
 
 
 def _rivals(sums: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """For each system who leads the others, and that one's sum; for the leader itself who comes second, if anybody does."""
+    """Return the opponent of each system, and the opponent's sum; both of shape (m,).
+
+    The opponent is the leader. The leader's own opponent is the system in second place, with sum
+    -inf if there is none.
+    """
     leader = int(np.argmax(sums))
     others = sums.copy()
     others[leader] = -np.inf
@@ -122,7 +147,7 @@ def _rivals(sums: Floats) -> tuple[NDArray[np.intp], Floats]:
 
 
 def _mixed(wealth: Floats) -> Floats:
-    """The logarithm of the wealth when the first unit of money is spread over the sizes of the bets."""
+    """Return the logarithm of the wealth if the first unit of money is spread over the bets."""
     top = wealth.max(axis=1)
     mixed: Floats = top + np.log(np.exp(wealth - top[:, None]) @ STAKES)
     return mixed

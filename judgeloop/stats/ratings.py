@@ -1,6 +1,7 @@
 """Scores of one system on some items of a pool, in the order asked.
 
-What they say about all items is worked out in `strata.py`; whether that is enough is a stopping rule's business.
+Holds the scores, and estimates the mean over all items with `stats/strata.py`. A stopping rule
+decides whether the estimate is precise enough (`stopping/precise.py`).
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from judgeloop.stats.strata import Counts, Floats, Moments, Strata, stratified, 
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """The scores in [0, 1] at `positions`, NaN for an abstention; `drawn` says that all were drawn at random within their strata.
+    """The scores in [0, 1] of the items at `positions`, NaN for an abstention; shape (asked,).
 
-    `proxy`, shape (items,), is a cheap guess at the score of every item, where there is one.
+    `drawn` is True if all items were drawn at random within their strata. `proxy`, shape (items,),
+    is a cheap guess at the score of every item, or None.
     """
 
     strata: Strata
@@ -28,42 +30,45 @@ class Ratings:
 
     @property
     def items(self) -> int:
-        """All that there are."""
+        """Number of items in the pool."""
         return len(self.strata.labels)
 
     @property
     def asked(self) -> int:
-        """Items asked about."""
+        """Number of items asked about."""
         return len(self.positions)
 
     @property
     def judged(self) -> int:
-        """Items with a score."""
+        """Number of items with a score."""
         return self.asked - self.abstentions
 
     @property
     def abstentions(self) -> int:
-        """Items asked about that got none."""
+        """Number of items asked about that got no score."""
         return int(np.isnan(self.scores).sum())
 
     @property
     def flips(self) -> int:
-        """A rating has no order that could change it."""
+        """Always 0: a rating of one output has no order of presentation."""
         return 0
 
     @property
     def leader(self) -> int | None:
-        """The one system, once anything is known of it."""
+        """0, the only system, once an item has a score; None before."""
         return 0 if self.judged else None
 
     @cached_property
     def moments(self) -> Moments:
-        """The mean over all items as estimated from the items with a score."""
+        """The mean over all items, as estimated from the items with a score."""
         known = ~np.isnan(self.scores)
         return self._estimated(self.positions[known], self.scores[known])
 
     def moments_with(self, score: float) -> Moments:
-        """The same, were `score` what every abstention hides: 0 gives the least it can be, 1 the most."""
+        """Estimate the mean over all items with `score` for every abstention.
+
+        A `score` of 0 gives the lowest mean that the abstentions allow, 1 the highest.
+        """
         return self._estimated(self.positions, np.nan_to_num(self.scores, nan=score))
 
     def _estimated(self, positions: Counts, scores: Floats) -> Moments:

@@ -1,6 +1,7 @@
-"""Which item to add to a sample so that its values are spread as those of all.
+"""The item that brings the values of a sample nearest to the distribution of all values.
 
-What the values are (confidences) and of which items is the selector's business.
+Takes sorted values, such as the system's confidences in one stratum, and which of them are sampled.
+Returns the place of the next item. `selectors/stratified.py` chooses the stratum.
 """
 
 from __future__ import annotations
@@ -12,15 +13,17 @@ from numpy.typing import NDArray
 
 from judgeloop.stats.strata import Floats
 
-DECIMALS = 12  # distances that differ by rounding only are as good
+DECIMALS = 12  # so that distances that differ by rounding only count as equal
 Distances = Callable[[Floats, NDArray[np.bool_]], Floats]
 
 
 def wasserstein_with_each(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
-    """The Wasserstein distance of the chosen values from all, were each of them chosen too.
+    """Return the Wasserstein distance of sample and all values, after adding each value in turn.
 
-    `values` are sorted, shape (n,); `chosen` says which are in the sample. The integral of the difference of both distribution functions
-    (Ramdas, García Trillos & Cuturi 2017, section 2.3), for all candidates at once.
+    `values`, shape (n,), are sorted; `chosen`, shape (n,), says which are in the sample. The result
+    has shape (n,): one distance for each candidate. It is the integral of the difference of both
+    distribution functions (Ramdas, García Trillos & Cuturi 2017, section 2.3), computed for all
+    candidates at once.
     """
     below, above = _apart(chosen)
     gaps = np.diff(values)
@@ -31,7 +34,11 @@ def wasserstein_with_each(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
 
 
 def kolmogorov_smirnov_with_each(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
-    """The two-sample Kolmogorov-Smirnov statistic of the chosen values and all, were each of them chosen too; arguments as above."""
+    """Return the two-sample Kolmogorov-Smirnov statistic after adding each value in turn.
+
+    The two samples are the chosen values and all values. Arguments and shapes are those of
+    `wasserstein_with_each`.
+    """
     below, above = _apart(chosen)
     between = np.diff(values) > 0  # equal values are one step of a distribution function
     before = np.concatenate([[0.0], np.maximum.accumulate(np.where(between, below, 0.0))])
@@ -49,13 +56,20 @@ DISTANCES: dict[str, Distances] = {
 
 
 def next_to_resemble(values: Floats, chosen: NDArray[np.bool_], distances: Distances) -> int:
-    """The place in the sorted `values` of the one to add, the first of several as good: Huang et al. (2024), algorithm 1, line 20."""
+    """Return the place, in the sorted `values`, of the value to add to the sample.
+
+    Of several equally good values the first is taken. Huang et al. (2024), algorithm 1, line 20.
+    """
     found = np.round(distances(values, chosen), DECIMALS)
     return int(np.argmin(np.where(chosen, np.inf, found)))
 
 
 def _apart(chosen: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """How far the distribution functions are apart between neighbouring values, with one more value above and below there."""
+    """Return the distances of both distribution functions between neighbouring values.
+
+    Both results have shape (n - 1,). The first is for gaps below the added value, the second for
+    gaps above it.
+    """
     items = len(chosen)
     so_far = np.cumsum(chosen)[:-1]
     size = int(chosen.sum()) + 1

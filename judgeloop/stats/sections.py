@@ -1,6 +1,6 @@
-"""A pool cut into sections of a number that is known of every item, such as a system's confidence.
+"""Strata by equal-width sections of a number known for every item, such as a confidence.
 
-Cutting it by clusters of vectors is the business of `clusearch.py`.
+`stats/cluster_search.py` makes strata from clusters of vectors instead.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ SECTIONS = 8
 
 
 def by_sections(values: Floats, sections: int = SECTIONS) -> Strata:
-    """Strata of equal width between the least and the highest of `values`, shape (items,); sections that hold nothing are left out.
+    """Return strata of equal width between the lowest and the highest of `values`, shape (items,).
 
-    Confidence-based stratified sampling (CSSampling; Li et al. 2019, section 4.1, as Huang et al. 2024, section 4.3, describe it).
+    Empty sections are left out. If all values are equal there is one stratum. Confidence-based
+    stratified sampling (CSSampling; Li et al. 2019, section 4.1, as described by Huang et al. 2024,
+    section 4.3).
     """
     low, high = float(values.min()), float(values.max())
     if low == high:

@@ -1,6 +1,7 @@
-"""Many systems, each compared with one baseline: how often each won, and how they fare on the queries that they share.
+"""Counts, win rates and the race of many systems that are each compared with one baseline.
 
-Whether that is enough to name the best is a stopping rule's business.
+Holds and sums up what `estimators/win_rates.py` counts. The stopping rules `stopping/separated.py`
+and `stopping/fixed_budget.py` decide whether it is enough to name the best system.
 """
 
 from __future__ import annotations
@@ -18,10 +19,14 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Standings:
-    """Counts of preferences over the baseline for each of m systems, the baseline among them: it ties with itself, unasked.
+    """Counts of preferences over the baseline for each of m systems, the baseline among them.
 
-    `scores` has a row a query, in the order asked: 1 the system was preferred, ½ a tie, 0 the baseline was preferred, NaN an abstention or
-    not asked. `race` is None once a query was picked and not drawn.
+    The counts have shape (m,); `silent` counts abstentions. The baseline ties with itself without
+    being asked.
+
+    `scores` has a row, shape (m,), for each query in the order asked: 1 if the system was
+    preferred, ½ for a tie, 0 if the baseline was preferred, NaN for an abstention or a system not
+    asked about. `race` is None once a query was picked rather than drawn.
     """
 
     items: int
@@ -36,22 +41,25 @@ class Standings:
 
     @property
     def queries(self) -> int:
-        """Items asked about so far."""
+        """Number of items asked about so far."""
         return len(self.scores)
 
     @property
     def judged(self) -> int:
-        """Verdicts given: the baseline's ties with itself are none."""
+        """Number of verdicts, not counting the baseline's ties with itself."""
         return int((self.wins + self.ties + self.losses).sum() - self.ties[self.baseline])
 
     @property
     def abstentions(self) -> int:
-        """Choices asked for without a verdict."""
+        """Number of choices asked about that got no verdict."""
         return int(self.silent.sum())
 
     @property
     def rates(self) -> Floats:
-        """Each system's win rate, (wins + ½ ties) / verdicts: Durmazkeser et al. (2025), section 2.2; NaN where nothing is judged."""
+        """Each system's win rate, (wins + ½ ties) / verdicts, shape (m,); NaN without verdicts.
+
+        Durmazkeser et al. (2025), section 2.2.
+        """
         verdicts = self.wins + self.ties + self.losses
         rates: Floats = np.full(len(verdicts), np.nan)
         np.divide(self.wins + TIE * self.ties, verdicts, out=rates, where=verdicts > 0)
@@ -59,18 +67,18 @@ class Standings:
 
     @property
     def asked(self) -> Counts:
-        """On how many queries each system was asked for."""
+        """Number of queries on which each system was asked about, shape (m,)."""
         return self.wins + self.ties + self.losses + self.silent
 
     @property
     def in_question(self) -> Flags:
-        """Which systems were asked for on every query."""
+        """Which systems were asked about on every query, shape (m,)."""
         asked: Flags = np.equal(self.asked, self.queries)
         return asked
 
     @property
     def best(self) -> list[int]:
-        """The systems with the highest win rate among those in question; several where they are level."""
+        """Systems with the highest win rate among those in question; several if they are tied."""
         rates = np.where(self.in_question & ~np.isnan(self.rates), self.rates, -np.inf)
         return (
             [int(system) for system in np.flatnonzero(rates == rates.max())] if self.queries else []
@@ -78,5 +86,5 @@ class Standings:
 
     @property
     def leader(self) -> int | None:
-        """The one with the highest win rate among those in question; None where several are level."""
+        """System with the highest win rate among those in question; None if several are tied."""
         return self.best[0] if len(self.best) == 1 else None

@@ -1,6 +1,8 @@
-"""A pool cut into strata, and what the scores of some of its items say about the mean of all.
+"""Strata of a pool, and the mean over all its items estimated from the scores of some of them.
 
-Which items to ask about is a selector's business, and how wide an interval may be that of `mean_intervals.py`.
+Takes the stratum of every item, and the positions and scores of the judged items. Returns
+`Moments`: the mean, its variance and its degrees of freedom. `stats/mean_intervals.py` makes an
+interval of them; selectors choose the items.
 """
 
 from __future__ import annotations
@@ -13,16 +15,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-FEWEST = 2  # known, to tell a spread
-ROUNDING = 1e-12  # relative: what varies less is constant
-LEAST_SPREAD = 0.25  # as a variance
+FEWEST = 2  # known scores that it takes to estimate a spread
+ROUNDING = 1e-12  # relative: what varies less counts as constant
+LEAST_SPREAD = 0.25  # share of the proxy's variance among all items
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Strata:
-    """Which stratum each item of a pool is in: `labels` has the shape (items,) and holds 0 to strata - 1, none of them empty."""
+    """The stratum of each item of a pool.
+
+    `labels`, shape (items,), holds the numbers 0 to strata - 1; no stratum is empty.
+
+    Raises:
+        ValueError: there is no item, or a number is negative or left out.
+    """
 
     labels: Counts
 
@@ -34,25 +42,28 @@ class Strata:
 
     @classmethod
     def single(cls, items: int) -> Strata:
-        """The whole pool as one."""
+        """Return the whole pool as one stratum."""
         return cls(np.zeros(items, dtype=np.int64))
 
     @cached_property
     def sizes(self) -> Counts:
-        """Items in each."""
+        """Number of items in each stratum, shape (strata,)."""
         return np.bincount(self.labels)
 
     @cached_property
     def shares(self) -> Floats:
-        """Each one's share of the items: the w of Huang et al. (2024), algorithm 1."""
+        """Each stratum's share of the items, shape (strata,).
+
+        This is the w of Huang et al. (2024), algorithm 1.
+        """
         shares: Floats = self.sizes / len(self.labels)
         return shares
 
 
 class Moments(NamedTuple):
-    """A mean over a whole pool as estimated from some of its items, the variance of that, and its degrees of freedom.
+    """An estimated mean over a whole pool, its variance, and its degrees of freedom.
 
-    The variance is NaN where it cannot be known: too few items are.
+    The variance and the degrees of freedom are NaN if too few items have a score.
     """
 
     mean: float
@@ -64,7 +75,11 @@ UNKNOWN = Moments(math.nan, math.nan, math.nan)
 
 
 class _Part(NamedTuple):
-    """What the strata of one kind add to a mean: their share of the pool, their sum, and the parts of the variance with their freedoms."""
+    """What the strata of one kind add to a mean.
+
+    `share` is their share of the pool, `total` their part of the mean, `variances` the parts of its
+    variance, with their `freedoms`.
+    """
 
     share: float
     total: float
@@ -73,11 +88,14 @@ class _Part(NamedTuple):
 
 
 def stratified(strata: Strata, positions: Counts, scores: Floats) -> Moments:
-    """The mean of all items from the `scores` of those at `positions`, drawn at random within each stratum.
+    """Estimate the mean of all items from the `scores` of the items at `positions`.
 
-    The weighted mean of the strata's means (Huang et al. 2024, algorithm 1, line 23), its variance with the finite population
-    correction (Cochran 1977, equation 5.12) and Satterthwaite's degrees of freedom (equation 5.16). Strata with too few known to tell their spread
-    are taken together, as they came in random order; strata of which nothing is known count as the others do.
+    The items were drawn at random within each stratum. The estimate is the weighted mean of the
+    strata's means (Huang et al. 2024, algorithm 1, line 23). Its variance has the finite population
+    correction (Cochran 1977, equation 5.12), and the degrees of freedom are Satterthwaite's
+    (equation 5.16). Strata with too few known scores to estimate their spread are pooled; their
+    first draws came in a random order of the strata. Strata without a known score are taken to be
+    like the others that are pooled.
     """
     if not len(positions):
         return UNKNOWN
@@ -87,12 +105,12 @@ def stratified(strata: Strata, positions: Counts, scores: Floats) -> Moments:
     parts = [_apart(strata, within, scores, known, few), _together(strata, within, scores, few)]
     share = sum(part.share for part in parts)
     mean = sum(part.total for part in parts) / share
-    if share < 1 - ROUNDING:  # nothing is known of some, and nothing can be said of them
+    if share < 1 - ROUNDING:  # strata without a known score, and none to pool them with
         return Moments(mean, math.nan, math.nan)
     return Moments(
         mean,
         *_satterthwaite(
-            *(np.concatenate(one) for one in zip(*(p[2:] for p in parts), strict=True))
+            *(np.concatenate(pieces) for pieces in zip(*(p[2:] for p in parts), strict=True))
         ),
     )
 
@@ -100,7 +118,7 @@ def stratified(strata: Strata, positions: Counts, scores: Floats) -> Moments:
 def _apart(
     strata: Strata, within: Counts, scores: Floats, known: Counts, few: NDArray[np.bool_]
 ) -> _Part:
-    """Each stratum by itself."""
+    """Return the part of the strata with enough known scores, each by itself."""
     means = np.bincount(within, scores, minlength=len(known)) / np.maximum(known, 1)
     squares = np.bincount(within, (scores - means[within]) ** 2, minlength=len(known))
     shares = np.where(few, 0.0, strata.shares)
@@ -116,7 +134,10 @@ def _apart(
 
 
 def _together(strata: Strata, within: Counts, scores: Floats, few: NDArray[np.bool_]) -> _Part:
-    """Strata with fewer than two known as one, each known item standing for its stratum (a ratio to size: Cochran 1977, equation 6.13)."""
+    """Return the part of the strata with too few known scores, pooled into one stratum.
+
+    Each known item stands for its stratum (a ratio to size: Cochran 1977, equation 6.13).
+    """
     taken = few[within]
     share, count = float(strata.shares[few].sum()), int(taken.sum())
     if not count:
@@ -131,7 +152,10 @@ def _together(strata: Strata, within: Counts, scores: Floats, few: NDArray[np.bo
 
 
 def _satterthwaite(variances: Floats, freedoms: Floats) -> tuple[float, float]:
-    """The sum of independent variances and its degrees of freedom; NaN where one of them is."""
+    """Return the sum of independent variances and its degrees of freedom.
+
+    Both are NaN if one of the variances is.
+    """
     if not len(variances):
         return 0.0, math.inf
     variance = float(variances.sum())
@@ -141,16 +165,19 @@ def _satterthwaite(variances: Floats, freedoms: Floats) -> tuple[float, float]:
 
 
 def with_proxy(strata: Strata, positions: Counts, scores: Floats, proxy: Floats) -> Moments:
-    """The same, helped by a `proxy` that is known for every item, shape (items,): its mean plus the mean of what it leaves.
+    """Estimate the mean of all items as `stratified` does, with the help of a `proxy`.
 
-    The proxy counts with the coefficient that leaves the least variance, so that a useless one does no harm but for the one degree of
-    freedom that it takes (Angelopoulos et al. 2023, "PPI++", equation 4; combined regression estimator, Cochran 1977, section 7.11).
-    One that hardly varies among the judged items, and so cannot be given a coefficient, is believed less.
+    `proxy`, shape (items,), is known for every item. The estimate is the proxy's mean times a
+    coefficient, plus the mean of the scores less the coefficient times the proxy. The coefficient
+    is the one that leaves the least variance, so a useless proxy does no harm, except for the one
+    degree of freedom that the coefficient takes (Angelopoulos et al. 2023, "PPI++", equation 4;
+    combined regression estimator, Cochran 1977, section 7.11). `best_slope` says how a proxy that
+    hardly varies among the judged items gets a smaller coefficient.
     """
     slope = best_slope(strata, positions, scores, proxy)
     left = stratified(strata, positions, scores - slope * proxy[positions])
     fewer = left.freedom - (slope != 0)
-    if not fewer >= 1:  # too few to spare one
+    if not fewer >= 1:  # too few to give one up
         return stratified(strata, positions, scores)
     return Moments(
         left.mean + slope * float(proxy.mean()), left.variance * left.freedom / fewer, fewer
@@ -158,10 +185,12 @@ def with_proxy(strata: Strata, positions: Counts, scores: Floats, proxy: Floats)
 
 
 def best_slope(strata: Strata, positions: Counts, scores: Floats, proxy: Floats) -> float:
-    """The coefficient of `proxy`, shape (items,), that leaves the stratified mean of the `scores` at `positions` the least variance.
+    """Return the coefficient of `proxy` that leaves the stratified mean the least variance.
 
-    Where the proxy spreads less among them than `LEAST_SPREAD` of what it does among all items, it is taken to spread so much: a few large
-    values, none of them judged, would else be multiplied by whatever the small ones seem to say.
+    `proxy` has shape (items,). The mean is that of the `scores` at `positions`. If the proxy's
+    variance among these items is less than `LEAST_SPREAD` of its variance among all items, that
+    share is used instead. Otherwise a few large values of the proxy, none of them judged, would be
+    multiplied by whatever coefficient the small values seem to show.
     """
     within, own = strata.labels[positions], proxy[positions]
     known = np.bincount(within, minlength=len(strata.sizes))
@@ -172,11 +201,11 @@ def best_slope(strata: Strata, positions: Counts, scores: Floats, proxy: Floats)
     weights[usable] = (strata.shares**2 * (1 - known / strata.sizes))[usable] / (
         known * (known - 1)
     )[usable]
-    left, foretold = (_centred(within, values, len(known)) for values in (scores, own))
+    left, foretold = (centred(within, values, len(known)) for values in (scores, own))
     together = float(weights[within] @ (left * foretold))
     alone = float(weights[within] @ foretold**2)
     spread = (
-        np.bincount(strata.labels, _centred(strata.labels, proxy, len(known)) ** 2) / strata.sizes
+        np.bincount(strata.labels, centred(strata.labels, proxy, len(known)) ** 2) / strata.sizes
     )
     expected = float((weights * np.maximum(known - 1, 0)) @ spread)
     constant = ROUNDING * float(weights[within] @ own**2)
@@ -185,8 +214,8 @@ def best_slope(strata: Strata, positions: Counts, scores: Floats, proxy: Floats)
     return together / max(alone, LEAST_SPREAD * expected)
 
 
-def _centred(labels: Counts, values: Floats, strata: int) -> Floats:
-    """The values less the mean of their stratum."""
+def centred(labels: Counts, values: Floats, strata: int) -> Floats:
+    """Return the values less the mean of their stratum."""
     counts = np.maximum(np.bincount(labels, minlength=strata), 1)
-    centred: Floats = values - (np.bincount(labels, values, minlength=strata) / counts)[labels]
-    return centred
+    less: Floats = values - (np.bincount(labels, values, minlength=strata) / counts)[labels]
+    return less

@@ -1,7 +1,8 @@
-"""From how likely texts are to opinions on which beats a baseline's: the weak judges of LLM Selector.
+"""Opinions of weak judges on which systems beat the baseline, from the likelihoods of texts.
 
-Durmazkeser et al. (2025), "Active Model Selection for Large Language Models", section 2.3.1 and appendix D. How likely a text is
-comes from elsewhere (`kgrams.py`), and so does what follows from an opinion (`information.py`).
+The weak judges of LLM Selector: Durmazkeser et al. (2025), "Active Model Selection for Large
+Language Models", section 2.3.1 and appendix D. `stats/kgrams.py` computes the likelihoods;
+`stats/information.py` uses the opinions.
 """
 
 from __future__ import annotations
@@ -9,14 +10,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-SAME = 1e-12  # relative: likelihoods that differ by less do so by rounding
+SAME = 1e-12  # relative: a smaller difference between likelihoods is rounding
 
 
 def opinions(likelihoods: NDArray[np.float64], baseline: int) -> NDArray[np.int8]:
-    """What each weak judge thinks of each system against the baseline: 1 it wins, 0 a tie, -1 it loses (section 2.3.1).
+    """Return each weak judge's opinion of each system against the baseline (section 2.3.1).
 
-    `likelihoods` has the shape (weak judges, systems), and so has the result. The likelier text wins; equally likely ones tie, so
-    that the baseline ties with itself and with every copy of it.
+    1 means that the system wins, 0 a tie, -1 that it loses. `likelihoods` has the shape (weak
+    judges, systems), and so has the result. The likelier text wins. Equally likely texts tie, so
+    the baseline ties with itself and with every copy of its text.
     """
     own = likelihoods[:, [baseline]]
     larger = np.maximum(np.abs(likelihoods), np.abs(own))
@@ -25,11 +27,12 @@ def opinions(likelihoods: NDArray[np.float64], baseline: int) -> NDArray[np.int8
 
 
 def ensemble(opinions: NDArray[np.int8]) -> NDArray[np.int8]:
-    """What all weak judges think together: 1 a win, 0 a draw, -1 a loss (appendix D).
+    """Return the joint opinion of all weak judges: 1 a win, 0 a tie, -1 a loss (appendix D).
 
-    `opinions` has the shape (weak judges, queries, systems), the result (queries, systems). The mean of win 1, draw ½ and loss 0 is a win
-    from 2/3 and a draw from 1/3. With s the sum of the opinions of z weak judges that mean is (1 + s/z)/2, so these are 3s ≥ z and
-    3s ≥ -z, which integers decide without rounding.
+    `opinions` has the shape (weak judges, queries, systems), the result (queries, systems). The
+    mean of win 1, tie ½ and loss 0 is a win from 2/3 on and a tie from 1/3 on. With s the sum of
+    the opinions of z weak judges, that mean is (1 + s/z)/2. So the conditions are 3s ≥ z and 3s ≥
+    -z, which integers decide without rounding.
     """
     thrice = 3 * opinions.sum(axis=0, dtype=np.int64)
     judges = len(opinions)

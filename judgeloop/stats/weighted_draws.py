@@ -1,8 +1,9 @@
-"""The mean of a whole pool from successive draws without replacement that preferred some items, and an interval for it.
+"""The mean of a whole pool, and an interval for it, from weighted draws without replacement.
 
-Scores lie in [0, 1] and stand in the order drawn, each beside its propensity: the item's weight over the weights of all that were left. NaN
-is an item that was drawn and got no score. Whose weights they are is a selector's business (`selectors/decisive.py`); draws that preferred what
-a score says itself, beyond the propensities, are not mended here.
+Takes scores in [0, 1] in the order drawn, NaN for an item without a score, and the propensity of
+each draw: the item's weight over the weights of all items left. A selector chooses the weights
+(`selectors/decisive.py`). The estimate corrects for the propensities only: if draws also depend on
+the scores themselves, it is biased.
 """
 
 from __future__ import annotations
@@ -15,11 +16,16 @@ import numpy as np
 from judgeloop.stats.mean_intervals import UNSEEN, Interval, interval_at_once
 from judgeloop.stats.strata import FEWEST, UNKNOWN, Floats, Moments
 
-LEAST_FREEDOM = 3.0  # with less the interval says nothing, and `UNSEEN` scores already widen that of a few draws
+# Lower limit for the degrees of freedom. With fewer the interval says nothing, and the `UNSEEN`
+# scores already widen the interval of a few draws.
+LEAST_FREEDOM = 3.0
 
 
 class _Sample(NamedTuple):
-    """Scores, the chance of each item to be among those drawn, and the share with which it counts; all of the shape (scores,)."""
+    """The known scores, with the chance of each item to be drawn and its share in the mean.
+
+    All have shape (scores,).
+    """
 
     scores: Floats
     chances: Floats
@@ -27,14 +33,20 @@ class _Sample(NamedTuple):
 
 
 def chances_to_be_drawn(propensities: Floats) -> Floats:
-    """The chance of each of the n items drawn, in the order drawn, to be among n: shape (n,), in (0, 1].
+    """Return for each of the n items drawn its chance to be among n drawn: shape (n,), in (0, 1].
 
-    Successive draws are a race of exponential waiting times whose rates are the weights, so that an item of weight w is among those drawn
-    before the time τ with the chance 1 - exp(-w τ) (Rosén 1997, "On sampling with probability proportional to size"). τ is when the first item that
-    is not drawn would have come, as expected from the order alone: Σ 1 / W, with W the weight left before each draw and after the last (rank conditioning:
-    Cohen & Kaplan 2008, "Tighter estimation using bottom k sketches"). The weights follow from the propensities, as all sum to 1. Of even draws
-    the chances are all the same; once all items are drawn they are 1. Where the weights changed on the way, as a run learned, each item is taken
-    to have had all along the weight that it was drawn by; bias and coverage are measured with the rest.
+    `propensities`, shape (n,), are in the order drawn, and so is the result. Successive draws are a
+    race of exponential waiting times whose rates are the weights. So an item of weight w is drawn
+    before time τ with probability 1 - exp(-w τ) (Rosén 1997, "On sampling with probability
+    proportional to size"). τ is the time at which the first item that is not drawn would have come,
+    as expected from the order alone: Σ 1 / W, with W the weight left before each draw and after the
+    last (rank conditioning: Cohen & Kaplan 2008, "Tighter estimation using bottom k sketches"). The
+    weights follow from the propensities, because all weights sum to 1.
+
+    For even draws all chances are the same. Once all items are drawn the chances are 1. If the
+    weights changed as the run learned, each item is treated as if the weight by which it was drawn
+    had applied from the start. The bias and the coverage that result are measured together with the
+    rest (`benchmarks/distance_coverage.py`).
     """
     left = np.concatenate([[1.0], np.cumprod(1 - propensities)])
     if left[-1] <= 0:
@@ -44,12 +56,14 @@ def chances_to_be_drawn(propensities: Floats) -> Floats:
 
 
 def weighted_moments(scores: Floats, propensities: Floats) -> Moments:
-    """The mean of all items as estimated, the variance of that, and its degrees of freedom.
+    """Estimate the mean of all items, the variance of the estimate, and its degrees of freedom.
 
-    Hájek's (1971) mean: each score counts with one over its item's chance to be drawn. It is nearly unbiased, and errs less than the exactly
-    unbiased mean of Des Raj (1956), which jumps at every win on an item that was unlikely to come. The variance is Rosén's for order
-    sampling (1997, section 5); its degrees of freedom are the effective number of draws that it rests on, less one (Kish 1965), where those that
-    were sure to come count for nothing. NaN where too few have a score.
+    The mean is Hájek's (1971): each score counts with the inverse of its item's chance to be drawn.
+    It is nearly unbiased, and errs less than the exactly unbiased mean of Des Raj (1956), which
+    jumps at every win on an item that was unlikely to be drawn. The variance is Rosén's for order
+    sampling (1997, section 5). The degrees of freedom are the effective number of draws behind it,
+    less one (Kish 1965); items that were certain to be drawn do not count. What cannot be estimated
+    from so few scores is NaN.
     """
     sample = _sample(scores, propensities)
     if not len(sample.scores):
@@ -63,17 +77,20 @@ def weighted_moments(scores: Floats, propensities: Floats) -> Moments:
 def weighted_interval(
     scores: Floats, propensities: Floats, items: int, risk: float
 ) -> Interval | None:
-    """An interval that misses the mean of all `items` with a chance of about `risk`; None with fewer than two draws.
+    """Return an interval that misses the mean of all `items` with probability about `risk`.
 
-    That of `interval_at_once`, with the variance that `UNSEEN` more scores of 0 and as many of 1 would have brought: draws that prefer some items
-    may well miss what only others have. Where some have no score it holds what it would be with all of them 0, and with all of them 1. Its
-    coverage is measured, at one look and where a rule of `stopping/heuristic.py` ended the run, and not proved (`benchmarks/distance_coverage.py`).
+    None with fewer than two draws. The interval is that of `interval_at_once`, with the variance
+    that `UNSEEN` more scores of 0 and as many of 1 would add: draws that prefer some items may well
+    miss scores that only other items have. If some items have no score, the interval covers the
+    interval with 0 for all of them and the interval with 1. Its coverage is measured, not proved:
+    at one look, and where the tie-aware rule ended the run (`stopping/tie_aware.py`,
+    `benchmarks/distance_coverage.py`).
     """
     if len(scores) < FEWEST:
         return None
     found = [
-        _interval(np.nan_to_num(scores, nan=one), propensities, items, risk)
-        for one in ((0.0, 1.0) if np.isnan(scores).any() else (0.0,))
+        _interval(np.nan_to_num(scores, nan=missing), propensities, items, risk)
+        for missing in ((0.0, 1.0) if np.isnan(scores).any() else (0.0,))
     ]
     return min(low for low, _ in found), max(high for _, high in found)
 
@@ -82,7 +99,7 @@ def _interval(scores: Floats, propensities: Floats, items: int, risk: float) -> 
     moments = weighted_moments(scores, propensities)
     variance = moments.variance + _unseen(_sample(scores, propensities), moments.mean)
     found = interval_at_once(moments._replace(variance=variance), len(scores), items, risk)
-    assert found is not None, "of two scores or more the variance is known"
+    assert found is not None, "the variance is known with two scores or more"
     return found
 
 
@@ -93,7 +110,11 @@ def _sample(scores: Floats, propensities: Floats) -> _Sample:
 
 
 def _variance(sample: _Sample, mean: float) -> float:
-    """With each score's distance from the mean, centred where the items that were sure to be drawn count for nothing."""
+    """Return the variance of the mean from each score's weighted distance from it.
+
+    The distances are centred on a mean to which items that were certain to be drawn do not
+    contribute.
+    """
     missed = 1 - sample.chances
     if not missed.any():
         return 0.0
@@ -111,9 +132,11 @@ def _freedom(sample: _Sample) -> float:
 
 
 def _unseen(sample: _Sample, mean: float) -> float:
-    """What scores of 0 and of 1 that were not seen would add to the variance, each at the mean weight of a draw.
+    """Return what unseen scores of 0 and of 1 would add to the variance.
 
-    For even draws this is `mean_intervals.unseen_variance`; here it is added and not the least, as measured coverage asked for.
+    Each has the mean weight of a draw. For even draws this is nearly
+    `mean_intervals.unseen_variance`. There it is a lower limit; here it is added, because measured
+    coverage required it.
     """
     of_one_draw = float(((1 - sample.chances) * sample.shares**2).mean())
     return UNSEEN * (mean**2 + (1 - mean) ** 2) * of_one_draw

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from support.rules import make_rule
+from support.rules import RULES, make_rule
 
 from judgeloop.calibration import study as trying
 from judgeloop.calibration.comparable import Case, Comparable
@@ -19,7 +19,7 @@ from judgeloop.estimators.preferences import Preferences
 from judgeloop.history.past import Past, past_of_scores
 from judgeloop.history.prospects import prospects_of
 from judgeloop.selectors.random import Random
-from judgeloop.stopping.calibrated import Calibrated
+from judgeloop.stopping.catalogue import rule_row
 from judgeloop.stopping.giving_up import GivingUp
 
 RISKS = (0.05, 0.2)
@@ -68,9 +68,9 @@ def by_sessions(drawn, rule_of, limits, give_up=None):
 
 
 @pytest.mark.parametrize("limits", [Limits(1, 25), Limits(5, 200), Limits(30, 40)])
-@pytest.mark.parametrize("rule", ["sequential", "tie-aware", "hypergeometric"])
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("give_up", [None, 0.4])
-def test_every_rule_ends_as_its_session_does(rule, limits, give_up, monkeypatch):
+def test_every_rule_ends_as_its_session_does(rule, limits, give_up):
     past = random_past()
     study = study_of(past, limits, give_up=give_up)
     drawn = draw(
@@ -81,14 +81,9 @@ def test_every_rule_ends_as_its_session_does(rule, limits, give_up, monkeypatch)
         rng=np.random.default_rng(5),
         repetitions=REPETITIONS,
     )
-    seen = []
-    monkeypatch.setattr(trying, "_tried", lambda risk, selector, rule, ends: seen.append(ends))
-    ended = (
-        study._sequential(drawn)
-        if rule == "sequential"
-        else study._by_heuristics("random", drawn, [rule])
-    )
-    for ends, (risk, chance) in zip(seen or ended, study.terms, strict=True):
+    ended = study._ended_by(rule_row("compare", rule), drawn)
+    assert list(ended) == study.terms
+    for (risk, chance), ends in ended.items():
         made = partial(make_rule, rule, risk=risk, limit=limits.max_judgments)
         expected = by_sessions(drawn, lambda _, items, made=made: made(items=items), limits, chance)
         assert np.allclose([ends.judged, ends.wrong, ends.undecided], expected)
@@ -100,23 +95,32 @@ def test_calibrated_ends_as_its_session_does(give_up, monkeypatch):
     rows = [row for row, pair in enumerate(past.pairs) if "s6" in pair]
     study = study_of(past, limits, shared="s6", rows=rows, risks=(0.1, 0.2), give_up=give_up)
     drawn = draw(past, study.found, limits=limits, foresee=None, rng=np.random.default_rng(5), repetitions=REPETITIONS)  # fmt: skip
-    made, seen = [], []
+    row, seen = Noting("calibrated"), []
     monkeypatch.setattr(
-        trying, "Calibrated", lambda *given: made.append(Calibrated(*given)) or made[-1]
-    )
-    monkeypatch.setattr(
-        trying, "_tried", lambda risk, selector, rule, ends, instead: seen.append((risk, ends))
+        trying, "_tried", lambda terms, selector, rule, ends, instead: seen.append((terms, ends))
     )
     like = [study._like(at) for at in range(len(rows))]
-    study._calibrated("random", drawn, like, dict.fromkeys(study.terms, no_runs(len(rows))))
+    study._calibrated(row, "random", drawn, like, dict.fromkeys(study.terms, no_runs(len(rows))))
     assert [terms for terms, _ in seen] == study.terms
-    for ((risk, chance), ends), rules in zip(seen, np.reshape(made, (-1, len(rows))), strict=True):
+    by_terms = np.reshape(row.made, (-1, len(rows)))
+    for ((risk, chance), ends), rules in zip(seen, by_terms, strict=True):
         expected = by_sessions(
             drawn, lambda walk, _, rules=rules: rules[walk // REPETITIONS], limits, chance
         )
         assert {rule.threshold for rule in rules} == {risk}
         assert np.allclose([ends.judged, ends.wrong, ends.undecided], expected)
     assert 0 < seen[0][1].undecided.mean() < 1
+
+
+class Noting:
+    """A row of the catalogue that keeps the rules that it makes."""
+
+    def __init__(self, name):
+        self.name, self.made = name, []
+
+    def make(self, ingredients):
+        self.made.append(rule_row("compare", self.name).make(ingredients))
+        return self.made[-1]
 
 
 def no_runs(comparisons):
@@ -127,7 +131,9 @@ def no_runs(comparisons):
 def test_giving_up_takes_fewer_judgments_errs_less_and_leaves_more_undecided(chance):
     study = study_of(random_past(), Limits(5, 40), give_up=chance)
     drawn = draw(study.past, study.found, limits=study.limits, foresee=None, rng=np.random.default_rng(5), repetitions=REPETITIONS)  # fmt: skip
-    found = [figures(one) for one in study._by_heuristics("random", drawn, ["tie-aware"])]
+    found = [
+        figures(one) for one in study._ended_by(rule_row("compare", "tie-aware"), drawn).values()
+    ]
     for never, given_up in zip(found[::2], found[1::2], strict=True):
         assert never[0] >= given_up[0]
         assert never[1] >= given_up[1]
@@ -135,8 +141,8 @@ def test_giving_up_takes_fewer_judgments_errs_less_and_leaves_more_undecided(cha
         assert (never != given_up) == (chance == 0.5)
 
 
-def figures(one):
-    return one.judgments.mean, one.wrong.mean, one.undecided.mean
+def figures(ends):
+    return ends.judged.mean(), ends.wrong.mean(), ends.undecided.mean()
 
 
 def test_what_gives_up_stands_beside_what_does_not_but_for_exponents():
@@ -159,7 +165,7 @@ def test_where_the_limit_covers_all_items_nothing_gives_up():
 
 def test_the_table_has_every_selector_and_rule_at_every_risk_once():
     found = [one for some in study_of(random_past()).all_tried() for one in some]
-    expected = [("random", "sequential", None)]
+    expected = [("random", "sequential", None), ("random", "anytime", None)]
     expected += [
         (s, r, None)
         for s in ("random", "decisive")

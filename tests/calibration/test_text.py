@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from judgeloop.calibration.advice import advised, keeps_its_risk
 from judgeloop.calibration.result import Figure, PastFared, Tried
 from judgeloop.calibration.text import calibration_json, render_calibration
 
@@ -27,7 +28,7 @@ def fared(*rows, **more):
     values = {
         "source": "the ledger", "judge": "openai/gpt-4.1", "beside": (), "baseline": "prod", "comparisons": 12, "found": 12,
         "most_with_one": 12, "known_verdicts": 1200, "known_comparisons": 12, "systems": 13, "items": 100, "repetitions": 10,
-        "exponent": 1.5411, "item_cost_p": 4 * 10**9, "looking_back": (), "always": (), "tried": rows,
+        "exponent": 1.5411, "item_cost_p": 4 * 10**9, "looking_back": {}, "always": {}, "tried": rows,
     }  # fmt: skip
     return PastFared(**(values | more))
 
@@ -38,7 +39,7 @@ def advice(*rows, **more):
 
 def test_all_of_it():
     assert render_calibration(fared(TODAY, TIE_AWARE, replace(CALIBRATED, rule="calibrated"))) == (
-        "at a risk of 0.1: --selector decisive --rule calibrated --risk 0.1\n"
+        "at a risk of 0.1: `selector=decisive` `rule=calibrated` `risk=0.1`\n"
         "  20 judgments ($0.080) a comparison, 5% undecided; today's default (random, sequential) 80 judgments ($0.32) a comparison, 5% undecided: "
         "73% saved for each right winner; its promise is one on average over comparisons like these\n"
         "\n"
@@ -62,13 +63,13 @@ def test_all_of_it():
 
 def test_a_choice_that_was_wrong_more_often_than_stated_is_not_the_best_however_cheap():
     rows = (TODAY, TIE_AWARE, tried("decisive", "calibrated", 20, 0.101))
-    assert fared(*rows).advised(0.1) is TIE_AWARE
+    assert advised(fared(*rows), 0.1) is TIE_AWARE
 
 
 def test_a_rule_without_a_promise_is_the_best_only_where_one_more_wrong_would_keep_the_risk():
     # Twelve comparisons: (12 · 0.025 + 1) / 13 = 0.1.
-    assert fared(TODAY, TIE_AWARE).advised(0.1) is TIE_AWARE
-    assert fared(TODAY, replace(TIE_AWARE, wrong=Figure(0.026, 0.01))).advised(0.1) is TODAY
+    assert advised(fared(TODAY, TIE_AWARE), 0.1) is TIE_AWARE
+    assert advised(fared(TODAY, replace(TIE_AWARE, wrong=Figure(0.026, 0.01))), 0.1) is TODAY
 
 
 def giving_up(one, judgments, undecided):
@@ -79,14 +80,14 @@ def giving_up(one, judgments, undecided):
 
 def test_giving_up_stands_beside_what_is_advised_and_is_for_people_to_weigh():
     rows = (TODAY, giving_up(TODAY, 50, 0.3), TIE_AWARE, giving_up(TIE_AWARE, 5, 0.5))
-    assert fared(*rows, give_up=0.2).advised(0.1) is TIE_AWARE, (
+    assert advised(fared(*rows, give_up=0.2), 0.1) is TIE_AWARE, (
         "fewer judgments, for fewer decisions"
     )
     text = render_calibration(fared(*rows, give_up=0.2))
     assert text.startswith(
-        "at a risk of 0.1: --selector decisive --rule tie-aware --risk 0.1\n  40 judgments ($0.16) a comparison, 5% undecided"
+        "at a risk of 0.1: `selector=decisive` `rule=tie-aware` `risk=0.1`\n  40 judgments ($0.16) a comparison, 5% undecided"
     )
-    assert "\n  with --give-up 0.2: 5 judgments ($0.020) a comparison, 50% undecided\n" in text
+    assert "\n  with `give_up=0.2`: 5 judgments ($0.020) a comparison, 50% undecided\n" in text
     assert (
         "\n  gives up  where a decision is less likely than 0.2, in the rows that say so\n" in text
     )
@@ -108,8 +109,8 @@ def test_the_best_takes_the_fewest_judgments_for_each_right_winner_that_it_names
         deciding, ("tie-aware", "hypergeometric", "calibrated"), (40, 30, 10), (0.1, 0.5, 1.0)
     )
     # 44 a winner, where the others take 60 and name none.
-    assert fared(TODAY, often, seldom, never).advised(0.1) is often
-    assert fared(never).advised(0.1) is None
+    assert advised(fared(TODAY, often, seldom, never), 0.1) is often
+    assert advised(fared(never), 0.1) is None
 
 
 def test_why_nothing_is_advised_is_said():
@@ -125,32 +126,32 @@ def test_another_than_the_default_is_advised_only_if_it_is_better_by_more_than_n
         tried("decisive", "calibrated", 79, 0.02),
         tried("decisive", "calibrated", 78, 0.02),
     )
-    assert fared(TODAY, near).advised(0.1) is TODAY
-    assert fared(TODAY, clear).advised(0.1) is clear
+    assert advised(fared(TODAY, near), 0.1) is TODAY
+    assert advised(fared(TODAY, clear), 0.1) is clear
 
 
 def test_a_mean_that_rounding_lifts_over_the_risk_keeps_it():
     mean = (0.1 + 0.1 + 0.1) / 3
     assert mean > 0.1
-    assert replace(CALIBRATED, wrong=Figure(mean, 0.0)).keeps_its_risk(3)
-    assert not replace(CALIBRATED, wrong=Figure(0.1001, 0.0)).keeps_its_risk(3)
+    assert keeps_its_risk(replace(CALIBRATED, wrong=Figure(mean, 0.0)), 3)
+    assert not keeps_its_risk(replace(CALIBRATED, wrong=Figure(0.1001, 0.0)), 3)
 
 
 def test_a_wrong_winner_is_no_saving():
     wrong, right = tried("decisive", "calibrated", 48, 0.1), tried("random", "calibrated", 49, 0.04)
-    assert fared(TODAY, wrong, right).advised(0.1) is right
+    assert advised(fared(TODAY, wrong, right), 0.1) is right
 
 
 def test_an_exponent_that_no_run_can_be_told_is_shown_and_not_the_best():
     strong = tried("decisive", "tie-aware", 10, 0.01, power=2.0)
-    assert fared(TODAY, strong).advised(0.1) is TODAY
+    assert advised(fared(TODAY, strong), 0.1) is TODAY
     assert "decisive, exponent 2" in render_calibration(fared(TODAY, strong))
 
 
 def test_each_risk_has_its_own_best():
     rows = (TODAY, CALIBRATED, tried("random", "sequential", 60, 0.02, risk=0.2))
-    assert fared(*rows).advised(0.1) is CALIBRATED
-    assert fared(*rows).advised(0.2) is rows[2]
+    assert advised(fared(*rows), 0.1) is CALIBRATED
+    assert advised(fared(*rows), 0.2) is rows[2]
 
 
 def test_where_nothing_is_better_the_default_is_said_to_be_best():
@@ -203,13 +204,13 @@ def test_a_part_that_fell_back_is_said():
     assert "; 25% had too few others like them, and went by the default" in text
 
 
-def test_flags_that_only_a_look_back_needs_stand_only_there():
-    more = {"looking_back": ("--history", "my past.csv"), "always": ("--max-judgments", "50")}
-    assert "--rule calibrated --risk 0.1 --history 'my past.csv' --max-judgments 50\n" in advice(
+def test_settings_that_only_a_look_back_needs_stand_only_there():
+    more = {"looking_back": {"history": "my past.csv"}, "always": {"max_judgments": "50"}}
+    assert "`rule=calibrated` `risk=0.1` `history=my past.csv` `max_judgments=50`\n" in advice(
         TODAY, CALIBRATED, **more
     )
     plain = replace(TIE_AWARE, selector="random")
-    assert "--rule tie-aware --risk 0.1 --max-judgments 50\n" in advice(TODAY, plain, **more)
+    assert "`rule=tie-aware` `risk=0.1` `max_judgments=50`\n" in advice(TODAY, plain, **more)
 
 
 def test_nothing_charged_is_no_price_and_not_a_price_of_nothing():
@@ -232,17 +233,17 @@ def test_names_that_steer_a_terminal_are_taken_apart():
     )
 
 
-def test_json_has_dollars_shares_and_flags():
+def test_json_has_dollars_shares_and_settings():
     found = json.loads(json.dumps(calibration_json(fared(TODAY, CALIBRATED)), allow_nan=False))
     assert (found["job"], found["usd_per_item"], found["baseline"]) == ("calibrate", 0.004, "prod")
     assert [one["usd"] for one in found["tried"]] == pytest.approx([0.32, 0.08])
     assert [one["best"] for one in found["tried"]] == [False, True]
     assert found["tried"][1]["wrong"] == {"mean": 0.1, "error": 0.01}
     assert found["advice"] == [
-        {"risk": 0.1, "flags": "--selector decisive --rule calibrated --risk 0.1"}
+        {"risk": 0.1, "settings": {"selector": "decisive", "rule": "calibrated", "risk": "0.1"}}
     ]
 
 
 def test_json_advises_nothing_where_none_kept_its_risk():
     found = calibration_json(fared(tried("random", "sequential", 80, 0.2)))
-    assert found["advice"] == [{"risk": 0.1, "flags": None}]
+    assert found["advice"] == [{"risk": 0.1, "settings": None}]

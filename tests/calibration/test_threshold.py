@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeloop.calibration import threshold as calibrating
+from judgeloop.calibration import walks as replaying
 from judgeloop.calibration.comparable import Case, Comparable, comparable
 from judgeloop.calibration.threshold import Calibration, TooLittle, calibrate
 from judgeloop.calibration.walks import replayed
@@ -23,6 +23,7 @@ from judgeloop.history.prospects import prospects_of
 from judgeloop.selectors.decisive import decisive
 from judgeloop.stats.risk_control import bounds_of
 from judgeloop.stopping.calibrated import Calibrated, chance_not_to_win
+from judgeloop.stopping.catalogue import Ingredients, rule_row
 
 
 def past_of(rows, known=None):
@@ -98,7 +99,7 @@ class TestWalks:
         walks = walks_of(past, most=8)
 
         def fared(critical):
-            return walks.at(0.5, Calibrated(0.5, bounds_of(np.array([[critical]])), ""))
+            return walks.at(0.5, bounds_of(np.array([[critical]])))
 
         # Anything under what 2 to 0 gives stops the first after 3; the second ends level after 2, the third tied after 8, and of the
         # fourth all is known after 2.
@@ -127,14 +128,14 @@ class TestWalks:
             rng=np.random.default_rng(seed),
             repetitions=1,
         )
-        rule = Calibrated(0.5, bounds_of(np.array([[critical]])), "")
+        bounds = bounds_of(np.array([[critical]]))
         rest = past.without(first, second)
         known = prospects_of(rest, (first, second)) if weighted else None
         session = Session(
             items=past.known.shape[1],
             selector=decisive(known),
             estimator=Preferences(),
-            rule=rule,
+            rule=Calibrated(0.5, bounds, ""),
             limits=limits,
             rng=np.random.default_rng(seed),
         )
@@ -142,7 +143,7 @@ class TestWalks:
             session, lambda choice: Verdict((1 + past.preferences[row, choice.position]) / 2)
         )
         total = np.sign(past.preferences[row].sum())
-        fared = walks.at(0.5, rule)
+        fared = walks.at(0.5, bounds)
         assert outcome.estimate.tally.judged == fared.judgments
         assert (outcome.winner is None) == (fared.undecided == 1)
         assert (outcome.winner is not None and (1 - 2 * outcome.winner) != total) == (
@@ -230,9 +231,14 @@ class TestCalibrate:
 
     def test_where_no_run_erred_the_least_judgments_are_enough(self):
         found = calibrated_on(with_baseline(9))
-        assert found.rule.bounds.below(0.1) == inf
-        assert (found.past.judgments, found.past.wrong, found.past.undecided) == (5, 0, 0)
-        assert "9 past comparisons of base with others on nearly all items" in found.rule.guarantee
+        assert found.bounds.below(0.1) == inf
+        fared = found.walks.at(0.1, found.bounds)
+        assert (fared.judgments, fared.wrong, fared.undecided) == (5, 0, 0)
+        rule = rule_row("compare", "calibrated").make(
+            Ingredients(risk=0.1, items=20, limit=200, threshold=found.threshold)
+        )
+        assert (rule.threshold, rule.bounds) == (0.1, found.bounds)
+        assert "9 past comparisons of base with others on nearly all items" in rule.guarantee
 
     def test_one_level_comparison_of_nineteen_is_all_that_a_tenth_bears(self):
         # (19 · 1/19 + 1) / 20 = 0.1 with one lost, 0.15 with two.
@@ -240,14 +246,14 @@ class TestCalibrate:
         level = np.tile(np.array([1, -1], dtype=np.int8), 10)
         one, two = past.preferences.copy(), past.preferences.copy()
         one[0] = two[0] = two[1] = level
-        assert calibrated_on(Past(past.pairs, one, past.known)).rule.bounds.below(0.1) == inf
-        assert calibrated_on(Past(past.pairs, two, past.known)).rule.bounds.below(0.1) < 0.5
+        assert calibrated_on(Past(past.pairs, one, past.known)).bounds.below(0.1) == inf
+        assert calibrated_on(Past(past.pairs, two, past.known)).bounds.below(0.1) < 0.5
 
     @pytest.mark.parametrize("weighted", [False, True])
     def test_the_same_seed_chooses_the_same_threshold(self, weighted):
         past = random_past(1, systems=20, unknown=0.03)
         found = [
-            calibrated_on(past, ("x", "y"), 0.2, weighted=weighted, seed=seed).rule.bounds.critical
+            calibrated_on(past, ("x", "y"), 0.2, weighted=weighted, seed=seed).bounds.critical
             for seed in (4, 4, 5)
         ]
         assert found[0].tolist() == found[1].tolist() != found[2].tolist()
@@ -255,7 +261,7 @@ class TestCalibrate:
     def test_the_bound_it_states_covers_what_its_own_runs_came_to(self):
         for seed in range(20):
             found = calibrated_on(random_past(seed, systems=20), ("x", "y"), 0.2, seed=seed)
-            assert found.past.wrong <= 0.2
+            assert found.walks.at(0.2, found.bounds).wrong <= 0.2
 
     @pytest.mark.parametrize(("pair", "left"), [(("s0", "new"), 21), (("x", "y"), 15)])
     def test_weights_rest_on_the_past_without_the_systems_that_are_new_to_it(
@@ -268,7 +274,7 @@ class TestCalibrate:
             seen.append((len(past), int((~past.apart_from(*systems)).sum())))
             return prospects_of(past, systems)
 
-        monkeypatch.setattr(calibrating, "prospects_of", noted)
+        monkeypatch.setattr(replaying, "prospects_of", noted)
         calibrated_on(random_past(2), pair, risk=0.25, weighted=True)
         in_common = 6 if "s0" in pair else 0  # comparisons of the baseline with the other six
         assert set(seen) == {(left, in_common)}
@@ -277,8 +283,7 @@ class TestCalibrate:
     def test_weighted_draws_take_the_items_that_decide_first(self):
         """Only the first ten of two hundred items ever decide."""
         rows = {(f"a{one}", f"b{one}"): [1] * 10 + [0] * 190 for one in range(9)}
-        even, weighted = (
-            calibrated_on(past_of(rows), ("x", "y"), weighted=flag) for flag in (False, True)
-        )
-        assert weighted.past.judgments == pytest.approx(5)
-        assert even.past.judgments > 10
+        found = [calibrated_on(past_of(rows), ("x", "y"), weighted=flag) for flag in (False, True)]
+        even, weighted = (one.walks.at(0.1, one.bounds) for one in found)
+        assert weighted.judgments == pytest.approx(5)
+        assert even.judgments > 10

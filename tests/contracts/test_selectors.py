@@ -12,8 +12,8 @@ from support.selectors import make_selector, steps_of
 from support.walking import all_steps
 
 from judgeloop.selectors.ingredients import Variant
-from judgeloop.stats.combining import COMBINATIONS, combined
-from judgeloop.stats.representatives import REPRESENTATIVES
+from judgeloop.stats.combining import combined
+from judgeloop.stats.names import COMBINATIONS, REPRESENTATIVES
 
 
 def variant(name="diffuse", **how):

@@ -53,5 +53,5 @@ def test_the_end_of_the_pool_is_said():
 
 
 def test_a_forecast_of_another_pool_is_refused():
-    with pytest.raises(ValueError, match="a forecast of 20 items for 7"):
+    with pytest.raises(ValueError, match="expected a forecast of 7 items, found one of 20"):
         ESTIMATOR.tally((), 7)

@@ -66,7 +66,7 @@ def test_of_nothing_there_is_no_leader():
 
 
 def test_strata_of_another_pool_are_refused():
-    with pytest.raises(ValueError, match="strata of 3 items for 4"):
+    with pytest.raises(ValueError, match="expected strata of 4 items, found strata of 3"):
         MeanScore(Strata.single(3)).tally((), 4)
 
 

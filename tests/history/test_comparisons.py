@@ -197,8 +197,9 @@ def test_a_history_is_refused_where_nothing_looks_at_it(folder):
         "verdicts.csv",
     )
     assert result.exit_code == 2
-    assert "looks at no earlier comparisons; use --selector decisive" in " ".join(
-        result.output.split()
+    assert (
+        "--history verdicts.csv: neither the selector random nor the rule in use looks at it; "
+        "it goes with --selector decisive or --rule calibrated" in " ".join(result.output.split())
     )
 
 

@@ -190,5 +190,5 @@ def test_beyond_the_horizon_the_budget_does_not_matter():
 
 @pytest.mark.parametrize(("queries", "budget"), [(0, 3), (5, 0)])
 def test_nothing_to_choose_by_is_refused(queries, budget):
-    with pytest.raises(ValueError, match="expected a query and a budget"):
+    with pytest.raises(ValueError, match="expected at least one query and one judgment"):
         choose_epsilons(np.zeros((2, queries, 3), dtype=np.int8), budget, np.random.default_rng(0))

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.rules import RULES_AMONG_MANY, make_rule_among
+from support.rules import RULES_AMONG_MANY, check_settings, make_rule_among
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Abstention, Choice, Label, StopKind, Verdict
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.win_rates import WinRates
+from judgeloop.select.config import SelectConfig
 from judgeloop.selectors.halving import Halving
 from judgeloop.stats.betting import BETS, STAKES
 from judgeloop.stopping.fixed_budget import FixedBudget
@@ -228,5 +229,7 @@ def test_near_best_is_promised_in_words_and_refused_without_a_stated_risk():
         "more than 0.05 below"
         in make_rule_among("separated", risk=0.2, items=ITEMS, near_best=0.05).guarantee
     )
-    with pytest.raises(InputError, match="--near-best"):
-        make_rule_among("fixed-budget", risk=0.2, items=ITEMS, near_best=0.05)
+    asked = {"outputs": ["a", "b"], "baseline": "a", "judge": "human", "near_best": 0.05}
+    check_settings("select", SelectConfig.of(**asked, rule="separated"))
+    with pytest.raises(InputError, match=r"^`near_best=0.05`: .* it goes with `rule=separated`$"):
+        check_settings("select", SelectConfig.of(**asked, rule="fixed-budget"))

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
-from support.rules import RULES, make_rule
+from support.rules import RULES, check_settings, make_rule
 from support.tallies import tally_of
 
+from judgeloop.compare.config import compare_config
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Tally
 from judgeloop.stats.hypergeometric import survival
@@ -121,11 +122,13 @@ def test_abstentions_count_for_the_other_side_under_a_guarantee(name):
 
 @pytest.mark.parametrize("name", RULES)
 def test_only_a_rule_with_an_interval_takes_a_near_tie(name):
+    config = compare_config(first="a", second="b", judge="human", rule=name, near_tie=0.05)
     if name == "anytime":
+        check_settings("compare", config)
         assert make_rule(name, risk=0.1, items=9, limit=9, near_tie=0.05).near_tie == 0.05
     else:
-        with pytest.raises(InputError, match="use --rule anytime"):
-            make_rule(name, risk=0.1, items=9, limit=9, near_tie=0.05)
+        with pytest.raises(InputError, match=r"^`near_tie=0.05`: .* it goes with `rule=anytime`$"):
+            check_settings("compare", config)
 
 
 def test_the_projection_finds_where_the_same_shares_would_meet_the_rule():
