@@ -1,1 +1,1 @@
-"""Which items to judge next: one strategy a file, one paper a file."""
+"""Which items to judge next: one file per selector, and the catalogue of all selectors."""

@@ -1,7 +1,8 @@
-"""Bradley-Terry: as LLM Selector, with a belief made of Bradley-Terry coefficients.
+"""Bradley-Terry: LLM Selector with Bradley-Terry coefficients in place of the posterior.
 
-A rival in Durmazkeser et al. (2025), appendix C, which leaves open how the coefficients are estimated; it is said in
-`information.log_ratios`. No ratings are reported from here: the coefficients serve to choose queries only.
+Durmazkeser et al. (2025), appendix C, compare LLM Selector with this method. They do not say how
+they estimate the coefficients; `log_ratios` in `stats/information.py` says how it is done here. The
+coefficients only serve to choose queries: no result reports them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from judgeloop.stats.information import OUTCOMES, entropies_after, log_ratios, l
 
 @dataclass(frozen=True, slots=True)
 class BradleyTerryState:
-    """How often each system lost, tied and won, and what has been asked."""
+    """The number of losses, ties and wins of each system, and the queries asked so far."""
 
     counts: NDArray[np.int64]  # shape (outcomes, systems), in the order of `OUTCOMES`
     asked: Asked
@@ -30,10 +31,11 @@ class BradleyTerryState:
 @final
 @dataclass(frozen=True, eq=False)
 class BradleyTerry:
-    """The next query is the one after which the softmax of the coefficients is expected to have the least entropy.
+    """Picks the query that minimizes the expected entropy of the softmax of the coefficients.
 
-    `opinions` has the shape (weak judges, queries, systems): each judge's opinions are added to the counts as if they were outcomes. Of
-    queries that are level the first is taken.
+    `opinions` has the shape (weak judges, queries, systems). For the expected entropy, each weak
+    judge's opinions are added to the counts as if they were outcomes. Of queries with equal
+    entropy, the first is picked.
     """
 
     opinions: NDArray[np.int8]
@@ -42,7 +44,7 @@ class BradleyTerry:
     draws: Draws = Draws.PICKED
 
     def init(self, items: int, rng: np.random.Generator) -> BradleyTerryState:
-        """Nothing asked and nothing counted."""
+        """Return the state before the first query: all counts are 0."""
         del rng
         check_shape(self.opinions.shape, self.baseline, items)
         counts = np.zeros((len(OUTCOMES), self.opinions.shape[2]), dtype=np.int64)
@@ -51,7 +53,7 @@ class BradleyTerry:
     def ask(
         self, state: BradleyTerryState, rng: np.random.Generator
     ) -> tuple[Step | None, BradleyTerryState]:
-        """The next query; none while answers to the last are out."""
+        """Return the next query; None while answers are out, or once all queries are asked."""
         del rng
         if state.asked.closed:
             return None, state
@@ -61,7 +63,7 @@ class BradleyTerry:
         return step, replace(state, asked=state.asked.with_query(position))
 
     def tell(self, state: BradleyTerryState, labels: Sequence[Label]) -> BradleyTerryState:
-        """The counts change by whole queries; an abstention is not counted."""
+        """Add the outcomes of a query once it is whole; abstentions are not counted."""
         asked, outcomes = state.asked.with_labels(labels, self.opinions.shape[2], self.baseline)
         if outcomes is None:
             return replace(state, asked=asked)
@@ -70,13 +72,16 @@ class BradleyTerry:
 
 
 def coefficients_after(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The coefficient of each system after one more outcome, shape (outcomes, systems)."""
+    """Return each system's coefficient after one more outcome, shape (outcomes, systems).
+
+    Row i holds the coefficients after one more outcome `OUTCOMES[i]`.
+    """
     more = np.eye(len(OUTCOMES), dtype=np.int64)
     losses, ties, wins = (counts[of] + more[:, [of]] for of in range(len(OUTCOMES)))
     return log_ratios(wins, ties, losses)
 
 
 def for_many(given: ForMany) -> BradleyTerry:
-    """To find the best of many systems."""
+    """Make the selector that looks for the best of many systems."""
     assert given.opinions is not None, "the catalogue asks for opinions"
     return BradleyTerry(given.opinions, given.baseline)

@@ -1,8 +1,8 @@
-"""Every selector by question and name: what makes it, what it looks at, which settings it takes.
+"""The catalogue of selectors: for each question and name, what makes it and what it needs.
 
-A new selector is its own file and one row here. Settings, help, live runs, replays, calibration and
-the pages of documentation read this table. It imports nothing heavy: the module that makes a
-selector is named as text, and imported when the selector is made.
+A new selector takes its own file and one row here. Settings, live runs, replays and calibration
+read this table. It imports nothing heavy: a row names the function that makes the selector as text,
+and the function's module is imported when a selector is made.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from judgeloop.core.records import Draws
 
 
 class Need(enum.Enum):
-    """What a selector looks at before any item is judged."""
+    """What a selector reads before the first judgment."""
 
     OUTPUT_VECTORS = "vectors of the outputs"
     PROMPT_VECTORS = "vectors of the prompts"
-    STATES = "vectors of the system's inner states, or of prompt and output"
-    LAST_STATES = "the same of the last layer"
-    CLUSTERS = "balanced clusters of the inner states"
-    SECTIONS = "sections by confidence"
+    STATES = "vectors of the system's hidden states, or of prompt and output"
+    LAST_STATES = "the same vectors, of the last layer"
+    CLUSTERS = "balanced clusters of the hidden states"
+    SECTIONS = "sections of equal width by confidence"
     CONFIDENCE = "the system's own confidence"
     LENGTHS = "lengths of the outputs"
     OPINIONS = "opinions of weak judges"
@@ -43,13 +43,15 @@ class SelectorRow:
     """One selector of one question.
 
     `makes` is `module:function` in `judgeloop.selectors`; the function takes the question's record
-    of `ingredients.py`. `draws` says how it comes by its choices. `takes` are the settings that
-    mean something to it, beside those that every selector takes. `help` completes "NAME: ".
+    from `ingredients.py`. `draws` says whether the selector draws at random or picks. `takes` names
+    the settings that this selector reads, beside those that every selector reads. `help` completes
+    "NAME: ".
 
-    For estimates: `clusters` is the number of strata, "searched" by CluSearch, "paying" for as
-    many as random draws can use, or a fixed number. `fixed` are settings that define a variant.
-    `walks` says that the order of the items depends neither on the budget nor on the answers.
-    `ablation` marks a variant without one of its parts, which only a replay runs.
+    For estimates: `clusters` is the number of strata: "searched" (chosen by CluSearch), "paying"
+    (as many as random draws can use), or a fixed number. `allocation` fixes how a variant divides
+    the judgments between strata; None leaves it to the setting. `walks` is True if the order of the
+    items depends neither on the number of judgments nor on the answers. `ablation` marks a variant
+    of AcTracer without one of its parts; only replays run it.
     """
 
     question: str
@@ -66,11 +68,11 @@ class SelectorRow:
 
     @property
     def looks_at_vectors(self) -> bool:
-        """Whether it needs vectors of any kind."""
+        """Whether the selector needs vectors of any kind."""
         return bool(self.needs & VECTORS)
 
     def make(self, ingredients: Any) -> Any:
-        """The selector, made of the question's ingredients."""
+        """Make the selector from the question's ingredients."""
         module, _, function = self.makes.partition(":")
         maker: Callable[[Any], Any] = getattr(
             import_module(f"judgeloop.selectors.{module}"), function
@@ -92,7 +94,7 @@ SELECTORS: tuple[SelectorRow, ...] = (
     _row("compare", "random", "random:for_two", Draws.EVEN, "uniform random draws"),
     _row(
         "compare", "decisive", "decisive:for_two", Draws.KNOWN,
-        "random draws that prefer items which told systems apart before",
+        "random draws that prefer items which had decisive verdicts before",
         needs=[Need.HISTORY, Need.LENGTHS], takes=["history"],
     ),
     _row(
@@ -111,21 +113,21 @@ SELECTORS: tuple[SelectorRow, ...] = (
     ),
     _row(
         "select", "race", "race:for_many", Draws.EVEN,
-        "random draws; a system shown not to be the best is dropped", needs=[Need.RISK],
+        "random draws; drops each system that is shown not to be the best", needs=[Need.RISK],
     ),
     _row("select", "random", "random:for_many", Draws.EVEN, "random draws for all systems"),
     _row(
         "select", "halving", "halving:for_many", Draws.PICKED,
-        "rounds after each of which the better half goes on", needs=[Need.LENGTHS],
+        "rounds; the better half of the systems goes on to the next", needs=[Need.LENGTHS],
     ),
     _row(
         "select", "llm-selector", "llm_selector:for_many", Draws.PICKED,
-        "the query expected to say most about which system is best",
+        "the query with the largest expected information about which system is best",
         needs=[Need.OPINIONS, Need.EPSILONS], takes=["weak_judges", "epsilon"],
     ),
     _row(
         "select", "bradley-terry", "bradley_terry:for_many", Draws.PICKED,
-        "the same by Bradley-Terry coefficients", needs=[Need.OPINIONS], takes=["weak_judges"],
+        "llm-selector by Bradley-Terry coefficients", needs=[Need.OPINIONS], takes=["weak_judges"],
     ),
     *(
         _row(
@@ -133,9 +135,9 @@ SELECTORS: tuple[SelectorRow, ...] = (
             needs=[Need.OPINIONS], takes=["weak_judges"],
         )
         for name, help_ in (
-            ("most-draws", "queries with most expected ties first"),
-            ("confidence", "queries on which weak judges agree most first"),
-            ("uncertainty", "queries on which weak judges agree least first"),
+            ("most-draws", "queries with the most expected ties first"),
+            ("confidence", "queries with the lowest entropy of expected outcomes first"),
+            ("uncertainty", "queries with the highest entropy of expected outcomes first"),
         )
     ),
     _row("estimate", "random", "random:for_one", Draws.EVEN, "uniform random draws", walks=True),
@@ -146,7 +148,7 @@ SELECTORS: tuple[SelectorRow, ...] = (
     ),
     _row(
         "estimate", "actracer", "stratified:resembling", Draws.PICKED,
-        "AcTracer: clusters, and in each the item that makes confidences resemble the cluster's",
+        "AcTracer: clusters; in each, a sample with the cluster's distribution of confidence",
         needs=[Need.CLUSTERS, Need.CONFIDENCE],
         takes=[*_STATES, "clusters", "allocation", "confidence", "confidence_by"],
         clusters="searched",
@@ -159,12 +161,12 @@ SELECTORS: tuple[SelectorRow, ...] = (
     ),
     _row(
         "estimate", "confidence-systematic", "confidence_systematic:for_one", Draws.PICKED,
-        "spread evenly over the confidence",
+        "a sample spread evenly over the confidence",
         needs=[Need.CONFIDENCE], takes=["confidence", "confidence_by"], walks=True,
     ),
     _row(
         "estimate", "cross-entropy", "cross_entropy:for_one", Draws.PICKED,
-        "a sample whose neurons fire as the pool's do",
+        "a sample with the pool's distribution of neuron activations",
         needs=[Need.LAST_STATES], takes=["represent"], walks=True,
     ),
     _row(
@@ -176,7 +178,7 @@ SELECTORS: tuple[SelectorRow, ...] = (
         "estimate", "diffuse", "diffuse:for_one", Draws.PICKED,
         "one representative of each cluster", needs=[Need.STATES], takes=_STATES, walks=True,
     ),
-    # AcTracer without one of its parts each (Huang et al. 2024, table 2).
+    # AcTracer without one of its parts (Huang et al. 2024, table 2).
     _row(
         "estimate", "actracer-8", "stratified:resembling", Draws.PICKED,
         "AcTracer without CluSearch: 8 clusters",
@@ -197,19 +199,22 @@ SELECTORS: tuple[SelectorRow, ...] = (
 
 
 def selectors_of(question: str, *, ablations: bool = False) -> tuple[SelectorRow, ...]:
-    """Every selector of a question, the default first; with the variants that only replays run."""
+    """Return every selector of a question, the default first.
+
+    With `ablations`, the variants that only replays run are included.
+    """
     return tuple(
         row for row in SELECTORS if row.question == question and (ablations or not row.ablation)
     )
 
 
 def names_of(question: str, *, ablations: bool = False) -> tuple[str, ...]:
-    """The names of a question's selectors, the default first."""
+    """Return the names of a question's selectors, the default first."""
     return tuple(row.name for row in selectors_of(question, ablations=ablations))
 
 
 def selector_row(question: str, name: str) -> SelectorRow:
-    """The row of one selector.
+    """Return the row of one selector.
 
     Raises:
         KeyError: the question has no selector of that name.

@@ -1,7 +1,7 @@
-"""A systematic sample of the items sorted by a system's confidence: spread evenly over it however many are judged.
+"""A systematic sample by confidence: every prefix is spread evenly over the sorted confidences.
 
-Huang et al. (2024), section 4.3, draw such a sample at random from bins of the confidence; here the bins get finer with every item.
-What the confidence is made of is not decided here.
+Huang et al. (2024), section 4.3, draw such a sample at random from bins of the confidence. Here the
+bins get finer with every item. How the confidence is computed is not decided here.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from judgeloop.selectors.ingredients import ForOne
 
 
 def spread_ranks(items: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The ranks 0 to `items` - 1, shape (items,), in an order of which every prefix is spread evenly.
+    """Return the ranks 0 to `items` - 1, shape (items,); every prefix is spread evenly.
 
-    A scrambled van der Corput sequence (Owen 1995): each of 2^k equal cells is visited once before any is visited again, in a random one
-    of its halves. A shift round the circle of ranks then makes every rank equally likely at every place. Sequences that are the same
-    but for their start, such as multiples of the golden ratio, are as even, but visit with each start nearly the same neighbours.
+    The order is a scrambled van der Corput sequence (Owen 1995): each of 2^k equal cells is visited
+    once before any is visited again, in a random half of the cell. A random shift round the circle
+    of ranks then makes every rank equally likely at every place. Sequences that differ only in
+    their start, such as multiples of the golden ratio, are as even. But they visit nearly the same
+    neighbours together from every start.
     """
     cells = np.zeros(1, dtype=np.int64)
     while len(cells) < items:
@@ -35,7 +37,7 @@ def spread_ranks(items: int, rng: np.random.Generator) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConfidenceSystematicState:
-    """All positions in the order of the sample, and how far into it the picks have come."""
+    """All positions in the order of the sample, and the number picked so far."""
 
     order: NDArray[np.int64]  # shape (items,)
     picked: int = 0
@@ -44,11 +46,12 @@ class ConfidenceSystematicState:
 @final
 @dataclass(frozen=True, eq=False)
 class ConfidenceSystematic:
-    """Ranks of the confidence, visited so that the items judged so far are spread evenly over it.
+    """Picks items so that those judged so far are spread evenly over the ranks of the confidence.
 
-    `confidence` has the shape (items,); of equal ones any may come first. Every item is equally likely at every place, so that the mean
-    of the judged is unbiased. But neighbours hardly ever come together: how much that mean varies cannot be told from
-    one sample, no interval can be justified, and the choices count as picked.
+    `confidence` has the shape (items,); items of equal confidence come in random order. Every item
+    is equally likely at every place, so the mean of the judged items is unbiased. But neighbours
+    hardly ever come together, so the variance of that mean cannot be estimated from one sample. No
+    interval can be justified, and the choices count as picked.
     """
 
     confidence: NDArray[np.floating]
@@ -56,10 +59,10 @@ class ConfidenceSystematic:
     draws: Draws = Draws.PICKED
 
     def init(self, items: int, rng: np.random.Generator) -> ConfidenceSystematicState:
-        """Sort, and draw in which order the ranks are visited.
+        """Sort the items by confidence, and draw the order in which the ranks are visited.
 
         Raises:
-            ValueError: there is not one finite confidence for each item.
+            ValueError: there is not exactly one finite confidence for each item.
         """
         if self.confidence.shape != (items,):
             raise ValueError(f"confidence of the shape {self.confidence.shape} for {items} items")
@@ -72,7 +75,7 @@ class ConfidenceSystematic:
     def ask(
         self, state: ConfidenceSystematicState, rng: np.random.Generator
     ) -> tuple[Step | None, ConfidenceSystematicState]:
-        """The next of the order."""
+        """Return the next item of the order; None once all are picked."""
         del rng  # all randomness is in the order
         if state.picked == len(state.order):
             return None, state
@@ -82,12 +85,12 @@ class ConfidenceSystematic:
     def tell(
         self, state: ConfidenceSystematicState, labels: Sequence[Label]
     ) -> ConfidenceSystematicState:
-        """Picks do not depend on answers."""
+        """Return the state unchanged: the picks do not depend on answers."""
         del labels
         return state
 
 
 def for_one(given: ForOne) -> ConfidenceSystematic:
-    """To rate one system."""
+    """Make the selector that rates one system."""
     assert given.confidence is not None, "the catalogue asks for confidences"
     return ConfidenceSystematic(given.confidence)

@@ -1,7 +1,8 @@
-"""Cross-entropy sampling (CES): a sample whose neurons fire as those of the whole pool do.
+"""Cross-entropy sampling (CES): a sample with the pool's distribution of neuron activations.
 
-Li et al. (2019), "Boosting Operational DNN Testing Efficiency through Conditioning"; constants are those of the authors' program.
-Running the model for its last hidden layer is not done here.
+Li et al. (2019), "Boosting Operational DNN Testing Efficiency through Conditioning". The constants
+are those of the authors' program. The vectors, from the model's last hidden layer, are not computed
+here.
 """
 
 from __future__ import annotations
@@ -17,17 +18,21 @@ from numpy.typing import NDArray
 from judgeloop.core.records import ONE_SYSTEM, Choice, Draws, Label, Step
 from judgeloop.selectors.ingredients import ForOne
 
-FIRST = 30  # items drawn at random before there is a sample to be improved
-GROUP = 5  # items that enter together
-TRIED = 30  # groups, of which the best enters
+FIRST = 30  # items drawn at random before the first group
+GROUP = 5  # items in a group
+TRIED = 30  # groups compared; the best enters the sample
 SECTIONS = 29  # intervals that each dimension is cut into, by 30 equidistant bounds
-MOST_SECTIONS = 256  # an interval's number fits into a byte
+MOST_SECTIONS = 256  # an interval's number is stored in a byte
 ROWS_AT_A_TIME = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossEntropyState:
-    """The positions not in the sample, the sample's histograms, and the part of it that has not been asked for so far."""
+    """The sample so far, as its histograms, and the items still to ask.
+
+    `left` holds the positions outside the sample. `queued` holds the part of the sample that has
+    not been asked for yet.
+    """
 
     seed: int
     left: NDArray[np.int64]
@@ -38,13 +43,15 @@ class CrossEntropyState:
 @final
 @dataclass(frozen=True, eq=False)
 class CrossEntropy:
-    """Groups of items, each the best of some random ones at making the sample's histograms like the pool's.
+    """Adds groups of items, each the best of some random groups at matching the pool's histograms.
 
-    `vectors` has the shape (items, dimensions). Each dimension is cut into `sections` equal intervals from its least to its largest value.
-    The first items are drawn at random. Then the group enters, of those tried, with which the mean over the dimensions of
-    the cross-entropy from sample to pool, less the sample's own entropy, is least: the Kullback-Leibler divergence, as the authors' program
-    has it. The cross-entropy alone would be least for a sample with nothing but the commonest values. With which probability an item
-    enters is not known, so that the choices count as picked.
+    `vectors` has the shape (items, dimensions). Each dimension is cut into `sections` equal
+    intervals from its smallest to its largest value. The first items are drawn at random. Then
+    `tried` random groups are compared, and the group enters that minimizes the mean over the
+    dimensions of the cross-entropy from sample to pool minus the sample's entropy. That is the
+    Kullback-Leibler divergence, as in the authors' program. The cross-entropy alone would be
+    smallest for a sample that holds nothing but the most common values. The probability with which
+    an item enters is not known, so the choices count as picked.
     """
 
     vectors: NDArray[np.floating]
@@ -54,21 +61,21 @@ class CrossEntropy:
     draws: Draws = Draws.PICKED
 
     def __post_init__(self) -> None:
-        """Refuse numbers that make no histogram or no choice.
+        """Refuse settings that make no histogram or no choice.
 
         Raises:
-            ValueError: the sections are not between 1 and 256, or no group is tried.
+            ValueError: `sections` is not between 1 and 256, or `tried` is less than 1.
         """
         if not 1 <= self.sections <= MOST_SECTIONS:
             raise ValueError(f"expected from 1 to {MOST_SECTIONS} sections, found {self.sections}")
         if self.tried < 1:
-            raise ValueError(f"expected at least one group to be tried, found {self.tried}")
+            raise ValueError(f"expected `tried` to be at least 1, found {self.tried}")
 
     def init(self, items: int, rng: np.random.Generator) -> CrossEntropyState:
-        """Draw the first items, and the seed of the groups.
+        """Draw the first items, and the seed for the groups.
 
         Raises:
-            ValueError: there is not one finite vector for each item.
+            ValueError: there is not exactly one finite vector for each item.
         """
         if len(self.vectors) != items:
             raise ValueError(f"{len(self.vectors)} vectors for {items} items")
@@ -84,8 +91,8 @@ class CrossEntropy:
     def ask(
         self, state: CrossEntropyState, rng: np.random.Generator
     ) -> tuple[Step | None, CrossEntropyState]:
-        """The next of the sample, which grows by a group where it needs one."""
-        del rng  # groups come from the seed: they do not depend on when they are asked for
+        """Return the next item of the sample, which grows by a group when it runs out."""
+        del rng  # groups come from the seed, so they do not depend on when they are drawn
         if not state.queued and len(state.left):
             state = self._grown(state)
         if not state.queued:
@@ -95,12 +102,15 @@ class CrossEntropy:
         return step, replace(state, queued=tuple(later))
 
     def tell(self, state: CrossEntropyState, labels: Sequence[Label]) -> CrossEntropyState:
-        """Picks do not depend on answers."""
+        """Return the state unchanged: the picks do not depend on answers."""
         del labels
         return state
 
     def _grown(self, state: CrossEntropyState) -> CrossEntropyState:
-        """With the best of the groups tried, or with all that is left where that makes no more than one."""
+        """Add the best of the groups tried.
+
+        Once no more than `GROUP` items are left, every group holds all of them.
+        """
         rng = np.random.default_rng((state.seed, len(state.left)))
         size = min(GROUP, len(state.left))
         places = np.stack(
@@ -117,7 +127,10 @@ class CrossEntropy:
         )
 
     def _histograms(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How often each cell is hit, shape (groups, cells), by the items of each group, shape (groups, size)."""
+        """Count how often each cell is hit by the items of each group, shape (groups, cells).
+
+        `groups` holds positions, shape (groups, size).
+        """
         dimensions = self._intervals.shape[1]
         cells = dimensions * self.sections
         hit = self._intervals[groups] + np.arange(dimensions) * self.sections
@@ -125,7 +138,11 @@ class CrossEntropy:
         return np.bincount(hit.ravel(), minlength=len(groups) * cells).reshape(len(groups), cells)
 
     def _divergences(self, counts: NDArray[np.int64], size: int) -> NDArray[np.float64]:
-        """How far each sample of so many items is from the pool, in nats, summed over the dimensions."""
+        """Return the divergence of each sample of `size` items from the pool, in nats.
+
+        It is summed over the dimensions; `counts` has the shape (groups, cells), the result
+        (groups,).
+        """
         from scipy.special import xlogy
 
         shares = counts / size
@@ -133,7 +150,7 @@ class CrossEntropy:
 
     @cached_property
     def _intervals(self) -> NDArray[np.uint8]:
-        """The interval of each value, shape (items, dimensions)."""
+        """The number of each value's interval, shape (items, dimensions)."""
         low = self.vectors.min(axis=0).astype(np.float64)
         width = self.vectors.max(axis=0) - low
         width[width == 0] = 1.0
@@ -141,12 +158,16 @@ class CrossEntropy:
         for begin in range(0, len(found), ROWS_AT_A_TIME):
             rows = slice(begin, begin + ROWS_AT_A_TIME)
             section = (self.vectors[rows] - low) / width * self.sections
-            found[rows] = np.minimum(section, self.sections - 1)  # the largest value is in the last
+            # The last interval includes the largest value.
+            found[rows] = np.minimum(section, self.sections - 1)
         return found
 
     @cached_property
     def _log_pool(self) -> NDArray[np.float64]:
-        """The logarithms of the pool's shares, shape (cells,); 0 where it has none, which no sample has either."""
+        """The logarithms of the pool's shares, shape (cells,).
+
+        They are 0 for an empty cell: no sample has an item there either.
+        """
         offsets = np.arange(self._intervals.shape[1]) * self.sections
         counts = np.zeros(len(offsets) * self.sections)
         for begin in range(0, len(self._intervals), ROWS_AT_A_TIME):
@@ -156,6 +177,6 @@ class CrossEntropy:
 
 
 def for_one(given: ForOne) -> CrossEntropy:
-    """To rate one system."""
+    """Make the selector that rates one system."""
     assert given.vectors is not None, "the catalogue asks for vectors"
     return CrossEntropy(given.vectors)

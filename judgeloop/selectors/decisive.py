@@ -1,7 +1,7 @@
-"""Draws that prefer the items which are likely to tell two systems apart; with nothing known of them, plain random draws.
+"""Weighted random draws that prefer items likely to have a decisive verdict.
 
-What an item's weight is made of is the business of `stats/decisiveness.py` and `stats/decision_model.py`; where earlier comparisons come
-from, that of the job.
+Without a history it makes plain random draws. The weights are computed in `stats/decisiveness.py`
+and `stats/decision_model.py`; earlier comparisons are read in `history/`.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from judgeloop.selectors.random import Random
 from judgeloop.stats.decision_model import weights_after
 from judgeloop.stats.decisiveness import Floats, Prospects
 
-FIRST_LOOK = (
-    10  # draws; the weights are learned again after so many, and whenever they have doubled
-)
+# Number of draws before the weights are first learned from the answers, and then at each doubling.
+FIRST_LOOK = 10
 
 
 @dataclass(frozen=True, slots=True)
 class DecisiveState:
-    """The pool in the order drawn, the propensity of each draw, how far the draws have come, and what they have shown.
+    """The pool in the order drawn, the propensity of each draw, and the answers so far.
 
-    `order` holds up to `look` until the answers to all of these are in; `seen` are the positions judged so far, each with whether it
-    decided, and `told` counts abstentions too.
+    `order` holds up to `look`: after that many draws, all answers are awaited and the rest is drawn
+    anew. `drawn` counts the draws asked for, `told` the answers, abstentions included. `seen` holds
+    each judged position with whether its verdict was decisive.
     """
 
     order: NDArray[np.int64]  # shape (items,)
@@ -43,11 +43,13 @@ class DecisiveState:
 @final
 @dataclass(frozen=True)
 class Decisive:
-    """Each next item is drawn from those left, with a chance in proportion to its weight.
+    """Draws each next item from the remaining items with probability proportional to its weight.
 
-    `weights` are positive, shape (items,). Successive sampling (Rosén 1972): done by sorting exponential waiting times, whose
-    rates are the weights (Efraimidis & Spirakis 2006). With `known` these weights are but the first: after 10 draws, and whenever they
-    have doubled, it waits for the answers and learns from them how likely each item left is to decide.
+    `weights` are positive, shape (items,). This is successive sampling (Rosén 1972), done by
+    sorting exponential waiting times whose rates are the weights (Efraimidis & Spirakis 2006). With
+    `known`, these are only the first weights: after 10 draws, and each time the number of draws has
+    doubled, the selector waits for the answers. From them it estimates how likely each remaining
+    item is to have a decisive verdict, and sets the weights anew.
     """
 
     weights: Floats
@@ -56,18 +58,24 @@ class Decisive:
     draws: Draws = field(default=Draws.KNOWN, init=False)
 
     def __post_init__(self) -> None:
-        """Refuse weights that leave an item out.
+        """Refuse weights that make an item impossible to draw.
 
         Raises:
-            ValueError: one is not positive and finite.
+            ValueError: a weight is not positive and finite.
         """
         if not (np.isfinite(self.weights).all() and (self.weights > 0).all()):
             raise ValueError("expected positive weights, so that every item can be drawn")
 
     def init(self, items: int, rng: np.random.Generator) -> DecisiveState:
-        """Draw an order for the whole pool: draws up to the first look are independent of how many are asked for at a time."""
+        """Draw an order for the whole pool.
+
+        The draws up to the first look thus do not depend on how many are asked for at a time.
+
+        Raises:
+            ValueError: the number of weights is not `items`.
+        """
         if len(self.weights) != items:
-            raise ValueError(f"weights of {len(self.weights)} items for {items}")
+            raise ValueError(f"expected weights for {items} items, found {len(self.weights)}")
         order, propensities = _successive(np.arange(items), self.weights, rng)
         return DecisiveState(
             order, propensities, items if self.known is None else min(FIRST_LOOK, items)
@@ -76,7 +84,10 @@ class Decisive:
     def ask(
         self, state: DecisiveState, rng: np.random.Generator
     ) -> tuple[Step | None, DecisiveState]:
-        """The next of the order, with its weight's share of all that is left; none while it waits for answers."""
+        """Return the next item of the order; None while answers are awaited, or once all are drawn.
+
+        Its propensity is its weight divided by the sum of the weights of all remaining items.
+        """
         if state.drawn == state.told == state.look < len(state.order):
             state = self._learned(state, rng)
         at = state.drawn
@@ -86,7 +97,7 @@ class Decisive:
         return Step((choice,)), replace(state, drawn=at + 1)
 
     def tell(self, state: DecisiveState, labels: Sequence[Label]) -> DecisiveState:
-        """Note which items decided; an abstention says nothing of its item."""
+        """Note which verdicts were decisive; an abstention says nothing about its item."""
         if self.known is None:
             return state
         seen = tuple(
@@ -97,7 +108,7 @@ class Decisive:
         return replace(state, told=state.told + len(labels), seen=state.seen + seen)
 
     def _learned(self, state: DecisiveState, rng: np.random.Generator) -> DecisiveState:
-        """What is left in a new order, by the weights that answers so far give."""
+        """Draw a new order of the remaining items, by weights from the answers so far."""
         assert self.known is not None, "without a model no look comes before the end"
         positions = np.array([position for position, _ in state.seen], dtype=np.int64)
         weights = weights_after(
@@ -116,7 +127,10 @@ class Decisive:
 def _successive(
     positions: NDArray[np.int64], weights: Floats, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], Floats]:
-    """`positions` in the order drawn, and the propensity of each draw: its weight over those of all that were left."""
+    """Return `positions` in the order drawn, and the propensity of each draw.
+
+    The propensity is the item's weight divided by the sum of the weights of all remaining items.
+    """
     order = np.argsort(rng.exponential(size=len(positions)) / weights, kind="stable")
     drawn = weights[order]
     left = np.cumsum(drawn[::-1])[::-1]
@@ -124,7 +138,10 @@ def _successive(
 
 
 def decisive(known: Prospects | None) -> Decisive | Random:
-    """Draws by what is known; by None, and so without a history, what `random` draws with the same seed, draw for draw."""
+    """Make the selector from what is known about the items.
+
+    With None, that is without a history, it draws exactly what `random` draws with the same seed.
+    """
     if known is None:
         return Random(name="decisive")
     nothing = np.empty(0, dtype=np.int64)
@@ -132,5 +149,5 @@ def decisive(known: Prospects | None) -> Decisive | Random:
 
 
 def for_two(given: ForTwo) -> Decisive | Random:
-    """To compare two systems."""
+    """Make the selector that compares two systems."""
     return decisive(given.prospects)

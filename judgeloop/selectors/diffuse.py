@@ -1,8 +1,8 @@
 """DiffUse: one representative of each cluster of the differences between two systems' outputs.
 
-Ashury-Tahan et al. (2024), "Label-Efficient Model Selection for Text Generation", section 4 and algorithm 1.
-Embedding the outputs is not done here (`represent/`); a picked sample does not stand for the others (section
-6.1), and saying so is the report's business.
+Ashury-Tahan et al. (2024), "Label-Efficient Model Selection for Text Generation", section 4 and
+algorithm 1. It takes difference vectors; the embedding of the outputs is in `represent/`. The
+picked sample does not represent the other items (section 6.1); the report tells the user so.
 """
 
 from __future__ import annotations
@@ -24,26 +24,30 @@ from judgeloop.stats.representatives import representative
 
 @dataclass(frozen=True, slots=True)
 class DiffUseState:
-    """The dendrogram, the number of clusters that the steps given so far cut it into, and an order of the items drawn at random."""
+    """The dendrogram, a random order of the items, and the current number of clusters.
+
+    `clusters` is the number of clusters into which the steps so far cut the dendrogram.
+    """
 
     tree: Dendrogram
-    priority: NDArray[
-        np.int64
-    ]  # shape (items,): the least of a cluster is its random representative
+    # Shape (items,): the item with the smallest value is the cluster's random representative.
+    priority: NDArray[np.int64]
     clusters: int = 0
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class DiffUse:
-    """Hierarchical clusters of difference vectors, each with a representative.
+    """Hierarchical clusters of difference vectors, each judged by its representative.
 
-    `differences` has the shape (items, dimensions): embedding of the first system's output minus that of the
-    second. The first step cuts the dendrogram into `start` clusters (a fixed budget is a cut and nothing after);
-    each further step splits the next cluster in the dendrogram, lets the representatives of both parts enter and
-    that of the whole leave (algorithm 1). `clustering` is ward (Euclidean) or cosine; `representative` is the closest to the centre
-    in cosine or euclidean distance, or that of the largest-norm, or random. To estimate the score of one of the `systems`
-    alone, `differences` holds what represents its own outputs.
+    `differences` has the shape (items, dimensions): the embedding of the first system's output
+    minus that of the second system's. The first step cuts the dendrogram into `start` clusters (a
+    run with a fixed number of judgments makes this step only). Each further step splits the next
+    cluster of the dendrogram: the representatives of both parts enter, and the representative of
+    the whole leaves (algorithm 1). `clustering` is "ward" (Euclidean) or "cosine". `representative`
+    is the item closest to the centre ("cosine" or "euclidean" distance), the item with the largest
+    norm ("largest-norm"), or a random item ("random"). With a single system in `systems`, the
+    selector estimates that system's score, and `differences` holds vectors of its own outputs.
     """
 
     differences: NDArray[np.floating]
@@ -55,7 +59,11 @@ class DiffUse:
     systems: tuple[int, ...] = (0, 1)
 
     def init(self, items: int, rng: np.random.Generator) -> DiffUseState:
-        """Cluster; random is only the order for random representatives."""
+        """Cluster the items; the random generator only orders them for random representatives.
+
+        Raises:
+            ValueError: there is not exactly one finite vector for each item.
+        """
         if len(self.differences) != items:
             raise ValueError(f"{len(self.differences)} difference vectors for {items} items")
         if not np.isfinite(self.differences).all():
@@ -64,20 +72,20 @@ class DiffUse:
 
     @cached_property
     def _tree(self) -> Dendrogram:
-        """The same for every run on these vectors."""
+        """The dendrogram, computed once for all runs on these vectors."""
         return HIERARCHIES[self.clustering](self.differences)
 
     def ask(
         self, state: DiffUseState, rng: np.random.Generator
     ) -> tuple[Step | None, DiffUseState]:
-        """The first cut, or the next split."""
+        """Return the first cut or the next split; None once every item is its own cluster."""
         del rng
         if state.clusters == len(state.tree.leaves):
             return None, state
         return self._cut(state) if state.clusters == 0 else self._split(state)
 
     def tell(self, state: DiffUseState, labels: Sequence[Label]) -> DiffUseState:
-        """The dendrogram does not depend on answers."""
+        """Return the state unchanged: the dendrogram does not depend on answers."""
         del labels
         return state
 
@@ -106,7 +114,7 @@ class DiffUse:
     def _representative(self, state: DiffUseState, node: int) -> int:
         if node < len(state.tree.leaves):
             return node
-        if self.representative == "random":  # another one in every run
+        if self.representative == "random":  # differs between runs, so it is not kept
             return representative(
                 "random", self.differences, state.tree.members(node), state.priority
             )
@@ -119,12 +127,12 @@ class DiffUse:
 
     @cached_property
     def _known(self) -> dict[int, int]:
-        """Representatives by node: each is looked for once, though it enters and leaves."""
+        """Representatives by node: each is computed once, though it enters and leaves."""
         return {}
 
 
 def for_two(given: ForTwo) -> DiffUse | KMeansDiffUse:
-    """To compare two systems by the vectors of their outputs, or of the prompts."""
+    """Make the selector that compares two systems by vectors of the outputs or of the prompts."""
     assert given.vectors is not None, "the catalogue asks for vectors"
     variant = given.variant
     if variant.clustering == "kmeans":
@@ -133,6 +141,6 @@ def for_two(given: ForTwo) -> DiffUse | KMeansDiffUse:
 
 
 def for_one(given: ForOne) -> DiffUse:
-    """To rate one system by the vectors of its items."""
+    """Make the selector that rates one system by the vectors of its items."""
     assert given.vectors is not None, "the catalogue asks for vectors"
     return DiffUse(given.vectors, given.start, systems=ONE_SYSTEM)

@@ -1,6 +1,7 @@
-"""Successive halving: a fixed number of judgments in rounds, and after each the better half of the systems goes on.
+"""Successive halving: rounds of judgments; after each, the better half of the systems goes on.
 
-It states no risk. Queries come in the order of how much the outputs of the systems in question differ in length.
+The total number of judgments is fixed, and no risk is stated. Queries with the largest spread of
+output lengths among the remaining systems come first.
 """
 
 from __future__ import annotations
@@ -19,33 +20,35 @@ from judgeloop.selectors.ingredients import ForMany
 from judgeloop.stats.query_scores import scores_of
 from judgeloop.stats.racing import Floats
 
-KEPT = 0.5  # share of the systems that goes on
-SHRINKING = 0.8  # a round's judgments, as a share of those of the round before
+KEPT = 0.5  # share of the systems that goes on to the next round
+SHRINKING = 0.8  # judgments of a round, as a share of those of the round before
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HalvingState:
-    """Which systems are in question and in which order ties are broken; what a round still has to ask and to hear."""
+    """The remaining systems and their scores, and what is left to ask and to hear."""
 
     systems: tuple[int, ...]
-    order: NDArray[np.int64]  # shape (m,): the earlier of two level systems goes on
-    left: int  # judgments
-    todo: frozenset[int]  # positions not asked so far
-    queued: tuple[int, ...] = ()
+    order: NDArray[np.int64]  # shape (m,): breaks ties; the smaller value goes on
+    left: int  # judgments not assigned to a round yet
+    todo: frozenset[int]  # positions not assigned to a round yet
+    queued: tuple[int, ...] = ()  # positions of this round still to ask
     out: int = 0  # queries whose answers are awaited
-    number: int = 0  # of the round
-    points: Floats | None = None  # shape (m,)
-    verdicts: Floats | None = None
+    number: int = 0  # rounds completed
+    points: Floats | None = None  # shape (m,): sum of scores
+    verdicts: Floats | None = None  # shape (m,): number of verdicts
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Halving:
-    """Karnin, Koren & Somekh (2013), algorithm 1, on queries that all systems in question share.
+    """Karnin, Koren & Somekh (2013), algorithm 1, on queries that all remaining systems share.
 
-    `lengths` are those of the outputs in characters, shape (m, items); at most `limit` judgments are made. In every round the queries
-    are next on which the logarithms of the lengths of the outputs in question, the baseline's among them, are most spread: there the
-    systems differ most, which halved the judgments needed on recorded verdicts (docs/results.md), and no longer stand for the others.
+    `lengths` holds the lengths of the outputs in characters, shape (m, items); at most `limit`
+    judgments are made. Each round asks the queries with the largest standard deviation of the log
+    lengths over the remaining systems and the baseline. There the systems differ most, which halved
+    the judgments needed on recorded verdicts (docs/results.md). These queries no longer represent
+    the others, so the choices count as picked.
     """
 
     lengths: NDArray[np.int64]
@@ -55,7 +58,7 @@ class Halving:
     draws: Draws = Draws.PICKED
 
     def init(self, items: int, rng: np.random.Generator) -> HalvingState:
-        """All systems are in question, and nothing is asked."""
+        """Return the state before the first query, with all systems remaining."""
         count = len(self.lengths)
         systems = tuple(system for system in range(count) if system != self.baseline)
         return HalvingState(
@@ -70,7 +73,7 @@ class Halving:
     def ask(
         self, state: HalvingState, rng: np.random.Generator
     ) -> tuple[Step | None, HalvingState]:
-        """The next query of this round; none while answers to it are out."""
+        """Return the next query of this round; None while answers are out, or at the end."""
         del rng
         if not state.queued and not state.out:
             state = self._begun(state)
@@ -82,7 +85,7 @@ class Halving:
         return step, replace(state, queued=tuple(later), out=state.out + 1)
 
     def tell(self, state: HalvingState, labels: Sequence[Label]) -> HalvingState:
-        """Add up the scores; at the end of a round let the better half go on."""
+        """Add up the scores; at the end of a round, keep the better half of the systems."""
         assert state.points is not None
         assert state.verdicts is not None
         points, verdicts, heard = state.points.copy(), state.verdicts.copy(), 0
@@ -100,7 +103,7 @@ class Halving:
         )
 
     def _begun(self, state: HalvingState) -> HalvingState:
-        """The state with this round's queries in line, if there is another round."""
+        """Return the state with the next round's queries in line, if there is another round."""
         each = len(state.systems)
         if each <= 1 and state.number:
             return state
@@ -111,7 +114,7 @@ class Halving:
         queries = min(max(1, int(share / each)), state.left // each, len(state.todo))
         positions = np.array(sorted(state.todo), dtype=np.int64)
         spread = np.log1p(self.lengths[[*state.systems, self.baseline]][:, positions]).std(axis=0)
-        chosen = tuple(int(one) for one in positions[np.argsort(-spread, kind="stable")][:queries])
+        chosen = tuple(int(at) for at in positions[np.argsort(-spread, kind="stable")][:queries])
         return replace(
             state, queued=chosen, todo=state.todo - set(chosen), left=state.left - queries * each
         )
@@ -125,7 +128,7 @@ class Halving:
 
 
 def _rounds(systems: int) -> int:
-    """How often `systems` can be cut down until one is left.
+    """Return how often `systems` can be halved, rounding up, until one is left; at least 1.
 
     >>> _rounds(1), _rounds(2), _rounds(53)
     (1, 1, 6)
@@ -138,6 +141,6 @@ def _rounds(systems: int) -> int:
 
 
 def for_many(given: ForMany) -> Halving:
-    """To find the best of many systems."""
+    """Make the selector that looks for the best of many systems."""
     assert given.lengths is not None, "the catalogue asks for lengths"
     return Halving(given.lengths, given.baseline, given.limit)

@@ -1,6 +1,7 @@
-"""What a selector is made of: one record a question, filled by a live run and by a replay alike.
+"""What selectors are made of: one record per question, filled by live runs and replays alike.
 
-A field that the selector's catalogue row does not ask for is None. Nothing is read or computed here.
+A field that the selector's catalogue row does not ask for is None. Nothing is read or computed
+here.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from judgeloop.stats.strata import Floats, Strata
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """How a selector that clusters does it; the defaults are the DiffUse papers' own choices.
+    """Options of a selector that clusters; the defaults are those of the DiffUse papers.
 
-    `combine` says which vectors are clustered (`stats/combining.py`), `clustering` how, and
-    `representative` which item of a cluster is judged.
+    `combine` says which vectors are clustered (`stats/combining.py`), `clustering` which algorithm
+    clusters them, and `representative` which item of a cluster is judged.
     """
 
     combine: str = "difference"
@@ -30,11 +31,11 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForTwo:
-    """To compare two systems.
+    """What a selector that compares two systems is made of.
 
     `start` is the number of clusters in the first step. `vectors` has the shape (items,
-    dimensions): the outputs' combined vectors, or those of the prompts. `prospects` says how
-    likely each item is to tell the systems apart.
+    dimensions): the combined vectors of the outputs, or the vectors of the prompts. `prospects`
+    says how likely each item is to have a decisive verdict.
     """
 
     start: int
@@ -45,12 +46,13 @@ class ForTwo:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForMany:
-    """To find the best of `systems` systems, each compared with number `baseline`.
+    """What a selector that looks for the best of `systems` systems is made of.
 
-    `level` is the risk at which a race drops a system, None under a rule that states no risk.
-    `limit` is the number of judgments at most. `lengths` are those of the outputs in characters,
-    shape (systems, items). `opinions` are the weak judges', shape (judges, items, systems), and
-    `epsilons` how often the best system loses to and ties with the baseline.
+    Each system is compared with the system numbered `baseline`. `level` is the risk at which a race
+    drops a system, None under a rule without a stated risk. `limit` is the maximum number of
+    judgments. `lengths` holds the lengths of the outputs in characters, shape (systems, items).
+    `opinions` holds those of the weak judges, shape (judges, items, systems). `epsilons` are the
+    probabilities that the best system loses to and ties with the baseline.
     """
 
     systems: int
@@ -64,11 +66,12 @@ class ForMany:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForOne:
-    """To estimate one system's mean score from `budget` of its items.
+    """What a selector that estimates one system's mean score is made of.
 
-    `strata` are the parts that the items are drawn from, one part where the selector has none.
-    `start` is the number of clusters in a first step. `vectors` has the shape (items, dimensions),
-    `confidence` the shape (items,). `distance` is the one between samples of confidences.
+    `budget` is the maximum number of items judged. `strata` are the parts of the pool that items
+    are drawn from: a single part if the selector uses no strata. `start` is the number of clusters
+    in the first step. `vectors` has the shape (items, dimensions), `confidence` the shape (items,).
+    `distance` names the distance between samples of confidences, "wasserstein" or "ks".
     """
 
     strata: Strata

@@ -1,6 +1,7 @@
-"""DiffUse with k-means in place of hierarchical clustering: the variant of the papers' appendix.
+"""DiffUse with k-means in place of hierarchical clustering: a variant from the paper's appendix.
 
-Its clusters are not nested, so that every further cluster is a clustering of its own. scikit-learn is imported on first use.
+The clusters of two steps are not nested, so each step clusters anew. scikit-learn is imported on
+first use.
 """
 
 from __future__ import annotations
@@ -19,22 +20,22 @@ from judgeloop.stats.representatives import representative
 
 @dataclass(frozen=True, slots=True)
 class KMeansState:
-    """The seed of every clustering, an order of the items drawn at random, and the representatives given so far."""
+    """The seed of every clustering, a random order of the items, and the representatives so far."""
 
     seed: int
-    priority: NDArray[
-        np.int64
-    ]  # shape (items,): the least of a cluster is its random representative
+    # Shape (items,): the item with the smallest value is the cluster's random representative.
+    priority: NDArray[np.int64]
     representatives: tuple[int, ...] = ()
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class KMeansDiffUse:
-    """K-means clusters of difference vectors, started by greedy k-means++ (Ashury-Tahan et al. 2024, appendix A.4).
+    """K-means clusters of difference vectors (Ashury-Tahan et al. 2024, appendix A.4).
 
-    `differences` has the shape (items, dimensions). The first step has `start` clusters, each further step one more: the new
-    representatives enter and those that represent nothing any more leave.
+    The clusters are initialized by greedy k-means++. `differences` has the shape (items,
+    dimensions). The first step makes `start` clusters, each further step one cluster more. New
+    representatives enter; items that no longer represent a cluster leave.
     """
 
     differences: NDArray[np.floating]
@@ -44,13 +45,17 @@ class KMeansDiffUse:
     draws: Draws = Draws.PICKED
 
     def init(self, items: int, rng: np.random.Generator) -> KMeansState:
-        """Draw the seed of the clusterings, and the order for random representatives."""
+        """Draw the seed of the clusterings, and the order for random representatives.
+
+        Raises:
+            ValueError: the number of vectors is not `items`.
+        """
         if len(self.differences) != items:
             raise ValueError(f"{len(self.differences)} difference vectors for {items} items")
         return KMeansState(int(rng.integers(2**31)), rng.permutation(items))
 
     def ask(self, state: KMeansState, rng: np.random.Generator) -> tuple[Step | None, KMeansState]:
-        """The first clustering, or the next."""
+        """Return the first clustering or the next; None once every item is a representative."""
         del rng
         before, items = state.representatives, len(self.differences)
         if len(before) == items:
@@ -63,19 +68,21 @@ class KMeansDiffUse:
         return step, replace(state, representatives=chosen)
 
     def tell(self, state: KMeansState, labels: Sequence[Label]) -> KMeansState:
-        """The clusters do not depend on answers."""
+        """Return the state unchanged: the clusters do not depend on answers."""
         del labels
         return state
 
     def _representatives(self, clusters: int, state: KMeansState) -> tuple[int, ...]:
-        """One item a cluster, ascending; where there are fewer different vectors than clusters, the first others too."""
+        """Return the positions of `clusters` items, one for each cluster, ascending.
+
+        If there are fewer distinct vectors than clusters, the first other items fill the number up.
+        """
         from sklearn.cluster import KMeans
         from sklearn.exceptions import ConvergenceWarning
 
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", ConvergenceWarning
-            )  # of fewer different vectors than clusters
+            # It warns of fewer distinct vectors than clusters, which is handled below.
+            warnings.simplefilter("ignore", ConvergenceWarning)
             labels = KMeans(clusters, n_init=1, random_state=state.seed).fit_predict(
                 self.differences
             )

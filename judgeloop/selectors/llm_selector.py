@@ -1,7 +1,8 @@
-"""LLM Selector: the query whose outcomes are expected to say most about which of many systems is best.
+"""LLM Selector: the query with the largest expected information about which system is best.
 
-Durmazkeser et al. (2025), "Active Model Selection for Large Language Models", algorithm 1. The weak judges' opinions that stand in
-for outcomes not known yet are not formed here (`represent/`).
+Durmazkeser et al. (2025), "Active Model Selection for Large Language Models", algorithm 1. The weak
+judges' opinions stand in for outcomes that are not known yet; `represent/weak_judges.py` forms
+them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from judgeloop.stats.information import Epsilons, expected_entropies, lowest, un
 
 @dataclass(frozen=True, slots=True)
 class LLMSelectorState:
-    """The belief in each system being the best, and what has been asked."""
+    """The posterior probability of each system being the best, and the queries asked so far."""
 
     posterior: NDArray[np.float64]  # logarithms of probabilities, shape (systems,)
     asked: Asked
@@ -30,10 +31,11 @@ class LLMSelectorState:
 @final
 @dataclass(frozen=True, eq=False)
 class LLMSelector:
-    """The next query is the one after which the belief in the best system is expected to have the least entropy.
+    """Picks the query that minimizes the expected entropy of the posterior over the best system.
 
-    `opinions` has the shape (weak judges, queries, systems); `epsilons` are the probabilities that the best system loses to and ties
-    with the baseline. At first every system, the baseline too, is as likely to be the best. Of queries that are level the first is taken.
+    `opinions` has the shape (weak judges, queries, systems). `epsilons` are the probabilities that
+    the best system loses to and ties with the baseline. The prior is uniform over all systems, the
+    baseline included. Of queries with equal entropy, the first is picked.
     """
 
     opinions: NDArray[np.int8]
@@ -43,7 +45,7 @@ class LLMSelector:
     draws: Draws = Draws.PICKED
 
     def init(self, items: int, rng: np.random.Generator) -> LLMSelectorState:
-        """Nothing asked and nothing believed."""
+        """Return the state before the first query: a uniform posterior."""
         del rng
         check_shape(self.opinions.shape, self.baseline, items)
         return LLMSelectorState(
@@ -53,7 +55,7 @@ class LLMSelector:
     def ask(
         self, state: LLMSelectorState, rng: np.random.Generator
     ) -> tuple[Step | None, LLMSelectorState]:
-        """The next query; none while answers to the last are out."""
+        """Return the next query; None while answers are out, or once all queries are asked."""
         del rng
         if state.asked.closed:
             return None, state
@@ -63,7 +65,10 @@ class LLMSelector:
         return step, replace(state, asked=state.asked.with_query(position))
 
     def tell(self, state: LLMSelectorState, labels: Sequence[Label]) -> LLMSelectorState:
-        """The belief changes by whole queries; an abstention counts as the mean of what the others got."""
+        """Update the posterior once a query is whole.
+
+        An abstention counts as the mean of the factors of the judged systems.
+        """
         asked, outcomes = state.asked.with_labels(labels, self.opinions.shape[2], self.baseline)
         if outcomes is None:
             return replace(state, asked=asked)
@@ -72,7 +77,7 @@ class LLMSelector:
 
 
 def for_many(given: ForMany) -> LLMSelector:
-    """To find the best of many systems."""
+    """Make the selector that looks for the best of many systems."""
     assert given.opinions is not None, "the catalogue asks for opinions"
     assert given.epsilons is not None, "the catalogue asks for epsilons"
     return LLMSelector(given.opinions, given.baseline, given.epsilons)

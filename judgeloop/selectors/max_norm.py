@@ -1,4 +1,7 @@
-"""The items on which the two systems differ most, by the length of the difference vector: a baseline of the DiffUse papers."""
+"""The items with the longest difference vectors first: a baseline of the DiffUse paper.
+
+It takes the difference vectors; `represent/` and `stats/combining.py` compute them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from judgeloop.selectors.ingredients import ForTwo
 
 @dataclass(frozen=True, slots=True)
 class MaxNormState:
-    """All positions, the longest difference first, and how far into them the picks have come."""
+    """All positions, longest difference first, and the number picked so far."""
 
     order: NDArray[np.int64]  # shape (items,)
     picked: int = 0
@@ -24,9 +27,9 @@ class MaxNormState:
 @final
 @dataclass(frozen=True, eq=False)
 class MaxNorm:
-    """The longest difference vectors first (Ashury-Tahan et al. 2024, appendix A.5); of equal ones the first.
+    """Picks the item with the longest difference vector (Ashury-Tahan et al. 2024, appendix A.5).
 
-    `differences` has the shape (items, dimensions).
+    `differences` has the shape (items, dimensions). Of equally long vectors, the first is picked.
     """
 
     differences: NDArray[np.floating]
@@ -34,7 +37,11 @@ class MaxNorm:
     draws: Draws = Draws.PICKED
 
     def init(self, items: int, rng: np.random.Generator) -> MaxNormState:
-        """Sort; nothing is random."""
+        """Sort the items; nothing is random.
+
+        Raises:
+            ValueError: there is not exactly one finite vector for each item.
+        """
         del rng
         if len(self.differences) != items:
             raise ValueError(f"{len(self.differences)} difference vectors for {items} items")
@@ -46,7 +53,7 @@ class MaxNorm:
     def ask(
         self, state: MaxNormState, rng: np.random.Generator
     ) -> tuple[Step | None, MaxNormState]:
-        """The next."""
+        """Return the next item of the order; None once all are picked."""
         del rng
         if state.picked == len(state.order):
             return None, state
@@ -54,12 +61,12 @@ class MaxNorm:
         return step, MaxNormState(state.order, state.picked + 1)
 
     def tell(self, state: MaxNormState, labels: Sequence[Label]) -> MaxNormState:
-        """Picks do not depend on answers."""
+        """Return the state unchanged: the picks do not depend on answers."""
         del labels
         return state
 
 
 def for_two(given: ForTwo) -> MaxNorm:
-    """To compare two systems."""
+    """Make the selector that compares two systems."""
     assert given.vectors is not None, "the catalogue asks for vectors"
     return MaxNorm(given.vectors)

@@ -1,8 +1,10 @@
-"""PACE: prototypes of each cluster of a system's inner states, in proportion to its size, and what lies apart from all clusters.
+"""PACE: prototypes of each cluster of a system's hidden states, and outliers, by share of the pool.
 
-Chen et al. (2020), "Practical Accuracy Estimation for Efficient Deep Neural Network Testing"; prototypes are those of MMD-critic, Kim et al.
-(2016), "Examples are not Enough, Learn to Criticize!". Running the model for its last hidden layer is not done here. scikit-learn is
-imported on first use; its HDBSCAN takes time in the square of the items, about a minute for 100,000.
+Chen et al. (2020), "Practical Accuracy Estimation for Efficient Deep Neural Network Testing". The
+prototypes are those of MMD-critic: Kim et al. (2016), "Examples are not Enough, Learn to
+Criticize!". The vectors, from the model's last hidden layer, are not computed here. scikit-learn is
+imported on first use; its HDBSCAN takes time quadratic in the number of items, about a minute for
+100,000.
 """
 
 from __future__ import annotations
@@ -18,12 +20,13 @@ from numpy.typing import NDArray
 from judgeloop.core.records import ONE_SYSTEM, Choice, Draws, Label, Step
 from judgeloop.selectors.ingredients import ForOne
 
-DIMENSIONS = 8  # that the vectors are reduced to, and the two numbers for HDBSCAN below: as in the authors' program for 10,000 items
-SMALLEST_SHARE = 0.008  # of the pool that makes a cluster
-SMALLEST = 5  # items that make a cluster, in a pool however small
-DENSE = 4  # items near each other that make a place dense
-NEGLIGIBLE = 1e-4  # a component's spread, as a share of the largest, that is rounding
-COMPARED = 4096  # members that each member of a larger cluster is compared with
+# `DIMENSIONS`, `SMALLEST_SHARE` and `DENSE` are those of the authors' program for 10,000 items.
+DIMENSIONS = 8  # number of components that the vectors are reduced to
+SMALLEST_SHARE = 0.008  # smallest cluster, as a share of the pool
+SMALLEST = 5  # smallest cluster, in items, in a pool of any size
+DENSE = 4  # neighbouring items that make a place dense (HDBSCAN's `min_samples`)
+NEGLIGIBLE = 1e-4  # a spread under this share of the largest component's is rounding error
+COMPARED = 4096  # members of a larger cluster that each member is compared with
 ROWS_AT_A_TIME = 1024
 
 Floats = NDArray[np.float64]
@@ -31,10 +34,10 @@ Positions = NDArray[np.int64]
 
 
 def reduced(vectors: NDArray[np.floating]) -> Floats:
-    """The main components of the vectors, each with variance 1; shape (items, at most `DIMENSIONS`).
+    """Return the principal components with variance 1, shape (items, at most `DIMENSIONS`).
 
-    Every dimension is scaled to [0, 1] first. The original takes independent components: the same ones, rotated, and neither distances nor
-    kernels change when their space is rotated.
+    Every dimension is scaled to [0, 1] first. The original uses independent components (ICA). They
+    are the same components, rotated, and a rotation changes neither distances nor kernels.
     """
     from sklearn.utils.extmath import randomized_svd
 
@@ -44,13 +47,16 @@ def reduced(vectors: NDArray[np.floating]) -> Floats:
     scaled -= scaled.mean(axis=0)
     scores, spreads, _ = randomized_svd(scaled, min(DIMENSIONS, *scaled.shape), random_state=0)
     kept = spreads > NEGLIGIBLE * spreads[0]
-    if not kept.any():  # all the same
+    if not kept.any():  # all vectors are equal
         return np.zeros((len(scores), 1))
     return np.asarray(scores[:, kept] * np.sqrt(len(scores)), dtype=np.float64)
 
 
 def clusters_of(points: Floats) -> tuple[list[Positions], Positions]:
-    """The positions in each cluster, and those in none (HDBSCAN); a pool in which no cluster is found is one."""
+    """Return the positions in each cluster, and the outliers' positions (HDBSCAN).
+
+    If HDBSCAN finds no cluster, the whole pool is a single cluster.
+    """
     from sklearn.cluster import HDBSCAN
 
     everything = np.arange(len(points))
@@ -66,20 +72,24 @@ def clusters_of(points: Floats) -> tuple[list[Positions], Positions]:
 
 
 def kernel(points: Floats, others: Floats) -> Floats:
-    """How alike points are to others, shape (points, others): exp(-d² / dimensions) at distance d, as of components with variance 1."""
+    """Return the similarity of points to others, shape (points, others).
+
+    It is exp(-d² / dimensions) at distance d; the components have variance 1.
+    """
     return np.asarray(np.exp(-squared_distances(points, others) / points.shape[1]))
 
 
 def squared_distances(points: Floats, others: Floats) -> Floats:
-    """Shape (points, others)."""
+    """Return the squared Euclidean distances, shape (points, others)."""
     squares = (points**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2 * points @ others.T
     return np.asarray(np.maximum(squares, 0.0))
 
 
 def mean_likeness(points: Floats) -> Floats:
-    """How alike each point is to all of them in the mean, shape (points,).
+    """Return the mean similarity of each point to all points, shape (points,).
 
-    Of more than `COMPARED` points, to so many at equal steps through them, and in blocks: no matrix of all pairs is made.
+    With more than `COMPARED` points, each is compared with `COMPARED` of them at equal steps. The
+    work is done in blocks, so that no matrix of all pairs is made.
     """
     steps = np.linspace(0, len(points), min(COMPARED, len(points)), endpoint=False).astype(np.int64)
     blocks = [
@@ -91,9 +101,11 @@ def mean_likeness(points: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MMDCriticState:
-    """How near each item is to those picked from its group, which are picked, and how many of each group; what comes first of those apart.
+    """Which items are picked, and how near each item is to the picked items of its group.
 
-    Near means: in a cluster, the sum of kernels; among those apart, the squared distance to the nearest.
+    In a cluster, `near` is the sum of the kernels with the picked items. Among the outliers, it is
+    the squared distance to the nearest picked item. `given` counts the picks of each group.
+    `first_apart` is the position of the first outlier to pick, -1 without outliers.
     """
 
     near: Floats  # shape (items,)
@@ -105,10 +117,11 @@ class MMDCriticState:
 @final
 @dataclass(frozen=True, eq=False)
 class MMDCritic:
-    """Clusters by HDBSCAN, and from each the prototypes of MMD-critic; from the items in none of them the farthest first.
+    """Picks MMD-critic prototypes from each HDBSCAN cluster, and the farthest of the outliers.
 
-    `vectors` has the shape (items, dimensions). The next item comes from the group, a cluster or those apart, whose share of the picks is
-    most behind its share of the pool. Random is only which item comes first of those apart (adaptive random testing).
+    `vectors` has the shape (items, dimensions). A group is a cluster or all outliers. The next item
+    comes from the group whose share of the picks is furthest behind its share of the pool. Only the
+    first outlier is random (adaptive random testing).
     """
 
     vectors: NDArray[np.floating]
@@ -116,10 +129,10 @@ class MMDCritic:
     draws: Draws = Draws.PICKED
 
     def init(self, items: int, rng: np.random.Generator) -> MMDCriticState:
-        """Cluster.
+        """Cluster the items, and draw the first outlier.
 
         Raises:
-            ValueError: there is not one finite vector for each item.
+            ValueError: there is not exactly one finite vector for each item.
         """
         if len(self.vectors) != items:
             raise ValueError(f"{len(self.vectors)} vectors for {items} items")
@@ -135,7 +148,7 @@ class MMDCritic:
     def ask(
         self, state: MMDCriticState, rng: np.random.Generator
     ) -> tuple[Step | None, MMDCriticState]:
-        """The next."""
+        """Return the next item; None once all are picked."""
         del rng
         if state.picked.all():
             return None, state
@@ -145,15 +158,14 @@ class MMDCritic:
         return Step((Choice(self._pick(after), None, ONE_SYSTEM),)), after
 
     def tell(self, state: MMDCriticState, labels: Sequence[Label]) -> MMDCriticState:
-        """Picks do not depend on answers."""
+        """Return the state unchanged: the picks do not depend on answers."""
         del labels
         return state
 
     def _pick(self, state: MMDCriticState) -> int:
-        """The next position; it is entered into the arrays of `state`."""
-        due = (
-            self._shares * (state.given.sum() + 1) - state.given
-        )  # they sum to 1, and a group used up has none
+        """Return the next position, and enter it into the arrays of `state`."""
+        # The entries sum to 1, and that of an exhausted group is at most 0: it is not the largest.
+        due = self._shares * (state.given.sum() + 1) - state.given
         group = int(due.argmax())
         members = self._groups[group]
         apart = members is self._apart
@@ -174,17 +186,18 @@ class MMDCritic:
         return position
 
     def _prototype(self, state: MMDCriticState, members: Positions, given: int) -> int:
-        """The member with which the prototypes of a cluster are most like it: the greedy step for J_b of Kim et al. (2016).
+        """Return the next prototype of a cluster: the greedy step for J_b of Kim et al. (2016).
 
-        J_b(S) = 2 / (n |S|) Σ k(x, s) - 1 / |S|² Σ k(s, s'): with all k(x, x) = 1, its largest value with one more is where
-        the mean likeness to the cluster, less that to the prototypes as one of |S| + 1, is largest.
+        J_b(S) = 2 / (n |S|) Σ k(x, s) - 1 / |S|² Σ k(s, s'). All k(x, x) are 1. So the member whose
+        addition gives the largest J_b is the member that maximizes its mean similarity to the
+        cluster minus the sum of its similarities to the prototypes divided by |S| + 1.
         """
         gain = self._likeness[members] - state.near[members] / (given + 1)
         gain[state.picked[members]] = -np.inf
         return int(members[gain.argmax()])
 
     def _farthest(self, state: MMDCriticState) -> int:
-        """Of the items apart, the one farthest from all those picked."""
+        """Return the outlier that is farthest from all picked outliers."""
         if not state.picked[state.first_apart]:
             return state.first_apart
         distance = np.where(state.picked[self._apart], -np.inf, state.near[self._apart])
@@ -200,7 +213,7 @@ class MMDCritic:
 
     @cached_property
     def _groups(self) -> list[Positions]:
-        """The clusters, and last those apart from them, if there are any."""
+        """The clusters, then the outliers if there are any."""
         clusters, apart = self._split
         return [*clusters, apart] if len(apart) else clusters
 
@@ -210,12 +223,12 @@ class MMDCritic:
 
     @cached_property
     def _shares(self) -> Floats:
-        """Of each group in the pool."""
+        """Each group's share of the pool, shape (groups,)."""
         return np.array([len(group) for group in self._groups]) / len(self.vectors)
 
     @cached_property
     def _likeness(self) -> Floats:
-        """How alike each item is to its cluster in the mean, shape (items,); of those apart it is not used."""
+        """The mean similarity of each item to its cluster, shape (items,); 0 for outliers."""
         likeness = np.zeros(len(self.vectors))
         for members in self._split[0]:
             likeness[members] = mean_likeness(self._points[members])
@@ -223,6 +236,6 @@ class MMDCritic:
 
 
 def for_one(given: ForOne) -> MMDCritic:
-    """To rate one system."""
+    """Make the selector that rates one system."""
     assert given.vectors is not None, "the catalogue asks for vectors"
     return MMDCritic(given.vectors)

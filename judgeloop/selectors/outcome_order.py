@@ -1,7 +1,7 @@
-"""Orders of queries fixed by how many systems are thought to win, tie and lose: rivals of LLM Selector.
+"""Fixed orders of queries by the expected numbers of wins, ties and losses: rivals of LLM Selector.
 
-Durmazkeser et al. (2025), appendix C. The outcomes are those of all weak judges together (appendix D), which are not formed here;
-the judge's own answers change nothing.
+Durmazkeser et al. (2025), appendix C. The outcomes are those of the ensemble of all weak judges
+(appendix D, `stats/weak.py`). The judge's own answers do not change the order.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ DRAW = OUTCOMES.index(0)
 
 
 def frequency_entropies(counts: Counts) -> NDArray[np.float64]:
-    """The entropy of each query's outcomes, in nats.
+    """Return the entropy of each query's outcome frequencies, in nats, shape (queries,).
 
-    Counts are sorted first: the same ones for other outcomes have the same entropy, and must not differ by rounding.
+    The counts are sorted first. So the same counts for other outcomes have exactly the same
+    entropy, without rounding differences.
     """
     shares = np.sort(counts, axis=0) / counts.sum(axis=0)
     logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
     return np.asarray(-(shares * logs).sum(axis=0))
 
 
-RANKS: Final[dict[str, Callable[[Counts], NDArray[np.float64]]]] = {  # the least comes first
+# The query with the lowest rank comes first.
+RANKS: Final[dict[str, Callable[[Counts], NDArray[np.float64]]]] = {
     "most-draws": lambda counts: -counts[DRAW].astype(np.float64),
     "confidence": frequency_entropies,
     "uncertainty": lambda counts: -frequency_entropies(counts),
@@ -42,7 +44,7 @@ RANKS: Final[dict[str, Callable[[Counts], NDArray[np.float64]]]] = {  # the leas
 
 @dataclass(frozen=True, slots=True)
 class OutcomeOrderState:
-    """The order of the queries, and how many have been asked."""
+    """The order of the queries, and the number asked so far."""
 
     order: NDArray[np.int64]  # shape (items,)
     given: int = 0
@@ -51,9 +53,10 @@ class OutcomeOrderState:
 @final
 @dataclass(frozen=True, eq=False)
 class OutcomeOrder:
-    """A fixed order: the most draws first, or the least (`confidence`) or largest (`uncertainty`) entropy of the outcomes.
+    """A fixed order: most ties first, or lowest ("confidence") or highest ("uncertainty") entropy.
 
-    `outcomes` has the shape (queries, systems); all systems but the baseline count. Queries that are level come in random order.
+    `outcomes` has the shape (queries, systems); the baseline's are not counted. Queries of equal
+    rank come in random order.
     """
 
     outcomes: NDArray[np.int8]
@@ -66,7 +69,7 @@ class OutcomeOrder:
             raise ValueError(f"expected one of {', '.join(RANKS)}, found {self.name!r}")
 
     def init(self, items: int, rng: np.random.Generator) -> OutcomeOrderState:
-        """Sort; random is only which comes first of those that are level."""
+        """Sort the queries; only the order of queries with equal rank is random."""
         check_shape(self.outcomes.shape, self.baseline, items)
         others = np.delete(self.outcomes, self.baseline, axis=1)
         counts = np.stack([(others == outcome).sum(axis=1) for outcome in OUTCOMES])
@@ -78,7 +81,7 @@ class OutcomeOrder:
     def ask(
         self, state: OutcomeOrderState, rng: np.random.Generator
     ) -> tuple[Step | None, OutcomeOrderState]:
-        """The next of the order."""
+        """Return the next query of the order; None once all are asked."""
         del rng
         if state.given == len(state.order):
             return None, state
@@ -87,23 +90,23 @@ class OutcomeOrder:
         return step, replace(state, given=state.given + 1)
 
     def tell(self, state: OutcomeOrderState, labels: Sequence[Label]) -> OutcomeOrderState:
-        """The order does not depend on answers."""
+        """Return the state unchanged: the order does not depend on answers."""
         del labels
         return state
 
 
 def most_draws(given: ForMany) -> OutcomeOrder:
-    """Queries with the most expected ties first."""
+    """Make the selector that asks the queries with the most expected ties first."""
     return _ordered("most-draws", given)
 
 
 def confidence(given: ForMany) -> OutcomeOrder:
-    """Queries on which the weak judges agree most first."""
+    """Make the selector that asks queries with the lowest entropy of outcomes first."""
     return _ordered("confidence", given)
 
 
 def uncertainty(given: ForMany) -> OutcomeOrder:
-    """Queries on which the weak judges agree least first."""
+    """Make the selector that asks queries with the highest entropy of outcomes first."""
     return _ordered("uncertainty", given)
 
 

@@ -1,6 +1,6 @@
-"""What selectors have in common that pick one query at a time for all systems and wait for its answers.
+"""Shared parts of the selectors that pick one query at a time and wait for its answers.
 
-Which query comes next is each one's own business.
+A query is one item judged for all systems. Each selector's own file decides which query comes next.
 """
 
 from __future__ import annotations
@@ -15,21 +15,24 @@ from judgeloop.core.records import Choice, Label, Step, Verdict
 
 
 def query_step(position: int, systems: int, baseline: int) -> Step:
-    """Judge every system but the baseline against it on the item at `position`, in ascending order."""
+    """Return the step that compares every system with the baseline at `position`, ascending."""
     others = (system for system in range(systems) if system != baseline)
     return Step(tuple(Choice(position, None, (system, baseline)) for system in others))
 
 
 def check_shape(shape: tuple[int, ...], baseline: int, items: int) -> None:
-    """Refuse what is not about `items` queries and at least two systems with a baseline among them.
+    """Check that the opinions are about `items` queries and at least two systems.
+
+    `shape` ends with (queries, systems).
 
     Raises:
-        ValueError: as said; `shape` ends with (queries, systems).
+        ValueError: the number of queries is not `items`, there are fewer than two systems, or
+            `baseline` is not the number of a system.
     """
     queries, systems = shape[-2:]
     if queries != items:
         raise ValueError(f"opinions on {queries} queries for {items} items")
-    if systems < len(("a system", "the baseline")):
+    if systems <= 1:
         raise ValueError(f"expected at least two systems to compare, found {systems}")
     if not 0 <= baseline < systems:
         raise ValueError(f"the baseline is system {baseline} of {systems}")
@@ -37,9 +40,9 @@ def check_shape(shape: tuple[int, ...], baseline: int, items: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """What the judge said about one query: by system, 1 for a win over the baseline, 0 for a tie, -1 for a loss.
+    """The judge's outcomes of one query, by system: 1 for a win, 0 for a tie, -1 for a loss.
 
-    `judged` is False where it abstained. The baseline ties with itself.
+    All are against the baseline, which ties with itself. `judged` is False for an abstention.
     """
 
     values: NDArray[np.int8]  # shape (systems,)
@@ -48,7 +51,10 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which queries have been asked, and what has arrived of the answers to the last while some are out."""
+    """The queries asked so far, and which answers to the last query have arrived.
+
+    `arrived` is empty once the last query is whole.
+    """
 
     queries: NDArray[np.bool_]  # shape (items,)
     waiting: bool = False
@@ -56,11 +62,11 @@ class Asked:
 
     @property
     def closed(self) -> bool:
-        """True when there is nothing to ask now: answers are out, or all has been asked."""
+        """True when there is nothing to ask: answers are out, or all queries are asked."""
         return self.waiting or bool(self.queries.all())
 
     def with_query(self, position: int) -> Asked:
-        """After asking the item at `position`."""
+        """Return the state after the item at `position` is asked."""
         queries = self.queries.copy()
         queries[position] = True
         return Asked(queries, waiting=True)
@@ -68,7 +74,7 @@ class Asked:
     def with_labels(
         self, labels: Sequence[Label], systems: int, baseline: int
     ) -> tuple[Asked, Outcomes | None]:
-        """After `labels` arrived, and the outcomes of the query once it is whole."""
+        """Return the state after `labels` arrived, and the query's outcomes once it is whole."""
         arrived = (*self.arrived, *labels)
         if len(arrived) < systems - 1:
             return replace(self, arrived=arrived), None

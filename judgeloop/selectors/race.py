@@ -1,6 +1,6 @@
-"""A race: systems share random queries, and one that is shown not to be the best is asked about no more.
+"""A race: all remaining systems share random queries; a system shown not to be the best drops out.
 
-When a run may name a winner is the stopping rule's business; the bets are those of `stats/racing.py`.
+When a winner may be named is decided in `stopping/`; the bets are computed in `stats/racing.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from judgeloop.stats.racing import Flags, Race, after, could_be_out, start
 
 @dataclass(frozen=True, slots=True)
 class RaceState:
-    """A shuffled pool, how far into it the draws have come, and how the race stands for the answers heard."""
+    """A shuffled pool, the number of items drawn, and the race after the answers so far."""
 
     order: NDArray[np.int64]  # shape (items,)
     race: Race
@@ -31,10 +31,11 @@ class RaceState:
 @final
 @dataclass(frozen=True)
 class Racing:
-    """Every item not yet drawn is equally likely to be next; it is judged for the systems still in the race.
+    """Draws every remaining item with equal probability, for all systems still in the race.
 
-    A system leaves the race once the evidence that it is not the best reaches `risk`. Further queries are asked side by side as long as no
-    answers to those that are out could make any system leave, so that no call is made that would not have been made one at a time.
+    A system leaves the race once the evidence that it is not the best reaches `risk`. Further
+    queries are asked in parallel as long as no answers still out could make a system leave. So no
+    call is made that would not be made with one query at a time.
     """
 
     systems: int
@@ -44,7 +45,7 @@ class Racing:
     draws: Draws = Draws.EVEN
 
     def __post_init__(self) -> None:
-        """Refuse a risk at which nobody would have to be asked.
+        """Refuse a risk at which no system would have to be judged.
 
         Raises:
             ValueError: the risk is not between 0 and 1.
@@ -53,11 +54,15 @@ class Racing:
             raise ValueError(f"expected a risk between 0 and 1, found {self.risk}")
 
     def init(self, items: int, rng: np.random.Generator) -> RaceState:
-        """Shuffle the pool once: draws are then independent of answers."""
+        """Shuffle the pool once: the draws are then independent of the answers."""
         return RaceState(rng.permutation(items), start(items, self.systems))
 
     def ask(self, state: RaceState, rng: np.random.Generator) -> tuple[Step | None, RaceState]:
-        """The next query, for every system in the race; none while answers could make one leave."""
+        """Return the next query, for every system in the race.
+
+        It is None while answers could make a system leave, or once the pool is empty or at most one
+        system is left.
+        """
         del rng  # all randomness is in the shuffle
         if not self._may_ask(state):
             return None, state
@@ -90,6 +95,6 @@ class Racing:
 
 
 def for_many(given: ForMany) -> Racing:
-    """To find the best of many systems."""
+    """Make the selector that looks for the best of many systems."""
     assert given.level is not None, "a race goes with a rule that states a risk"
     return Racing(given.systems, given.baseline, given.level)

@@ -1,4 +1,4 @@
-"""Uniform draws without replacement: the baseline that every other selector has to beat."""
+"""Uniform random draws without replacement: the baseline for every other selector."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from judgeloop.selectors.ingredients import ForMany, ForOne, ForTwo
 
 @dataclass(frozen=True, slots=True)
 class RandomState:
-    """A shuffled pool and how far into it the draws have come."""
+    """A shuffled pool, and the number of items drawn."""
 
     order: NDArray[np.int64]  # shape (items,)
     drawn: int = 0
@@ -24,18 +24,22 @@ class RandomState:
 @final
 @dataclass(frozen=True)
 class Random:
-    """Every item not yet drawn is equally likely to be next; all `queries` are made on it, of one system or of two."""
+    """Draws every remaining item with equal probability.
+
+    `queries` holds the systems to judge on the item: for each query one system to rate, or two to
+    compare.
+    """
 
     queries: tuple[tuple[int, ...], ...] = ((0, 1),)
     name: str = "random"
     draws: Draws = Draws.EVEN
 
     def init(self, items: int, rng: np.random.Generator) -> RandomState:
-        """Shuffle the pool once: draws are then independent of how many are asked for at a time."""
+        """Shuffle the pool once: draws then do not depend on how many are asked for at a time."""
         return RandomState(rng.permutation(items))
 
     def ask(self, state: RandomState, rng: np.random.Generator) -> tuple[Step | None, RandomState]:
-        """The next of the shuffled pool, with propensity 1 / (items not drawn before it)."""
+        """Return the next item, with propensity 1 / (items left); None once all are drawn."""
         del rng  # all randomness is in the shuffle
         left = len(state.order) - state.drawn
         if not left:
@@ -45,24 +49,24 @@ class Random:
         return Step(choices), RandomState(state.order, state.drawn + 1)
 
     def tell(self, state: RandomState, labels: Sequence[Label]) -> RandomState:
-        """Draws do not depend on answers."""
+        """Return the state unchanged: the draws do not depend on answers."""
         del labels
         return state
 
 
 def for_two(given: ForTwo) -> Random:
-    """To compare two systems."""
+    """Make the selector that compares two systems."""
     del given
     return Random()
 
 
 def for_many(given: ForMany) -> Random:
-    """To compare every system with the baseline, on the same items."""
+    """Make the selector that compares every system with the baseline, on the same items."""
     others = (system for system in range(given.systems) if system != given.baseline)
     return Random(tuple((system, given.baseline) for system in others))
 
 
 def for_one(given: ForOne) -> Random:
-    """To rate one system."""
+    """Make the selector that rates one system."""
     del given
     return Random((ONE_SYSTEM,))

@@ -1,7 +1,10 @@
-"""Strata in turn, as their spread asks for, and one item of the stratum: at random, or so that the sample's confidences resemble the stratum's.
+"""Stratified sampling, with strata in the order of their need; AcTracer is a variant of it.
 
-The second is AcTracer (Huang et al. 2024, "Active Testing of Large Language Model via Multi-Stage Sampling", algorithm 1). How the pool
-is cut into strata is not decided here (`stats/clusearch.py`), nor what the answers mean (`estimators/mean_score.py`).
+Within a stratum, the next item is drawn at random, or picked so that the sample's confidences
+resemble the stratum's. The second is AcTracer: Huang et al. (2024), "Active Testing of Large
+Language Model via Multi-Stage Sampling", algorithm 1. The strata are made in `stats/`
+(`balanced_kmeans.py`, `cluster_search.py`, `sections.py`); the mean is estimated in
+`estimators/mean_score.py`.
 """
 
 from __future__ import annotations
@@ -20,34 +23,43 @@ from judgeloop.stats.allocation import FIRST_DRAWS, behind_their_share, explorat
 from judgeloop.stats.resembling import DISTANCES, next_to_resemble
 from judgeloop.stats.strata import Counts, Floats, Strata
 
-ROUND = 0.1  # of the items asked so far: so many are asked before their answers count, so that calls can fly side by side
-ALLOCATIONS = ("mc-ucb", "proportional")
+# Length of a round, as a share of the items asked so far: calls of a round can run in parallel.
+ROUND = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class StratifiedState:
-    """What has been asked of each stratum and heard from it, and how far its scores are known to spread in this round."""
+    """What was asked and answered in each stratum, and the spread of its scores in this round.
+
+    Counts, sums and deviations are by stratum. `drawn` counts the items asked, `heard` those with a
+    verdict. `sums` and `squares` are of the scores of the latter. `waiting` is the number of
+    answers still out.
+    """
 
     priority: Counts  # shape (items,): a random order
-    turns: Counts  # by stratum: a random order of the first draws, so that those made stand for the others at any time
+    # By stratum: a random order of the first draws, so that those made represent the other strata.
+    turns: Counts
     asked: NDArray[np.bool_]  # shape (items,)
-    drawn: Counts  # by stratum
-    heard: Counts  # the same, of those with a verdict
+    drawn: Counts
+    heard: Counts
     sums: Floats
     squares: Floats
     deviations: Floats
-    waiting: int = 0  # answers
+    waiting: int = 0
     left_in_round: int = 0
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Stratified:
-    """Two items of every stratum, and then more of those with the highest upper bound (mc-ucb), or in proportion to their sizes.
+    """Asks two items of every stratum, then more where the allocation says.
 
-    `budget` is how many items are going to be judged, for mc-ucb's β. With `confidence`, shape (items,), the item is picked whose confidence brings
-    the sample's nearest to the stratum's by `distance` (wasserstein or ks); without, it is drawn at random. The spread of the scores is
-    looked at in rounds: with `rounds` of 0 after every answer, as in the paper.
+    The allocation "mc-ucb" takes the stratum with the highest upper bound; "proportional" keeps the
+    draws in proportion to the strata's sizes. `budget` is the number of items to be judged, for β
+    of mc-ucb. With `confidence`, shape (items,), the next item is the item that brings the sample's
+    confidences nearest to the stratum's by `distance` ("wasserstein" or "ks"). Without it, the item
+    is drawn at random. The spread of the scores is updated in rounds of `rounds` times the items
+    asked so far. With 0, it is updated after every answer, as in the paper.
     """
 
     strata: Strata
@@ -60,13 +72,20 @@ class Stratified:
 
     @property
     def draws(self) -> Draws:
-        """Within a stratum; the choice of the stratum depends on nothing but answers before."""
+        """How items are chosen within a stratum.
+
+        The stratum itself depends on nothing but earlier answers.
+        """
         return Draws.KNOWN if self.confidence is None else Draws.PICKED
 
     def init(self, items: int, rng: np.random.Generator) -> StratifiedState:
-        """Shuffle the pool once: draws are then independent of how many are asked for at a time."""
+        """Shuffle the pool once: draws then do not depend on how many are asked for at a time.
+
+        Raises:
+            ValueError: the strata are not of `items` items.
+        """
         if len(self.strata.labels) != items:
-            raise ValueError(f"strata of {len(self.strata.labels)} items for {items}")
+            raise ValueError(f"expected strata of {items} items, found {len(self.strata.labels)}")
         none = np.zeros(len(self.strata.sizes))
         counts = none.astype(np.int64)
         return StratifiedState(
@@ -83,14 +102,17 @@ class Stratified:
     def ask(
         self, state: StratifiedState, rng: np.random.Generator
     ) -> tuple[Step | None, StratifiedState]:
-        """The next item; none while the next stratum depends on answers that are out."""
+        """Return the next item; None while the next stratum depends on answers that are out.
+
+        It is also None once every item is asked.
+        """
         del rng  # all randomness is in the shuffle
         state = self._begin_round(state)
         stratum = self._next_stratum(state)
         return (None, state) if stratum is None else self._draw(state, stratum)
 
     def tell(self, state: StratifiedState, labels: Sequence[Label]) -> StratifiedState:
-        """Remember how the scores spread."""
+        """Add the scores to the sums and squares of their strata."""
         heard, sums, squares = state.heard.copy(), state.sums.copy(), state.squares.copy()
         for label in labels:
             if isinstance(label.answer, Verdict):
@@ -102,7 +124,7 @@ class Stratified:
         return replace(state, heard=heard, sums=sums, squares=squares, waiting=waiting)
 
     def _begin_round(self, state: StratifiedState) -> StratifiedState:
-        """Look at the spread anew, once the answers of the round before are heard."""
+        """Update the deviations once all answers of the last round have arrived."""
         begun = state.left_in_round > 0 or self._to_begin_with(state).any()
         if begun or state.waiting or self.allocation == "proportional":
             return state
@@ -112,7 +134,7 @@ class Stratified:
         return replace(state, deviations=np.sqrt(np.maximum(variances, 0.0)), left_in_round=size)
 
     def _to_begin_with(self, state: StratifiedState) -> NDArray[np.bool_]:
-        """The strata that have not had their first draws."""
+        """Return which strata have not had their first draws."""
         few: NDArray[np.bool_] = state.drawn < np.minimum(FIRST_DRAWS, self.strata.sizes)
         return few
 
@@ -145,7 +167,7 @@ class Stratified:
         )
 
     def _pick(self, members: Counts, state: StratifiedState) -> tuple[int, float | None]:
-        """One of the stratum's items not asked about, and the propensity of a draw."""
+        """Return an item of the stratum not asked yet, and its propensity if it was drawn."""
         if self.confidence is None:
             left = members[~state.asked[members]]
             return int(left[np.argmin(state.priority[left])]), 1 / len(left)
@@ -160,19 +182,19 @@ class Stratified:
 
     @cached_property
     def _members(self) -> list[Counts]:
-        """The items of each stratum, by confidence where there is any."""
+        """The items of each stratum, sorted by confidence if it is known."""
         key = np.arange(len(self.strata.labels)) if self.confidence is None else self.confidence
         order = np.lexsort((key, self.strata.labels))
         return np.split(order, np.cumsum(self.strata.sizes)[:-1])
 
 
 def drawing(given: ForOne) -> Stratified:
-    """Random draws within the strata."""
+    """Make the selector that draws at random within the strata."""
     return Stratified(given.strata, given.budget, given.allocation)
 
 
 def resembling(given: ForOne) -> Stratified:
-    """AcTracer: within a stratum the item whose confidence makes the sample resemble it."""
+    """Make AcTracer's selector: the sample's confidences resemble the stratum's."""
     assert given.confidence is not None, "the catalogue asks for confidences"
     return Stratified(
         given.strata, given.budget, given.allocation, given.confidence, given.distance
@@ -180,5 +202,5 @@ def resembling(given: ForOne) -> Stratified:
 
 
 def by_sections(given: ForOne) -> Stratified:
-    """Random draws within sections by confidence, in proportion to their sizes."""
+    """Make the selector that draws at random within sections by confidence, proportionally."""
     return Stratified(given.strata, given.budget, "proportional")

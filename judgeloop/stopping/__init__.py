@@ -1,4 +1,4 @@
-"""Whether to go on: one stopping rule a file, and their catalogue.
+"""Whether the evidence is enough to stop: one file per rule, and the catalogue of all rules.
 
-Limits of judgments and money are no rules of evidence and stand elsewhere (`engine/session.py`, `ledger/`).
+Limits on judgments and money are enforced elsewhere (`engine/session.py`, `ledger/`).
 """

@@ -1,4 +1,7 @@
-"""A rule by betting: valid whenever one looks, without a limit set beforehand, with an interval for the win distance."""
+"""A guaranteed rule by betting: valid at any time, with no limit, with a win-distance interval.
+
+It reads a tally of verdicts; the bets are computed in `stats/betting.py`.
+"""
 
 from __future__ import annotations
 
@@ -14,23 +17,26 @@ from judgeloop.stopping.catalogue import Ingredients
 from judgeloop.stopping.rule import Rule, scores_for
 
 GUARANTEE = (
-    "for random draws, a system that is not the better one is ever named with at most this chance, however often and however "
-    "long one looks"
+    "for random draws, a system that is not the better of the two is ever named with probability "
+    "at most this risk, however often the verdicts are checked and however many there are"
 )
 
 
 @final
 @dataclass(frozen=True)
 class Anytime(Rule):
-    """A bet against each system's being the better one; guaranteed, for random draws.
+    """Bets against each system being the better system; guaranteed for random draws.
 
-    Were the first system no better over all items, the wealth of who bets on it would be a supermartingale, which reaches 1/risk
-    with a chance of at most the risk (Ville 1939): that is when it is named. Waudby-Smith & Ramdas (2024), "Estimating means of
-    bounded random variables by betting", section 5, for draws without replacement; Waudby-Smith, Stark & Ramdas (2021), "RiLACS",
-    for elections. The stated risk is one over the most wealth so far. An abstention counts as a verdict for the other side.
+    If the first system is not better over all items, the wealth of a bettor who bets that it is
+    better is a supermartingale. Such wealth ever reaches 1/risk with probability at most the risk
+    (Ville 1939); at that wealth, the system is named. Waudby-Smith & Ramdas (2024), "Estimating
+    means of bounded random variables by betting", section 5, treat draws without replacement;
+    Waudby-Smith, Stark & Ramdas (2021), "RiLACS", apply it to elections. The stated risk is 1
+    divided by the largest wealth so far. An abstention counts as a verdict for the other system.
 
-    `items` are all there are. With `near_tie`, "no practical difference" is claimed as soon as the win distance is surely within
-    plus and minus that, where each bound is wrong with at most the threshold's chance.
+    `items` is the number of items in the pool. With `near_tie`, the rule also claims "no practical
+    difference" once the win distance lies between minus and plus `near_tie`. Each of these two
+    bounds is wrong with probability at most the threshold.
     """
 
     items: int
@@ -40,7 +46,7 @@ class Anytime(Rule):
     needs_draws: bool = True
 
     def risk(self, tally: Tally) -> float:
-        """The stated risk of naming the leader of `tally`."""
+        """Return the stated risk of naming the leader of `tally`; 1 without a leader."""
         if tally.leader is None:
             return 1.0
         return log_wealth(scores_for(tally, tally.leader), self.items).risk
@@ -48,7 +54,7 @@ class Anytime(Rule):
     def met_along(
         self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        """As of any rule; the wealth of either side is one path."""
+        """As `Rule.met_along`; the wealth of each side is computed once as a path."""
         leads = np.cumsum(preferences, dtype=np.int64)
         first, second = (log_wealth_path(sign * preferences, items) for sign in (1, -1))
         risks = np.exp(-np.maximum(0.0, np.where(leads > 0, first, second)))
@@ -56,7 +62,10 @@ class Anytime(Rule):
         return met
 
     def interval(self, tally: Tally) -> tuple[float, float]:
-        """Bounds for the win distance over all items, first minus second; each holds at every look but for the threshold's chance."""
+        """Return bounds for the win distance over all items, first minus second.
+
+        Each bound is ever wrong, at any number of looks, with probability at most the threshold.
+        """
         if tally.judged == self.items:
             distance = (tally.wins[0] - tally.wins[1]) / self.items
             return distance, distance
@@ -65,7 +74,7 @@ class Anytime(Rule):
         return low, high
 
     def no_difference(self, tally: Tally) -> bool:
-        """Whether the win distance is surely within plus and minus `near_tie`."""
+        """Whether the win distance is shown to lie between minus and plus `near_tie`."""
         if self.near_tie is None:
             return False
         return all(
@@ -75,5 +84,5 @@ class Anytime(Rule):
 
 
 def made_of(given: Ingredients) -> Anytime:
-    """The rule for one run."""
+    """Make the rule for one run."""
     return Anytime(given.risk, given.items, given.near)

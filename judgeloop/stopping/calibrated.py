@@ -1,7 +1,7 @@
-"""A rule whose threshold past comparisons chose: it stops where they, run in the same way, were wrong seldom enough.
+"""A rule whose threshold is chosen so that past comparisons kept their error rate under the risk.
 
-How the past is replayed is the business of `calibrating.py`; what its errors imply for a new comparison, that of
-`stats/risk_control.py`.
+It reads a tally and bounds from past comparisons. `calibration/` replays the past comparisons;
+`stats/risk_control.py` says what their errors imply for a new comparison.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ from judgeloop.stopping.rule import Rule
 @final
 @dataclass(frozen=True)
 class Calibrated(Rule):
-    """The chance that the leader is overtaken, where past comparisons say how low it has to be; a promise on average only.
+    """Stops once the leader is unlikely to be overtaken; past comparisons set how unlikely.
 
-    The statistic is `chance_not_to_win`, a heuristic by itself. The stated risk is the bound for how often the wrong system is named by
-    whoever stops at such a value, from past comparisons that are taken to be exchangeable with this one; 1 where they say nothing. An
-    abstention counts as a win of the other side. The promise is for the selector, the least and the most judgments that the past was
-    replayed with. `like` says which comparisons those were: "9 past comparisons of base with others".
+    The statistic is `chance_not_to_win`, by itself a heuristic. The stated risk is an upper bound
+    for how often a run that stops at this value of the statistic names the wrong system. It holds
+    on average over comparisons, if the past comparisons are exchangeable with this comparison. It
+    is 1 where the past comparisons give no bound. An abstention counts as a win of the other
+    system. The promise holds for the selector and the minimum and maximum numbers of judgments with
+    which the past was replayed. `like` describes the past comparisons, as in "9 past comparisons of
+    base with others".
     """
 
     bounds: Bounds
@@ -34,14 +37,16 @@ class Calibrated(Rule):
 
     @property
     def guarantee(self) -> str:
-        """What is promised, and what is not."""
+        """What the stated risk promises, and what it does not."""
         return (
-            f"on average over comparisons like {self.like}, provided that this is one of their kind, the wrong system is named with at most this "
-            "chance; nothing is promised for this pair alone, nor if systems, items, judge or prompt are of another kind than in the past"
+            f"on average over comparisons like {self.like}, the wrong system is named with "
+            "probability at most this risk, provided that this comparison is of the same kind; "
+            "nothing is promised for this pair alone, nor if systems, items, judge or prompt are "
+            "of another kind than in the past"
         )
 
     def risk(self, tally: Tally) -> float:
-        """The stated risk of naming the leader of `tally`."""
+        """Return the stated risk of naming the leader of `tally`; 1 without a leader."""
         if tally.leader is None:
             return 1.0
         wins, others = tally.wins[tally.leader], tally.wins[1 - tally.leader]
@@ -52,9 +57,10 @@ class Calibrated(Rule):
 
 
 def chance_not_to_win(wins: int, losses: int, judged: int, items: int) -> float:
-    """The chance that who leads after `judged` of all `items` is not the winner of all of them: `chance_overtaken` by what is expected to come.
+    """Return the chance that the leader after `judged` of `items` does not win over all items.
 
-    It falls as wins take the place of ties, and is 0 once all are judged, or the lead cannot be made up for any more.
+    It is `chance_overtaken` with the expected number of further decisive verdicts. It falls as wins
+    replace ties. It is 0 once all items are judged or the lead cannot be lost.
 
     >>> round(chance_not_to_win(5, 0, 5, 1000), 4)
     0.0716
@@ -63,7 +69,7 @@ def chance_not_to_win(wins: int, losses: int, judged: int, items: int) -> float:
 
 
 def made_of(given: Ingredients) -> Calibrated:
-    """The rule for one run, with the threshold that past comparisons chose."""
+    """Make the rule for one run, with the threshold that past comparisons chose."""
     assert given.threshold is not None, "the catalogue says that past comparisons choose it"
     bounds, like = given.threshold
     return Calibrated(given.risk, bounds, like)

@@ -1,8 +1,8 @@
-"""Every stopping rule by question and name: what makes it, what it needs and promises, which settings it takes.
+"""The catalogue of stopping rules: for each question and name, what makes a rule, and its promise.
 
-A new rule is its own file and one row here. Settings, help, live runs, replays, calibration and the
-pages of documentation read this table. It imports nothing heavy: the module that makes a rule is
-named as text, and imported when the rule is made.
+A new rule takes its own file and one row here. Settings and their help texts, live runs, replays
+and calibration read this table. It imports nothing heavy: a row names the function that makes the
+rule as text, and the function's module is imported when a rule is made.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from judgeloop.core.records import Draws
 class Ingredients:
     """What a rule is made of, for a pool of `items` of which at most `limit` are judged.
 
-    `near` is the near-tie or near-best margin, None without one. `threshold` is what past
+    `near` is the near-tie or near-best margin, None without a margin. `threshold` is what past
     comparisons chose, for the rule that they calibrate.
     """
 
@@ -35,9 +35,9 @@ class RuleRow:
     """One stopping rule of one question.
 
     `makes` is `module:function` in `judgeloop.stopping`; the function takes `Ingredients`.
-    `guaranteed` says that its risk is proved for random draws; `needs_even_draws`, that it holds
-    only where every item not drawn yet is equally likely to be next. `by_past` says that past
-    comparisons choose its threshold. `takes` are the settings that mean something to it alone.
+    `guaranteed` is True if the stated risk is proved for random draws. `needs_even_draws` is True
+    if it holds only when every item not drawn yet is equally likely to be next. `by_past` is True
+    if past comparisons choose the threshold. `takes` names the settings that only this rule reads.
     `help` completes "NAME: ".
     """
 
@@ -51,7 +51,7 @@ class RuleRow:
     takes: frozenset[str] = frozenset()
 
     def make(self, ingredients: Ingredients) -> Any:
-        """The rule."""
+        """Make the rule from `ingredients`."""
         module, _, function = self.makes.partition(":")
         maker: Callable[[Ingredients], Any] = getattr(
             import_module(f"judgeloop.stopping.{module}"), function
@@ -76,31 +76,31 @@ RULES: tuple[RuleRow, ...] = (
     ),
     RuleRow("compare", "tie-aware", "tie_aware:made_of", "heuristic, on decisive verdicts only"),
     RuleRow(
-        "compare", "hypergeometric", "hypergeometric:made_of", "heuristic, the DiffUse papers' own"
+        "compare", "hypergeometric", "hypergeometric:made_of", "heuristic, as in the DiffUse paper"
     ),
     RuleRow(
-        "select", "separated", "separated:made_of", "guaranteed, once every other system is out",
+        "select", "separated", "separated:made_of", "guaranteed, once all others are ruled out",
         guaranteed=True, needs_even_draws=True, takes=frozenset({"near_best"}),
     ),
     RuleRow(
         "select", "fixed-budget", "fixed_budget:made_of",
-        "the best at the end of the judgments, without a stated risk",
+        "the highest win rate once the judgments are used up, without a stated risk",
     ),
 )  # fmt: skip
 
 
 def rules_of(question: str) -> tuple[RuleRow, ...]:
-    """Every rule of a question, the default first."""
+    """Return every rule of a question, the default first."""
     return tuple(row for row in RULES if row.question == question)
 
 
 def rule_names(question: str) -> tuple[str, ...]:
-    """The names of a question's rules, the default first."""
+    """Return the names of a question's rules, the default first."""
     return tuple(row.name for row in rules_of(question))
 
 
 def rule_row(question: str, name: str) -> RuleRow:
-    """The row of one rule.
+    """Return the row of one rule.
 
     Raises:
         KeyError: the question has no rule of that name.
@@ -112,7 +112,14 @@ def rule_row(question: str, name: str) -> RuleRow:
 
 
 def default_rule(question: str, draws: Draws) -> str:
-    """The question's first rule for even draws; else the first that needs neither them nor a past."""
+    """Return the name of the default rule for a selector with these draws.
+
+    For even draws it is the question's first rule. Otherwise it is the first rule that needs
+    neither even draws nor past comparisons.
+
+    Raises:
+        KeyError: the question has no rule for these draws.
+    """
     for row in rules_of(question):
         if draws is Draws.EVEN or not (row.needs_even_draws or row.by_past):
             return row.name

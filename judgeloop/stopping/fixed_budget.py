@@ -1,4 +1,7 @@
-"""Naming the system with the highest win rate at the end of a fixed budget; it states no risk."""
+"""A rule that names the system with the highest win rate once the judgments are used up.
+
+It states no risk, and never stops a run itself.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,10 @@ from judgeloop.stopping.catalogue import Ingredients
 @final
 @dataclass(frozen=True)
 class FixedBudget:
-    """Names the system with the highest win rate once the judgments, the money or the queries are used up; states no risk.
+    """Names the system with the highest win rate at the end of a run; states no risk.
 
-    What the LLM Selector paper does (Durmazkeser et al. 2025, algorithm 1): the best of a fixed number of queries.
+    The end is the limit of judgments, the budget, or the last query. The LLM Selector paper does
+    the same (Durmazkeser et al. 2025, algorithm 1): it names the best of a fixed number of queries.
     """
 
     threshold: float = 1.0
@@ -28,35 +32,35 @@ class FixedBudget:
     )
 
     def risk(self, tally: Standings) -> float:
-        """Unknown."""
+        """Return NaN: the risk is unknown."""
         del tally
         return math.nan
 
     def is_met(self, tally: Standings) -> bool:
-        """Not before everything is used up."""
+        """Return False: the rule never stops a run."""
         del tally
         return False
 
     def can_be_met(self, tally: Standings, unknown: int) -> bool:
-        """Not before everything is used up."""
+        """Return False: the rule never stops a run."""
         del tally, unknown
         return False
 
     def for_limit(self, limit: int) -> Self:
-        """The same rule."""
+        """Return the same rule."""
         del limit
         return self
 
     def interval(self, tally: Standings) -> None:
-        """No bounds are kept for win rates."""
+        """Return None: no bounds are computed for win rates."""
         del tally
 
     def reason_to_stop(self, tally: Standings) -> None:
-        """Not before everything is used up."""
+        """Return None: the rule never stops a run."""
         del tally
 
 
 def made_of(given: Ingredients) -> FixedBudget:
-    """The rule for one run."""
+    """Make the rule for one run."""
     del given
     return FixedBudget()

@@ -1,4 +1,4 @@
-"""The rule of the DiffUse papers: a test against a majority of all items. A heuristic."""
+"""A heuristic: the DiffUse paper's hypergeometric test against a majority of all items."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from judgeloop.stopping.rule import CountingRule
 @final
 @dataclass(frozen=True)
 class Hypergeometric(CountingRule):
-    """The papers' rule: how unlikely so many votes are, were the leader preferred on half of all items.
+    """Tests the leader's votes against the null that it is preferred on half of all items.
 
-    risk = sf(k-1, N, N/2, n) with n judged and k votes for the leader (Ashury-Tahan et al. 2024, appendix A.2).
-    For odd N the null is ⌊N/2⌋, the most votes that are not a majority. A heuristic: it is looked at many times,
-    the items need not be drawn at random, and ties count as votes against the leader.
+    risk = sf(k-1, N, N/2, n) with n judged and k votes for the leader (Ashury-Tahan et al. 2024,
+    appendix A.2). For odd N the null is ⌊N/2⌋, the most votes that are not a majority. The rule is
+    a heuristic: it is checked many times, the items need not be drawn at random, and ties count as
+    votes against the leader.
     """
 
     name: str = "hypergeometric"
@@ -26,7 +27,7 @@ class Hypergeometric(CountingRule):
     needs_draws: bool = False
 
     def risk(self, tally: Tally) -> float:
-        """The stated risk of naming the leader of `tally`."""
+        """Return the stated risk of naming the leader of `tally`; 1 without a leader."""
         if tally.leader is None:
             return 1.0
         votes = tally.wins[tally.leader]
@@ -34,5 +35,5 @@ class Hypergeometric(CountingRule):
 
 
 def made_of(given: Ingredients) -> Hypergeometric:
-    """The rule for one run."""
+    """Make the rule for one run."""
     return Hypergeometric(given.risk)

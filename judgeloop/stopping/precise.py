@@ -1,6 +1,7 @@
-"""When a mean score is known well enough: once its interval is narrow enough, or at the end of the budget.
+"""A rule for mean scores: stops once the interval is narrow enough, or at the limit of judgments.
 
-Which items are asked about is the selector's business; how the mean and its variance are estimated stands in `stats/strata.py`.
+It reads ratings. `stats/strata.py` estimates the mean and its variance; `stats/mean_intervals.py`
+and `stats/betting.py` compute the intervals. A selector chooses the items.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from judgeloop.stats.betting import bound
 from judgeloop.stats.mean_intervals import Interval, interval_at_once, interval_whenever, reach
 from judgeloop.stats.ratings import Ratings
 
-INTERVALS = ("approximate", "anytime")
-BETWEEN_LOOKS = 0.05  # more items than at the look before: so many can be asked side by side without one too many
-GUARANTEE = "for random draws from the whole pool, it ever misses the mean over all items with at most this chance, however often one looks"
+# Items between two looks, as a share of those asked: they can be asked in parallel without waste.
+BETWEEN_LOOKS = 0.05
+GUARANTEE = (
+    "for random draws from the whole pool, the interval ever misses the mean over all items with "
+    "probability at most this risk, however often it is computed"
+)
 AT_THE_END = frozenset(
     {StopKind.JUDGMENT_LIMIT, StopKind.BUDGET, StopKind.POOL_EXHAUSTED, StopKind.DEADLINE}
 )
@@ -27,12 +31,18 @@ AT_THE_END = frozenset(
 @final
 @dataclass(frozen=True)
 class Precise:
-    """Ends once the interval reaches no farther than `half_width` from the mean to either side; without, at the end of the budget.
+    """Stops once the interval reaches at most `half_width` from the mean to either side.
 
-    `threshold` is the risk that the interval misses the mean over all `items`. `kind` is approximate (one look; where a run stops by the width
-    alone, many looks do little harm: Chow & Robbins 1965) or anytime (any number of looks: bets against each value where the pool
-    is in one piece and no proxy helps, which is guaranteed; else an asymptotic confidence sequence). Abstentions widen either: below they
-    count as 0, above as 1. `first_look` is the number of items at which the width is looked at first.
+    Without `half_width`, the run goes on to its limit. `threshold` is the risk that the interval
+    misses the mean over all `items`. `kind` is "approximate" or "anytime".
+
+    An approximate interval is valid for one look; if only its width stops a run, many looks do
+    little harm (Chow & Robbins 1965). An anytime interval is valid for any number of looks. If
+    `guaranteed`, that is without strata or a proxy, it comes from bets against each value of the
+    mean, and is proved. Otherwise it is an asymptotic confidence sequence.
+
+    Abstentions widen both: they count as 0 for the lower bound, as 1 for the upper. `first_look` is
+    the number of items at which the width is checked first.
     """
 
     threshold: float
@@ -46,21 +56,28 @@ class Precise:
 
     @property
     def guarantee(self) -> str | None:
-        """What is promised of the interval; None where it is an approximation."""
+        """What is promised about the interval; None if it is an approximation."""
         return GUARANTEE if self.guaranteed else None
 
     @property
     def decides_at(self) -> frozenset[StopKind]:
-        """With a width to reach, once it is; without, whenever what was to be spent is spent."""
+        """The halts at which the mean is known well enough.
+
+        With a `half_width`, they are an interval of that width and a fully judged pool. Without it,
+        the end of the judgments, money, items or time counts as well.
+        """
         enough = frozenset({StopKind.PRECISE, StopKind.ALL_JUDGED})
         return enough if self.half_width is not None else enough | AT_THE_END
 
     def risk(self, tally: Ratings) -> float:
-        """The stated risk that the interval misses; 1 without an interval."""
+        """Return the stated risk that the interval misses; 1 without an interval."""
         return 1.0 if self.interval(tally) is None else self.threshold
 
     def interval(self, tally: Ratings) -> Interval | None:
-        """Bounds for the mean over all items; None where items were picked, or too few are known."""
+        """Return bounds for the mean over all items.
+
+        None if items were picked and not drawn, or if too few scores are known.
+        """
         if not tally.drawn or not tally.asked:
             return None
         if self.kind == "anytime" and self.guaranteed:
@@ -75,7 +92,10 @@ class Precise:
         return ends[0][0], ends[1][1]
 
     def _by_betting(self, tally: Ratings) -> Interval:
-        """Waudby-Smith & Ramdas (2024), for scores doubled to [-1, 1]; half of the risk to either side."""
+        """Return the interval of Waudby-Smith & Ramdas (2024), with half of the risk on each side.
+
+        The bounds are computed for scores scaled to [-1, 1].
+        """
         least = 2 * np.nan_to_num(tally.scores, nan=0.0) - 1
         most = 2 * np.nan_to_num(tally.scores, nan=1.0) - 1
         low = bound(least, self.items, self.threshold / 2)
@@ -83,7 +103,7 @@ class Precise:
         return (low + 1) / 2, (high + 1) / 2
 
     def is_met(self, tally: Ratings) -> bool:
-        """Whether the interval is narrow enough, at a number of items at which one looks."""
+        """Whether the interval is narrow enough, at a number of items at which it is checked."""
         if self.half_width is None or not self._looks_at(tally.asked):
             return False
         found = self.interval(tally)
@@ -92,15 +112,16 @@ class Precise:
         )
 
     def reason_to_stop(self, tally: Ratings) -> StopReason | None:
-        """It is narrow enough."""
+        """Return that the interval is narrow enough; None if it is not."""
         if not self.is_met(tally):
             return None
         return StopReason(
-            StopKind.PRECISE, f"the mean is known to {self.half_width:g} to either side"
+            StopKind.PRECISE,
+            f"the interval reaches at most {self.half_width:g} from the mean to either side",
         )
 
     def can_be_met(self, tally: Ratings, unknown: int) -> bool:
-        """Whether one looks again before `unknown` further items are judged."""
+        """Whether the width is checked within `unknown` further items."""
         if self.half_width is None:
             return False
         return any(
@@ -108,12 +129,16 @@ class Precise:
         )
 
     def for_limit(self, limit: int) -> Self:
-        """The same rule: it needs no limit."""
+        """Return the same rule: it needs no limit."""
         del limit
         return self
 
     def _looks_at(self, asked: int) -> bool:
-        """Whether `asked` is in first, first · 1.05, …, each rounded up and more than the last; or all."""
+        """Whether the width is checked at `asked` items.
+
+        It is checked at first_look, 1.05 · first_look, …, each rounded up and larger than the last,
+        and at all items.
+        """
         if asked >= self.items:
             return True
         look = self.first_look

@@ -1,4 +1,7 @@
-"""How many judgments would meet a rule, were the shares so far to go on: for forecasts, before and after a run."""
+"""Forecasts: how many judgments would meet a rule if the shares of verdicts stayed as they are.
+
+It is used for plans before a run and for forecasts after a run.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,10 @@ from judgeloop.core.records import Tally
 def first_met(
     rule: StoppingRule[Tally], shares: Tally, least: int, most: int, limit: int
 ) -> int | None:
-    """The fewest judgments from `least` to `most` that meet `rule` if the shares are those of `shares`; or None.
+    """Return the fewest judgments from `least` to `most` that meet `rule`; None if none do.
 
-    A projection and no promise: it scales the counts in proportion, rounded, and takes the limit to be raised where it is too low.
+    It assumes the shares of `shares`, and scales its counts in proportion, rounded. The result is a
+    projection without a promise. A `limit` under the number of judgments is raised to that number.
     """
 
     def is_met(judged: int) -> bool:
@@ -21,7 +25,7 @@ def first_met(
 
     if shares.leader is None or least > most:
         return None
-    enough = least  # the guaranteed rules look at every verdict, so begin with few
+    enough = least  # guaranteed rules process every verdict, so small numbers are cheap to test
     while not is_met(enough):
         if enough == most:
             return None

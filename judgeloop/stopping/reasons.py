@@ -1,6 +1,6 @@
-"""Sentences for why a run is over, as rules of evidence say it.
+"""Sentences for why a stopping rule ends a run.
 
-What ends a run for other reasons (money, limits, an empty pool) is said where it happens.
+Sentences for other ends (money, limits, an empty pool) are written where those ends happen.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ NO_DIFFERENCE = StopReason(
 
 
 def risk_met(risk: float, threshold: float) -> StopReason:
-    """The stated risk is low enough."""
+    """Return the reason that the stated risk is low enough."""
     return StopReason(
         StopKind.RISK_MET, f"the stated risk, {risk:.3f}, is at or under {threshold:g}"
     )
 
 
 def given_up(likely: float, chance: float, limit: int) -> StopReason:
-    """A decision within the limit is too unlikely to go on for."""
+    """Return the reason that a decision within the limit is too unlikely."""
     return StopReason(
         StopKind.FUTILITY,
-        f"gave up, as the chance of a decision within {limit:,} judgments is about {likely:.2f}, under {chance:g}",
+        f"gave up, as the chance of a decision within {limit:,} judgments is about {likely:.2f}, "
+        f"under {chance:g}",
     )

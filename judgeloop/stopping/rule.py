@@ -1,4 +1,7 @@
-"""What the rules have in common, and the order of verdicts as a rule sees it."""
+"""The base classes of the rules that compare two systems, and the verdicts in the order drawn.
+
+Each rule's own file computes its stated risk.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ from judgeloop.stopping.reasons import NO_DIFFERENCE, risk_met
 
 @dataclass(frozen=True)
 class Rule(ABC):
-    """A stopping rule that stops once its stated risk is at or under a threshold, and knows no more than that."""
+    """A stopping rule that stops once its stated risk is at most its threshold.
+
+    A subclass computes the risk. By default a rule has no interval and claims no near-ties.
+    """
 
     threshold: float
 
@@ -27,21 +33,23 @@ class Rule(ABC):
 
     @property
     def decides_at(self) -> frozenset[StopKind]:
-        """A winner is named on the evidence, or once all is known."""
+        """The halts at which the leader is named: enough evidence, or all items judged."""
         return frozenset({StopKind.RISK_MET, StopKind.ALL_JUDGED})
 
     @abstractmethod
     def risk(self, tally: Tally) -> float:
-        """The stated risk of naming the leader of `tally`."""
+        """Return the stated risk of naming the leader of `tally`."""
 
     def is_met(self, tally: Tally) -> bool:
         """Whether the leader of `tally` is named the winner."""
         return tally.leader is not None and self.risk(tally) <= self.threshold
 
     def can_be_met(self, tally: Tally, unknown: int) -> bool:
-        """Whether verdicts on `unknown` further items could meet the rule, as far as is worth looking.
+        """Whether verdicts on `unknown` further items could meet the rule.
 
-        The best that can happen to a side is wins only; a heuristic may also be met by wins and ties.
+        Not every sequence of verdicts is tried. For a guaranteed rule only wins of the same system
+        are tried: nothing is better for that system. For a heuristic, mixtures of wins and ties are
+        tried as well. Verdicts that bring the systems level are tried for a claim of no difference.
         """
         wins = (unknown,) if self.guarantee else range(unknown + 1)
         decided = any(
@@ -50,27 +58,28 @@ class Rule(ABC):
         return decided or self.no_difference(_levelled(tally, unknown))
 
     def for_limit(self, limit: int) -> Self:
-        """The rule as it would be for another limit of judgments: the same."""
+        """Return the rule for another limit of judgments: by default the same rule."""
         del limit
         return self
 
     def interval(self, tally: Tally) -> tuple[float, float] | None:
-        """Nothing is claimed about the win distance."""
+        """Return bounds for the win distance: None by default."""
         del tally
         return None
 
     def no_difference(self, tally: Tally) -> bool:
-        """Nothing is claimed about systems that are level."""
+        """Whether the systems are shown to be nearly equal: False by default."""
         del tally
         return False
 
     def met_along(
         self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        """Where it names a leader of `items` while it hears `preferences` one after the other, at each of some thresholds.
+        """Return where the rule names a leader along a sequence, shape (thresholds, looks).
 
-        Shape (thresholds, looks). It is what `is_met` says after every verdict, for a replay over
-        arrays; a rule with a faster way has its own.
+        Entry (t, n) is what `is_met` says after the first n + 1 of `preferences` on a pool of
+        `items`, for threshold t. It serves replays over arrays; a rule may override it with a
+        faster method.
         """
         met = np.zeros((len(thresholds), len(preferences)), dtype=np.bool_)
         rules = [replace(self, threshold=float(threshold)) for threshold in thresholds]
@@ -81,7 +90,7 @@ class Rule(ABC):
         return met
 
     def reason_to_stop(self, tally: Tally) -> StopReason | None:
-        """The risk is low enough, or the systems are surely near enough."""
+        """Return why to stop: the risk is met, or the systems are nearly equal."""
         if self.no_difference(tally):
             return NO_DIFFERENCE
         return risk_met(self.risk(tally), self.threshold) if self.is_met(tally) else None
@@ -89,12 +98,12 @@ class Rule(ABC):
 
 @dataclass(frozen=True)
 class CountingRule(Rule):
-    """A rule whose stated risk depends on the counts alone, not on the order of the verdicts."""
+    """A rule whose stated risk depends on the counts, not on the order of the verdicts."""
 
     def met_along(
         self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        """As of any rule; the risk of equal counts is computed once."""
+        """As `Rule.met_along`; the risk of equal counts is computed once."""
         wins, losses = (np.cumsum(preferences == side).tolist() for side in (1, -1))
         risks = np.ones(len(preferences))
         for look, state in enumerate(zip(wins, losses, strict=True)):
@@ -108,18 +117,20 @@ class CountingRule(Rule):
 
     @cached_property
     def _risks(self) -> dict[tuple[int, ...], float]:
-        """By wins, losses, judgments and items."""
+        """The risk by (wins, losses, judgments, items)."""
         return {}
 
 
 def scores_for(tally: Tally, side: int) -> NDArray[np.int8]:
-    """The verdicts in the order drawn, from the view of `side`: 1 preferred, -1 the other or an abstention, 0 a tie.
+    """Return the verdicts in the order drawn, as scores for `side`.
 
-    Where the order is not known (a projection from counts), they are spread evenly.
+    1 is a win of `side`, -1 a win of the other system or an abstention, 0 a tie. If the order is
+    not known (in a projection from counts), the verdicts are spread evenly.
     """
     sign = 1 if side == 0 else -1
     if len(tally.history) == tally.judged + tally.abstentions:
-        return np.array([-1 if one is None else sign * one for one in tally.history], dtype=np.int8)
+        signed = [-1 if verdict is None else sign * verdict for verdict in tally.history]
+        return np.array(signed, dtype=np.int8)
     counts = {1: tally.wins[side], -1: tally.wins[1 - side] + tally.abstentions, 0: tally.ties}
     values = np.repeat(np.array(list(counts), dtype=np.int8), list(counts.values()))
     places = np.concatenate([(np.arange(count) + 0.5) / max(count, 1) for count in counts.values()])
@@ -132,7 +143,7 @@ def _with_wins(tally: Tally, side: int, wins: int, unknown: int) -> Tally:
 
 
 def _levelled(tally: Tally, unknown: int) -> Tally:
-    """`tally` with verdicts that bring the sides together, as far as they do."""
+    """Return `tally` with `unknown` verdicts added that bring the sides as close as possible."""
     lead = tally.wins[0] - tally.wins[1]
     closing = min(abs(lead), unknown)
     return _with(tally, [-1 if lead > 0 else 1] * closing + [0] * (unknown - closing))

@@ -1,6 +1,7 @@
-"""Naming the best of many systems once every other one is shown not to be it; guaranteed, for random draws.
+"""A rule that names the best of many systems once all others are ruled out; guaranteed.
 
-Which systems are still asked about is the selector's decision.
+The guarantee is for random draws. It reads standings; `stats/racing.py` computes the evidence, and
+the selector decides which systems are still judged.
 """
 
 from __future__ import annotations
@@ -17,21 +18,26 @@ from judgeloop.stats.standings import Standings
 from judgeloop.stopping.catalogue import Ingredients
 from judgeloop.stopping.reasons import risk_met
 
-GUARANTEE = "for random draws, a system that is not the best is ever named with at most this chance, however often one looks"
+GUARANTEE = (
+    "for random draws, a system that is not the best is ever named with probability at most this "
+    "risk, however often the verdicts are checked"
+)
 NEAR_GUARANTEE = (
-    "for random draws, a system whose win rate is more than {near} below the best one's is ever named with at most this chance, however "
-    "often one looks"
+    "for random draws, a system whose win rate is more than {near} below the best system's is ever "
+    "named with probability at most this risk, however often the verdicts are checked"
 )
 
 
 @final
 @dataclass(frozen=True)
 class Separated:
-    """Names the leader once every other system is shown not to be the best; guaranteed, for random draws.
+    """Names the leader once every other system is shown not to be the best.
 
-    The evidence is that of `stats/racing.py`. With `near_best`, a rival need not be beaten: it is enough that it is shown, by bets on the
-    differences between the leader and it alone, to be less than that better than the leader. Half of the threshold is then kept for
-    these bets, and divided by the number of rivals, because any system may turn out to be the leader.
+    The evidence is that of `stats/racing.py`. With `near_best`, a rival need not be shown to be
+    worse. It is enough to show, by bets on the differences between the leader and this rival alone,
+    that the rival is less than `near_best` better than the leader. Half of the threshold is then
+    reserved for these bets, and divided by the number of rivals, because any system may turn out to
+    be the leader.
     """
 
     threshold: float
@@ -43,7 +49,7 @@ class Separated:
 
     @property
     def guarantee(self) -> str:
-        """What is promised."""
+        """What the stated risk promises."""
         return (
             GUARANTEE
             if self.near_best is None
@@ -52,11 +58,11 @@ class Separated:
 
     @property
     def level(self) -> float:
-        """The risk at which a system is out."""
+        """The risk at which a system is ruled out."""
         return self.threshold if self.near_best is None else self.threshold / 2
 
     def risk(self, tally: Standings) -> float:
-        """The stated risk of naming the leader of `tally`."""
+        """Return the stated risk of naming the leader of `tally`; 1 without a leader."""
         if tally.leader is None or tally.race is None:
             return 1.0
         share = self.level / self.threshold
@@ -66,11 +72,14 @@ class Separated:
         return float(min(1.0, np.delete(risks, tally.leader).max()))
 
     def is_met(self, tally: Standings) -> bool:
-        """Whether every other system is out, or near enough."""
+        """Whether every other system is ruled out, or close enough to the leader."""
         return tally.leader is not None and self.risk(tally) <= self.threshold * (1 + 1e-12)
 
     def can_be_met(self, tally: Standings, unknown: int) -> bool:
-        """Whether answers to `unknown` further queries could separate all systems but one; with `near_best`, always."""
+        """Whether answers to `unknown` further queries could rule out all systems but the leader.
+
+        With `near_best`, it is always True.
+        """
         if tally.race is None:
             return False
         if self.near_best is not None:
@@ -78,25 +87,28 @@ class Separated:
         return int((~could_be_out(tally.race, unknown, self.level)).sum()) <= 1
 
     def for_limit(self, limit: int) -> Self:
-        """The same rule: it needs no limit."""
+        """Return the same rule: it needs no limit."""
         del limit
         return self
 
     def interval(self, tally: Standings) -> None:
-        """No bounds are kept for win rates."""
+        """Return None: no bounds are computed for win rates."""
         del tally
 
     def reason_to_stop(self, tally: Standings) -> StopReason | None:
-        """The risk is low enough."""
+        """Return that the risk is met; None if it is not."""
         return risk_met(self.risk(tally), self.threshold) if self.is_met(tally) else None
 
     def _near_risks(self, tally: Standings, leader: int) -> Floats:
-        """For each system the risk of claiming that it is no more than `near_best` better than the leader."""
+        """Return by system the risk of claiming that it beats the leader by at most `near_best`.
+
+        Shape (systems,); infinite for the leader and for systems that are ruled out.
+        """
         assert self.near_best is not None
         assert tally.race is not None
         scores = np.array(tally.scores)
         rivals = scores.shape[1] - 1
-        risks = np.full(scores.shape[1], np.inf)  # of who is out, the race says it
+        risks = np.full(scores.shape[1], np.inf)  # where it stays, `risk` takes the race's risk
         for rival in np.flatnonzero(~tally.race.out(self.level)):
             if rival != leader:
                 apart = np.nan_to_num(scores[:, leader], nan=0.0) - np.nan_to_num(
@@ -107,5 +119,5 @@ class Separated:
 
 
 def made_of(given: Ingredients) -> Separated:
-    """The rule for one run."""
+    """Make the rule for one run."""
     return Separated(given.risk, given.items, given.near)

@@ -1,4 +1,7 @@
-"""A guaranteed rule for a limit of judgments that is known beforehand."""
+"""A guaranteed rule for random draws with a limit of judgments that is known beforehand.
+
+It reads a tally of verdicts; the boundary is computed in `stats/spending.py`.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +17,22 @@ from judgeloop.stats.spending import Spending, first_crossing
 from judgeloop.stopping.catalogue import Ingredients
 from judgeloop.stopping.rule import Rule, scores_for
 
-SIDES = 2
-FIRST_STRETCH = 25  # judgments for which a boundary is worked out at once
-RISKS = np.geomspace(1e-6, 0.5, 58)
+FIRST_STRETCH = 25  # judgments in the first stretch of a boundary
+RISKS = np.geomspace(1e-6, 0.5, 58)  # the thresholds tried for the stated risk
 
 
 @final
 @dataclass(frozen=True)
 class Sequential(Rule):
-    """The lead against a boundary that holds at every look; guaranteed, for random draws up to a known limit.
+    """Compares the lead with a boundary that holds at every look; guaranteed for random draws.
 
-    Were a system preferred no more often than the other among all items, its lead would be a walk without replacement that is
-    balanced at best. The boundary lets such a walk cross, to either side, with twice the risk within `limit` judgments, and so to
-    the wrong side first with at most the risk; exact, by dynamic programming (`stats/spending.py`), and spent as the judgments go
-    by, which keeps its power where most verdicts are ties. The stated risk is the least threshold by which the leader would have
-    been named. An abstention counts as a verdict for the other side.
+    If a system is preferred no more often than the other among all items, its lead is at best a
+    balanced walk without replacement. Within `limit` judgments, the boundary lets a balanced walk
+    cross to either side with probability at most twice the risk. So the walk crosses first to the
+    wrong side with probability at most the risk. The boundary is exact, by dynamic programming
+    (`stats/spending.py`), and its risk is spent as judgments are made. That keeps its power when
+    most verdicts are ties. The stated risk is the smallest threshold at which the leader would have
+    been named. An abstention counts as a verdict for the other system.
     """
 
     items: int
@@ -38,24 +42,25 @@ class Sequential(Rule):
 
     @property
     def guarantee(self) -> str:
-        """What is promised."""
+        """What the stated risk promises."""
         return (
-            f"for random draws and at most {self.limit} judgments, a system that is not the better one is ever named with "
-            "at most this chance, however often one looks"
+            f"for random draws and at most {self.limit} judgments, a system that is not the better "
+            "of the two is ever named with probability at most this risk, however often the "
+            "verdicts are checked"
         )
 
     def for_limit(self, limit: int) -> Self:
-        """The rule as it would be for another limit of judgments."""
+        """Return the rule for another limit of judgments."""
         return replace(self, limit=limit)
 
     def is_met(self, tally: Tally) -> bool:
-        """Whether the lead of `tally` crossed the threshold's boundary first on the leader's side."""
+        """Whether the lead of `tally` crossed the boundary first on the leader's side."""
         return bool(self._named(tally, self._at_threshold)[0])
 
     def risk(self, tally: Tally) -> float:
-        """The stated risk of naming the leader of `tally`."""
+        """Return the stated risk of naming the leader of `tally`; 1 without a leader."""
         named = self._named(tally, self._at_all)
-        risks = self._at_all.levels / SIDES
+        risks = self._at_all.levels / 2
         at = int(np.searchsorted(risks, self.threshold))
         if named[at]:
             while at > 0 and named[at - 1]:
@@ -67,12 +72,15 @@ class Sequential(Rule):
     def met_along(
         self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        """As of any rule: from the first crossing on, wherever the lead is on the side on which it crossed.
+        """As `Rule.met_along`: met from the first crossing on, while the lead is on that side.
 
-        The boundary is worked out no farther than it takes: for most walks it is crossed early.
+        The boundary is computed in stretches, only as far as needed: most walks cross it early.
+
+        Raises:
+            ValueError: the pool of `items` is not the pool that the boundary is for.
         """
         if items != self.items:
-            raise ValueError(f"a boundary for {self.items} items, and {items} were drawn from")
+            raise ValueError(f"expected draws from {self.items} items, found {items} items")
         spending = self._spending_at(tuple(thresholds.tolist()))
         met = np.zeros((len(thresholds), len(preferences)), dtype=np.bool_)
         sums = np.cumsum(preferences, dtype=np.int64)
@@ -112,9 +120,10 @@ class Sequential(Rule):
         return self._spending(np.unique(np.append(RISKS, self.threshold)))
 
     def _spending(self, risks: np.ndarray) -> Spending:
-        return Spending(self.items, min(self.limit, self.items), np.minimum(1.0, SIDES * risks))
+        # A level is the probability of crossing to either side, so it is twice the risk.
+        return Spending(self.items, min(self.limit, self.items), np.minimum(1.0, 2 * risks))
 
 
 def made_of(given: Ingredients) -> Sequential:
-    """The rule for one run."""
+    """Make the rule for one run."""
     return Sequential(given.risk, given.items, given.limit)

@@ -1,4 +1,4 @@
-"""The papers' test on decisive verdicts alone, so that ties do not count against the leader. A heuristic."""
+"""A heuristic: the DiffUse paper's test on decisive verdicts only, so that ties do not count."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from judgeloop.stopping.rule import CountingRule
 @final
 @dataclass(frozen=True)
 class TieAware(CountingRule):
-    """The papers' test on decisive verdicts only, so that ties are no longer votes against the leader.
+    """The test of `Hypergeometric` on decisive verdicts only, so that ties are not counted.
 
-    With m decisive of n judged, the population is the decisive items to be expected: N' = max(m, round(N·m/n)),
-    half of them for each system under the null. A heuristic like the rule it comes from.
+    With m decisive of n judged verdicts, the population is the expected number of decisive items,
+    N' = max(m, round(N·m/n)). Under the null, each system is preferred on half of them. The rule is
+    a heuristic, as `Hypergeometric` is.
     """
 
     name: str = "tie-aware"
@@ -25,7 +26,7 @@ class TieAware(CountingRule):
     needs_draws: bool = False
 
     def risk(self, tally: Tally) -> float:
-        """The stated risk of naming the leader of `tally`."""
+        """Return the stated risk of naming the leader of `tally`; 1 without a leader."""
         if tally.leader is None:
             return 1.0
         decisive = sum(tally.wins)
@@ -34,5 +35,5 @@ class TieAware(CountingRule):
 
 
 def made_of(given: Ingredients) -> TieAware:
-    """The rule for one run."""
+    """Make the rule for one run."""
     return TieAware(given.risk)

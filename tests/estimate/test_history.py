@@ -153,7 +153,7 @@ def test_scores_that_are_all_the_same_foretell_nothing(folder):
     rows = [f"i{at},c1,0.5" for at in range(ITEMS)]
     Path("flat.csv").write_text("\n".join(["item_id,model,score", *rows]) + "\n")
     found = estimate("mine", "--proxy", "history", "--history", "flat.csv")
-    assert found["history"] == "80 ratings of 1 system in flat.csv, which tell no item from another"
+    assert found["history"] == "80 ratings of 1 system in flat.csv, which do not distinguish the items"
     assert found["mean"] == estimate("mine")["mean"]
 
 
@@ -212,7 +212,7 @@ def test_a_run_without_ratings_is_no_history(folder):
     run = estimate("mine", "--max-judgments", ITEMS)["run"]
     result = command("mine", "--proxy", "history", "--history", run, "--seed", 1)
     assert result.exit_code == 2
-    assert "there are no ratings by this judge on these items in it" in result.stderr.replace(
+    assert "found no ratings by this judge on these items in these runs" in result.stderr.replace(
         "\n", " "
     )
 

@@ -14,12 +14,13 @@ import pytest
 from markdown_it import MarkdownIt
 from support.results import make_result, undecided
 
-from judgeloop.cli.files import render_json, render_text, write_run
+from judgeloop.cli.files import FORMS, render_json, write_run
+from judgeloop.cli.naming import page_as_flags
+from judgeloop.compare.text import page
 from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, StopKind, Tally, Verdict
-from judgeloop.core.verdict_key import ingredients, verdict_key
+from judgeloop.core.verdict_key import KeyIngredients, verdict_key
 from judgeloop.judges.parsing import parse_verdict
 from judgeloop.judges.prompt_files import shipped_template
-from judgeloop.report.markdown import render_markdown
 
 HERE = Path(__file__).parent
 ROWS = [
@@ -124,7 +125,7 @@ def test_the_marker_is_new_each_time_and_no_part_of_the_verdicts_key(name):
         assert not any(
             marker in value
             for marker in (first, second)
-            for value in ingredients(judge, call, blind=True).values()
+            for value in KeyIngredients.of(judge, call, blind=True).to_note().values()
         )
 
     one_by_one(check)
@@ -211,20 +212,25 @@ def as_reason(text):
     return replace(result, labels=rows, leader=result.leader)
 
 
+def rendered(result, ending):
+    """The result as the command line writes it to a file with this ending."""
+    return FORMS[ending](result, page_as_flags(page(result)))
+
+
 @pytest.mark.parametrize("placed", [as_names, as_reason])
-@pytest.mark.parametrize("render", [render_text, render_markdown, render_json])
-def test_every_text_is_shown_without_unseen_characters_and_without_a_command(placed, render):
+@pytest.mark.parametrize("ending", [".txt", ".md", ".json"])
+def test_every_text_is_shown_without_unseen_characters_and_without_a_command(placed, ending):
     def check(_, text):
-        if render is render_text and placed is as_names and COMMAND.match(text):
+        if ending == ".txt" and placed is as_names and COMMAND.match(text):
             return  # the winner's name begins the first line
-        shown_safely(render(placed(text)))
+        shown_safely(rendered(placed(text), ending))
 
     one_by_one(check)
 
 
 @pytest.mark.parametrize("placed", [as_names, as_reason])
 def test_every_text_is_plain_text_in_markdown(placed):
-    one_by_one(lambda _, text: inert(render_markdown(placed(text))))
+    one_by_one(lambda _, text: inert(rendered(placed(text), ".md")))
 
 
 @pytest.mark.parametrize("placed", [as_names, as_reason])

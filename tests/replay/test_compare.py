@@ -13,6 +13,7 @@ from judgeloop.replay.compare_tables import by_budget, by_rule
 from judgeloop.replay.journal import Journal
 from judgeloop.replay.recordings import Recordings
 from judgeloop.selectors.ingredients import Variant
+from judgeloop.stats.combining import combined
 from judgeloop.stats.representatives import closest_in_cosine
 
 
@@ -68,7 +69,7 @@ def test_one_walk_gives_what_a_new_linkage_and_a_new_cut_would(budget):
     rows = run_pair(data, (1, 3), protocol(selectors=("diffuse",), budgets=(4, 9, 30)))
     for row in (row for row in rows if row["budget"] == budget):
         one = data.contest((1, 3), 0.8, np.random.default_rng([1, 3, row["seed"]]))
-        vectors = data.vectors(one, "diffuse", "difference")
+        vectors = combined("difference", *data.output_vectors(one))
         labels = fcluster(linkage(vectors, "ward"), budget, criterion="maxclust")
         chosen = [
             closest_in_cosine(vectors, np.flatnonzero(labels == label))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from judgeloop.cli.app import app
 from judgeloop.engine.session import Limits
 from judgeloop.history.prospects import prospects_of
-from judgeloop.replay.compare import Protocol, known_of, run_pair
+from judgeloop.replay.compare import Protocol, RecordedMaterial, run_pair
 from judgeloop.replay.compare_tables import by_rule
 from judgeloop.replay.recordings import Earlier, Recordings
 from judgeloop.selectors.ingredients import Variant
@@ -86,6 +86,11 @@ def test_another_table_may_be_the_history_with_some_systems_always_in_it():
     data = Recordings(data.systems, data.scores, earlier=others)
     found = [past_of(data, (0, 1), 2, seed).systems for seed in range(20)]
     assert {frozenset({"x", "y"}), frozenset({"x", "z"})} == set(found)
+
+
+def known_of(recordings, contest, seed, run):
+    """What the selector that goes by a history is told of the items, in one repetition."""
+    return RecordedMaterial(recordings, contest, seed, run).prospects()
 
 
 def without_selector(rows, selector):

@@ -124,10 +124,14 @@ def test_what_the_job_does_not_take_is_refused(data, tmp_path, more, message):
 
 
 def test_a_job_without_a_baseline_or_of_another_name_is_refused(data, tmp_path):
-    assert "--job select needs --baseline" in replay(*data[:-2], "-o", tmp_path / "out").stderr
+    without = replay(*data[:-2], "-o", tmp_path / "out")
+    assert (without.exit_code, without.stderr) == (
+        2,
+        "judgeloop: --baseline: expected a value, found none\n",
+    )
     data[-3] = "rank"
     assert (
-        "--job: expected compare or select or estimate, found 'rank'"
+        "--job: expected compare, select or estimate, found 'rank'"
         in replay(*data, "-o", tmp_path / "out").stderr
     )
     plain = [*data[:5], "--pool", "9"]

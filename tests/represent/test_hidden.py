@@ -68,14 +68,14 @@ def test_importing_it_imports_neither_torch_nor_transformers():
 
 @pytest.mark.parametrize("model", ["/no/where", "./nowhere", "a/b/c", "~/no where", ""])
 def test_a_folder_that_is_not_there_is_refused(model):
-    with pytest.raises(InputError, match=rf"--represent hidden:{model}: there is no such folder"):
+    with pytest.raises(InputError, match=rf"`represent=hidden:{model}`: there is no such folder"):
         hidden_states(["a"], model, layer="middle")
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path):
     (tmp_path / "model").mkdir()
     with pytest.raises(
-        InputError, match=r"--represent hidden:.*holds no model: there is no .*config\.json"
+        InputError, match=r"`represent=hidden:.*`: .*holds no model: there is no .*config\.json"
     ):
         hidden_states(["a"], f"{tmp_path}/model", layer="middle")
 
@@ -102,7 +102,7 @@ def test_no_prompts_have_no_states(tmp_path):
 def test_without_the_extra_the_message_says_how_to_get_it(tmp_path, local):
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(
-        InputError, match=r"pip install 'judgeloop\[embed\]' \(no t.*--represent lexical"
+        InputError, match=r"pip install 'judgeloop\[embed\]' \(no t.*`represent=lexical`"
     ):
         hidden_states(["a"], str(tmp_path) if local else "some/model", layer="middle")
 
@@ -259,7 +259,9 @@ def test_a_layer_that_is_not_there_is_refused(tiny, layer):
 @pytest.mark.parametrize("kind", ["Bert", "Roberta"])
 def test_a_model_that_sees_what_follows_is_refused(tmp_path, kind):
     folder = save_model(tmp_path, kind, pad_token_id=2)
-    with pytest.raises(InputError, match=r"--represent hidden:.*it is no causal language model"):
+    with pytest.raises(
+        InputError, match=r"`represent=hidden:.*`: .*it is not a causal language model"
+    ):
         hidden_states(["a"], folder, layer=2)
 
 
@@ -270,7 +272,7 @@ def test_a_model_of_another_kind_is_refused(tmp_path):
     transformers.T5Config().save_pretrained(tmp_path)
     save_tokenizer(tmp_path)
     with pytest.raises(
-        InputError, match=r"--represent hidden:.*cannot be loaded as a causal language model"
+        InputError, match=r"`represent=hidden:.*`: .*cannot be loaded as a causal language model"
     ):
         hidden_states(["a"], str(tmp_path), layer=2)
 
@@ -279,7 +281,7 @@ def test_a_model_of_another_kind_is_refused(tmp_path):
 def test_a_model_without_its_head_is_refused(tmp_path):
     make_network().base_model.save_pretrained(tmp_path)
     save_tokenizer(tmp_path)
-    with pytest.raises(InputError, match=r"are not all there: no lm_head\.weight"):
+    with pytest.raises(InputError, match=r"are missing: lm_head\.weight"):
         hidden_states(["a"], str(tmp_path), layer=2)
 
 
@@ -292,7 +294,9 @@ def test_a_broken_folder_is_refused(tiny, tmp_path, name, content):
         (folder / name).unlink()
     else:
         (folder / name).write_bytes(content)
-    with pytest.raises(InputError, match=r"--represent hidden:.*(cannot be loaded|holds no model)"):
+    with pytest.raises(
+        InputError, match=r"`represent=hidden:.*`: .*(cannot be loaded|holds no model)"
+    ):
         hidden_states(["a"], str(folder), layer=2)
 
 
@@ -420,7 +424,7 @@ def test_a_name_on_the_hub_is_the_commit_that_was_fetched_last(tiny, tmp_path):
     )
     assert done.stdout.split() == [f"some/model@{commit}", "0.0"], done.stderr
     assert (
-        "InputError: --represent hidden:other/model: there is no such folder, and no such model"
+        "InputError: `represent=hidden:other/model`: there is no such folder, and no such model"
         in done.stderr
     )
 

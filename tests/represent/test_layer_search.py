@@ -151,6 +151,7 @@ def test_a_model_that_cannot_be_reached_into_asks_for_the_layer(tmp_path, monkey
     folder = save_model(tmp_path)
     monkeypatch.setattr(causal_model, "_blocks", lambda *_: None)
     with pytest.raises(
-        InputError, match="cannot reach into a llama; give the layer: middle, last or a number"
+        InputError,
+        match="cannot replace the hidden states of a llama; give the layer: middle, last or a number",
     ):
         hidden_states(PROMPTS, folder, layer="auto")

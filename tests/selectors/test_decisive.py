@@ -15,9 +15,9 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.records import Abstention, Draws, Label, Verdict
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.preferences import Preferences
+from judgeloop.history import prospects as prospects_module
 from judgeloop.history.past import past_of_scores
 from judgeloop.history.prospects import prospects_of
-from judgeloop.selectors import decisive as decisive_module
 from judgeloop.selectors.decisive import FIRST_LOOK, Decisive, decisive
 from judgeloop.selectors.random import Random
 from judgeloop.stats.decision_model import weights_after
@@ -54,9 +54,9 @@ def test_a_propensity_is_the_weight_over_all_that_is_left():
 
 def test_weights_of_a_long_past_rest_on_some_of_it_spread_over_all(monkeypatch):
     seen = []
-    monkeypatch.setattr(decisive_module, "MOST_WEIGHED", 10)
+    monkeypatch.setattr(prospects_module, "MOST_WEIGHED", 10)
     monkeypatch.setattr(
-        decisive_module, "prospects", lambda *arrays, **rest: seen.append(arrays[0])
+        prospects_module, "prospects", lambda *arrays, **rest: seen.append(arrays[0])
     )
     scores = np.arange(30.0)[:, None] * np.ones((30, 4))
     past = past_of_scores([f"s{i}" for i in range(30)], scores, 0.0)
@@ -77,7 +77,7 @@ def test_a_weight_that_would_leave_an_item_out_is_refused(bad):
 
 
 def test_weights_of_another_pool_are_refused():
-    with pytest.raises(ValueError, match="4 items for 5"):
+    with pytest.raises(ValueError, match="weights for 5 items, found 4"):
         Decisive(WEIGHTS).init(5, np.random.default_rng(0))
 
 

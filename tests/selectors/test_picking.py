@@ -149,9 +149,9 @@ def test_too_few_systems_or_no_baseline_are_refused(name, systems, baseline):
 
 
 def test_a_name_unknown_or_without_its_epsilons_is_refused():
-    with pytest.raises(ValueError, match="expected one of most-draws"):
+    with pytest.raises(KeyError, match="best"):
         make_picker("best", OPINIONS, BASELINE, EPSILONS)
-    with pytest.raises(ValueError, match="needs epsilons"):
+    with pytest.raises(AssertionError, match="asks for epsilons"):
         make_picker("llm-selector", OPINIONS, BASELINE, None)
 
 

@@ -141,7 +141,7 @@ def test_propensities_are_one_over_what_is_left_of_the_stratum():
 
 
 def test_strata_of_another_pool_are_refused():
-    with pytest.raises(ValueError, match="strata of 10 items for 9"):
+    with pytest.raises(ValueError, match="expected strata of 9 items, found 10"):
         Stratified(Strata(LABELS), 10).init(9, np.random.default_rng(0))
 
 

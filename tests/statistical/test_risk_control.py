@@ -49,7 +49,7 @@ def fared(everything, new, risk, rng, *, weighted):
     shared = "base" if "base" in new else None
     row = Comparable(Case.APART, (everything.pairs.index(new),), "", shared)
     run = replayed(everything, row, limits=LIMITS, weighted=weighted, rng=rng, repetitions=1)
-    ended = run.at(risk, found.rule)
+    ended = run.at(risk, found.bounds)
     return ended.wrong, ended.undecided
 
 

@@ -1,0 +1,251 @@
+"""Which calls may be made with what money: further attempts wait for what others give back, on events and no clock."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from support.pools import make_pool
+
+from judgeloop.core.money import show_usd
+from judgeloop.core.protocols import Ticket
+from judgeloop.core.records import StopKind, Verdict
+from judgeloop.engine.admission import Admission
+from judgeloop.engine.asks import Planned, asks_for
+from judgeloop.engine.halt import Interruption
+from judgeloop.engine.presentation import Order
+from judgeloop.engine.terms import Terms
+from judgeloop.judges.scripted import ScriptedJudge
+
+pytestmark = pytest.mark.usefixtures("no_task_is_lost")
+
+COST_P = 10
+
+
+class Purse:
+    """A ledger that only reserves; it counts how often it was asked."""
+
+    def __init__(self, left_p=0):
+        self.left_p = left_p
+        self.asked = 0
+        self.after_refusing = lambda: None  # what happens before the refusal is known
+
+    async def reserve(self, run, groups, budget_p):
+        self.asked += 1
+        await asyncio.sleep(0)  # a durable write takes its time
+        granted = []
+        for group in groups:
+            cost_p = sum(wanted.cost_p for wanted in group)
+            if cost_p > self.left_p:
+                self.after_refusing()
+                break
+            self.left_p -= cost_p
+            granted.append([Ticket(self.asked, wanted.key, wanted.cost_p) for wanted in group])
+        return granted
+
+
+def judge_of(**settings):
+    return ScriptedJudge(lambda call: Verdict(1.0), cost_p=COST_P, **settings)
+
+
+def admission_to(purse, *, judges=None, interruption=None, **terms):
+    return Admission(
+        judges or [judge_of()], purse, Terms("run", **terms), interruption or Interruption()
+    )
+
+
+def planned(position, order=Order.FIXED):
+    query = make_pool().query(position, (0, 1))
+    return Planned(query, asks_for(query, [judge_of()], order, 0))
+
+
+def ask(position):
+    return planned(position).asks[0]
+
+
+async def turns(count=20):
+    """Let every task that can go on do so."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def without_a_clock(monkeypatch):
+    """Runs a story, and fails where anything in it waits for time to pass."""
+
+    def refuse(*_, **__):
+        raise AssertionError("it waits for a clock")
+
+    def run(story):
+        async def guarded():
+            with monkeypatch.context() as patched:
+                for name in ("call_at", "call_later"):
+                    patched.setattr(asyncio.get_running_loop(), name, refuse)
+                return await story()
+
+        return asyncio.run(guarded())
+
+    return run
+
+
+def test_another_attempt_is_reserved_once_something_is_given_back_and_not_tried_before(
+    without_a_clock,
+):
+    async def story():
+        purse = Purse()
+        admission = admission_to(purse)
+        admission.begins("this")
+        admission.begins("another")
+        waiting = asyncio.create_task(admission.reserve_again(ask(0)))
+        await turns()
+        assert (waiting.done(), purse.asked) == (False, 1)
+        admission.booked()  # closed at its worst case: nothing came back
+        await turns()
+        assert (waiting.done(), purse.asked) == (False, 2)
+        purse.left_p = COST_P
+        await turns()
+        assert purse.asked == 2, "nobody has said so"
+        admission.booked()
+        ticket = await waiting
+        return ticket.key, purse.asked, purse.left_p
+
+    assert without_a_clock(story) == (ask(0).key, 3, 0)
+
+
+def test_what_is_given_back_while_an_attempt_is_being_refused_is_not_missed(without_a_clock):
+    async def story():
+        purse = Purse()
+        admission = admission_to(purse)
+        admission.begins("this")
+        admission.begins("another")
+
+        def give_back():
+            purse.left_p = COST_P
+            admission.booked()
+
+        purse.after_refusing = give_back
+        ticket = await admission.reserve_again(ask(0))
+        return ticket.key, purse.asked
+
+    assert without_a_clock(story) == (ask(0).key, 2)
+
+
+def test_the_only_call_in_flight_is_refused_at_once_as_nobody_gives_anything_back(without_a_clock):
+    async def story():
+        purse = Purse()
+        admission = admission_to(purse)
+        admission.begins("this")
+        return await admission.reserve_again(ask(0)), purse.asked
+
+    assert without_a_clock(story) == (None, 1)
+
+
+@pytest.mark.parametrize("count", [2, 3, 7])
+def test_where_all_calls_in_flight_wait_for_money_all_are_refused_and_none_hangs(
+    without_a_clock, count
+):
+    async def story():
+        admission = admission_to(Purse())
+
+        async def call(number):
+            try:
+                return await admission.reserve_again(ask(number))
+            finally:
+                admission.ends(str(number))
+
+        for number in range(count):
+            admission.begins(str(number))
+        return await asyncio.gather(*map(call, range(count)))
+
+    assert without_a_clock(story) == [None] * count
+
+
+def test_of_two_that_wait_one_gets_what_comes_back_and_the_other_when_that_one_is_over(
+    without_a_clock,
+):
+    async def story():
+        purse = Purse()
+        admission = admission_to(purse)
+        for key in ("0", "1", "another"):
+            admission.begins(key)
+        waiting = [asyncio.create_task(admission.reserve_again(ask(number))) for number in (0, 1)]
+        await turns()
+        purse.left_p = COST_P
+        admission.ends("another")
+        await turns()
+        granted = [task.done() and task.result() is not None for task in waiting]
+        first = granted.index(True)
+        purse.left_p = COST_P  # the first one's attempt cost nothing
+        admission.booked()
+        admission.ends(str(first))
+        return sum(granted), await waiting[1 - first] is not None
+
+    assert without_a_clock(story) == (1, True)
+
+
+def test_an_interruption_ends_the_wait_for_money(without_a_clock):
+    async def story():
+        interruption, purse = Interruption(), Purse()
+        admission = admission_to(purse, interruption=interruption)
+        admission.begins("this")
+        admission.begins("another")
+        waiting = asyncio.create_task(admission.reserve_again(ask(0)))
+        await turns()
+        assert not waiting.done()
+        interruption.request()
+        return await waiting
+
+    assert without_a_clock(story) is None
+
+
+def test_a_call_that_is_cancelled_while_it_waits_no_longer_counts_as_waiting(without_a_clock):
+    async def story():
+        purse = Purse()
+        admission = admission_to(purse)
+        for key in ("0", "1"):
+            admission.begins(key)
+        gone = asyncio.create_task(admission.reserve_again(ask(0)))
+        await turns()
+        gone.cancel()
+        await asyncio.gather(gone, return_exceptions=True)
+        waiting = asyncio.create_task(admission.reserve_again(ask(1)))
+        await turns()
+        assert not waiting.done(), "the call that was cancelled is in flight until it ends"
+        admission.ends("0")
+        return await waiting
+
+    assert without_a_clock(story) is None
+
+
+def test_a_call_that_is_known_or_belongs_to_a_query_before_is_not_reserved_again():
+    first, second = planned(0, Order.BOTH), planned(1, Order.BOTH)
+    groups = admission_to(Purse()).wanted([first, first, second], known={second.keys[0]})
+    assert [[wanted.key for wanted in group] for group in groups] == [
+        first.keys,
+        [],
+        second.keys[1:],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("concurrency", "order", "matters", "slots"),
+    [(8, Order.BOTH, True, 6), (8, Order.FIXED, True, 12), (8, Order.BOTH, False, 12), (1, Order.BOTH, True, 1)],
+)  # fmt: skip
+def test_half_as_many_calls_again_are_admitted_as_may_be_in_flight(
+    concurrency, order, matters, slots
+):
+    judges = [judge_of(order_matters=matters)]
+    admission = admission_to(Purse(), judges=judges, concurrency=concurrency, order=order)
+    assert admission.slots == slots
+
+
+def test_former_ids_money_counts_against_the_budget():
+    assert Terms("run", budget_p=30, former_p=20).available_p == 10
+    assert Terms("run", budget_p=30, former_p=40).available_p == 0
+    assert Terms("run", former_p=40).available_p is None
+
+
+def test_out_of_money_says_what_the_next_query_needs_at_worst():
+    reason = admission_to(Purse(), budget_p=5).out_of_money(planned(0, Order.BOTH))
+    assert reason.kind is StopKind.BUDGET
+    assert f"next query, {show_usd(2 * COST_P)}; with a higher `budget`" in reason.sentence

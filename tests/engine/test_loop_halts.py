@@ -1,0 +1,232 @@
+"""How a run ends before its time: a judge that is down, an interruption, a deadline, a fault; what is paid for is kept."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from support.driving import failing, run, script_from
+from support.pools import make_pool, make_session, scores
+
+from judgeloop.core.errors import JudgeQuitError, JudgeRejectedError, TransientJudgeError
+from judgeloop.core.records import StopKind, Verdict
+from judgeloop.engine.admission import AHEAD
+from judgeloop.engine.halt import Interruption
+from judgeloop.engine.loop import drive
+from judgeloop.engine.presentation import Order
+from judgeloop.engine.session import Limits
+from judgeloop.engine.terms import Terms
+from judgeloop.judges.retrying import RetryPolicy
+from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.stopping.tie_aware import TieAware
+
+pytestmark = pytest.mark.usefixtures("no_task_is_lost")
+
+
+def test_a_judge_that_is_down_stops_the_run():
+    judge = ScriptedJudge(failing(10**6, TransientJudgeError("no reply", billed=False)))
+    outcome = run(judge, limits=Limits(30, 30, 1.0)).outcome
+    assert outcome.stop.kind is StopKind.JUDGE_FAILED
+    assert "no reply" in outcome.stop.sentence
+    assert len(judge.calls) <= 4 * (5 + round(AHEAD * 8)), (
+        "five calls, and what was in flight with them"
+    )
+
+
+def test_a_rejection_stops_at_once_and_keeps_what_was_in_flight(tmp_path):
+    def script(call):
+        if call.item.id == "item-7":
+            raise JudgeRejectedError("the key is not accepted", billed=False)
+        return Verdict(1.0 if call.systems[0] == "a" else 0.0)
+
+    judge = ScriptedJudge(
+        script, cost_p=1, delay_s=lambda call: 0.0 if call.item.id == "item-7" else 0.02
+    )
+    finished = run(judge, limits=Limits(40, 40), ledger=tmp_path / "l.sqlite")
+    assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
+    assert "not accepted" in finished.outcome.stop.sentence
+    assert finished.spend.charged_p == sum(call.item.id != "item-7" for call in judge.calls)
+    again = ScriptedJudge(script_from([1.0] * 40))
+    run(again, limits=Limits(40, 40), ledger=tmp_path / "l.sqlite")
+    assert len(again.calls) == 80 - finished.spend.charged_p
+
+
+def test_a_charge_above_the_worst_case_stops_the_run():
+    judge = ScriptedJudge(lambda call: Verdict(1.0), cost_p=9, worst_p=5)
+    outcome = run(judge).outcome
+    assert outcome.stop.kind is StopKind.JUDGE_FAILED
+    assert "more than the worst case" in outcome.stop.sentence
+
+
+def test_a_judge_that_never_answers_is_timed_out_and_stays_charged():
+    judge = ScriptedJudge(lambda call: Verdict(1.0), cost_p=1, worst_p=6, delay_s=lambda call: 60)
+    terms = Terms("run", timeout_s=0.05, policy=RetryPolicy(attempts=1), order=Order.FIXED)
+    finished = run(judge, items=2, terms=terms)
+    assert finished.outcome.stop.kind is StopKind.ABSTENTIONS
+    assert "no reply within" in finished.outcome.stop.sentence
+    assert finished.spend.charged_p == 12
+
+
+def test_a_fault_in_a_judge_surfaces_after_what_was_in_flight_has_landed(tmp_path):
+    def script(call):
+        if call.item.id == "item-2":
+            raise ZeroDivisionError
+        return Verdict(1.0)
+
+    ledger = tmp_path / "l.sqlite"
+    judge = ScriptedJudge(
+        script, cost_p=1, worst_p=4, delay_s=lambda c: 0.0 if c.item.id == "item-2" else 0.02
+    )
+    with pytest.raises(ZeroDivisionError):
+        run(judge, items=5, ledger=ledger, terms=Terms("run", order=Order.FIXED))
+    again = ScriptedJudge(script_from([1.0] * 5), cost_p=1)
+    finished = run(again, items=5, ledger=ledger, terms=Terms("run", order=Order.FIXED))
+    assert [call.item.id for call in again.calls] == ["item-2"]
+    assert finished.spend.run_p == 4 + 4 + 1, (
+        "four verdicts, the fault at its worst case, and the one asked again"
+    )
+
+
+def test_an_interruption_drains_what_is_in_flight_and_keeps_it(tmp_path):
+    async def story(ledger):
+        interruption, book = Interruption(), SqliteLedger(ledger)
+        judge = ScriptedJudge(script_from([1.0, 0.0] * 20), cost_p=1, delay_s=lambda call: 0.03)
+        asyncio.get_running_loop().call_later(0.04, interruption.request)
+        finished = await drive(
+            make_session(40, limits=Limits(40, 40)), make_pool(40), judge, book,
+            Terms("run", concurrency=4), interruption=interruption,
+        )  # fmt: skip
+        await book.aclose()
+        return finished, judge
+
+    finished, judge = asyncio.run(story(tmp_path / "l.sqlite"))
+    assert finished.outcome.stop.kind is StopKind.INTERRUPTED
+    assert 0 < finished.outcome.asked < 40
+    assert finished.spend.charged_p == len(judge.calls) == 2 * finished.outcome.asked
+
+
+def test_a_second_interruption_abandons_what_is_in_flight_and_leaves_it_charged(tmp_path):
+    async def story():
+        interruption, book = Interruption(), SqliteLedger(tmp_path / "l.sqlite")
+        judge = ScriptedJudge(
+            lambda call: Verdict(1.0), cost_p=1, worst_p=5, delay_s=lambda call: 60
+        )
+        loop = asyncio.get_running_loop()
+        loop.call_later(0.05, interruption.request)
+        loop.call_later(0.1, interruption.request)
+        finished = await drive(
+            make_session(40),
+            make_pool(40),
+            judge,
+            book,
+            Terms("run", concurrency=4),
+            interruption=interruption,
+        )
+        await book.aclose()
+        return finished, judge
+
+    finished, judge = asyncio.run(asyncio.wait_for(story(), 10))
+    assert finished.outcome.stop.kind is StopKind.INTERRUPTED
+    assert finished.outcome.asked == 0
+    assert finished.spend.charged_p == 5 * len(judge.calls) > 0
+
+
+def test_a_deadline_drains_what_is_in_flight_and_keeps_it(tmp_path):
+    async def story():
+        book = SqliteLedger(tmp_path / "l.sqlite")
+        judge = ScriptedJudge(script_from([1.0, 0.0] * 20), cost_p=1, delay_s=lambda call: 0.05)
+        finished = await drive(
+            make_session(40, limits=Limits(40, 40)), make_pool(40), judge, book,
+            Terms("run", concurrency=4, deadline_s=0.5),
+        )  # fmt: skip
+        await book.aclose()
+        return finished, judge
+
+    finished, judge = asyncio.run(story())
+    assert finished.outcome.stop.kind is StopKind.DEADLINE
+    assert finished.outcome.stop.sentence == "the deadline of 0.5 s is reached"
+    assert 0 < finished.outcome.asked < 40
+    assert finished.spend.charged_p == len(judge.calls) == 2 * finished.outcome.asked
+
+
+def test_a_deadline_that_is_not_reached_changes_nothing_and_leaves_nothing_behind(tmp_path):
+    interruption = Interruption()
+    finished = run(
+        ScriptedJudge(script_from([1.0] * 10), cost_p=1), items=10, interruption=interruption,
+        ledger=tmp_path / "l.sqlite", terms=Terms("run", deadline_s=60.0),
+    )  # fmt: skip
+    assert finished.outcome.winner == 0
+    assert not interruption.requested.is_set()
+
+
+def test_an_interruption_ends_the_wait_for_another_attempt():
+    async def story():
+        interruption, book = Interruption(), SqliteLedger(":memory:")
+        error = TransientJudgeError("busy", billed=False, retry_after_s=50)
+        asyncio.get_running_loop().call_later(0.05, interruption.request)
+        finished = await drive(
+            make_session(40), make_pool(40), ScriptedJudge(failing(9, error)), book, Terms("run"),
+            interruption=interruption,
+        )  # fmt: skip
+        await book.aclose()
+        return finished
+
+    finished = asyncio.run(asyncio.wait_for(story(), 10))
+    assert finished.outcome.stop.kind is StopKind.INTERRUPTED
+
+
+def test_a_cancelled_run_books_what_was_in_flight(tmp_path):
+    async def story():
+        book = SqliteLedger(tmp_path / "l.sqlite")
+        judge = ScriptedJudge(
+            lambda call: Verdict(1.0), cost_p=1, worst_p=5, delay_s=lambda call: 60
+        )
+        running = asyncio.create_task(
+            drive(make_session(40), make_pool(40), judge, book, Terms("run"))
+        )
+        await asyncio.sleep(0.1)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        spend = await book.spend("run", None)
+        await book.aclose()
+        return spend, judge
+
+    spend, judge = asyncio.run(story())
+    assert spend.charged_p == 5 * len(judge.calls) > 0
+
+
+def test_offline_answers_from_the_ledger_and_halts_where_it_has_nothing(tmp_path):
+    table, ledger = scores(40, 3), tmp_path / "l.sqlite"
+    run(
+        ScriptedJudge(script_from(table)),
+        ledger=ledger,
+        limits=Limits(max_judgments=7),
+        rule=TieAware(-1),
+    )
+    judge = ScriptedJudge(script_from(table))
+    terms = Terms("run", offline=True)
+    outcome = run(
+        judge, ledger=ledger, limits=Limits(max_judgments=20), rule=TieAware(-1), terms=terms
+    ).outcome
+    assert outcome.stop.kind is StopKind.DRY_RUN
+    assert outcome.asked == 7
+    assert not judge.calls
+
+
+def test_a_judge_that_leaves_halts_the_run_as_if_interrupted_and_keeps_what_was_answered(tmp_path):
+    def script(call):
+        if len(judge.calls) > 3:
+            raise JudgeQuitError
+        return Verdict(1.0)
+
+    judge = ScriptedJudge(script, cost_p=1)
+    terms = Terms("run", order=Order.FIXED, concurrency=1)
+    finished = run(judge, ledger=tmp_path / "l.sqlite", terms=terms, limits=Limits(9, 9))
+    assert finished.outcome.stop.kind is StopKind.INTERRUPTED
+    assert finished.outcome.asked == 3
+    assert finished.spend.charged_p == 3
+    again = ScriptedJudge(lambda call: Verdict(1.0), cost_p=1)
+    run(again, ledger=tmp_path / "l.sqlite", terms=terms, limits=Limits(9, 9))
+    assert len(again.calls) == 6

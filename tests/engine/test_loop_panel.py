@@ -1,0 +1,88 @@
+"""A panel of judges: each is asked about every item, and pays for itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.driving import run, script_from
+
+from judgeloop.core.records import Abstention, StopKind
+from judgeloop.engine.panel import Vote
+from judgeloop.engine.session import Limits
+from judgeloop.engine.terms import Terms
+from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.stopping.tie_aware import TieAware
+
+pytestmark = pytest.mark.usefixtures("no_task_is_lost")
+
+
+def panel_of(*tables, cost_p=0, worst_p=None):
+    return [
+        ScriptedJudge(script_from(table), cost_p=cost_p, worst_p=worst_p, model=f"judge-{number}")
+        for number, table in enumerate(tables)
+    ]
+
+
+@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_each_judge_of_a_panel_is_asked_in_both_orders(size, concurrency):
+    panel = panel_of(*[[1.0] * 40] * size, cost_p=2)
+    finished = run(panel, terms=Terms("run", concurrency=concurrency))
+    assert finished.outcome.winner == 0
+    for judge in panel:
+        assert Counter(call.systems for call in judge.calls) == {("a", "b"): 5, ("b", "a"): 5}
+    assert finished.spend.charged_p == size * 10 * 2
+    assert finished.models == tuple((f"judge-{number}",) for number in range(size))
+    assert {label.answer.votes for label in finished.outcome.labels} == {(1.0,) * size}
+
+
+@pytest.mark.parametrize(
+    ("vote", "score"), [(Vote.MAJORITY, 1.0), (Vote.MEAN, 1.75 / 3), (Vote.UNANIMOUS, 0.5)]
+)
+def test_a_panel_decides_each_item_by_its_vote_and_keeps_the_votes(vote, score):
+    finished = run(panel_of([1.0] * 40, [0.75] * 40, [0.0] * 40), terms=Terms("run", vote=vote),
+                   limits=Limits(5, 5), rule=TieAware(-1))  # fmt: skip
+    for label in finished.outcome.labels:
+        assert label.answer.votes == (1.0, 0.75, 0.0)
+        assert label.answer.score == pytest.approx(score)
+
+
+def test_a_panel_outlives_one_judge_that_abstains_and_not_two():
+    def silent(call):
+        return Abstention("refused")
+
+    def panel(silents):
+        speaking = [script_from([1.0] * 40)] * (3 - silents)
+        scripts = [silent] * silents + speaking
+        return [ScriptedJudge(script, model=str(number)) for number, script in enumerate(scripts)]
+
+    one = run(panel(1), limits=Limits(5, 5))
+    assert {label.answer.votes for label in one.outcome.labels} == {(None, 1.0, 1.0)}
+    two = run(panel(2), limits=Limits(5, 5, 1.0))
+    assert two.outcome.estimate.tally.abstentions == 5
+
+
+@settings(max_examples=15)
+@given(budget=st.integers(0, 300), concurrency=st.sampled_from([1, 3, 16]))
+def test_a_budget_covers_all_the_calls_of_a_panels_query_or_none(budget, concurrency):
+    panel = panel_of([1.0, 0.0] * 20, [1.0, 0.0] * 20, [0.0, 1.0] * 20, cost_p=3, worst_p=10)
+    terms = Terms("run", budget_p=budget, concurrency=concurrency)
+    finished = run(panel, terms=terms, rule=TieAware(-1), limits=Limits(5, 40))
+    asked = [sorted((call.item.id, call.systems) for call in judge.calls) for judge in panel]
+    assert asked[0] == asked[1] == asked[2]
+    assert {len(asked[0]), finished.spend.charged_p / 9} == {2 * finished.outcome.asked}
+    assert finished.spend.charged_p <= budget
+    if finished.outcome.stop.kind is StopKind.BUDGET:
+        assert budget - finished.spend.charged_p < 60, "what is left would not cover another query"
+
+
+def test_a_panel_that_answers_from_the_ledger_asks_only_the_judge_that_is_new(tmp_path):
+    old, new = panel_of([1.0] * 40, [1.0] * 40)
+    run([old], ledger=tmp_path / "l.sqlite")
+    asked = len(old.calls)
+    finished = run([old, new], ledger=tmp_path / "l.sqlite")
+    assert len(old.calls) == asked == len(new.calls)
+    assert finished.spend.remembered == asked

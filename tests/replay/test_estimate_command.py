@@ -1,0 +1,200 @@
+"""`judgeloop replay --job estimate` as people use it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from judgeloop.cli.app import app
+from judgeloop.replay.estimate_inputs import EVERY
+
+ITEMS = 60
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Two systems, the second better and with confidences that say something about its scores; outputs, items and scores."""
+    rng = np.random.default_rng(0)
+    words = ["apple", "river", "stone", "cloud", "music", "paper", "light", "green"]
+    folder = tmp_path / "outputs"
+    folder.mkdir()
+    table = ["item_id,model,score"]
+    for name, level in (("a", 0.4), ("b", 0.7)):
+        lines = []
+        for item in range(ITEMS):
+            text = " ".join(rng.choice(words, size=rng.integers(3, 12)))
+            score = float(rng.random() < level)
+            lines.append(
+                json.dumps(
+                    {
+                        "id": f"i{item}",
+                        "model": name,
+                        "output": text,
+                        "logprobs": [-rng.random() * (2 - score)],
+                    }
+                )
+            )
+            table.append(f"i{item},{name},{score}")
+        (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+    items = tmp_path / "items.jsonl"
+    items.write_text(
+        "".join(json.dumps({"id": f"i{i}", "prompt": f"p {i}"}) + "\n" for i in range(ITEMS))
+    )
+    verdicts = tmp_path / "verdicts.csv"
+    verdicts.write_text("\n".join(table) + "\n")
+    return [folder, "--items", items, "--verdicts", verdicts, "--job", "estimate"]
+
+
+def replay(*arguments):
+    return CliRunner().invoke(app, ["replay", *map(str, arguments)])
+
+
+def rows_of(path):
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+QUICK = ["--shares", "10,30,50", "--seeds", 2, "--jobs", 1]
+
+
+def test_every_selector_is_measured_by_share_with_pictures(data, tmp_path):
+    out = tmp_path / "out"
+    result = replay(*data, *QUICK, "-o", out)
+    assert result.exit_code == 0, result.output
+    assert "error at 30 %" in result.stdout
+    accuracy, area = rows_of(out / "accuracy.csv"), rows_of(out / "area.csv")
+    assert [row["selector"] for row in area] == list(EVERY)
+    assert {(row["selector"], row["share"]) for row in accuracy} == {
+        (name, share) for name in EVERY for share in ("10", "30", "50")
+    }
+    assert {row["runs"] for row in accuracy} == {"4"}, "two systems, two repetitions"
+    assert {row["selector"] for row in accuracy if row["coverage"]} == {
+        "random", "stratified", "stratified-confidence",
+    }  # fmt: skip
+    for name in ("error", "coverage"):
+        assert ET.fromstring((out / f"{name}.svg").read_text()).tag.endswith("svg")
+    printed = replay(*data, *QUICK, "-o", out, "--resume", "--json").stdout
+    assert json.loads(printed)["area"] == json.loads((out / "area.json").read_text())
+
+
+def test_an_interrupted_replay_goes_on_and_says_the_same(data, tmp_path):
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    flags = [*QUICK, "--selectors", "random,diffuse,stratified,actracer-8,actracer-proportional"]
+    assert replay(*data, *flags, "-o", whole).exit_code == 0
+    parts.mkdir()
+    kept = (whole / "runs.jsonl").read_text().splitlines(keepends=True)[:3]
+    (parts / "runs.jsonl").write_text("".join(kept))
+    assert replay(*data, *flags, "-o", parts, "--resume").exit_code == 0
+    assert (whole / "accuracy.csv").read_text() == (parts / "accuracy.csv").read_text()
+    assert (
+        "other settings (shares)"
+        in replay(*data, *flags, "--shares", 5, "-o", parts, "--resume").stderr
+    )
+
+
+def test_without_confidences_the_rest_is_run_and_said_so(data, tmp_path):
+    result = replay(*data, *QUICK, "--confidence", "certainty", "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "without actracer, stratified-confidence, confidence-systematic: " in result.stderr
+    assert {row["selector"] for row in rows_of(tmp_path / "out" / "area.csv")} == {
+        "random", "stratified", "cross-entropy", "mmd-critic", "diffuse",
+    }  # fmt: skip
+
+
+def test_one_system_and_one_file_belong_together_whatever_their_names(data, tmp_path):
+    (data[0] / "b.jsonl").unlink()
+    lone = [*QUICK, "--selectors", "actracer", "--leave-out", "b"]
+    (data[0] / "a.jsonl").write_text(
+        (data[0] / "a.jsonl").read_text().replace('"model": "a", ', "")
+    )
+    (data[0] / "a.jsonl").rename(data[0] / "outputs.jsonl")
+    assert replay(*data, *lone, "-o", tmp_path / "folder").exit_code == 0
+    data[0] /= "outputs.jsonl"
+    assert replay(*data, *lone, "-o", tmp_path / "file").exit_code == 0
+    assert (tmp_path / "folder" / "area.csv").read_text() == (
+        tmp_path / "file" / "area.csv"
+    ).read_text()
+    both = replay(*data, *QUICK, "--selectors", "actracer", "-o", tmp_path / "both")
+    assert "no outputs of 'a'" in both.stderr
+
+
+def test_items_without_a_score_are_no_part_of_the_pool(data, tmp_path):
+    """Of 60 items 10 lose theirs: half of the rest is 25."""
+    table = data[4].read_text().splitlines()
+    for item in range(10):
+        table = [f"i{item},a," if line.startswith(f"i{item},a,") else line for line in table]
+    data[4].write_text("\n".join(table) + "\n")
+    for selectors in ("random", "random,stratified"):
+        out = tmp_path / selectors
+        assert (
+            replay(*data, *QUICK, "--selectors", selectors, "--leave-out", "b", "-o", out).exit_code
+            == 0
+        )
+        assert rows_of(out / "accuracy.csv")[2]["judged"] == "25"
+
+
+def test_vectors_may_be_given(data, tmp_path):
+    vectors = np.random.default_rng(0).normal(size=(1, ITEMS, 4))
+    np.savez(tmp_path / "v.npz", models=np.array(["b"]), embeddings=vectors)
+    flags = [*QUICK, "--selectors", "random,stratified,actracer", "--vectors", tmp_path / "v.npz"]
+    result = replay(*data, *flags, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert {row["runs"] for row in rows_of(tmp_path / "out" / "accuracy.csv")} == {"2"}, (
+        "of b alone"
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--pool", "9"], "--pool: --job estimate has no such choice"),
+        (["--tie-margin", "0.1"], "--tie-margin: --job estimate has no such choice"),
+        (["--iterative"], "--iterative: --job estimate has no such choice"),
+        (["--selectors", "race"], "--selectors"),
+        (["--shares", "0:50:5"], "--shares"),
+        (["--proxy", "metric:exact"], "--proxy"),
+        (["--layer", "last"], "--layer last: only --represent hidden:MODEL has layers"),
+        (["--leave-out", "nobody"], "--leave-out nobody: the verdicts know no such system"),
+        (["--leave-out", "a,b"], "a replay needs a system, found none"),
+        (
+            ["--represent", "minilm", "--vectors", "v.npz"],
+            "--represent minilm: --vectors are given",
+        ),
+        (
+            ["--selectors", "actracer", "--confidence", "certainty"],
+            "the field 'certainty' is missing",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(data, tmp_path, more, message):
+    result = replay(*data, *more, "-o", tmp_path / "out")
+    assert result.exit_code in {1, 2}
+    assert message in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("item_id,model,score\ni0,a,1.5\n", "needs scores in [0, 1], found 1.5 of 'a' on 'i0'"),
+        ("item_id,model,score\ni0,a,0\ni1,a,0\n", "'a' has no score above 0"),
+        ("item_id,model_a,model_b,score\ni0,a,b,1\n", "found pairs"),
+    ],
+)
+def test_scores_that_make_no_mean_are_refused(data, tmp_path, table, message):
+    data[4].write_text(table)
+    result = replay(*data, "--selectors", "random", "-o", tmp_path / "out")
+    assert result.exit_code in {1, 2}
+    assert message in result.stderr
+
+
+def test_other_jobs_do_not_take_its_flags(data, tmp_path):
+    for job in ("compare", "select"):
+        result = replay(
+            *data[:-1], job, "--shares", "10", "--baseline", "a", "-o", tmp_path / "out"
+        )
+        assert "has no such choice" in result.stderr
