@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from score_tables import score_table
 
-from judgeloop.calibration.threshold import Calibration, TooLittle, calibrate
+from judgeloop.calibration.threshold import TooLittle, calibrate
 from judgeloop.core.records import TIE, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
@@ -28,6 +28,7 @@ from judgeloop.history.past import past_of_scores, signs
 from judgeloop.history.prospects import prospects_of
 from judgeloop.selectors.decisive import decisive
 from judgeloop.stats.decisiveness import Floats, Prospects
+from judgeloop.stopping.calibrated import Calibrated
 from judgeloop.stopping.giving_up import GivingUp
 
 RISKS = (0.1, 0.2)
@@ -72,7 +73,7 @@ def read(path: Path, title: str, *, tie_margin: float, past: int, most: int) -> 
 
 
 def fresh_run(
-    data: Data, pair: tuple[int, int], foreseen: Prospects | None, rule: Calibration, seed: int
+    data: Data, pair: tuple[int, int], foreseen: Prospects | None, rule: Calibrated, seed: int
 ) -> Run | None:
     """A session on the items that both systems have; None for level systems."""
     known = np.flatnonzero(~np.isnan(data.scores[list(pair)]).any(axis=0))
@@ -84,9 +85,9 @@ def fresh_run(
         items=len(known),
         selector=decisive(foreseen and foreseen.at(known)),
         estimator=Preferences(),
-        rule=rule.rule
+        rule=rule
         if data.give_up is None
-        else GivingUp(rule.rule, data.give_up, data.limits.max_judgments),
+        else GivingUp(rule, data.give_up, data.limits.max_judgments),
         limits=data.limits,
         rng=np.random.default_rng(seed),
     )
@@ -119,8 +120,9 @@ def one_history(
     if isinstance(found, TooLittle):
         return found
     foreseen = prospects_of(past, pair) if weighted else None  # the same for all fresh pairs
-    runs = [fresh_run(data, one, foreseen, found, seed) for one in fresh]
-    threshold = found.rule.bounds.below(setting.risk)
+    rule = Calibrated(setting.risk, *found.threshold)
+    runs = [fresh_run(data, one, foreseen, rule, seed) for one in fresh]
+    threshold = found.bounds.below(setting.risk)
     return [run for run in runs if run], np.nan if threshold is None else min(1.0, threshold)
 
 

@@ -1,13 +1,12 @@
 """What the runs of `decisive_variants.py` come to: judgments, errors and undecided at every threshold, and evidence by the judgment.
 
-How the runs are drawn is its business.
+How the runs are drawn stands there and in `decisive_weights.py`; how a rule ends them, in `judgeloop/calibration/walks.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -15,10 +14,11 @@ import numpy as np
 from decisive_weights import Floats
 from numpy.typing import NDArray
 
+from judgeloop.calibration.walks import Drawn, given_up, met_along, walks
 from judgeloop.core.records import Tally
+from judgeloop.engine.session import Limits
 from judgeloop.stopping.calibrated import chance_not_to_win
-from judgeloop.stopping.giving_up import LOOK_EVERY, GivingUp
-from judgeloop.stopping.rule import Rule
+from judgeloop.stopping.rule import CountingRule
 from judgeloop.stopping.tie_aware import TieAware
 
 LEAST = 5  # judgments
@@ -28,15 +28,40 @@ RESAMPLES = 200
 LOOKED_AT = 50  # judgments, for evidence
 DISTANCES = (0.03, 0.1, 0.2, 1.0)  # evidence is compared among pairs that are about as far apart
 
-Statistic = Callable[[int, int, int, int], float]
+
+@dataclass(frozen=True)
+class Predictive(CountingRule):
+    """The statistic of `calibrated` with a threshold that is simply given."""
+
+    name: str = "predictive"
+    guarantee: str | None = None
+    needs_draws: bool = False
+
+    def risk(self, tally: Tally) -> float:
+        """The statistic."""
+        if tally.leader is None:
+            return 1.0
+        return chance_not_to_win(max(tally.wins), min(tally.wins), tally.judged, tally.items)
+
+
+TIE_AWARE, PREDICTIVE = TieAware(1.0), Predictive(1.0)  # at any threshold
 
 
 @dataclass(frozen=True)
 class Runs:
-    """All runs of one kind of draws, each walked to the limit: who they are, and the verdicts in the order drawn, shape (runs, limit)."""
+    """All runs of one kind of draws, each walked to the limit: who they are, and the verdicts in the order drawn, shape (runs, limit).
+
+    Verdicts are those from the view of the system that wins on all items.
+    """
 
     heads: list[dict[str, Any]]
     verdicts: NDArray[np.int8]
+
+    @cached_property
+    def drawn(self) -> Drawn:
+        """The same for the walks of a calibration."""
+        items = np.array([head["items"] for head in self.heads])
+        return Drawn(self.verdicts, items, np.ones_like(items))
 
     @property
     def resampled(self) -> Floats:
@@ -48,73 +73,20 @@ class Runs:
         draws = (rng.multinomial(count, np.full(count, 1 / count)) for _ in range(RESAMPLES))
         return np.array([np.ones(count), *draws])[:, pair.ravel()]
 
-    def paths(self, statistic: Statistic, every: int = 1) -> tuple[Floats, NDArray[np.int64]]:
-        """The statistic and the lead after each `every`th verdict, both of the shape (runs, looks)."""
-        wins, losses = (
-            (self.verdicts == sign).cumsum(axis=1)[:, every - 1 :: every] for sign in (1, -1)
-        )
-        judged = np.broadcast_to(every * np.arange(1, wins.shape[1] + 1), wins.shape)
-        items = np.broadcast_to(
-            np.array([head["items"] for head in self.heads])[:, None], wins.shape
-        )
-        states, place = np.unique(np.stack([items, wins, losses, judged]).reshape(4, -1), axis=1, return_inverse=True)  # fmt: skip
-        values = np.array([statistic(*map(int, state)) for state in states.T])
-        return values[place.ravel()].reshape(wins.shape), wins - losses
+    def ended(self, rule: CountingRule, thresholds: Floats, give_up: float = 0.0) -> Floats:
+        """Judgments, whether the wrong system was named, and whether none was, by threshold of the rule: shape (thresholds, 3, runs).
 
-    def stopped(
-        self, risks: Floats, leads: NDArray[np.int64], threshold: float, given_up: Any = None
-    ) -> tuple[Any, Any]:
-        """Judgments until the statistic is at or under the threshold, and who is named: 1 the right one, -1, or 0.
-
-        Nobody is where the run is `given_up` before, of the verdicts' shape.
+        A run ends undecided where a decision is less likely than `give_up`.
         """
-        met = risks <= threshold
-        met[:, : LEAST - 1] = False
-        ends = met if given_up is None else met | given_up
-        ended, first = ends.any(axis=1), ends.argmax(axis=1)
-        runs = np.arange(len(leads))
-        named = np.where(met[runs, first], np.sign(leads[runs, first]), 0)
-        return np.where(ended, first + 1, risks.shape[1]), np.where(ended, named, 0)
-
-    def chances(self, decider: Rule) -> Floats:
-        """The chance that the rule decides within the limit, where one looks at that, else 1; of the verdicts' shape."""
-        limit = self.verdicts.shape[1]
-        rule = GivingUp(decider, 1.0, limit)
-
-        def chance(items: int, wins: int, losses: int, judged: int) -> float:
-            if judged == limit:
-                return 1.0
-            return rule.chance_to_decide(Tally(items, (wins, losses), judged - wins - losses))
-
-        chances = np.ones(self.verdicts.shape)
-        chances[:, LOOK_EVERY - 1 :: LOOK_EVERY] = self.paths(chance, LOOK_EVERY)[0]
-        return chances
-
-
-@cache
-def tie_aware(items: int, wins: int, losses: int, judged: int) -> float:
-    """What the rule `tie-aware` states."""
-    return TieAware(1.0).risk(Tally(items, (wins, losses), judged - wins - losses))
-
-
-@cache
-def predictive(items: int, wins: int, losses: int, judged: int) -> float:
-    """What the rule `calibrated` looks at."""
-    most, least = max(wins, losses), min(wins, losses)
-    return chance_not_to_win(most, least, judged, items) if wins != losses else 1.0
-
-
-@dataclass(frozen=True)
-class Predictive(Rule):
-    """The statistic of `calibrated` with a threshold that is simply given."""
-
-    name: str = "predictive"
-    guarantee: str | None = None
-    needs_draws: bool = False
-
-    def risk(self, tally: Tally) -> float:
-        """The statistic."""
-        return predictive(tally.items, *tally.wins, tally.judged)
+        limits = Limits(LEAST, self.verdicts.shape[1])
+        seen = walks(self.drawn, LEAST, lambda wins, *_: np.zeros(len(wins)))
+        found = []
+        met = met_along(lambda _: rule, self.drawn, thresholds, LEAST)
+        for threshold, stops in zip(thresholds.tolist(), met, strict=True):
+            ends = [(replace(rule, threshold=threshold), np.arange(len(stops)))]
+            over = given_up(self.drawn, stops, ends, give_up, limits) if give_up else None
+            found.append(seen.ended(stops, over))
+        return np.array(found, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -140,22 +112,12 @@ class Curve:
 
 
 def curve(
-    runs: Runs,
-    statistic: Statistic,
-    thresholds: Floats = THRESHOLDS,
-    given_up: Sequence[Any] | None = None,
+    runs: Runs, rule: CountingRule, thresholds: Floats = THRESHOLDS, give_up: float = 0.0
 ) -> Curve:
-    """One kind of draws at every threshold, `given_up` where it says so for each of them."""
-    risks, leads = runs.paths(statistic)
-    never = [None] * len(thresholds)
-    ends = [
-        runs.stopped(risks, leads, threshold, given)
-        for threshold, given in zip(thresholds, given_up or never, strict=True)
-    ]
-    values = np.array([[asked, named == -1, named == 0] for asked, named in ends], dtype=np.float64)
+    """One kind of draws at every threshold of a rule; runs end undecided where a decision is less likely than `give_up`."""
     weights = runs.resampled
-    means = np.einsum("br,tvr->vbt", weights, values) / weights.sum(axis=1)[None, :, None]
-    return Curve(*means)
+    means = np.einsum("br,tvr->vbt", weights, runs.ended(rule, thresholds, give_up))
+    return Curve(*(means / weights.sum(axis=1)[None, :, None]))
 
 
 def worth(runs: Runs) -> Floats:

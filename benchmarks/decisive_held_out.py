@@ -14,7 +14,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from decisive_curves import Predictive, Runs, predictive
+from decisive_curves import PREDICTIVE, Runs
 from decisive_variants import Setting, built, read, run
 from decisive_weights import Floats
 from numpy.typing import NDArray
@@ -76,14 +76,8 @@ def cuts(
 
 def ends_of(runs: Runs) -> Floats:
     """Judgments, wrong and undecided of every run by every way to end it: shape (ways, 3, runs)."""
-    risks, leads = runs.paths(predictive)
-    found = []
-    for threshold in THRESHOLDS:
-        chances = runs.chances(Predictive(threshold))
-        for give_up in GIVE_UP:
-            asked, named = runs.stopped(risks, leads, threshold, chances < give_up)
-            found.append([asked, named == -1, named == 0])
-    return np.array(found, dtype=np.float64)
+    found = [runs.ended(PREDICTIVE, THRESHOLDS, give_up) for give_up in GIVE_UP]
+    return np.stack(found, axis=1).reshape(-1, 3, len(runs.heads))
 
 
 def line(name: str, ends: Floats, splits: list[tuple[Chosen, Chosen]]) -> str:

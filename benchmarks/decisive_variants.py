@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from decisive_curves import LEAST, Predictive, Runs, beside, curve, predictive, tie_aware
+from decisive_curves import LEAST, PREDICTIVE, TIE_AWARE, Runs, beside, curve
 from decisive_weights import (
     Floats,
     Make,
@@ -48,7 +48,6 @@ from judgeloop.replay.recordings import Contest, Earlier, Recordings
 from judgeloop.represent.lexical import embed_lexical
 from judgeloop.selectors.ingredients import Variant
 from judgeloop.stats.decisiveness import exponent
-from judgeloop.stopping.tie_aware import TieAware
 
 RISKS = (0.1, 0.2)
 GOAL_ERROR = 0.05
@@ -125,11 +124,15 @@ def run(setting: Setting, count: int) -> dict[str, Runs]:
 
 def rows_of(runs: Runs, name: str) -> list[dict[str, Any]]:
     """Rows as `judgeloop replay` makes them, of the rule `tie-aware`."""
-    risks, leads = runs.paths(tie_aware)
     rows = []
-    for risk in RISKS:
-        for head, asked, named in zip(runs.heads, *runs.stopped(risks, leads, risk), strict=True):
-            rows.append(head | {"selector": name, "rule": "tie-aware", "risk": risk, "asked": int(asked), "named": int(named)})  # fmt: skip
+    for risk, (asked, wrong, undecided) in zip(
+        RISKS, runs.ended(TIE_AWARE, np.array(RISKS)), strict=True
+    ):
+        named = np.where(undecided, 0, np.where(wrong, -1, 1))
+        rows += [
+            head | {"selector": name, "rule": "tie-aware", "risk": risk, "asked": int(judged), "named": int(who)}
+            for head, judged, who in zip(runs.heads, asked, named, strict=True)
+        ]  # fmt: skip
     return rows
 
 
@@ -161,9 +164,7 @@ def lines(setting: Setting, count: int) -> list[str]:
     runs = run(setting, count)
     if not setting.shared:
         check(setting, runs, count)
-    base = {
-        statistic: curve(runs["random"], statistic).needed for statistic in (tie_aware, predictive)
-    }
+    base = [(rule, curve(runs["random"], rule).needed) for rule in (TIE_AWARE, PREDICTIVE)]
     found = []
     for name, one in runs.items():
         cells = [setting.label, "" if name == "random" else str(setting.history), name]
@@ -171,8 +172,8 @@ def lines(setting: Setting, count: int) -> list[str]:
             f"{row['judgments']:.0f} ± {row['judgments_se']:.0f}; {_percent(row, 'error')}, {_percent(row, 'inconclusive')}"
             for row in by_rule(rows_of(one, name))
         ]
-        for statistic, needed in base.items():
-            path = curve(one, statistic)
+        for rule, needed in base:
+            path = curve(one, rule)
             judged, undecided = (
                 path.at(GOAL_ERROR, values) for values in (path.judgments, path.undecided)
             )
@@ -188,13 +189,10 @@ def given_up(setting: Setting, count: int) -> list[str]:
     """A line of a table for each kind of draws, statistic, and chance under which a run is given up."""
     found = []
     for name, one in run(setting, count).items():
-        for label, statistic, rule in (("tie-aware", tie_aware, TieAware), ("predictive", predictive, Predictive)):  # fmt: skip
+        for rule in (TIE_AWARE, PREDICTIVE):
             base = None
-            chances = [one.chances(rule(threshold)) for threshold in NEAR_THE_GOAL]
             for give_up in GIVE_UP:
-                path = curve(
-                    one, statistic, NEAR_THE_GOAL, [chance < give_up for chance in chances]
-                )
+                path = curve(one, rule, NEAR_THE_GOAL, give_up)
                 judged, undecided = (
                     path.at(GOAL_ERROR, values) for values in (path.judgments, path.undecided)
                 )
@@ -203,7 +201,7 @@ def given_up(setting: Setting, count: int) -> list[str]:
                     setting.label,
                     "" if name == "random" else str(setting.history),
                     name,
-                    label,
+                    rule.name,
                 ]
                 cells += [f"{give_up:g}" if give_up else "never", _pm(judged), _pm(100 * undecided), _pm(path.needed / base, 2)]  # fmt: skip
                 found.append("| " + " | ".join(cells) + " |")

@@ -45,7 +45,8 @@ def step_ms(strata: Strata, confidence: np.ndarray, scores: np.ndarray) -> float
     for step in range(items // 20 + STEPS):
         if step == items // 20:
             began = time.perf_counter()
-        (asked,), state = selector.ask(state, 1, rng)
+        asked, state = selector.ask(state, rng)
+        assert asked is not None, "every answer has been heard"
         choice = asked.choices[0]
         state = selector.tell(state, [Label(choice, Verdict(float(scores[choice.position])))])
     return 1000 * (time.perf_counter() - began) / STEPS

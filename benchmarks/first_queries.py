@@ -43,7 +43,7 @@ def measure(items: int) -> dict[str, float]:
     selector = DiffUse(vectors[:items] - vectors[items:], start=5)
     state = selector.init(items, rng)
     clustered = time.perf_counter()
-    selector.ask(state, 1, rng)
+    selector.ask(state, rng)
     asked = time.perf_counter()
     return {
         "embed": embedded - began,

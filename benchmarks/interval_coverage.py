@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from judgeloop.core.records import Label, Verdict
+from judgeloop.core.records import Verdict
+from judgeloop.engine.walk import walk
 from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.represent.reducing import reduced
 from judgeloop.selectors.stratified import Stratified
@@ -94,16 +95,14 @@ def coverage(
 
 def drawn(scores: np.ndarray, strata: Strata, judged: int, seed: int) -> np.ndarray:
     """The positions that `stratified` asks for."""
-    selector, rng = Stratified(strata, judged), np.random.default_rng(seed)
-    state, positions = selector.init(len(scores), rng), []
-    while len(positions) < judged:
-        steps, state = selector.ask(state, judged - len(positions), rng)
-        choices = [step.choices[0] for step in steps]
-        state = selector.tell(
-            state, [Label(one, Verdict(float(scores[one.position]))) for one in choices]
-        )
-        positions += [one.position for one in choices]
-    return np.array(positions)
+    labels = walk(
+        Stratified(strata, judged),
+        len(scores),
+        judged,
+        lambda choice: Verdict(float(scores[choice.position])),
+        np.random.default_rng(seed),
+    )
+    return np.array([label.choice.position for label in labels])
 
 
 if __name__ == "__main__":

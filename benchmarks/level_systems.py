@@ -11,13 +11,13 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from support.rules import RULES, make_rule
 
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.selectors.random import Random
+from judgeloop.stopping.catalogue import Ingredients, RuleRow, rules_of
 
 POPULATIONS = {
     "50:50": (0.5, 0.5),
@@ -27,13 +27,13 @@ POPULATIONS = {
 }
 
 
-def winner(scores: list[float], rule: str, risk: float, seed: int) -> int | None:
+def winner(scores: list[float], rule: RuleRow, risk: float, seed: int) -> int | None:
     """Who wins one run; 0 is the better one, if there is one."""
     session = Session(
         items=len(scores),
         selector=Random(),
         estimator=Preferences(),
-        rule=make_rule(rule, risk=risk, items=len(scores), limit=Limits().max_judgments),
+        rule=rule.make(Ingredients(risk, len(scores), Limits().max_judgments)),
         limits=Limits(),
         rng=np.random.default_rng(seed),
     )
@@ -55,14 +55,14 @@ def main() -> None:
     for name, shares in POPULATIONS.items():
         wins = [round(share * arguments.items) for share in shares]
         scores = [1.0] * wins[0] + [0.0] * wins[1] + [0.5] * (arguments.items - sum(wins))
-        for rule in RULES:
+        for rule in [row for row in rules_of("compare") if not row.by_past]:
             wrong = []
             for risk in (0.1, 0.05, 0.01):
                 winners = [winner(scores, rule, risk, seed) for seed in range(arguments.orders)]
                 is_level = wins[0] == wins[1]
                 wrong.append(np.mean([w == 1 or (is_level and w == 0) for w in winners]))
             print(
-                f"{name:<20}{rule:<16}"
+                f"{name:<20}{rule.name:<16}"
                 + "".join(f"{share:>{10 + (i > 0)}.1%}" for i, share in enumerate(wrong))
             )
 

@@ -29,7 +29,7 @@ def plain(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) -> 
         if contest.distance == 0:
             continue
         for budget in protocol.budgets:
-            vectors = recordings.vectors(contest, "diffuse", "difference")
+            vectors = np.subtract(*recordings.output_vectors(contest))
             labels = fcluster(linkage(vectors, "ward"), budget, criterion="maxclust")
             chosen = [
                 closest_in_cosine(vectors, np.flatnonzero(labels == label))

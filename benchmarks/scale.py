@@ -41,9 +41,10 @@ def measure(items: int, dimensions: int) -> None:
     np.subtract(first, second, out=first)
     del second
     selector = DiffUse(first, start=START)
-    steps, _ = selector.ask(selector.init(items, rng), 1, rng)
+    step, _ = selector.ask(selector.init(items, rng), rng)
     took = time.perf_counter() - began
-    assert len(steps[0].choices) == START
+    assert step is not None
+    assert len(step.choices) == START
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     way = "exact" if items <= MOST_EXACT else "micro-clusters"
     print(f"{items:>10,}{dimensions:>12}{way:>16}{took:>10.1f}{peak:>10.2f}", flush=True)

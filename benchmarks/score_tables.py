@@ -25,12 +25,5 @@ class ScoreTable(NamedTuple):
 def score_table(path: Path, *, but: Collection[str] = ADVERSARIES) -> ScoreTable:
     """All systems of a table of verdicts but some; its items are those of all of them."""
     table = read_verdicts(path)
-    systems, items = tuple(sorted(table.systems.difference(but))), tuple(sorted({item for item, *_ in table.rows}))  # fmt: skip
-    rows, columns = (
-        {name: place for place, name in enumerate(names)} for names in (systems, items)
-    )
-    scores = np.full((len(systems), len(items)), np.nan)
-    for (item, system), recorded in table.rows.items():
-        if system in rows and recorded.score is not None:
-            scores[rows[system], columns[item]] = recorded.score
-    return ScoreTable(systems, items, scores)
+    systems, items = tuple(sorted(table.systems.difference(but))), tuple(table.items)
+    return ScoreTable(systems, items, table.scores(systems, items))

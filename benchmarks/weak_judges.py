@@ -21,9 +21,10 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from support.selectors import make_picker
 
 from judgeloop.represent.weak_judges import weak_opinions
+from judgeloop.selectors.catalogue import selector_row
+from judgeloop.selectors.ingredients import ForMany
 from judgeloop.stats.information import choose_epsilons
 from judgeloop.stats.kgrams import likelihoods
 from judgeloop.stats.weak import opinions
@@ -33,6 +34,7 @@ R = TypeVar("R")
 VOCABULARY = 2000
 STRETCH = 8  # words taken over from a text that the systems share
 SHARED = 0.3  # of the stretches
+EPSILONS = (0.2, 0.3)
 STEP = (10, 10_000, 100)  # weak judges, queries, systems
 
 
@@ -124,8 +126,9 @@ def measure_step() -> None:
     opinions = rng.integers(-1, 2, size=STEP, dtype=np.int8)
     opinions[:, :, 0] = 0
     for name in ("llm-selector", "bradley-terry"):
-        selector = make_picker(name, opinions, 0, (0.2, 0.3))
-        step = partial(selector.ask, selector.init(queries, rng), 1, rng)
+        given = ForMany(systems, 0, None, queries * systems, opinions=opinions, epsilons=EPSILONS)
+        selector = selector_row("select", name).make(given)
+        step = partial(selector.ask, selector.init(queries, rng), rng)
         took, _ = timed(step)
         tracemalloc.start()  # after the time is taken: it slows what it watches
         step()

@@ -190,11 +190,11 @@ def test_a_prompt_that_does_not_suit_what_is_asked_of_it_is_refused(values, prob
         ),
         (
             {"verdict": "choice", "prompt": "rating.v1"},
-            "`prompt=rating.v1` asks for a reply that goes with `verdict=schema` or `verdict=tool`, found choice",
+            "`prompt=rating.v1` needs `verdict=schema` or `verdict=tool`, found `verdict=choice`",
         ),
         (
             {"prompt": "rating-label.v1"},
-            "`prompt=rating-label.v1` asks for a reply that goes with `verdict=choice` or `verdict=logprob`, found schema",
+            "`prompt=rating-label.v1` needs `verdict=choice` or `verdict=logprob`, found `verdict=schema`",
         ),
     ],
 )
