@@ -1,1 +1,1 @@
-"""Records, protocols, errors, money and keys: what every other folder is made of."""
+"""Records, protocols, errors, money, pool and verdict keys, used by all other folders."""

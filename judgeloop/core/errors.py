@@ -1,36 +1,36 @@
-"""Every error that judgeloop raises on purpose.
+"""The exception classes that judgeloop raises.
 
 ```
 JudgeloopError
-├── InputError              a file, a field or a value that somebody gave is wrong: exit code 2, nothing was spent
-│   ├── DataError           … in a data file; says the file, the line and the field
-│   └── UnpricedError       a budget was set for a model that has no known price
+├── InputError              user input is wrong (file, field or value); exit code 2, nothing spent
+│   ├── DataError           an error in a data file; the message names file, line and field
+│   └── UnpricedError       a budget is set, but the model has no known price
 ├── LedgerError             the ledger cannot be opened, read or written
-│   └── NoLedgerError           … because the file that was named is something else; an InputError too
-├── SessionError            the rules of a run were broken by a driver or a selector
+│   └── NoLedgerError       the file is not a ledger of this version; also an InputError
+├── SessionError            a driver or a selector broke a rule of the session
 └── JudgeError              one attempt at a verdict failed
-    ├── TransientJudgeError     worth another attempt: rate limit, overload, time-out
-    ├── JudgeRejectedError      no attempt can succeed: bad key, no credit, unknown parameter; stops the run
-    └── JudgeQuitError          the judge, a person, has left; what was answered is kept
+    ├── TransientJudgeError     another attempt may succeed: rate limit, overload, time-out
+    ├── JudgeRejectedError      no attempt can succeed: bad key, no credit, unknown parameter
+    └── JudgeQuitError          the human judge has left; earlier answers are kept
 ```
 
-Halting is not here: a run that stops says so with a `StopReason`. Nor is a reply without a verdict: that is
-an `Abstention`.
+A run that halts returns a `StopReason`, not an exception. A reply without a verdict is an
+`Abstention` (both in `core/records.py`).
 """
 
 from __future__ import annotations
 
 
 class JudgeloopError(Exception):
-    """Any error that judgeloop raises on purpose."""
+    """Base class of all errors that judgeloop raises on purpose."""
 
 
 class InputError(JudgeloopError):
-    """What somebody gave is wrong; the message says what was expected, found, and how to mend it."""
+    """User input is wrong; the message says what was expected, what was found, how to fix it."""
 
 
 class DataError(InputError):
-    """A data file is wrong; the message begins with the file, and the line where there is one."""
+    """A data file is wrong; the message begins with the file and, if known, the line."""
 
     def __init__(self, path: object, problem: str, *, line: int | None = None) -> None:
         where = f"{path}" if line is None else f"{path}, line {line}"
@@ -38,26 +38,26 @@ class DataError(InputError):
 
 
 class UnpricedError(InputError):
-    """A budget cannot be kept for a model that has no known price."""
+    """A budget is set, but the model has no known price, so the budget cannot be enforced."""
 
 
 class LedgerError(JudgeloopError):
-    """The ledger cannot be opened, read or written; no request leaves without it."""
+    """The ledger cannot be opened, read or written; no request is sent without a ledger."""
 
 
 class NoLedgerError(LedgerError, InputError):
-    """The file that was named is no ledger, or one of another version; it is left as it is."""
+    """The file is not a ledger, or a ledger of another version; it is not changed."""
 
 
 class SessionError(JudgeloopError):
-    """A driver or a selector broke a rule of the session: a fault in code, not in data."""
+    """A driver or a selector broke a rule of the session: an error in code, not in data."""
 
 
 class JudgeError(JudgeloopError):
     """One attempt at a verdict failed.
 
-    `billed` says what is known of the charge: False when the provider surely charges nothing (the request
-    never left, or was turned away), True when it may have been charged, so that the worst case stays booked.
+    `billed` is False when the provider certainly charges nothing (the request was not sent, or was
+    rejected). It is True when the provider may have charged: the worst case then stays booked.
     """
 
     def __init__(self, message: str, *, billed: bool) -> None:
@@ -68,7 +68,8 @@ class JudgeError(JudgeloopError):
 class TransientJudgeError(JudgeError):
     """Another attempt may succeed.
 
-    `retry_after_s` is what the server asked for, in seconds; `crowded` says that it wants fewer calls at a time.
+    `retry_after_s` is the wait that the server asked for, in seconds. `crowded` is True when the
+    server asks for fewer concurrent calls.
     """
 
     def __init__(
@@ -85,11 +86,11 @@ class TransientJudgeError(JudgeError):
 
 
 class JudgeRejectedError(JudgeError):
-    """No attempt can succeed until somebody mends something; the run stops at once."""
+    """No attempt can succeed until the user fixes the cause; the run stops at once."""
 
 
 class JudgeQuitError(JudgeError):
-    """The judge, a person, has left; the run halts as if interrupted."""
+    """The human judge has left; the run halts as if interrupted."""
 
     def __init__(self) -> None:
         super().__init__("the judge has left", billed=False)

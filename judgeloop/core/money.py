@@ -1,8 +1,8 @@
-"""Exact money: prices, and the worst case and the actual cost of a call, in integer picodollars.
+"""Exact money: prices, and the worst-case and actual cost of a call, in integer picodollars.
 
-One picodollar is 1e-12 dollar: a price of $0.0125 per million tokens is 12,500 picodollars a token, so every
-published price is a whole number and no float ever holds money. Where prices come from is not known here
-(`judges/prices.py`), nor what was spent (`ledger/`).
+One picodollar is 1e-12 dollar: a price of $0.0125 per million tokens is 12,500 picodollars per
+token. So every published price is a whole number, and no float holds money. `judges/prices.py`
+looks prices up; `ledger/` records what was spent.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ from judgeloop.core.records import Usage
 
 PICO_PER_DOLLAR = 10**12
 TOKENS_PER_MTOK = 10**6
-MOST_DOLLARS = 1_000_000  # in picodollars well inside the 64 bits of the ledger
+MOST_DOLLARS = 1_000_000  # 1e18 picodollars: fits the 64-bit integers of the ledger
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Picodollars a token: `base_p`, or that of the last tier whose start the input exceeds.
+    """Picodollars per token: `base_p`, or the rate of the last tier whose start the input exceeds.
 
-    A tier's rate holds for all tokens of a call with more than `start` input tokens, as providers bill it.
+    A tier's rate applies to all tokens of a call with more than `start` input tokens, as providers
+    bill it.
     """
 
     base_p: int
-    tiers: tuple[tuple[int, int], ...] = ()  # (start, picodollars a token), ascending
+    tiers: tuple[tuple[int, int], ...] = ()  # (start, picodollars per token), ascending
 
     def at(self, input_tokens: int) -> int:
-        """The rate for a call with so many input tokens."""
+        """Return the rate for a call with `input_tokens` input tokens, in picodollars per token."""
         rate = self.base_p
         for start, tier_p in self.tiers:
             if input_tokens > start:
@@ -36,13 +37,13 @@ class Rate:
         return rate
 
     def highest(self) -> int:
-        """The highest rate that any call can meet."""
+        """Return the highest rate of all tiers, in picodollars per token."""
         return max([self.base_p, *(tier_p for _, tier_p in self.tiers)])
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model charges, and where that is known from."""
+    """The rates of a model; `source` says where they come from."""
 
     input: Rate
     output: Rate
@@ -52,10 +53,14 @@ class Price:
 
 
 def cost(usage: Usage, price: Price) -> int:
-    """What `usage` costs, in picodollars.
+    """Return the cost of `usage`, in picodollars.
 
-    Cached tokens are part of the input tokens and are priced apart; reasoning tokens are output tokens. A provider that
-    reports more than a million dollars is taken to mean a million, which the ledger can hold.
+    `input_tokens` includes cached tokens, which have rates of their own. Reasoning tokens count as
+    output tokens. A cost of more than a million dollars is cut to a million, which the ledger's
+    integers can hold.
+
+    Raises:
+        ValueError: the token counts contradict each other.
     """
     plain = usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens
     if min(plain, usage.cache_read_tokens, usage.cache_write_tokens, usage.output_tokens) < 0:
@@ -71,7 +76,7 @@ def cost(usage: Usage, price: Price) -> int:
 
 
 def worst_cost(usage: Usage, price: Price) -> int:
-    """The most that a call within `usage` can cost: every token at the highest rate it can meet."""
+    """Return the highest possible cost of a call within `usage`, in picodollars."""
     dearest_input = max(
         rate.highest() for rate in (price.input, price.cache_read, price.cache_write)
     )
@@ -79,19 +84,19 @@ def worst_cost(usage: Usage, price: Price) -> int:
 
 
 def rate_per_mtok(dollars: Decimal | str) -> int:
-    """Picodollars a token for a price in dollars per million tokens, rounded up to a whole one.
+    """Convert dollars per million tokens to picodollars per token, rounded up.
 
     Raises:
-        ValueError: not an amount from 0 to a million dollars.
+        ValueError: `dollars` is not an amount from 0 to a million dollars.
     """
     return to_pico(dollars, per=TOKENS_PER_MTOK)
 
 
 def to_pico(dollars: Decimal | str, *, per: int = 1) -> int:
-    """Dollars as whole picodollars, divided by `per` and rounded up.
+    """Convert dollars to picodollars, divided by `per` and rounded up to a whole number.
 
     Raises:
-        ValueError: not an amount from 0 to a million dollars.
+        ValueError: `dollars` is not an amount from 0 to a million dollars.
     """
     try:
         amount = Decimal(dollars)
@@ -103,12 +108,12 @@ def to_pico(dollars: Decimal | str, *, per: int = 1) -> int:
 
 
 def to_usd(pico: int) -> Decimal:
-    """Picodollars as exact dollars."""
+    """Convert picodollars to dollars, exactly."""
     return Decimal(pico) / PICO_PER_DOLLAR
 
 
 def show_usd(pico: int) -> str:
-    """An amount for people: cents from a dollar up, else two significant digits.
+    """Format an amount for display: whole cents from one dollar up, else two significant digits.
 
     >>> show_usd(5 * PICO_PER_DOLLAR), show_usd(4_210_000_000), show_usd(0)
     ('$5.00', '$0.0042', '$0.00')

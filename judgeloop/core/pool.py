@@ -1,6 +1,6 @@
-"""The pool: the only translator between positions, which statistics see, and texts, which judges see.
+"""The pool: items and outputs by position. Statistics see positions, judges see texts.
 
-How texts got here is not its business (`formats/`).
+`formats/join.py` builds a pool from files.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from judgeloop.core.records import Item, Query
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Items with the outputs of each system on each of them: `outputs[system][position]`."""
+    """Items, and each system's output on each item: `outputs[system][position]`."""
 
     items: tuple[Item, ...]
     systems: tuple[str, ...]
@@ -29,11 +29,11 @@ class Pool:
         return len(self.items)
 
     def most_repeated(self, system: int) -> int:
-        """On how many items a system gave the very same output, at most."""
+        """Return on how many items a system gave its most frequent output."""
         return max(Counter(self.outputs[system]).values(), default=0)
 
     def query(self, position: int, systems: tuple[int, ...] = (0, 1)) -> Query:
-        """The query that compares `systems` on the item at `position`."""
+        """Return the query on the item at `position`: compares two `systems`, or rates one."""
         return Query(
             item=self.items[position],
             systems=tuple(self.systems[system] for system in systems),

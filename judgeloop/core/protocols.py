@@ -1,7 +1,7 @@
-"""The seams: what a selector, an estimator, a stopping rule, a judge and a ledger promise.
+"""The interfaces (protocols) of selector, estimator, stopping rule, judge and ledger.
 
-Nothing is implemented here. The contract tests in `tests/contracts/` check every implementation against the
-words below.
+Nothing is implemented here. The contract tests in `tests/contracts/` check the implementations of
+selector, judge and ledger against these docstrings.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from judgeloop.core.records import (
     Verdict,
 )
 
-Questions = Sequence[tuple[str, ...]]  # the systems to compare, or the one to rate
+Questions = Sequence[tuple[str, ...]]  # each: two systems to compare, or one system to rate
 
 S = TypeVar("S")
 T = TypeVar("T", bound=Counted)
@@ -36,71 +36,76 @@ T_contra = TypeVar("T_contra", bound=Counted, contravariant=True)
 
 
 class Selector(Protocol[S]):
-    """Which items to judge next. Pure: the same state and generator state give the same step."""
+    """Chooses the next items to judge.
+
+    Pure: the same state and the same generator state give the same step.
+    """
 
     @property
     def name(self) -> str:
-        """The selector as typed on the command line."""
+        """The selector's name as typed on the command line."""
         ...
 
     @property
     def draws(self) -> Draws:
-        """How it comes by its choices: picked, drawn with known propensities, or all items alike."""
+        """How the selector chooses: picks, or draws with known or with equal propensities."""
         ...
 
     def init(self, items: int, rng: np.random.Generator) -> S:
-        """The state before the first step, for positions 0 to `items` - 1."""
+        """Return the state before the first step, for positions 0 to `items` - 1."""
         ...
 
     def ask(self, state: S, rng: np.random.Generator) -> tuple[Step | None, S]:
-        """The next step and the state after it; None once the pool is exhausted, or while the next depends on answers that are out.
+        """Return the next step and the state after it.
 
-        A position may enter again after it has left; its label is then used again and not asked for again.
+        The step is None once the pool is exhausted, or while the next step depends on answers that
+        have not arrived. A position may enter again after it has left. Its label is then reused,
+        and the judge is not asked again.
         """
         ...
 
     def tell(self, state: S, labels: Sequence[Label]) -> S:
-        """The state after `labels` arrived, in the order asked."""
+        """Return the state after `labels` arrived; `labels` are in the order asked."""
         ...
 
 
 class Estimator(Protocol[T]):
-    """What the labels say."""
+    """Turns labels into counts; does not decide."""
 
     def tally(self, labels: Sequence[Label], items: int) -> T:
-        """Count `labels`, those that take part in the decision, over a pool of `items`."""
+        """Count `labels`, the labels in the decision, over a pool of `items` items."""
         ...
 
     def extended(self, tally: T, labels: Sequence[Label]) -> T:
-        """`tally` with the labels of further whole steps; the same as counting all of them at once."""
+        """Return `tally` with the labels of further whole steps, as if all were counted at once."""
         ...
 
     def exhausted(self, tally: T) -> StopReason:
-        """What it means that the selector has nothing further to ask."""
+        """Return the reason to halt when the selector has no further step."""
         ...
 
 
 class StoppingRule(Protocol[T_contra]):
-    """Whether the labels are enough to name a winner."""
+    """Decides whether the labels are enough to name a winner."""
 
     @property
     def name(self) -> str:
-        """The rule as typed on the command line."""
+        """The rule's name as typed on the command line."""
         ...
 
     @property
     def guarantee(self) -> str | None:
-        """What the stated risk promises, in a sentence; None for a heuristic."""
+        """A sentence on what the stated risk guarantees; None for a heuristic."""
         ...
 
     @property
     def needs_draws(self) -> bool:
-        """True when the rule holds only where every item not drawn yet is equally likely to be next."""
+        """True if the rule is valid only when each draw is uniform over the items not drawn yet."""
         ...
 
     @property
     def threshold(self) -> float:
-        """The stated risk at or under which the leader is named the winner."""
+        """The highest stated risk at which the leader is named the winner."""
         ...
 
     @property
@@ -109,73 +114,77 @@ class StoppingRule(Protocol[T_contra]):
         ...
 
     def risk(self, tally: T_contra) -> float:
-        """The stated risk, in [0, 1], of naming the leader of `tally` the winner; 1 without a leader."""
+        """Return the stated risk in [0, 1] of naming the leader the winner; 1 without a leader."""
         ...
 
     def can_be_met(self, tally: T_contra, unknown: int) -> bool:
-        """Whether verdicts on `unknown` further items could meet the rule, as far as is worth looking.
+        """Return whether verdicts on `unknown` further items could meet the rule.
 
-        While this is False, asking for one more item wastes nothing: this is how queries run in parallel without overspending.
+        An implementation may check only the most favourable verdicts. While the result is False, a
+        query about one more item is never wasted. So queries run in parallel without overspending.
         """
         ...
 
     def is_met(self, tally: T_contra) -> bool:
-        """Whether to name the leader of `tally` the winner: its stated risk is at or under the threshold."""
+        """Return whether the stated risk of the leader of `tally` is at or under the threshold."""
         ...
 
     def for_limit(self, limit: int) -> Self:
-        """The rule as it would be for another limit of judgments."""
+        """Return the same rule for another limit on the number of judgments."""
         ...
 
     def interval(self, tally: T_contra) -> tuple[float, float] | None:
-        """Bounds for the win distance over all items, first minus second; None from a rule that has none."""
+        """Return bounds for the win distance over all items, first system minus second.
+
+        None if the rule computes no bounds.
+        """
         ...
 
     def reason_to_stop(self, tally: T_contra) -> StopReason | None:
-        """Why `tally` is enough: the rule is met, or nothing can come of going on; None to go on."""
+        """Return why to stop: the rule is met, or more labels cannot help; None to continue."""
         ...
 
 
 class Judge(Protocol):
-    """The oracle: one attempt at a verdict, with what it can cost at most known before it is made."""
+    """Makes one attempt at a verdict; its worst-case cost is known before the attempt."""
 
     @property
     def identity(self) -> JudgeIdentity:
-        """Who judges; part of every verdict's key."""
+        """The judge's identity, which is part of every verdict's key."""
         ...
 
     @property
     def order_matters(self) -> bool:
-        """False when the verdict cannot depend on the order of presentation: such a judge is asked once."""
+        """False if verdicts cannot depend on the order of presentation; then one order is asked."""
         ...
 
     @property
     def blind(self) -> bool:
-        """True when the judge sees texts only; False when it looks the systems up by their names."""
+        """True if the judge sees texts only; False if it looks systems up by their names."""
         ...
 
     @property
     def priced(self) -> bool:
-        """False when a call costs money that nobody told judgeloop the price of."""
+        """False if a call costs money and judgeloop does not know the price."""
         ...
 
     @property
     def by_hand(self) -> bool:
-        """True for a person, who takes the time it takes and sees a whole round at once."""
+        """True for a human judge, who has no time limit and is given a whole round at once."""
         ...
 
     def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
-        """Refuse questions that this judge cannot answer, before anything is spent.
+        """Check before anything is spent that this judge can answer `questions` on `items`.
 
-        `max_missing` is the share of items without a verdict that a run bears.
+        `max_missing` is the highest accepted share of items without a verdict.
 
         Raises:
-            InputError: says what is missing.
+            InputError: it cannot; the message says what is missing.
         """
         ...
 
     def quote(self, call: Call) -> Quote:
-        """A true upper bound of what one attempt at `call` can use and cost; computed offline."""
+        """Return an upper bound on tokens and cost of one attempt at `call`; computed offline."""
         ...
 
     async def judge(self, call: Call) -> Reply:
@@ -183,18 +192,18 @@ class Judge(Protocol):
 
         Raises:
             TransientJudgeError: another attempt may succeed.
-            JudgeRejectedError: none can, until somebody mends something.
+            JudgeRejectedError: no attempt can succeed until the user fixes the cause.
         """
         ...
 
     async def aclose(self) -> None:
-        """Give back connections."""
+        """Close connections."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A call about to be made: its verdict's key, its worst case in picodollars, and what to note about it."""
+    """A planned call: its verdict's key, worst-case cost in picodollars, and a note to record."""
 
     key: str
     cost_p: int
@@ -206,7 +215,7 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """A granted reservation."""
+    """A granted reservation; `attempt` is the attempt's number in the ledger."""
 
     attempt: int
     key: str
@@ -215,32 +224,35 @@ class Ticket:
 
 
 class Ledger(Protocol):
-    """The durable record of attempts, money and verdicts. Every method returns after its write is durable."""
+    """The durable record of attempts, money and verdicts.
+
+    Every method returns only after its writes are durable.
+    """
 
     async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
-        """The verdicts already held under `keys`."""
+        """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
         ...
 
     async def reserve(
         self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None
     ) -> list[list[Ticket]]:
-        """Reserve the longest prefix of whole `groups` that `budget_p` still covers for `run`."""
+        """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers."""
         ...
 
     async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | None:
-        """Book the actual cost, keep the verdict if there is one, and return the verdict now held."""
+        """Book the actual cost, record the verdict if any, and return the recorded verdict."""
         ...
 
     async def release(self, ticket: Ticket, why: str) -> None:
-        """Book nothing: the provider surely charges nothing for this attempt."""
+        """Book no cost: the provider certainly charges nothing for this attempt."""
         ...
 
     async def abandon(self, ticket: Ticket, why: str) -> None:
-        """Leave the attempt charged at its worst case: whether it was billed is unknown."""
+        """Leave the attempt charged at its worst case: it is unknown whether it was billed."""
         ...
 
     async def spend(self, run: str, budget_p: int | None) -> Spend:
-        """What `run` has cost so far."""
+        """Return what `run` has cost so far."""
         ...
 
     async def aclose(self) -> None:

@@ -1,7 +1,7 @@
-"""The nouns: frozen records that cross from one room to another.
+"""The frozen records that the folders pass to each other: items, queries, labels, outcomes.
 
-They hold and validate; they compute nothing beyond a property, and read or write nothing. Units stand in the
-names or the docstrings; money is in integer picodollars (`money.py`).
+They hold and validate values. They do no I/O and compute nothing beyond simple properties. Units
+are in the field names or docstrings. Money is in integer picodollars (`core/money.py`).
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-TIE = 0.5  # the score of a verdict that prefers neither
-ONE_SYSTEM = (0,)  # the systems of a choice that is rated alone
-TWO_SYSTEMS = (0, 1)  # those of one that compares two
+TIE = 0.5  # the score of a verdict that prefers neither system
+ONE_SYSTEM = (0,)  # systems of a choice that rates a single system
+TWO_SYSTEMS = (0, 1)  # systems of a choice that compares two systems
 
 
 class Counted(Protocol):
-    """What the labels in a decision come to, whatever else a job counts."""
+    """What every estimator's counts of the labels in a decision have in common."""
 
     @property
     def judged(self) -> int:
-        """How many of them are verdicts."""
+        """Number of labels that are verdicts."""
         ...
 
     @property
     def abstentions(self) -> int:
-        """How many of them are none."""
+        """Number of labels that are abstentions."""
         ...
 
     @property
     def leader(self) -> int | None:
-        """The system to be named, were one to be named now; None when several are level."""
+        """The system that would be named the winner now; None when several are level."""
         ...
 
 
@@ -40,7 +40,7 @@ T_co = TypeVar("T_co", bound=Counted, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One input of the test set."""
+    """An input of the test set."""
 
     id: str
     prompt: str
@@ -50,7 +50,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What the oracle is asked: an item and the systems to judge on it, two for a comparison and one for a rating."""
+    """An item and the systems to judge on it: two for a comparison, one for a rating."""
 
     item: Item
     systems: tuple[str, ...]
@@ -59,7 +59,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request to a judge: a query in one order of presentation; the judge sees `systems[0]` and `outputs[0]` first."""
+    """One request to a judge: a query in one order of presentation.
+
+    The judge sees `outputs[0]`, the output of `systems[0]`, first.
+    """
 
     item: Item
     systems: tuple[str, ...]
@@ -68,7 +71,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call. `input_tokens` includes the cached ones; `output_tokens` includes reasoning."""
+    """Token counts of a call.
+
+    `input_tokens` includes cached tokens, `output_tokens` includes reasoning tokens.
+    """
 
     input_tokens: int
     output_tokens: int
@@ -78,10 +84,12 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The oracle's answer: of two, 1 the first is better, 0 the second, 0.5 a tie; of one, its score from 0 to 1.
+    """The judge's answer: a score in [0, 1].
 
-    `flipped` says that the two orders of presentation disagreed, which made it a tie; `votes` are the scores of a panel's
-    judges, None where one abstained.
+    In a comparison 1 means that the first system is better, 0 the second, 0.5 a tie. In a rating it
+    is the score of the system. `flipped` is True when the two orders of presentation disagreed and
+    the verdict is a tie for that reason. `votes` holds the scores of a panel's judges, None for an
+    abstention.
     """
 
     score: float
@@ -95,15 +103,15 @@ class Verdict:
 
     @property
     def preference(self) -> int:
-        """1 for the first, -1 for the second, 0 for a tie."""
+        """1 for a score above 0.5 (the first system), -1 below (the second), 0 for a tie."""
         return int(self.score > TIE) - int(self.score < TIE)
 
 
 @dataclass(frozen=True, slots=True)
 class Abstention:
-    """No verdict: refused, unparsable, truncated, missing. Never a score and never a tie.
+    """No verdict: refused, unparsable, truncated or missing. Never a score and never a tie.
 
-    `again` says that asking once more may well bring one.
+    `again` is True when another attempt is likely to bring a verdict.
     """
 
     reason: str
@@ -115,11 +123,12 @@ Answer = Verdict | Abstention
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """The most that one call can use and cost, known before it is made; `cost_p` in picodollars.
+    """The most that a call can use and cost, known before the call; costs in picodollars.
 
-    `likely_cost_p` is a plain guess for the estimate before a run; nothing is enforced with it. `rehearsed` marks a
-    recorded cost, which counts against a budget and is paid by nobody. `tokens` is the worst case of tokens, for rate limits;
-    `price` says where the price is from.
+    `cost_p` is the worst case. `likely_cost_p` is a rough guess for the plan shown before a run;
+    no limit depends on it. `rehearsed` marks a recorded cost, which counts against the budget but
+    is not paid. `tokens` is the worst-case number of tokens, for rate limits. `price` says where
+    the price comes from.
     """
 
     cost_p: int
@@ -131,9 +140,9 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What one attempt brought: an answer and what it cost, in picodollars.
+    """The result of an attempt: an answer and its cost, in picodollars.
 
-    `cost_p` is None when the reply does not say what it used: the worst case is charged then.
+    `cost_p` is None when the reply does not report its usage; the worst case is charged then.
     """
 
     answer: Answer
@@ -145,10 +154,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class JudgeIdentity:
-    """Who judges, as far as it can change a verdict; part of every verdict's key.
+    """Everything about a judge that can change a verdict; part of every verdict's key.
 
-    `parameters` hold whatever else matters: prompt hash, parser version, endpoint, sampling parameters.
-    `mark` stands between provider and model in its name, and in no key.
+    `parameters` holds what matters beside the model: prompt hash, parser version, endpoint,
+    sampling parameters. `mark` separates provider and model in the name and is in no key.
     """
 
     provider: str
@@ -158,24 +167,28 @@ class JudgeIdentity:
 
     @property
     def name(self) -> str:
-        """The judge in one word, as typed: `openai/gpt-4.1`, `metric:rouge2`, `human`."""
+        """The judge's name as typed: `openai/gpt-4.1`, `metric:rouge2`, `human`."""
         return f"{self.provider}{self.mark}{self.model}" if self.model else self.provider
 
 
 class Draws(enum.IntEnum):
-    """How a selector comes by its choices; the more is known of it, the more may be concluded."""
+    """How a selector makes its choices, from the least to the most useful for statistics."""
 
-    PICKED = 0  # by a rule that leaves no chance to reckon with
-    KNOWN = 1  # at random, each with its propensity
-    EVEN = 2  # at random, every item not drawn yet with the same propensity
+    PICKED = 0  # without propensities: deterministic, so samples are biased
+    KNOWN = 1  # at random, each choice with a known propensity
+    EVEN = 2  # at random, all items not drawn yet with the same propensity
 
 
-Key = tuple[int, ...]  # a position, and the one system rated or the two compared on it
+Key = tuple[int, ...]  # a position and the system rated, or the two systems compared, on it
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A position to judge, the probability with which it was drawn (None: picked, not drawn), and the one or two systems to judge on it."""
+    """A position of the pool and the systems to judge on it: two to compare, or one to rate.
+
+    `propensity` is the probability with which the position was drawn; None if it was picked without
+    a random draw.
+    """
 
     position: int
     propensity: float | None
@@ -183,15 +196,16 @@ class Choice:
 
     @property
     def key(self) -> Key:
-        """What tells one choice from another."""
+        """The position and the systems; distinct choices have distinct keys."""
         return (self.position, *self.systems)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The least a selector adds at a time; the stopping rule looks between steps.
+    """The smallest change that a selector makes; the stopping rule is evaluated between steps.
 
-    `choices` enter the decision, judged or not so far; the labels of the positions in `leave` drop out of it.
+    The labels of `choices` enter the decision, whether already judged or not. The labels of the
+    positions in `leave` leave it.
     """
 
     choices: tuple[Choice, ...]
@@ -200,7 +214,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A choice with its answer, as the statistics see it."""
+    """A choice with its answer (a verdict or an abstention), as the statistics see it."""
 
     choice: Choice
     answer: Answer
@@ -208,11 +222,13 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Counts of preferences among `items` items.
+    """Counts of preferences over a pool of `items` items.
 
-    `history` holds them in the order asked: 1 for the first, -1 for the second, 0 for a tie, None for an abstention; it is empty where
-    only counts are known. `picked` says that a deterministic selector picked them, so that sampled shares are biased. `propensities`, in the
-    same order, are there only where they were drawn with a preference for some, so that sampled shares are biased and can be mended.
+    `history` holds the preferences in the order asked: 1 for the first system, -1 for the second,
+    0 for a tie, None for an abstention. It is empty where only the counts are known. `picked` is
+    True when the items were picked without propensities, so that sampled shares are biased.
+    `propensities`, in the same order, is given only when the draws had unequal propensities:
+    sampled shares are then biased, and weights can correct the bias.
     """
 
     items: int
@@ -226,30 +242,31 @@ class Tally:
 
     @property
     def judged(self) -> int:
-        """Items with a verdict."""
+        """Number of items with a verdict."""
         return self.wins[0] + self.wins[1] + self.ties
 
     @property
     def leader(self) -> int | None:
-        """0 or 1, whichever has more wins; None when they are level."""
+        """The system with more wins, 0 or 1; None when both have the same number."""
         if self.wins[0] == self.wins[1]:
             return None
         return 0 if self.wins[0] > self.wins[1] else 1
 
     @property
     def win_distance(self) -> float | None:
-        """Share of wins of the first among the judged items minus that of the second, in [-1, 1]; None while nothing is judged.
+        """Share of wins of the first system minus that of the second, in [-1, 1].
 
-        It does not stand for the other items when `picked`, nor where there are `propensities`.
+        The shares are over the judged items; None while no item is judged. It is not an estimate
+        for the other items when `picked` is True or `propensities` is given.
         """
         return (self.wins[0] - self.wins[1]) / self.judged if self.judged else None
 
 
 @dataclass(frozen=True)
 class Estimate(Generic[T_co]):
-    """What the labels say: the counts and the stated risk of naming their leader the winner.
+    """The counts of the labels and the stated risk of naming their leader the winner.
 
-    `interval` holds bounds for the win distance over all items, from a rule that has them.
+    `interval` holds bounds for the win distance over all items, if the stopping rule computes them.
     """
 
     tally: T_co
@@ -259,13 +276,19 @@ class Estimate(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """Money and calls, in picodollars.
+    """Money spent, in picodollars, and numbers of attempts.
 
-    `now_p` was really spent by this command; `run_p` by this run since it began, resumed commands included;
-    `rehearsed_p` is recorded cost that only counts against the budget. Of `run_p`, `unconfirmed_p` is for attempts without
-    a reply, charged at their worst case, which may turn out unbilled. `attempts` are this command's, `paid_attempts` the
-    run's that were charged. `known` is False when calls were made to a model without a price. `former_p` was spent under
-    an id that the run had before; it counts against the budget.
+    - `now_p`: spent by this command.
+    - `run_p`: spent by the run since it began, over all commands that continued it.
+    - `rehearsed_p`: recorded cost, which counts against the budget but is not paid.
+    - `unconfirmed_p`: the part of `run_p` for attempts without a reply. They are charged at their
+      worst case and may turn out unbilled.
+    - `budget_p`: the budget; None without a budget.
+    - `attempts`: attempts of this command.
+    - `paid_attempts`: attempts of the run that were charged.
+    - `remembered`: verdicts taken from the ledger.
+    - `known`: False when calls were made to a model without a price.
+    - `former_p`: spent under an earlier id of the run; counts against the budget.
     """
 
     now_p: int = 0
@@ -281,12 +304,12 @@ class Spend:
 
     @property
     def charged_p(self) -> int:
-        """What the run has cost, rehearsed cost included."""
+        """The cost of the run, rehearsed cost included."""
         return self.run_p + self.rehearsed_p
 
     @property
     def left_p(self) -> int | None:
-        """What is left of the budget; None without one."""
+        """The rest of the budget; None without a budget."""
         if self.budget_p is None:
             return None
         return max(0, self.budget_p - self.charged_p - self.former_p)
@@ -294,9 +317,10 @@ class Spend:
 
 @dataclass(frozen=True, slots=True)
 class DecoyTally:
-    """How decoys fared: preferred to a real answer, tied with one, beaten by one, or without a verdict.
+    """Results of the decoys (empty or constant outputs that test whether the judge can be fooled).
 
-    Of decoys that were rated: above one half, at it, below it, or without a verdict.
+    In a comparison: decoys preferred to a real output, tied with it, beaten by it, or without a
+    verdict. In a rating: decoys with a score above 0.5, at 0.5, below 0.5, or without a verdict.
     """
 
     won: int
@@ -306,12 +330,12 @@ class DecoyTally:
 
     @property
     def asked(self) -> int:
-        """Decoys that were judged."""
+        """Number of decoys that the judge was asked about, abstentions included."""
         return self.won + self.tied + self.lost + self.abstained
 
 
 class StopKind(enum.StrEnum):
-    """Why a run halted."""
+    """The kinds of reason for which a run halts."""
 
     RISK_MET = "risk_met"
     PRECISE = "precise_enough"
@@ -330,7 +354,7 @@ class StopKind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StopReason:
-    """Why a run halted, and the sentence to show."""
+    """Why a run halted, and the sentence to show to the user."""
 
     kind: StopKind
     sentence: str
@@ -338,11 +362,13 @@ class StopReason:
 
 @dataclass(frozen=True)
 class Outcome(Generic[T_co]):
-    """How a run ended: the decision first.
+    """How a run ended.
 
-    `winner` is the number of a system, or None when undecided. `labels` are all that were asked for, in the order
-    asked, those that left the decision again included; `deciding` are the keys of the choices whose labels make the estimate. `ahead` were asked
-    ahead of the stopping rule and never needed; `rounds` is how often answers were waited for.
+    `winner` is the number of a system, or None when undecided. `labels` holds all labels in the
+    order asked, including labels that left the decision again. `deciding` holds the keys of the
+    choices whose labels make the estimate. `ahead` is the number of answers that were asked for
+    ahead of the stopping rule and not needed. `rounds` is the number of times that the run waited
+    for answers.
     """
 
     winner: int | None
@@ -355,5 +381,5 @@ class Outcome(Generic[T_co]):
 
     @property
     def asked(self) -> int:
-        """Distinct choices put to the judge."""
+        """Number of distinct choices that the judge was asked about."""
         return len(self.labels)

@@ -1,9 +1,10 @@
-"""The key of a verdict: a hash of everything that can change it, and of nothing else.
+"""The key of a verdict: a hash of everything that can change the verdict, and of nothing else.
 
-What a key is made of is kept beside the verdict, so that a verdict can be explained and used as
-evidence later; it is written and read here alone. For a blind judge the system's name is left out,
-so that renaming a system costs nothing; the run, the seed, the budget, the date and a prompt's
-random marker are left out for every judge. Nothing is stored here.
+The ingredients of a key are recorded beside the attempt, so that a verdict can be explained and
+used as evidence later. Only this module converts ingredients to that note and back. For a blind
+judge the key leaves out the systems' names, so renaming a system costs nothing. For every judge it
+leaves out the run, the seed, the budget, the date and a prompt's random marker. Nothing is stored
+here (`ledger/`).
 """
 
 from __future__ import annotations
@@ -18,20 +19,22 @@ from judgeloop.core.records import Call, Item, JudgeIdentity
 
 KEY_VERSION = 1
 
-# Their names where they are kept. A name that is changed changes every key: nothing remembered would be found again.
+# The names of the ingredients in the note. They are hashed too: changing a name changes every key,
+# and no recorded verdict would be found again.
 VERSION, PROVIDER, MODEL, PARAMETER = "key version", "provider", "model", "judge's "
 PROMPT, REFERENCE, RATED = "prompt text", "reference", "output rated"
 FIRST, SECOND = "output shown first", "output shown second"
 ITEM, SYSTEMS = "item", "systems"
-REPLICATE = "replicate"  # there was room for repeated samples of one question; none was ever taken
+# Reserved for repeated samples of a query. Always "0", and kept because removing it changes keys.
+REPLICATE = "replicate"
 
-# An item as keys have it: its id, and the digests of its prompt and its reference.
+# What identifies an item in keys: its id, and the digests of its prompt and its reference.
 Place = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class KeyedJudge:
-    """A judge as keys have it."""
+    """The parts of a judge's identity that enter a key; parameters are sorted by name."""
 
     provider: str
     model: str
@@ -39,17 +42,18 @@ class KeyedJudge:
 
     @classmethod
     def of(cls, identity: JudgeIdentity) -> Self:
-        """The same of a judge that is asked now."""
+        """Make it from a judge's identity."""
         parameters = sorted(identity.parameters.items())
         return cls(identity.provider, identity.model, tuple(parameters))
 
 
 @dataclass(frozen=True, slots=True)
 class KeyIngredients:
-    """All that a verdict's key is made of, texts by their digests.
+    """Everything that a verdict's key is computed from; texts are given by their digests.
 
-    `outputs` are in the order shown: one for a rating, two for a comparison. `names` are the item's
-    id and the systems' names as JSON, for a judge that looks them up; None for a blind one.
+    `outputs` are in the order shown: one for a rating, two for a comparison. `names` holds the
+    item's id and the systems' names as JSON, for a judge that looks systems up by name; None for a
+    blind judge.
     """
 
     judge: KeyedJudge
@@ -61,7 +65,7 @@ class KeyIngredients:
 
     @classmethod
     def of(cls, identity: JudgeIdentity, call: Call, *, blind: bool) -> Self:
-        """The ingredients for one call to one judge."""
+        """Make the ingredients of `call` to the judge with `identity`."""
         return cls(
             KeyedJudge.of(identity),
             digest(call.item.prompt),
@@ -72,7 +76,7 @@ class KeyIngredients:
 
     @classmethod
     def from_note(cls, note: Mapping[str, str]) -> Self | None:
-        """What `to_note` wrote; None for what is something else."""
+        """Read a note that `to_note` wrote; None if `note` is something else."""
         outputs = tuple(note[name] for name in (RATED, FIRST, SECOND) if name in note)
         if not outputs or PROVIDER not in note:
             return None
@@ -93,8 +97,8 @@ class KeyIngredients:
         )
 
     def to_note(self) -> dict[str, str]:
-        """The ingredients by name, to be kept beside the verdict and shown to people."""
-        # Named apart, so that a rating never answers a comparison of two outputs that read the same.
+        """Return the ingredients by name, to record beside the attempt and to show to the user."""
+        # Different names, so that a rating never has the key of a comparison.
         shown = (RATED,) if len(self.outputs) == 1 else (FIRST, SECOND)
         note = {
             VERSION: self.version,
@@ -112,20 +116,24 @@ class KeyIngredients:
 
     @property
     def key(self) -> str:
-        """The key, 64 hexadecimal digits."""
+        """The verdict's key, 64 hexadecimal digits."""
         return digest(self.to_note())
 
     @property
     def compares(self) -> bool:
-        """Whether it is about two outputs; else it rates one."""
+        """True for a comparison of two outputs, False for a rating of one output."""
         return len(self.outputs) > 1
 
     def place(self, item_id: str) -> Place:
-        """Which item it is about."""
+        """Return what identifies the item with the id `item_id`."""
         return item_id, self.prompt, self.reference
 
     def differences(self, now: KeyIngredients) -> dict[str, tuple[str, str]]:
-        """In what this differs from the ingredients of a question asked `now`: this one's value, and that one's."""
+        """Return the ingredients that differ between this call and a call `now`, by name.
+
+        Each value is a pair: the value of this call, and the value of `now`. Two calls that differ
+        in the order of presentation get the name "order of presentation" in place of both outputs.
+        """
         theirs, ours = self.to_note(), now.to_note()
         found = {
             name: (theirs.get(name, "absent"), ours.get(name, "absent"))
@@ -139,17 +147,20 @@ class KeyIngredients:
 
 
 def verdict_key(identity: JudgeIdentity, call: Call, *, blind: bool) -> str:
-    """The key under which the verdict on `call` is remembered, 64 hexadecimal digits."""
+    """Return the key under which the verdict on `call` is recorded, 64 hexadecimal digits."""
     return KeyIngredients.of(identity, call, blind=blind).key
 
 
 def place_of(item: Item) -> Place:
-    """An item as keys have it."""
+    """Return what identifies `item` in keys."""
     return item.id, digest(item.prompt), digest(item.reference)
 
 
 def digest(value: object) -> str:
-    """SHA-256 of `value` as canonical JSON: sorted keys, no spaces, ASCII (so lone surrogates are safe)."""
+    """Return the SHA-256 of `value` as canonical JSON, as 64 hexadecimal digits.
+
+    Canonical means sorted keys, no spaces, and ASCII (so that lone surrogates are escaped).
+    """
     text = json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
     )

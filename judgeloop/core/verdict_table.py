@@ -1,6 +1,7 @@
 """Recorded verdicts in memory: a table from items and systems to scores.
 
-Files are read in `formats/verdicts.py`; the replay judge and replays answer from the table.
+`formats/verdicts.py` reads the table from a file. The replay judge (`judges/replay.py`) and the
+replays (`replay/`) take their verdicts from it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One recorded score, None where the oracle gave none, and what it cost in picodollars."""
+    """A recorded score, None for an abstention, and its cost in picodollars."""
 
     score: float | None
     cost_p: int = 0
@@ -22,7 +23,10 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class VerdictTable:
-    """Scores by (item, system); when `paired`, preferences in [0, 1] for the first by (item, first, second)."""
+    """Scores by (item, system), or by (item, first, second) if `paired`.
+
+    A score of a pair is in [0, 1]: 1 means that the first system is better.
+    """
 
     name: str
     digest: str
@@ -31,19 +35,19 @@ class VerdictTable:
 
     @property
     def systems(self) -> frozenset[str]:
-        """Every system that the table knows."""
+        """The names of all systems in the table."""
         return frozenset(system for row in self.rows for system in row[1:])
 
     @property
     def items(self) -> list[str]:
-        """Every item that the table knows, in alphabetical order."""
+        """The ids of all items in the table, in alphabetical order."""
         return sorted({row[0] for row in self.rows})
 
     def scores(self, systems: Sequence[str], items: Sequence[str]) -> NDArray[np.float64]:
-        """The scores of `systems` on `items`, shape (systems, items); NaN where there is none.
+        """Return the scores of `systems` on `items`, shape (systems, items); NaN where missing.
 
         Raises:
-            ValueError: the table holds pairs, which give no system a score.
+            ValueError: the table holds scores of pairs, not of single systems.
         """
         if self.paired:
             raise ValueError("a table of pairs has no scores of single systems")

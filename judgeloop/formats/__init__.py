@@ -1,1 +1,1 @@
-"""Files to records: what strangers wrote, checked line by line."""
+"""Readers that turn files into records and check every row."""

@@ -1,7 +1,8 @@
-"""How confident a system was of each of its outputs, from a field of its output file.
+"""Reads a system's confidence in each of its outputs from a field of its output file.
 
-The field holds a number, or the log-probabilities of the generated tokens: a list of numbers, or of objects with `token` and `logprob`, as
-OpenAI's API gives them (also under `content`). Whether confidence says anything about correctness is not asked here.
+The field holds a number or the log-probabilities of the generated tokens. Log-probabilities are a
+list of numbers, or of objects with `token` and `logprob` as OpenAI's API returns them (also inside
+an object, under `content`). This module does not check whether confidence predicts correctness.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from judgeloop.formats.tables import parse_row, read_rows
 
 @dataclass(frozen=True, slots=True)
 class _Generated:
-    """A token's log-probability, and the token where it is known."""
+    """A token's log-probability, and the token's text if known."""
 
     logprob: float
     token: str | None = None
@@ -32,14 +33,15 @@ class _Generated:
 def read_confidence(
     path: Path, items: Sequence[Item], field: str, rule: str
 ) -> NDArray[np.float64]:
-    """A confidence for each of `items`, shape (items,), from `field` of the rows of `path`, joined by id or prompt.
+    """Read a confidence for each of `items` from `field` in the rows of `path`, shape (items,).
 
-    A list of log-probabilities becomes one number by `rule`: the geometric mean of the probabilities, or the probability of the first
-    token that is not empty (Huang et al. 2024, appendix A.1.3: the mean for answers in words, the first token for choices, mathematics
-    and code).
+    Rows are joined to items by id or prompt. `rule` reduces a list of log-probabilities to a
+    number. "geometric-mean" is the geometric mean of the tokens' probabilities. "first-token" is
+    the probability of the first token that is not blank. Huang et al. 2024 (appendix A.1.3) use the
+    mean for answers in words and the first token for choices, mathematics and code.
 
     Raises:
-        DataError: a row has no such field, or it holds something else; says the line.
+        DataError: a row lacks the field, or the field holds something else; names the line.
         InputError: an item has no row.
     """
     found: dict[str, float] = {}
@@ -60,8 +62,9 @@ def _confidence(path: Path, line: int, fields: Mapping[str, Any], field: str, ru
     if field not in fields or fields[field] is None:
         raise DataError(
             path,
-            f"the field {field!r} is missing or null, from which the system's confidence is read; name another with `confidence`, or "
-            "use a selector that needs none (stratified, random)",
+            f"the field {field!r} is missing or null, but the system's confidence is read from it; "
+            "name another field with `confidence`, or use a selector that needs no confidence "
+            "(stratified, random)",
             line=line,
         )
     value = fields[field]
@@ -80,20 +83,20 @@ def _confidence(path: Path, line: int, fields: Mapping[str, Any], field: str, ru
 
 def _of_tokens(value: list[Any] | Mapping[str, Any], rule: str) -> float:
     listed = value["content"] if isinstance(value, Mapping) else value
-    tokens = [_generated(one) for one in listed]
+    tokens = [_generated(entry) for entry in listed]
     if not tokens:
-        return 0.0  # nothing was generated, and nothing can be said for it
+        return 0.0  # without tokens there is no evidence of confidence
     if rule == "geometric-mean":
-        return math.exp(math.fsum(one.logprob for one in tokens) / len(tokens))
+        return math.exp(math.fsum(token.logprob for token in tokens) / len(tokens))
     return math.exp(
-        next((one for one in tokens if one.token is None or one.token.strip()), tokens[0]).logprob
+        next((t for t in tokens if t.token is None or t.token.strip()), tokens[0]).logprob
     )
 
 
-def _generated(one: Any) -> _Generated:
-    if isinstance(one, Mapping):
-        return _Generated(_logprob(one["logprob"]), str(one.get("token", "")))
-    return _Generated(_logprob(one))
+def _generated(entry: Any) -> _Generated:
+    if isinstance(entry, Mapping):
+        return _Generated(_logprob(entry["logprob"]), str(entry.get("token", "")))
+    return _Generated(_logprob(entry))
 
 
 def _logprob(value: Any) -> float:

@@ -1,7 +1,7 @@
-"""Output files joined to one pool: by id, or by the exact prompt.
+"""Joins the rows of output files into a pool, by id or by the exact prompt.
 
-Nothing is dropped unseen: a join that leaves anything out is refused with its counts, unless somebody allows it. No
-file is read here.
+A join that leaves out an item or a row is an error with counts, unless the user allows a partial
+join. This module reads no files (see `formats/outputs.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LONGEST_SHOWN = 40  # characters of an id or a prompt in a message
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The pool, and a sentence on what an allowed partial join left out (empty: nothing)."""
+    """The pool, and the counts of what a partial join left out, in words (empty: nothing)."""
 
     pool: Pool
     left_out: str
@@ -35,25 +35,25 @@ def join(
     *,
     allow_partial: bool,
 ) -> Joined:
-    """Join the outputs of two or more systems on their items.
+    """Join the outputs of the systems on their items.
 
     Raises:
-        DataError: an item stands twice in a file, has no prompt, or two prompts.
-        InputError: the join is partial and that was not allowed, or nothing matches.
+        DataError: an item appears twice in a file, has no prompt, or has two different prompts.
+        InputError: the join is partial and `allow_partial` is False, or no item matches.
     """
     names = name_apart(tuple(outputs))
     catalogue = _Catalogue(closed=items is not None)
     for located in items or ():
         catalogue.define(items_path or Path(), located)
-    answers = [catalogue.match(one) for one in outputs]
+    answers = [catalogue.match(file) for file in outputs]
     left_out = _left_out(names, catalogue, answers)
     matched = [key for key in catalogue.entries if all(key in found for found in answers)]
     if not matched:
         raise InputError(f"no item is in all files: {left_out}. {_hint(closed=items is not None)}")
     if left_out and not allow_partial:
         raise InputError(
-            f"the files cover different items: {left_out}. Mend them, or judge the "
-            f"{len(matched)} matched items alone with `allow_partial`"
+            f"the files cover different items: {left_out}. Correct the files, or judge only the "
+            f"{len(matched)} matched items with `allow_partial`"
         )
     return Joined(
         Pool(
@@ -67,7 +67,7 @@ def join(
 
 @dataclass
 class _Entry:
-    """An item as far as it is known, and where it was first."""
+    """What is known of an item so far, and the file and line where it appeared first."""
 
     path: Path
     line: int
@@ -78,14 +78,14 @@ class _Entry:
 
     @property
     def name(self) -> str:
-        """What to call it in a message."""
+        """How messages name the item."""
         text = self.id or self.prompt or ""
         return repr(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…")
 
 
 @dataclass
 class _Catalogue:
-    """The items by key; `closed` when an items file says which there are."""
+    """The items by key; `closed` if an items file lists all items."""
 
     closed: bool
     entries: dict[int, _Entry] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class _Catalogue:
             first = self.entries[known]
             raise DataError(
                 path,
-                f"the id {first.name} stands twice, first on line {first.line}",
+                f"the id {first.name} appears twice, first on line {first.line}",
                 line=located.line,
             )
         key = len(self.entries)
@@ -108,9 +108,11 @@ class _Catalogue:
         return key
 
     def match(self, outputs: Outputs) -> dict[int, str]:
-        """The outputs by key; rows that the catalogue does not know are new to it, or strangers if it is closed.
+        """Return the outputs of a file by key.
 
-        A file joins by id if any of its ids is known, else by prompt: ids of its own mean nothing to other files.
+        A row about an unknown item adds the item; if the catalogue is closed, the row is counted in
+        `strangers` instead. A file joins by id if any of its ids is known. Otherwise its ids are
+        its own, and it joins by prompt.
         """
         by_id = not self.entries or any(located.row.id in self.by_id for located in outputs.rows)
         found: dict[int, str] = {}
@@ -123,7 +125,7 @@ class _Catalogue:
             if key in found:
                 raise DataError(
                     outputs.path,
-                    f"the item {self.entries[key].name} stands twice, first on line {lines[key]}",
+                    f"the item {self.entries[key].name} appears twice, first on line {lines[key]}",
                     line=located.line,
                 )
             self._learn(outputs.path, located, key)
@@ -135,7 +137,7 @@ class _Catalogue:
         if entry.prompt is None:
             raise DataError(
                 entry.path,
-                f"the item {entry.name} has no field 'prompt', and no `items` file gives it one",
+                f"the item {entry.name} has no field 'prompt', and no `items` file gives its prompt",
                 line=entry.line,
             )
         return Item(entry.id or _id_of(entry.prompt), entry.prompt, entry.reference, entry.group)
@@ -156,21 +158,22 @@ class _Catalogue:
         if len(keys) > 1:
             raise DataError(
                 path,
-                f"{len(keys)} items have this prompt, {self.entries[keys[0]].name} and others; give ids",
+                f"{len(keys)} items have this prompt, {self.entries[keys[0]].name} and others; "
+                "add ids to the rows",
                 line=located.line,
             )
         return keys[0] if keys else None
 
     def _learn(self, path: Path, located: Located[R], key: int) -> None:
-        """Take from a row what its item lacks; refuse what contradicts it."""
+        """Add the fields of a row that its item lacks; raise DataError if fields contradict."""
         entry, row = self.entries[key], located.row
         for name in ("prompt", "reference"):
             mine, theirs = getattr(entry, name), getattr(row, name)
             if None not in {mine, theirs} and mine != theirs:
                 raise DataError(
                     path,
-                    f"the field {name!r} of the item {entry.name} differs from the one on line {entry.line} of "
-                    f"{entry.path}",
+                    f"the field {name!r} of the item {entry.name} differs from line {entry.line} "
+                    f"of {entry.path}",
                     line=located.line,
                 )
         if entry.prompt is None and row.prompt is not None:
@@ -186,7 +189,7 @@ class _Catalogue:
 def _left_out(
     names: Sequence[str], catalogue: _Catalogue, answers: Sequence[dict[int, str]]
 ) -> str:
-    """The counts of a partial join, in words; empty when it is whole."""
+    """Return the counts of a partial join, in words; empty if the join is complete."""
     everywhere = set.intersection(*(set(found) for found in answers))
     anywhere = set.union(*(set(found) for found in answers))
     counts = [f"{len(everywhere)} matched"]
@@ -197,7 +200,7 @@ def _left_out(
     if nowhere:
         counts.append(f"{len(nowhere)} only in the items file{_examples(catalogue, nowhere)}")
     counts.extend(
-        f"{count} rows of {path} that the items file does not know"
+        f"{count} rows of {path} that are not in the items file"
         for path, count in catalogue.strangers.items()
     )
     whole = len(everywhere) == len(catalogue.entries) and not catalogue.strangers

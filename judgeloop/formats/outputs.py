@@ -1,7 +1,7 @@
-"""Output files and items files: judgeloop's own rows and AlpacaEval's `model_outputs.json`.
+"""Reads output files and items files: judgeloop's own rows and AlpacaEval's `model_outputs.json`.
 
-AlpacaEval calls the prompt `instruction`, the system `generator` and the group `dataset`; both sets of names are read.
-Other fields are left alone. Joining files is `formats/join.py`'s business.
+AlpacaEval calls the prompt `instruction`, the system `generator` and the group `dataset`; both sets
+of names are accepted. Other fields are ignored. `formats/join.py` joins the files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def _storable(value: object) -> object:
-    """Mend surrogates, which JSON may carry and UTF-8 may not; half of a pair becomes U+FFFD."""
+    """Decode surrogate pairs, which JSON allows and UTF-8 does not; a lone half becomes U+FFFD."""
     if isinstance(value, str) and _SURROGATES.search(value):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, float) and not math.isfinite(value):
@@ -40,12 +40,12 @@ ALPACAEVAL_NAMES = {"prompt": "instruction", "group": "dataset", "model": "gener
 
 
 def _named(own: str) -> Any:
-    """A field that may go by AlpacaEval's name."""
+    """Return a field that is also read under AlpacaEval's name."""
     return Field(None, validation_alias=AliasChoices(own, ALPACAEVAL_NAMES[own]))
 
 
 class ItemRow(BaseModel):
-    """One row of an items file."""
+    """A row of an items file."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
@@ -57,7 +57,7 @@ class ItemRow(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _own_names(cls, fields: dict[str, object]) -> dict[str, object]:
-        """AlpacaEval's names stand in where judgeloop's own say nothing."""
+        """Drop an empty field under judgeloop's name if AlpacaEval's name is given too."""
         for own, theirs in ALPACAEVAL_NAMES.items():
             if theirs in fields and (own not in fields or fields[own] is None or fields[own] == ""):
                 fields = {name: value for name, value in fields.items() if name != own}
@@ -65,7 +65,7 @@ class ItemRow(BaseModel):
 
 
 class OutputRow(ItemRow):
-    """One row of an output file: what one system answered to one item."""
+    """A row of an output file: a system's output on an item."""
 
     output: Text
     model: OptionalText = _named("model")
@@ -76,7 +76,7 @@ R = TypeVar("R", bound=ItemRow)
 
 @dataclass(frozen=True, slots=True)
 class Located(Generic[R]):
-    """A row with the line it stands on."""
+    """A row and the line on which it begins."""
 
     line: int
     row: R
@@ -84,7 +84,7 @@ class Located(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """An output file: its rows and the name of the system that wrote them."""
+    """The rows of an output file and the name of their system."""
 
     path: Path
     system: str
@@ -92,10 +92,10 @@ class Outputs:
 
 
 def read_outputs(path: Path) -> Outputs:
-    """Read an output file; the system is named by its rows, else by the file.
+    """Read an output file; the system's name comes from the rows, else from the file name.
 
     Raises:
-        DataError: a row is wrong, or the rows name more than one system.
+        DataError: a row is wrong, or the rows name several systems.
     """
     rows = tuple(Located(row.line, parse_row(path, row, OutputRow)) for row in read_rows(path))
     names = {located.row.model: located.line for located in reversed(rows) if located.row.model}
@@ -123,11 +123,15 @@ def read_items(path: Path) -> tuple[Located[ItemRow], ...]:
 
 
 def name_apart(outputs: tuple[Outputs, ...]) -> tuple[str, ...]:
-    """A name for each system; where two files name the same one, their paths tell them apart."""
+    """Return a distinct name for each system: its own name, else its file name, else its path.
+
+    Raises:
+        DataError: two of the paths are the same.
+    """
     for names in (
-        tuple(one.system for one in outputs),
-        tuple(_stem(one.path) for one in outputs),
-        tuple(str(one.path) for one in outputs),
+        tuple(file.system for file in outputs),
+        tuple(_stem(file.path) for file in outputs),
+        tuple(str(file.path) for file in outputs),
     ):
         if len(set(names)) == len(names):
             return names

@@ -1,11 +1,11 @@
-"""The user's own prices: a TOML file with a table for each judge, by its name.
+"""Reads the user's own prices: a TOML file with a table for each judge, under the judge's name.
 
     ["openai/my-model"]
     input_per_mtok = 0.15
     output_per_mtok = 0.60
 
-Amounts are dollars per million tokens; `cache_read_per_mtok` and `cache_write_per_mtok` may be given too. Published prices
-are not known here (`judges/prices.py`).
+Amounts are dollars per million tokens. `cache_read_per_mtok` and `cache_write_per_mtok` are
+optional. `judges/prices.py` looks up published prices.
 """
 
 from __future__ import annotations
@@ -19,7 +19,13 @@ from judgeloop.formats.tables import read_text
 
 
 def read_price(name: str, path: Path) -> Price | None:
-    """The price under the judge's name in the user's own TOML file."""
+    """Read the price of the judge `name` from a TOML file; None if the file has no such table.
+
+    Cached tokens without a price of their own cost as much as other input tokens.
+
+    Raises:
+        DataError: the file is not TOML, or the table is wrong.
+    """
     try:
         tables = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
@@ -30,7 +36,7 @@ def read_price(name: str, path: Path) -> Price | None:
     known = {"input_per_mtok", "output_per_mtok", "cache_read_per_mtok", "cache_write_per_mtok"}
     try:
         if unknown := set(table) - known:
-            raise ValueError(f"unknown field {min(unknown)!r}")  # noqa: TRY301 - one message below
+            raise ValueError(f"unknown field {min(unknown)!r}")  # noqa: TRY301 - the handler below adds the context
         rates = {field: Rate(rate_per_mtok(str(value))) for field, value in table.items()}
         plain = rates["input_per_mtok"]
         return Price(
@@ -43,5 +49,6 @@ def read_price(name: str, path: Path) -> Price | None:
     except (KeyError, ValueError, TypeError) as error:
         raise DataError(
             path,
-            f"[{name!r}] needs input_per_mtok and output_per_mtok, in dollars per million tokens: {error}",
+            f"[{name!r}] needs input_per_mtok and output_per_mtok, "
+            f"in dollars per million tokens: {error}",
         ) from None

@@ -1,7 +1,7 @@
-"""Rows out of a file: a JSON array of objects, JSON lines, or CSV; plain or gzipped; UTF-8.
+"""Reads rows from a UTF-8 file, plain or gzipped: a JSON array of objects, JSON lines, or CSV.
 
-Each row comes with the line it begins on, so that whoever finds fault with it can say where. Which fields a row needs
-is not known here.
+Each row has the line on which it begins, for error messages. The models that callers give to
+`parse_row` say which fields a row needs.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ M = TypeVar("M", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The fields of one row and the line it begins on."""
+    """The fields of a row and the line on which it begins."""
 
     line: int
     fields: dict[str, Any]
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a file, unpacked if gzipped.
+    """Return the bytes of a file, decompressed if gzipped.
 
     Raises:
-        InputError: there is no such file, or it cannot be read.
+        InputError: the file does not exist or cannot be read.
     """
     try:
         data = path.read_bytes()
@@ -53,10 +53,11 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file.
+    """Return the text of a file, without a byte order mark.
 
     Raises:
-        DataError: it is not UTF-8; says the line.
+        DataError: the file is not UTF-8; names the line.
+        InputError: the file does not exist or cannot be read.
     """
     data = read_bytes(path).removeprefix(codecs.BOM_UTF8)
     try:
@@ -69,10 +70,11 @@ def read_text(path: Path) -> str:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The rows of a file, whichever of the three forms it has.
+    """Return the rows of a file; the first character tells JSON array, JSON lines and CSV apart.
 
     Raises:
-        DataError: it is empty or has none of the forms; says the line.
+        DataError: the file is empty or malformed; names the line if known.
+        InputError: the file does not exist or cannot be read.
     """
     text = read_text(path)
     if not text.strip():
@@ -90,10 +92,10 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def parse_row(path: Path, row: Row, model: type[M]) -> M:
-    """`row` as a `model`.
+    """Validate the fields of `row` as a `model`.
 
     Raises:
-        DataError: a field is missing or wrong; says the line and the field.
+        DataError: a field is missing or wrong; names the line and the field.
     """
     try:
         return model.model_validate(row.fields)
@@ -128,9 +130,9 @@ def _array(path: Path, text: str) -> Iterator[Row]:
         position = _after_space(text, end + 1)
     line += text.count("\n", counted, end)
     if not text.startswith("]", end):
-        raise DataError(path, "this is no JSON: expected ',' or ']' behind an entry", line=line)
+        raise DataError(path, "this is no JSON: expected ',' or ']' after an entry", line=line)
     if text[end + 1 :].strip():
-        raise DataError(path, "this is no JSON: something stands behind the array", line=line)
+        raise DataError(path, "this is no JSON: there is more text after the array", line=line)
 
 
 def _decoded(
@@ -143,7 +145,7 @@ def _decoded(
 
 
 def _lines(path: Path, text: str) -> Iterator[Row]:
-    # Not splitlines: it also breaks at characters that are legal inside JSON strings.
+    # Not splitlines, which also splits at characters that JSON allows inside strings.
     for line, source in enumerate(text.split("\n"), start=1):
         if not source.strip():
             continue
@@ -161,7 +163,7 @@ def _csv(path: Path, text: str) -> Iterator[Row]:
         if not header:
             header = cells
             if twice := [name for name in header if header.count(name) > 1]:
-                raise DataError(path, f"the column {twice[0]!r} stands twice", line=line)
+                raise DataError(path, f"the column {twice[0]!r} appears twice", line=line)
         elif len(cells) != len(header):
             raise DataError(
                 path,
@@ -173,7 +175,7 @@ def _csv(path: Path, text: str) -> Iterator[Row]:
 
 
 def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not blank, each with the line it begins on."""
+    """Yield the rows that are not blank, each with the line on which it begins."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     begins = 1
     try:
@@ -195,7 +197,9 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"the field {next(n for n in names if names.count(n) > 1)!r} stands twice")
+        raise ValueError(
+            f"the field {next(n for n in names if names.count(n) > 1)!r} appears twice"
+        )
     return fields
 
 

@@ -1,6 +1,8 @@
-"""Verdict tables: `item_id, model, score` or `item_id, model_a, model_b, score`, with an optional `cost_usd`.
+"""Reads tables of recorded verdicts.
 
-An empty score is a verdict that the oracle did not give. What the scores mean is the replay judge's business.
+The columns are `item_id, model, score` or `item_id, model_a, model_b, score`, with an optional
+`cost_usd`. An empty score is an abstention. The replay judge (`judges/replay.py`) interprets the
+scores.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from judgeloop.core.money import to_pico
 from judgeloop.core.verdict_table import Recorded, VerdictTable
 from judgeloop.formats.tables import parse_row, read_bytes, read_rows
 
+PAIR_KEY_LENGTH = 3  # item, first system, second system
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 
@@ -48,7 +51,7 @@ Name = Annotated[str | None, BeforeValidator(_empty_is_absent)]
 
 
 class VerdictRow(BaseModel):
-    """One row of a verdict table."""
+    """A row of a verdict table."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
@@ -74,7 +77,7 @@ class VerdictRow(BaseModel):
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """The one or two systems that the row is about."""
+        """The names of the systems that the row is about: one if rated, two if compared."""
         return tuple(name for name in (self.model, self.model_a, self.model_b) if name is not None)
 
 
@@ -82,7 +85,7 @@ def read_verdicts(path: Path) -> VerdictTable:
     """Read a verdict table.
 
     Raises:
-        DataError: a row is wrong, stands twice, or has the other form than the first.
+        DataError: a row is wrong, appears twice, or has another form than the first row.
     """
     rows: dict[tuple[str, ...], Recorded] = {}
     form = 0
@@ -98,6 +101,6 @@ def read_verdicts(path: Path) -> VerdictTable:
     return VerdictTable(
         name=path.name,
         digest=hashlib.sha256(read_bytes(path)).hexdigest(),
-        paired=form == len(("item_id", "model_a", "model_b")),
+        paired=form == PAIR_KEY_LENGTH,
         rows=rows,
     )

@@ -1,1 +1,1 @@
-"""Whatever gives verdicts: one provider a file, and what they share."""
+"""The judges, one provider per file, with prompts, parsing, retry policy and prices."""

@@ -1,7 +1,8 @@
-"""Judge through Anthropic's Messages API.
+"""The judge `anthropic/MODEL`: a model behind Anthropic's Messages API.
 
-No sampling parameters are sent, because newer models refuse them. What it shares with other chat models, sending included, is in
-`chat_model.py`; retrying, prices and both orders are not done here.
+Builds the request body and reads the verdict from the reply. `chat_model.py` sends the request,
+`messages.py` checks the shape of the reply. Retries and prices are in `retrying.py` and
+`prices.py`. No sampling parameters are sent, because newer models refuse them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,11 @@ TOOL = "verdict"
 
 @final
 class AnthropicJudge(ChatModel[Message]):
-    """A Claude model asked for a verdict: in a JSON schema, or as the input of a forced strict tool."""
+    """A Claude model that replies with a verdict.
+
+    `by` is the form of the reply: "schema" (JSON that follows the template's schema) or "tool" (the
+    input of a strict tool that the model must call).
+    """
 
     path = "/v1/messages"
     request_id_header = "request-id"
@@ -43,7 +48,7 @@ class AnthropicJudge(ChatModel[Message]):
         max_output_tokens: int = 512,
         by: str = "schema",
     ) -> None:
-        """See `ChatModel`."""
+        """Create the judge; see `ChatModel` for what happens before the first call."""
         super().__init__(
             model,
             provider="anthropic",
@@ -69,7 +74,7 @@ class AnthropicJudge(ChatModel[Message]):
             "max_tokens": self._max_output_tokens,
             "system": system,
             "messages": [{"role": "user", "content": user}],
-            "service_tier": "standard_only",  # a priority tier would be priced otherwise
+            "service_tier": "standard_only",  # the priority tier has other prices
             **self._form(),
         }
 
@@ -99,7 +104,7 @@ PROVIDER = Provider("anthropic", OFFICIAL_URL, "ANTHROPIC_API_KEY", "ANTHROPIC_B
 
 
 def make_judge(model: str, options: JudgeOptions) -> AnthropicJudge:
-    """The judge `anthropic/MODEL`."""
+    """Create the judge `anthropic/MODEL`."""
     endpoint, price = reach(PROVIDER, model, options)
     return AnthropicJudge(
         model,

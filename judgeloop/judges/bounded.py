@@ -1,6 +1,6 @@
-"""Hooks for the HTTP client that the SDKs use: what may go out, and how much may come in.
+"""Event hooks for the SDKs' HTTP client: remove request headers, limit the size of a reply.
 
-Imported with the SDK, on the first call. What a reply means is not known here.
+Imported with the SDK, on the first call. Does not read the content of replies.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any, final
 import httpx2
 
 MOST_BYTES = 4 * 1024 * 1024
-MOST_COMPRESSED_BYTES = 64 * 1024  # they may grow a thousandfold
+MOST_COMPRESSED_BYTES = 64 * 1024  # decompression can make a body a thousand times larger
 
-
+# Headers that may go to a server that is not the provider's.
 PLAIN_HEADERS = {
     "accept", "accept-encoding", "anthropic-version", "authorization", "connection", "content-length", "content-type",
     "host", "user-agent",
@@ -23,29 +23,33 @@ PLAIN_HEADERS = {
 
 
 def hooks(*, own: bool) -> dict[str, list[Any]]:
-    """The hooks for an address of the provider's `own`, or for another's."""
+    """Return the event hooks; request headers are removed unless `own` (`Endpoint.own`)."""
     return {"request": [] if own else [plain_headers], "response": [bound_body]}
 
 
 @cache
 def tls() -> ssl.SSLContext:
-    """One TLS context for all pools: making one takes longer than a call."""
+    """Return the TLS context that all pools share; making a context takes longer than a call."""
     return httpx2.create_ssl_context()
 
 
 async def plain_headers(request: httpx2.Request) -> None:
-    """Take out what an SDK adds from the provider's variables: organisation, project, headers for a gateway."""
+    """Remove every header that is not in `PLAIN_HEADERS`.
+
+    The SDKs read further headers from the provider's environment variables: organisation, project,
+    headers for a gateway. Another server must not get them.
+    """
     for name in list(request.headers):
         if name.lower() not in PLAIN_HEADERS:
             del request.headers[name]
 
 
 class ReplyTooLargeError(httpx2.TransportError):
-    """A body beyond any reply that a judge gives."""
+    """The body is larger than any reply of a judge."""
 
 
 async def bound_body(response: httpx2.Response) -> None:
-    """Keep a reply from filling the memory: an event hook for the client."""
+    """Limit the size of the body, so that a reply cannot fill the memory."""
     compressed = response.headers.get("content-encoding", "identity").lower() != "identity"
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     response.stream = BoundedStream(
@@ -55,15 +59,19 @@ async def bound_body(response: httpx2.Response) -> None:
 
 @final
 class BoundedStream(httpx2.AsyncByteStream):
-    """A body's stream that ends with an error where it goes on too long."""
+    """The stream of a body; raises an error when the body is larger than the limit."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, most: int) -> None:
-        """`most` is in bytes as they come over the wire."""
+        """`most` is the limit in bytes, counted before decompression."""
         self._stream = stream
         self._left = most
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Pass the body on, chunk by chunk."""
+        """Yield the body, chunk by chunk.
+
+        Raises:
+            ReplyTooLargeError: the body is larger than the limit.
+        """
         async for chunk in self._stream:
             self._left -= len(chunk)
             if self._left < 0:
@@ -71,5 +79,5 @@ class BoundedStream(httpx2.AsyncByteStream):
             yield chunk
 
     async def aclose(self) -> None:
-        """Give the connection back."""
+        """Close the stream, which returns its connection to the pool."""
         await self._stream.aclose()

@@ -1,8 +1,8 @@
-"""Every judge by the first word of its name: what makes it, what it needs, which forms of reply it has.
+"""The catalogue of judges: a row per kind, with its factory, its needs and its forms of reply.
 
-A new provider is its own file and one row here. Settings, help, checks and documentation read this
-table. It imports nothing heavy: the module that makes a judge is named as text, and imported when
-the judge is made.
+To add a provider, add its file and one row here. Settings, help, checks and documentation read this
+table. It imports nothing heavy: a row names the module of its factory as text, and the module is
+imported when the judge is created.
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 class JudgeRow:
     """One kind of judge.
 
-    Its name as typed is `kind`, `mark` and the rest, which the help calls `rest`; `mark` is empty
-    for one that is named by its kind alone. `makes` is `module:function` in `judgeloop.judges`; the
-    function takes the rest of the name and the options. `verdicts` are the forms of reply that it
-    can be held to, empty for one that needs none. `remote` says that it is asked over a network,
-    `reads_file` that the rest of its name is a file. `help` says in a few words who judges.
+    - `kind`, `mark`, `rest`: the parts of the name as typed. `rest` is the placeholder that the
+      help shows. `mark` and `rest` are empty for a judge that is named by its kind alone.
+    - `makes`: the factory, as `module:function` in `judgeloop.judges`. The function takes the rest
+      of the name and the options.
+    - `help`: a few words on who judges.
+    - `verdicts`: the forms of reply that the judge supports; empty if there is no choice.
+    - `remote`: True if the judge is asked over a network.
+    - `reads_file`: True if the rest of the name is the path of a file.
     """
 
     kind: str
@@ -41,14 +44,14 @@ class JudgeRow:
 
     @property
     def form(self) -> str:
-        """How it is typed, for help and messages."""
+        """The name with its placeholder, such as `openai/MODEL`, for help and messages."""
         return f"{self.kind}{self.mark}{self.rest}"
 
 
 JUDGES: tuple[JudgeRow, ...] = (
     JudgeRow(
         "openai", "/", "MODEL", "openai:make_judge",
-        "a model behind OpenAI's API, or behind any server that speaks it",
+        "a model behind OpenAI's API or a compatible server",
         ("schema", "logprob"), remote=True,
     ),
     JudgeRow(
@@ -65,26 +68,26 @@ JUDGES: tuple[JudgeRow, ...] = (
     ),
     JudgeRow("replay", ":", "FILE", "replay:make_judge", "recorded verdicts", reads_file=True),
     JudgeRow("human", "", "", "human:make_judge", "a person at this terminal"),
-    JudgeRow("python", ":", "MODULE:FUNCTION", "plugin:make_judge", "a function of your own"),
+    JudgeRow("python", ":", "MODULE:FUNCTION", "plugin:make_judge", "your own Python function"),
 )  # fmt: skip
 FORMS = ", ".join(row.form for row in JUDGES)
 VERDICT_FORMS = tuple(dict.fromkeys(form for row in JUDGES for form in row.verdicts))
 
 
 def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
-    """The judge that `spec` names.
+    """Create the judge that `spec` names.
 
     Raises:
-        InputError: nothing is called so, or something it needs is missing.
+        InputError: there is no such judge, or an option is missing or wrong.
     """
     row, rest = parse_spec(spec)
     if options.price is not None:
         from judgeloop.judges.prices import price_from_text
 
-        price_from_text(options.price)  # refused if wrong, also for a judge that is free
+        price_from_text(options.price)  # a wrong price is an error even if the judge is free
     if row.verdicts and options.verdict not in row.verdicts:
         raise InputError(
-            f"`verdict={options.verdict}`: {row.form} has no such form of reply; "
+            f"`verdict={options.verdict}`: {row.form} does not support this form of reply; "
             f"expected {' or '.join(row.verdicts)}"
         )
     module, _, function = row.makes.partition(":")
@@ -93,12 +96,13 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
 
 
 def parse_spec(spec: str) -> tuple[JudgeRow, str]:
-    """The row that `spec` names, and the rest of its name.
+    """Return the row that `spec` names, and the rest of the name.
 
-    `openai/a/b` is openai and a/b, `replay:a/b` is replay and a/b; `openai:m` is taken for `openai/m`.
+    The name is split at the first `:` or `/`, whichever mark the row has: `openai/a/b` gives the
+    row `openai` and `a/b`, and so does `openai:a/b`.
 
     Raises:
-        InputError: there is no such judge, or the rest is missing.
+        InputError: there is no such judge, or the rest of the name is missing.
     """
     at = min((spec.index(mark) for mark in ":/" if mark in spec), default=len(spec))
     kind, separator, rest = spec[:at], spec[at : at + 1], spec[at + 1 :]
@@ -113,7 +117,7 @@ def parse_spec(spec: str) -> tuple[JudgeRow, str]:
 
 
 def recorded_files(specs: tuple[str, ...]) -> list[Path]:
-    """The files that the judges named by `specs` read."""
+    """Return the files that the judges named by `specs` read."""
     found = []
     for spec in specs:
         kind, _, rest = spec.partition(":")
@@ -123,7 +127,7 @@ def recorded_files(specs: tuple[str, ...]) -> list[Path]:
 
 
 def judge_name(provider: str, model: str) -> str:
-    """A judge's name as typed, from what the ledger holds of it."""
+    """Return a judge's name as typed, from the provider and model recorded in the ledger."""
     if not model:
         return provider
     row = next((row for row in JUDGES if row.kind == provider), None)

@@ -1,7 +1,7 @@
-"""The part of a chat completion that a judge needs, as it comes over the wire.
+"""Pydantic models of a Chat Completions reply, with only the fields that a judge needs.
 
-Checked here, because a server of one's own may send anything with a status of 200. What the content means is
-`parsing.py`'s business.
+They check the shape of the reply, because an OpenAI-compatible server may send anything with status
+200. `parsing.py` reads the verdict from the content.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from judgeloop.judges.replies import Wire, WireReply
 
 
 class Message(Wire):
-    """What the model said, or why it would not."""
+    """The text of the reply, or the refusal."""
 
     content: str | None = None
     refusal: str | None = None
 
 
 class TokenProbability(Wire):
-    """A token that could have stood here, with its natural log-probability."""
+    """A candidate token and its natural log-probability."""
 
     token: str
     logprob: float
 
 
 class TokenPlace(Wire):
-    """A place in the reply, with the likeliest tokens for it."""
+    """A position in the reply, with the most likely tokens there."""
 
     top_logprobs: tuple[TokenProbability, ...] = ()
 
 
 class Logprobs(Wire):
-    """Log-probabilities, place by place."""
+    """Log-probabilities for each position of the reply."""
 
     content: list[TokenPlace] | None = None
 
 
 class Choice(Wire):
-    """One answer, and why it ended."""
+    """A generated message, and why generation ended."""
 
     message: Message
     finish_reason: str | None = None
@@ -49,14 +49,14 @@ class Choice(Wire):
 
 
 class PromptDetails(Wire):
-    """How much of the prompt was cached."""
+    """Numbers of prompt tokens read from the cache and written to it."""
 
     cached_tokens: NonNegativeInt | None = None
     cache_write_tokens: NonNegativeInt | None = None
 
 
 class WireUsage(Wire):
-    """Prompt tokens include the cached ones, completion tokens the reasoning."""
+    """Token counts: prompt tokens include cached tokens, completion tokens include reasoning."""
 
     prompt_tokens: NonNegativeInt
     completion_tokens: NonNegativeInt
@@ -64,13 +64,13 @@ class WireUsage(Wire):
 
 
 class ChatCompletion(WireReply):
-    """A reply with at least one choice."""
+    """A whole reply, with at least one choice."""
 
     choices: Annotated[list[Choice], Field(min_length=1)]
     usage: WireUsage | None = None
 
     def tokens(self) -> Usage | None:
-        """The usage; None if it is absent or contradicts itself."""
+        """Return the usage; None if it is absent or its counts contradict each other."""
         if self.usage is None:
             return None
         details = self.usage.prompt_tokens_details or PromptDetails()

@@ -1,6 +1,8 @@
-"""What every judge that is a chat model does alike: its identity, its quote, one request, and the bill of the reply.
+"""The base class of judges that are chat models: identity, quote, one request, actual cost.
 
-A provider's file says how a request is made and how a reply is read. Retrying, prices and both orders are not done here.
+A provider's file (`openai.py`, `anthropic.py`) builds the request body and reads the verdict from
+the reply. Retries are in `retrying.py`, prices in `prices.py`, both orders of presentation in
+`engine/presentation.py`.
 """
 
 from __future__ import annotations
@@ -29,13 +31,18 @@ WireT = TypeVar("WireT", bound=WireReply)
 
 
 class ChatModel(ABC, Generic[WireT]):
-    """A chat model asked for a verdict, with one HTTP request a call: the SDK's retries are off, redirects not followed."""
+    """A chat model that replies with a verdict; each call of `judge` sends one HTTP request.
+
+    The SDK's own retries are off, and redirects are not followed. Nothing is sent, and the SDK is
+    not imported, before the first call of `judge`.
+    """
 
     order_matters = True
     blind = True
     by_hand = False
 
-    # Of the provider: where to post, what it calls a request's id, and the shape of its replies.
+    # Set by the provider's class: the path to post to, the header with the request's id, the noun
+    # for a reply in messages, and the model that a reply must match.
     path: ClassVar[str]
     request_id_header: ClassVar[str]
     reply_name: ClassVar[str]
@@ -52,7 +59,7 @@ class ChatModel(ABC, Generic[WireT]):
         max_output_tokens: int,
         by: str,
     ) -> None:
-        """No request is made, and the SDK is not imported, before the first call of `judge`."""
+        """Create the judge; `by` is the form of the reply (`JudgeRow.verdicts`)."""
         self._model = model
         self._provider = provider
         self._endpoint = endpoint
@@ -64,7 +71,7 @@ class ChatModel(ABC, Generic[WireT]):
 
     @cached_property
     def identity(self) -> JudgeIdentity:
-        """The model with everything else that can change a verdict."""
+        """The model, and everything else that can change a verdict."""
         return JudgeIdentity(
             provider=self._provider,
             model=self._model,
@@ -80,37 +87,44 @@ class ChatModel(ABC, Generic[WireT]):
 
     @property
     def priced(self) -> bool:
-        """Whether a price is known."""
+        """True if a price is known."""
         return self._price is not None
 
     def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
-        """Any question can be asked."""
+        """Accept every question."""
         del questions, items, max_missing
 
     def quote(self, call: Call) -> Quote:
-        """Every byte of input a token, and as many tokens out as are allowed."""
+        """Return the worst case: a token per byte of input, and the maximum of output tokens."""
         return quote(self._template, call, self._max_output_tokens, self._price)
 
     async def judge(self, call: Call) -> Reply:
-        """Send one request and read the verdict out of the reply."""
+        """Send one request and read the verdict from the reply.
+
+        Raises:
+            TransientJudgeError: there is no reply, or no usable reply.
+            JudgeRejectedError: no attempt can succeed.
+        """
         import httpx2
 
         sdk, request = self._sdk(), self._request(call)
         try:
-            # The SDK's own way to post what it need not know: the reply comes raw, because the typed methods pass on whatever
-            # has a status of 200; and the request goes as it is, which takes half the time.
+            # The SDK's untyped `post` returns the raw reply, which is checked below: the typed
+            # methods accept any body with status 200. It also sends the request unchanged, which
+            # takes half the time.
             with self._clients.one() as client:
                 raw = await client.post(self.path, cast_to=httpx2.Response, body=request)
         except sdk.APIError as error:
             return answer_or_raise(error, self._endpoint)
         except (httpx2.HTTPError, TypeError, ValueError, LookupError):
-            raise unreadable(
-                self._endpoint
-            ) from None  # too large, torn, or in an encoding that nobody knows
+            # The body is too large or cut off, or its encoding is unknown.
+            raise unreadable(self._endpoint) from None
         try:
             message = self.wire.model_validate_json(raw.content)
         except ValidationError:
-            raise TransientJudgeError(f"the reply is no {self.reply_name}", billed=True) from None
+            raise TransientJudgeError(
+                f"the reply is not a {self.reply_name}", billed=True
+            ) from None
         return self._reply(message, raw.headers.get(self.request_id_header, ""))
 
     async def aclose(self) -> None:
@@ -149,16 +163,16 @@ class ChatModel(ABC, Generic[WireT]):
 
     @abstractmethod
     def _sdk(self) -> ModuleType:
-        """The provider's SDK, imported when it is first needed."""
+        """Import and return the provider's SDK."""
 
     @abstractmethod
     def _client_of(self, sdk: Any) -> Any:
-        """The SDK's client class."""
+        """Return the SDK's client class."""
 
     @abstractmethod
     def _request(self, call: Call) -> dict[str, Any]:
-        """The body to post."""
+        """Return the request's body."""
 
     @abstractmethod
     def _answer(self, message: WireT) -> Answer:
-        """The verdict in a reply, or why there is none."""
+        """Return the verdict in a reply, or an abstention that says why there is none."""

@@ -1,7 +1,8 @@
-"""Where a judge is reached, and which key goes there.
+"""Finds a judge's address and API key in the options and the environment.
 
-A provider's own key goes to the provider, or where the provider's own variable points, and to no other server. Messages
-never repeat a key, nor an address that may hold one.
+The provider's key is sent only to the provider, or to the address in the provider's own environment
+variable. Any other server gets `JUDGELOOP_JUDGE_API_KEY`. Messages never contain a key, nor an
+address that may contain one.
 """
 
 from __future__ import annotations
@@ -14,13 +15,17 @@ from judgeloop.core.errors import InputError
 from judgeloop.judges.wire import Endpoint
 
 JUDGE_KEY = "JUDGELOOP_JUDGE_API_KEY"
-NO_KEY = "none"  # for a server of one's own: the SDKs insist on some key
+NO_KEY = "none"  # placeholder for servers without a key, because the SDKs require a key
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Whoever answers under a name: its address (None: only your own), and the variables of its key and address."""
+    """A provider of judges: its name, its address, and the environment variables it uses.
+
+    `url` is None if the user must give the address. `key_variable` holds the key, `url_variable` an
+    address in place of `url`.
+    """
 
     name: str
     url: str | None
@@ -36,10 +41,14 @@ def endpoint_for(
     timeout_s: float,
     offline: bool,
 ) -> Endpoint:
-    """The address and the key for `provider`; `offline` needs no key, because nobody will be asked.
+    """Return the address and the key for `provider`.
+
+    The address is `base_url`, else the provider's environment variable, else the provider's own.
+    `timeout_s` is in seconds. If `offline`, no key is needed, because no request is sent.
 
     Raises:
-        InputError: the address is none, or a key is missing or would travel where it should not.
+        InputError: the address is missing or wrong, or the key is missing or would be sent
+            unencrypted to another machine.
     """
     url = base_url or environment.get(provider.url_variable or "") or provider.url
     if url is None:
@@ -52,12 +61,15 @@ def endpoint_for(
 
 
 def is_official(provider: Provider, url: str) -> bool:
-    """Whether `url` is the provider's own host."""
+    """Return whether `url` is on the provider's own host."""
     return provider.url is not None and urlsplit(url).hostname == urlsplit(provider.url).hostname
 
 
 def _check_url(url: str) -> None:
-    """Refuse what is no address; one that may hold a password is not repeated in the message."""
+    """Raise InputError unless `url` is a complete address.
+
+    The message does not repeat an address with "@", which may contain a password.
+    """
     if "@" in url:
         raise InputError(f"`judge_base_url`: a key does not belong in an address; set {JUDGE_KEY}")
     try:

@@ -1,8 +1,9 @@
-"""A person at the terminal as the judge: blinded, the order shuffled, one key an answer.
+"""The judge `human`: a person at the terminal, who answers each call with one key.
 
-Names are never shown, and which of two outputs comes first is drawn anew for every item (`--order random`). An answer counts
-once the next one is given, so that one can go back one; quitting keeps all that counted, and the same command resumes there. It
-draws on standard error, because standard output holds the result.
+The person never sees the systems' names. `run/drive.py` has the outputs of a comparison shown in
+random order. An answer becomes final when the person answers the next call, so that the last answer
+can be corrected. Quitting keeps the answers given, and the same command resumes the run. The screen
+is standard error, because standard output holds the result.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ from judgeloop.judges.options import JudgeOptions
 from judgeloop.report.escaping import visible_lines
 
 SKIP, BACK, QUIT = "s", "z", "q"
-SECONDS_TO_GATHER = 0.05  # a round's calls arrive together, but not at once
-WIDEST = 96  # characters
+SECONDS_TO_GATHER = 0.05  # wait before showing a round, because its calls arrive one by one
+WIDEST = 96  # characters per line: longer lines are hard to read
 RULE = "─" * 78
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How a question is put: what its outputs are called, the score that each key gives, and what the keys mean."""
+    """The layout of a question: headings of the outputs, score of each key, help on the keys."""
 
     names: tuple[str, ...]
     scores: Mapping[str, float]
@@ -46,11 +47,11 @@ class _Form:
 
     @property
     def keys(self) -> str:
-        """The line that explains every key."""
-        return f"{self.meaning}   {SKIP}: skip   {BACK}: back one   {QUIT}: quit"
+        """The line that explains all keys."""
+        return f"{self.meaning}   {SKIP}: skip   {BACK}: back   {QUIT}: quit"
 
     def answer(self, key: str) -> Answer | None:
-        """The answer that a key gives; None for a key that gives none."""
+        """Return the answer for `key`; None if the key is not an answer."""
         if key == SKIP:
             return Abstention("skipped")
         return Verdict(self.scores[key]) if key in self.scores else None
@@ -68,7 +69,7 @@ RATING = _Form(
 
 @dataclass(slots=True)
 class _Sheet:
-    """A call on the desk, with its answer once there is one."""
+    """A pending call and its answer, if given; `settled` is done once the answer is final."""
 
     call: Call
     settled: asyncio.Future[Answer]
@@ -76,13 +77,13 @@ class _Sheet:
 
     @property
     def form(self) -> _Form:
-        """One output is rated, two are compared."""
+        """The form for a rating if the call has one output, else for a comparison."""
         return RATING if len(self.call.outputs) == 1 else COMPARISON
 
 
 @final
 class HumanJudge:
-    """Asks a person, one call after another, however many are in flight."""
+    """Asks a person, one call at a time, also when several calls are in flight."""
 
     order_matters = True
     blind = True
@@ -92,49 +93,53 @@ class HumanJudge:
     def __init__(
         self, *, read_key: Callable[[], str] | None = None, screen: TextIO | None = None
     ) -> None:
-        """`read_key` returns the next key, or an empty string at the end of input."""
+        """`read_key` returns the next key, or an empty string at the end of input.
+
+        `screen` is where to print; standard error by default.
+        """
         self._read_key = read_key or read_key_from_terminal
         self._screen = screen
         self._sheets: list[_Sheet] = []
-        self._desk: asyncio.Task[None] | None = None
-        self._left = False
+        self._worker: asyncio.Task[None] | None = None
+        self._has_quit = False
 
     @property
     def identity(self) -> JudgeIdentity:
-        """A person; which one is not known."""
+        """A person; all persons have the same identity."""
         return JudgeIdentity("human", "")
 
     def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
-        """Any question can be asked."""
+        """Accept every question."""
         del questions, items, max_missing
 
     def quote(self, call: Call) -> Quote:
-        """Nothing that is known."""
+        """Return zero cost: what a person costs is not known."""
         del call
         return Quote(0, 0)
 
     async def judge(self, call: Call) -> Reply:
-        """Put the call on the desk and wait for its answer.
+        """Add the call to the pending calls and wait until its answer is final.
 
         Raises:
-            JudgeQuitError: the person has left.
+            JudgeQuitError: the person has quit.
+            JudgeRejectedError: the terminal cannot be read.
         """
-        if self._left:
+        if self._has_quit:
             raise JudgeQuitError
         sheet = _Sheet(call, asyncio.get_running_loop().create_future())
         self._sheets.append(sheet)
-        if self._desk is None or self._desk.done():
-            self._desk = asyncio.create_task(self._work_through())
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._work_through())
         return Reply(await sheet.settled, cost_p=0)
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there are no connections."""
 
     async def _work_through(self) -> None:
-        """Work, and let nobody wait for ever if the terminal is gone."""
+        """Ask all pending calls; on an error, fail them so that no caller waits forever."""
         try:
             await self._work()
-        except Exception as error:  # noqa: BLE001 - whatever it is, a person has no timeout
+        except Exception as error:  # noqa: BLE001 - a person has no timeout
             for sheet in self._sheets:
                 if not sheet.settled.done():
                     sheet.settled.set_exception(
@@ -143,15 +148,16 @@ class HumanJudge:
             self._sheets.clear()
 
     async def _work(self) -> None:
-        """Go through the sheets of a round; the last answer counts when the person moves on from it."""
+        """Ask the calls of a round.
+
+        An answer is final once the person has answered the next call or ended the round.
+        """
         await asyncio.sleep(SECONDS_TO_GATHER)
         at = 0
         while True:
             over = at == len(self._sheets)
             if over:
-                self._show(
-                    f"\n{RULE}\nThat is all for now. Any key: go on   z: back one   q: quit\n"
-                )
+                self._show(f"\n{RULE}\nEnd of this round. Any key: continue   z: back   q: quit\n")
             else:
                 self._show_sheet(at)
             key = await self._key(None if over else self._sheets[at].form)
@@ -164,7 +170,7 @@ class HumanJudge:
             if over and at == len(self._sheets):
                 break
             if over:
-                continue  # another call has come meanwhile
+                continue  # another call arrived while the person was asked
             self._sheets[at].answer = self._sheets[at].form.answer(key)
             self._settle(at - 1)
             at += 1
@@ -172,7 +178,10 @@ class HumanJudge:
         self._sheets.clear()
 
     async def _key(self, form: _Form | None) -> str:
-        """A key that means something on this form, or any where there is none; the end of input means quitting."""
+        """Read keys until one is valid on `form`, and return it; without a form any key is valid.
+
+        The end of input counts as quitting.
+        """
         while True:
             key = (await asyncio.to_thread(self._read_key)).lower() or QUIT
             if form is None or key in {BACK, QUIT} or form.answer(key) is not None:
@@ -189,8 +198,8 @@ class HumanJudge:
             self._sheets[at].settled.set_result(answer)
 
     def _leave(self, at: int) -> None:
-        """Keep what was answered, and give the rest back unanswered."""
-        self._left = True
+        """Settle the answers before the call at `at`; raise JudgeQuitError in the other calls."""
+        self._has_quit = True
         for sheet in self._sheets[:at]:
             if sheet.answer is not None and not sheet.settled.done():
                 sheet.settled.set_result(sheet.answer)
@@ -216,7 +225,7 @@ class HumanJudge:
 
 
 def _wrapped(text: str) -> str:
-    """`text` made visible and broken between words, as wide as the screen but no wider than one reads with ease."""
+    """Return `text` with control characters visible, wrapped to the screen and to `WIDEST`."""
     width = min(WIDEST, shutil.get_terminal_size().columns)
     lines = visible_lines(text).split("\n")
     return "\n".join(
@@ -228,7 +237,10 @@ def _wrapped(text: str) -> str:
 
 
 def read_key_from_terminal() -> str:
-    """The next key, without Enter on a terminal, by line otherwise; empty at the end of input."""
+    """Read the next key: without Enter on a terminal, else the first character of a line.
+
+    Empty at the end of input.
+    """
     if not sys.stdin.isatty():
         line = sys.stdin.readline()
         return line.strip()[:1] or ("" if not line else "?")
@@ -241,6 +253,6 @@ def read_key_from_terminal() -> str:
 
 
 def make_judge(rest: str, options: JudgeOptions) -> HumanJudge:
-    """The judge `human`."""
+    """Create the judge `human`."""
     del rest, options
     return HumanJudge()

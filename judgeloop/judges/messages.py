@@ -1,6 +1,7 @@
-"""The part of an Anthropic message that a judge needs, as it comes over the wire.
+"""Pydantic models of an Anthropic Messages reply, with only the fields that a judge needs.
 
-Checked here, because a proxy may send anything with a status of 200. What the text means is `parsing.py`'s business.
+They check the shape of the reply, because a proxy may send anything with status 200. `parsing.py`
+reads the verdict from the text.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from judgeloop.judges.replies import Wire, WireReply
 
 
 class Block(Wire):
-    """A piece of content: text, or a tool's input."""
+    """A block of content: text, or the input of a tool."""
 
     type: str
     text: str = ""
@@ -23,13 +24,13 @@ class Block(Wire):
 
 
 class CacheCreation(Wire):
-    """Cache writes by how long they last."""
+    """Number of tokens written to the cache for an hour."""
 
     ephemeral_1h_input_tokens: NonNegativeInt = 0
 
 
 class WireUsage(Wire):
-    """Input tokens exclude the cached ones; output tokens include thinking."""
+    """Token counts: input tokens exclude cached tokens, output tokens include thinking."""
 
     input_tokens: NonNegativeInt
     output_tokens: NonNegativeInt
@@ -39,21 +40,25 @@ class WireUsage(Wire):
 
 
 class Message(WireReply):
-    """A reply."""
+    """A whole reply."""
 
     content: list[Block]
     stop_reason: str | None
     usage: WireUsage | None = None
 
     def text(self) -> str:
-        """What was said: the text, or the tool's input as JSON."""
+        """Return the text, or the tool's input as JSON; empty if several tools were called."""
         tools = [block.input for block in self.content if block.type == "tool_use"]
         if tools:
             return json.dumps(tools[0]) if len(tools) == 1 else ""
         return "".join(block.text for block in self.content if block.type == "text")
 
     def tokens(self) -> Usage | None:
-        """The usage, with the cached tokens among the input; None if absent, or priced in a way not foreseen."""
+        """Return the usage, with cached tokens included in the input tokens.
+
+        None if the usage is absent, or if tokens were cached for an hour: judgeloop has no price
+        for those.
+        """
         if self.usage is None:
             return None
         if self.usage.cache_creation and self.usage.cache_creation.ephemeral_1h_input_tokens:

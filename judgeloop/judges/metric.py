@@ -1,7 +1,8 @@
-"""Reference metrics as judges: of two outputs the one with the higher score is better, and one alone is rated by its score.
+"""The judge `metric:NAME`: scores outputs against the item's reference with a text metric.
 
-ROUGE comes from Google's rouge-score; exact match and token F1 follow the SQuAD evaluation. They cost nothing, see no
-prompt, and tell nothing where there is no reference.
+ROUGE is computed by Google's rouge-score; exact match and token F1 follow the SQuAD evaluation. In
+a comparison the output with the higher score is better; in a rating the score is the verdict. An
+item without a reference gives an abstention. Metrics cost nothing and ignore the prompt.
 """
 
 from __future__ import annotations
@@ -26,7 +27,11 @@ ROUGE = ("rouge1", "rouge2", "rougeL")
 
 @final
 class MetricJudge:
-    """Scores outputs against the item's reference: one is its rating; of two the higher wins, equal within the margin is a tie."""
+    """Scores outputs against the item's reference.
+
+    The score of a single output is its rating. Of two outputs the higher score wins; scores that
+    differ by at most `tie_margin` are a tie.
+    """
 
     order_matters = False
     blind = True
@@ -34,24 +39,28 @@ class MetricJudge:
     priced = True
 
     def __init__(self, name: str, *, tie_margin: float = 0.0) -> None:
-        """Raises InputError for a metric that is not known."""
+        """Create the judge.
+
+        Raises:
+            InputError: there is no metric `name`.
+        """
         self._name = name
         self._tie_margin = tie_margin
         self._metric = metric_named(name)
 
     @property
     def identity(self) -> JudgeIdentity:
-        """The metric, the version of what computes it, and the margin."""
+        """The metric, the tie margin, and for ROUGE the version of rouge-score."""
         parameters = {"tie_margin": repr(self._tie_margin)}
         if self._name in ROUGE:
             parameters["rouge-score"] = version("rouge-score")
         return JudgeIdentity("metric", self._name, parameters, mark=":")
 
     def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
-        """Refuse items without any reference.
+        """Check that at least one item has a reference.
 
         Raises:
-            InputError: no item has one.
+            InputError: no item has a reference.
         """
         del questions, max_missing
         if not any(item.reference for item in items):
@@ -61,19 +70,19 @@ class MetricJudge:
             )
 
     def quote(self, call: Call) -> Quote:
-        """Nothing."""
+        """Return zero cost."""
         del call
         return Quote(0, 0)
 
     async def judge(self, call: Call) -> Reply:
-        """Score the one or two outputs, off the event loop."""
+        """Score the outputs in a thread, so that the event loop is not blocked."""
         if call.item.reference is None:
             return Reply(Abstention("the item has no reference"), cost_p=0)
         scores = await asyncio.to_thread(self._scores, call.item.reference, call.outputs)
         return Reply(self._verdict(scores), cost_p=0)
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there are no connections."""
 
     def _scores(self, reference: str, outputs: tuple[str, ...]) -> list[float]:
         return [self._metric(reference, output) for output in outputs]
@@ -87,9 +96,10 @@ class MetricJudge:
 
 
 def preference(first: float, second: float, margin: float) -> float:
-    """1, 0 or 0.5 by the sign of `first` - `second`; 0.5 where they differ by no more than `margin`.
+    """Return 1 if `first` is higher, 0 if `second` is, 0.5 if they differ by at most `margin`.
 
-    The margin is widened by a rounding error, so that scores given in decimals tie where they differ by just it.
+    A rounding error of 1e-12 is added to the margin, so that decimal scores that differ by exactly
+    `margin` are a tie.
     """
     if abs(first - second) <= margin + 1e-12:
         return 0.5
@@ -97,7 +107,11 @@ def preference(first: float, second: float, margin: float) -> float:
 
 
 def metric_named(name: str) -> Metric:
-    """The metric of that name; libraries are imported on its first use."""
+    """Return the metric called `name`; its library is imported when it is first used.
+
+    Raises:
+        InputError: there is no such metric.
+    """
     if name in ROUGE:
         return _rouge(name)
     if name == "exact":
@@ -108,12 +122,14 @@ def metric_named(name: str) -> Metric:
 
 
 def exact(reference: str, output: str) -> float:
-    """1 if both read the same after normalising as SQuAD does, else 0."""
+    """Return 1 if both texts are equal after normalising as SQuAD does, else 0."""
     return float(normalise(reference) == normalise(output))
 
 
 def token_f1(reference: str, output: str) -> float:
-    """Harmonic mean of precision and recall of words (Rajpurkar et al. 2016), after normalising.
+    """Return the F1 score of the words after normalising (Rajpurkar et al. 2016).
+
+    F1 is the harmonic mean of precision and recall.
 
     >>> token_f1("the cat sat", "a cat sat down")
     0.8
@@ -126,7 +142,7 @@ def token_f1(reference: str, output: str) -> float:
 
 
 def normalise(text: str) -> str:
-    """Lower case, without punctuation, articles and surplus white space."""
+    """Return `text` in lower case, without punctuation, articles and extra white space."""
     plain = "".join(letter for letter in text.lower() if letter not in string.punctuation)
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", plain).split())
 
@@ -146,5 +162,5 @@ def _rouge(name: str) -> Metric:
 
 
 def make_judge(name: str, options: JudgeOptions) -> MetricJudge:
-    """The judge `metric:NAME`."""
+    """Create the judge `metric:NAME`."""
     return MetricJudge(name, tie_margin=options.tie_margin)

@@ -1,7 +1,8 @@
-"""Judge through the Chat Completions API: OpenAI itself, or any server that speaks it.
+"""The judge `openai/MODEL`: a model behind the Chat Completions API of OpenAI or of another server.
 
-OpenAI is sent no sampling parameters, because newer models refuse them. What it shares with other chat models, sending included,
-is in `chat_model.py`; retrying, prices and both orders are not done here.
+Builds the request body and reads the verdict from the reply. `chat_model.py` sends the request,
+`chat_completions.py` checks the shape of the reply. Retries and prices are in `retrying.py` and
+`prices.py`. OpenAI gets no sampling parameters, because newer models refuse them.
 """
 
 from __future__ import annotations
@@ -26,37 +27,48 @@ from judgeloop.judges.wire import ABOUT_THIS_ITEM, Endpoint
 
 OFFICIAL_URL = "https://api.openai.com/v1"
 LONGEST_FREE_TEXT = 300  # characters
-LEAST_MASS = 0.5  # of probability on the labels, for a verdict from log-probabilities
+# The labels need at least this probability in total for a verdict from log-probabilities.
+LEAST_MASS = 0.5
 
-LABEL_TOKENS = {"logprob": 1, "choice": 8}  # 8 are more than any label takes
+# Limit of output tokens for a bare label; no label needs 8 tokens.
+LABEL_TOKENS = {"logprob": 1, "choice": 8}
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a server wants to be asked: its name for the limit of output, and what is sent with every request."""
+    """A server's variant of Chat Completions.
+
+    `limit` is the field for the maximum number of output tokens. `extras` are sent with every
+    request. `own_structured_outputs` is True for vLLM, which has a field of its own in place of
+    `response_format`.
+    """
 
     provider: str
     limit: str
     extras: Mapping[str, Any] = field(default_factory=dict)
-    own_structured_outputs: bool = False  # vLLM's field in place of response_format
+    own_structured_outputs: bool = False
 
 
-# The tier is pinned, because a project's default may be a dearer one.
+# The service tier is fixed, because a project's default tier may be more expensive.
 OFFICIAL = Dialect("openai", "max_completion_tokens", {"service_tier": "default"})
 COMPATIBLE = Dialect("openai", "max_tokens")
-# A temperature, because the server would else take the model's own generation settings.
+# The temperature is set, because vLLM would otherwise use the model's own generation settings.
 VLLM = Dialect("vllm", "max_tokens", {"temperature": 0.0}, own_structured_outputs=True)
 
 
 def dialect_at(base_url: str) -> Dialect:
-    """OpenAI's own names at its own address, the widely known ones elsewhere."""
+    """Return OpenAI's dialect for OpenAI's host, the widely supported dialect for other hosts."""
     official = urlsplit(base_url).hostname == urlsplit(OFFICIAL_URL).hostname
     return OFFICIAL if official else COMPATIBLE
 
 
 @final
 class OpenAIJudge(ChatModel[ChatCompletion]):
-    """A chat model asked for a verdict: in a strict JSON schema, as a bare label, or by its first token's probabilities."""
+    """A chat model that replies with a verdict.
+
+    `by` is the form of the reply: "schema" (JSON that follows the template's schema), "choice" (a
+    bare label; vLLM only) or "logprob" (the probabilities of the reply's first token).
+    """
 
     path = "/chat/completions"
     request_id_header = "x-request-id"
@@ -74,7 +86,7 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
         by: str = "schema",
         dialect: Dialect | None = None,
     ) -> None:
-        """A label needs few tokens, whatever `max_output_tokens` allows."""
+        """`max_output_tokens` applies to "schema"; a bare label is limited by `LABEL_TOKENS`."""
         self._dialect = dialect or dialect_at(endpoint.base_url)
         super().__init__(
             model,
@@ -108,7 +120,7 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
         }
 
     def _form(self) -> dict[str, Any]:
-        """The fields that hold the model to the form of a verdict."""
+        """Return the request fields that force the form of the reply."""
         own = self._dialect.own_structured_outputs
         choice = {"structured_outputs": {"choice": list(self._template.labels)}} if own else {}
         if self._by == "choice":
@@ -124,7 +136,7 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
     def _answer(self, message: ChatCompletion) -> Answer:
         choice = message.choices[0]
         if len(message.choices) > 1:
-            return Abstention("several replies in one")
+            return Abstention("more than one choice in the reply")
         if choice.message.refusal:
             return Abstention("refused by the judge")
         if choice.finish_reason == "content_filter":
@@ -143,9 +155,10 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
 
 
 def _bounded(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with free text bounded, so that a small model cannot ramble to the limit of tokens.
+    """Return the schema with a maximum length for free text.
 
-    vLLM's grammars know `maxLength`; OpenAI's strict mode does not.
+    Otherwise a small model may write text up to the token limit. vLLM's grammars support
+    `maxLength`; OpenAI's strict mode does not.
     """
     properties = {
         name: value if "enum" in value else value | {"maxLength": LONGEST_FREE_TEXT}
@@ -155,9 +168,11 @@ def _bounded(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def verdict_from_probabilities(choice: Choice, labels: Mapping[str, float]) -> Answer:
-    """The mean score of the labels, weighed with their probabilities as the reply's first token.
+    """Return the mean score of the labels, weighted by their probability as the first token.
 
-    Li et al. (2023), AlpacaEval: P(A) / (P(A) + P(B)). Tokens that spell a label with space around it count with it.
+    For two labels with scores 1 and 0 this is P(A) / (P(A) + P(B)) (Li et al. 2023, AlpacaEval).
+    Tokens that spell a label with white space around it count as the label. Returns an abstention
+    if the reply has no log-probabilities, or if the labels' total is under `LEAST_MASS`.
     """
     if not choice.logprobs or not choice.logprobs.content:
         return Abstention("the server gives no log-probabilities; use `verdict=schema`")
@@ -167,7 +182,9 @@ def verdict_from_probabilities(choice: Choice, labels: Mapping[str, float]) -> A
             mass[token.token.strip()] += math.exp(min(0.0, token.logprob))
     total = sum(mass.values())
     if total < LEAST_MASS:
-        return Abstention(f"the labels are unlikely first tokens ({total:.2f} of the probability)")
+        return Abstention(
+            f"the labels are unlikely first tokens (their probabilities add up to {total:.2f})"
+        )
     score = sum(labels[label] * share for label, share in mass.items()) / total
     return Verdict(
         min(1.0, max(0.0, score)), reason=f"probabilities of the labels add up to {total:.3f}"
@@ -178,7 +195,7 @@ PROVIDER = Provider("openai", OFFICIAL_URL, "OPENAI_API_KEY", "OPENAI_BASE_URL")
 
 
 def make_judge(model: str, options: JudgeOptions) -> OpenAIJudge:
-    """The judge `openai/MODEL`."""
+    """Create the judge `openai/MODEL`."""
     endpoint, price = reach(PROVIDER, model, options)
     return OpenAIJudge(
         model,

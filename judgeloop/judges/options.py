@@ -1,4 +1,4 @@
-"""What a judge is made with, beside its name."""
+"""The options that every judge's factory takes in addition to the judge's name."""
 
 from __future__ import annotations
 
@@ -11,10 +11,19 @@ from judgeloop.judges.prompt import Template
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """Everything about a judge beside its name; `environment` holds keys and is never printed.
+    """The options of a judge; each kind of judge uses the options that apply to it.
 
-    `price` is the caller's, as typed, and `prices` a file of them. `timeout_s` is in seconds.
-    `offline` says that nobody will be asked, so that no key is needed.
+    - `template`: the prompt, for chat models.
+    - `environment`: the environment variables. They include API keys, so they are never printed.
+    - `base_url`: the address of the judge's server. It may contain a password, so it is not in the
+      repr.
+    - `price`: the user's price, as typed; `prices`: a file of the user's prices.
+    - `tie_margin`: scores that differ by at most this are a tie (metrics, recorded verdicts).
+    - `timeout_s`: time limit of a request, in seconds.
+    - `max_output_tokens`: maximum number of tokens of a reply.
+    - `verdict`: the form of the reply (`JudgeRow.verdicts`).
+    - `allow_plugins`: True to allow `python:` judges, which run the user's code.
+    - `offline`: True if no call will be made, so that no key is needed.
     """
 
     template: Template

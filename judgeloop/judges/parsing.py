@@ -1,7 +1,8 @@
-"""A judge's text to a score: the one allowed label, or nothing.
+"""Parses the text of a judge's reply into a verdict or an abstention.
 
-It fails closed. A guess at what a malformed reply meant is a way for the judged text to smuggle in a verdict, so there
-is none: the reply is one JSON object with one allowed label, or the judge has abstained.
+A valid reply is one JSON object with one allowed label, or a bare label. Anything else is an
+abstention. The parser never guesses what a malformed reply means, because a guess would let the
+judged text smuggle in a verdict.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from typing import Any, NoReturn
 
 from judgeloop.core.records import Abstention, Answer, Verdict
 
-PARSER_VERSION = (
-    1  # part of a verdict's key: raise it whenever the same text could give another verdict
-)
+# Part of every verdict's key. Raise it when the same text could give another verdict.
+PARSER_VERSION = 1
 LONGEST_REPLY = 64 * 1024  # characters
-SHOWN = 60  # characters of a reply in a message
-LONGEST_REASON = 500  # characters kept
+SHOWN = 60  # characters of a reply that a message quotes
+LONGEST_REASON = 500  # characters; the rest of a reason is cut off
 
 
 def parse_verdict(text: str, labels: Mapping[str, float], field: str = "winner") -> Answer:
-    """The verdict in `text`, whose label stands in `field`, or an abstention that says what is wrong with it.
+    """Return the verdict in `text`, or an abstention that says what is wrong.
+
+    `text` is a JSON object with a label in `field` and optionally text in "reason". `labels` maps
+    each allowed label to its score.
 
     >>> parse_verdict('{"reason": "shorter", "winner": "B"}', {"A": 1.0, "B": 0.0, "tie": 0.5})
     Verdict(score=0.0, reason='shorter', flipped=False, votes=())
@@ -44,7 +47,7 @@ def parse_verdict(text: str, labels: Mapping[str, float], field: str = "winner")
 
 
 def parse_label(text: str, labels: Mapping[str, float]) -> Answer:
-    """The verdict in `text`, which is one allowed label and nothing else but space around it."""
+    """Return the verdict in `text`: an allowed label, with nothing around it but white space."""
     label = text.strip()
     if label not in labels:
         return _unparsable(f"{text[:SHOWN]!r} is none of {', '.join(labels)}")
@@ -58,16 +61,16 @@ def _unparsable(what: str) -> Abstention:
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key appears twice")
     return fields
 
 
 def _no_constants(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _storable(text: str) -> str:
-    # A lone surrogate is legal in JSON and in no encoding that could store it.
+    # JSON allows lone surrogates, but UTF-8 cannot encode them.
     return text[:LONGEST_REASON].encode("utf-8", "replace").decode("utf-8")
 
 

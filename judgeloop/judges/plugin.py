@@ -1,7 +1,8 @@
-"""A judge of the user's own: any callable, sync or async, by `python:MODULE:FUNCTION`.
+"""The judge `python:MODULE:FUNCTION`: the user's own callable, sync or async.
 
-It runs the user's code, so it is loaded only with `--allow-plugins`. What the callable returns is checked: of two outputs "A",
-"B", "tie" or a score from 0 to 1, of one a score, or None for no verdict. What it costs is not known and counts as nothing.
+It runs the user's code, so it is loaded only with `--allow-plugins`. For a comparison the callable
+returns "A", "B", "tie" or a score from 0 to 1, for a rating a score, and None for no verdict. The
+return value is checked. The cost of a call is not known and counts as zero.
 """
 
 from __future__ import annotations
@@ -37,7 +38,11 @@ Plugin = Callable[..., Any | Awaitable[Any]]
 
 @final
 class PluginJudge:
-    """Calls `function(prompt=…, first=…, second=…, reference=…)`, or with `output=…` to rate it; a sync one in a thread of its own."""
+    """Calls the user's function; a sync function runs in a thread.
+
+    A comparison calls `function(prompt=…, first=…, second=…, reference=…)`, a rating
+    `function(prompt=…, output=…, reference=…)`.
+    """
 
     order_matters = True
     blind = True
@@ -45,28 +50,32 @@ class PluginJudge:
     priced = True
 
     def __init__(self, name: str, function: Plugin) -> None:
-        """`name` as typed."""
+        """`name` is MODULE:FUNCTION as typed."""
         self._name = name
         self._function = function
 
     @property
     def identity(self) -> JudgeIdentity:
-        """The function, by name and by the source of its module: another source is another judge."""
+        """The function's name and a hash of its module's source: new source makes a new judge."""
         return JudgeIdentity(
             "python", self._name, {"source": _source_digest(self._function)}, mark=":"
         )
 
     def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
-        """Any question can be asked."""
+        """Accept every question."""
         del questions, items, max_missing
 
     def quote(self, call: Call) -> Quote:
-        """Nothing that is known."""
+        """Return zero cost: what the function costs is not known."""
         del call
         return Quote(0, 0)
 
     async def judge(self, call: Call) -> Reply:
-        """Call the function and check what it returns."""
+        """Call the function and check what it returns.
+
+        Raises:
+            JudgeRejectedError: the function raised an exception.
+        """
         rating = len(call.outputs) == 1
         outputs = zip(("output",) if rating else ("first", "second"), call.outputs, strict=True)
         material = {"prompt": call.item.prompt, "reference": call.item.reference, **dict(outputs)}
@@ -82,13 +91,13 @@ class PluginJudge:
         return Reply(answer_from(returned, rating=rating), cost_p=0)
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there are no connections."""
 
 
 def answer_from(returned: object, *, rating: bool = False) -> Answer:
-    """What a plugin returned, as an answer; an abstention that says what is wrong with it otherwise.
+    """Return a plugin's return value as a verdict, or an abstention that says what is wrong.
 
-    A `rating` is of one output, to which no label applies.
+    In a comparison the value is a label or a score from 0 to 1; in a `rating` only a score.
     """
     if returned is None:
         return Abstention("the function gave no verdict")
@@ -102,23 +111,26 @@ def answer_from(returned: object, *, rating: bool = False) -> Answer:
 
 
 def load_plugin(spec: str, *, allowed: bool) -> PluginJudge:
-    """The judge that `MODULE:FUNCTION` names, looked for in the working directory too.
+    """Import the function that `spec` (MODULE:FUNCTION) names, and return its judge.
+
+    The working directory is added to the import path.
 
     Raises:
-        InputError: plugins are not allowed, or there is no such function.
+        InputError: `spec` is malformed, plugins are not allowed, the module cannot be imported, or
+            it has no such function.
     """
     module_name, _, function_name = spec.partition(":")
     if not module_name or not function_name:
         raise InputError(f"`judge=python:{spec}`: expected python:MODULE:FUNCTION")
     if not allowed:
-        raise InputError(f"`judge=python:{spec}` runs code of yours; allow it with `allow_plugins`")
+        raise InputError(f"`judge=python:{spec}` runs your own code; allow it with `allow_plugins`")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
         function = getattr(importlib.import_module(module_name), function_name)
     except Exception as error:
-        # A module of the user's own may fail in any way while it is read.
+        # The user's module may raise any exception while it is imported.
         raise InputError(f"`judge=python:{spec}`: {type(error).__name__}: {error}") from error
     if not callable(function):
         raise InputError(f"`judge=python:{spec}`: {function_name} cannot be called")
@@ -132,7 +144,7 @@ def _is_async(function: Plugin) -> bool:
 
 
 def _source_digest(function: Plugin) -> str:
-    """A hash of the module's source, and of what a partial function has bound."""
+    """Return a hash of the function's name, its module's source, and bound `partial` arguments."""
     bound = ""
     while isinstance(function, functools.partial):
         bound += repr((function.args, sorted(function.keywords.items())))
@@ -146,5 +158,5 @@ def _source_digest(function: Plugin) -> str:
 
 
 def make_judge(spec: str, options: JudgeOptions) -> PluginJudge:
-    """The judge `python:MODULE:FUNCTION`."""
+    """Create the judge `python:MODULE:FUNCTION`."""
     return load_plugin(spec, allowed=options.allow_plugins)

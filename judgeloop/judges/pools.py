@@ -1,7 +1,7 @@
-"""Several small pools of connections in place of a large one.
+"""Spreads calls over several HTTP clients, each with a small connection pool.
 
-The SDKs' HTTP client looks at every idle connection of its pool on every request, which at a few hundred in flight takes more
-time than the requests do. What is sent is not known here.
+The SDKs' HTTP client checks every idle connection of its pool on every request. With a few hundred
+requests in flight, a single large pool takes more time for that than for the requests.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ CALLS_A_POOL = 16
 
 @final
 class Clients(Generic[Client]):
-    """Clients made as they are needed, each for a few calls at a time."""
+    """Clients created on demand, each for at most `CALLS_A_POOL` calls at a time."""
 
     def __init__(self, make: Callable[[], Client]) -> None:
-        """`make` makes one; nothing is made before the first call."""
+        """`make` creates a client; it is not called before the first call needs a client."""
         self._make = make
         self._clients: list[Client] = []
-        self._calls: list[int] = []  # in flight, by client
+        self._calls: list[int] = []  # number in flight, per client
 
     @contextmanager
     def one(self) -> Iterator[Client]:
-        """A client with room for a call."""
+        """Lend a client that has room for one more call."""
         number = next(
             (n for n, calls in enumerate(self._calls) if calls < CALLS_A_POOL), len(self._calls)
         )

@@ -1,6 +1,8 @@
-"""What a model charges: the user's price first, then genai-prices, or nothing.
+"""Parses a price typed by the user, and looks up published prices in genai-prices.
 
-There is no fallback price: a model that nobody priced stays unpriced, and a budget refuses it. Nothing is fetched.
+There is no fallback price: a model without a known price has none, and a run with a budget refuses
+it. Nothing is downloaded: the prices are those in the installed genai-prices. `provider.py` decides
+which price applies; `formats/prices.py` reads the user's price file.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ from typing import Any
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import Price, Rate, rate_per_mtok
 
-FREE = Price(Rate(0), Rate(0), Rate(0), Rate(0), source="free: a server of your own")
+FREE = Price(Rate(0), Rate(0), Rate(0), Rate(0), source="free: your own server")
 TOKEN_PRICES = {"input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok"}
-# For what a judge's call never uses: other media, tools, searches, and caching for an hour.
+# Prices of what a judge's call never uses: other media, tools, searches, caching for an hour.
 UNUSED_PRICES = {
     "audio_hours", "cache_audio_read_mtok", "cache_image_read_mtok", "cache_write_1h_mtok", "code_executions_kcount",
     "input_audio_hours", "input_audio_mtok", "input_document_kpages", "input_annotated_document_kpages",
@@ -27,7 +29,12 @@ UNUSED_PRICES = {
 
 
 def price_from_text(text: str) -> Price:
-    """A price as typed: dollars per million input tokens, a comma, dollars per million output tokens.
+    """Parse IN,OUT: dollars per million input tokens and per million output tokens.
+
+    Cached tokens cost as much as other input tokens.
+
+    Raises:
+        InputError: `text` is not two amounts in dollars.
 
     >>> price_from_text("0.15,0.60").output.base_p
     600000
@@ -46,10 +53,11 @@ def price_from_text(text: str) -> Price:
 def published_price(
     model: str, *, provider: str | None = None, base_url: str | None = None
 ) -> Price | None:
-    """The price that genai-prices knows for `model` at a provider or behind an API's URL; None if it knows none.
+    """Return the price of `model` in genai-prices, for a provider or for an API's URL.
 
-    A price that holds for some hours of the day counts at its dearest. A model that charges for anything that a
-    judge's call uses beside tokens, such as a fee a request, has no price here: a fee left out would break a budget.
+    None if genai-prices has no price for it. If the price depends on the time of day, the highest
+    price counts. A model that also charges for something else that a call uses, such as a fee per
+    request, gets None, because a call could then cost more than its reservation.
     """
     from genai_prices import data_snapshot
 
@@ -85,7 +93,10 @@ def published_price(
 
 
 def _reaches(pattern: str, base_url: str) -> bool:
-    """Whether `pattern` covers the whole host of `base_url`: the published patterns also match longer names."""
+    """Return whether `pattern` matches the whole host of `base_url`.
+
+    The published patterns also match the beginning of a longer host name.
+    """
     found = re.match(pattern, base_url)
     if found is None:
         return False

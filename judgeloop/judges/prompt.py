@@ -1,15 +1,17 @@
-"""Prompt templates: text with front matter, filled in one pass.
+"""Prompt templates: parses a template's text and renders it for a call.
 
-A template is TOML front matter between `+++` lines, then a `# System` and a `# User` part:
+A template is TOML front matter between `+++` lines, then a `# System` and a `# User` part. The
+front matter has these fields:
 
-    id, version     its name; a released file is never edited, a change is a new version
-    fields          what the user's part fills in
+    id, version     the template's name; a released file is never edited, a change is a new version
+    fields          the fields that the user part contains
     answer          the field of the reply that holds the label
-    labels          every allowed label with its score, for the answer shown first or the one rated
+    labels          every allowed label with its score, for the output shown first or rated
     schema          the JSON schema of the reply
 
-`{{field}}` becomes a JSON string (or null), and `{{marker}}` a marker that nobody can guess. Nothing inside a filled-in text
-is ever expanded, so a candidate that contains `{{second}}` stays as it is. Reading the file is `config.py`'s business.
+In the user part `{{field}}` becomes a JSON string (or null) and `{{marker}}` a random marker. All
+fields are filled in one pass, so an output that contains `{{second}}` is not expanded.
+`prompt_files.py` finds and reads the files.
 """
 
 from __future__ import annotations
@@ -38,7 +40,12 @@ MARKER_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A parsed prompt; `labels` maps each allowed label to its score, for the answer shown first or the one rated."""
+    """A parsed prompt template.
+
+    `answer` is the field of the reply that holds the label. `labels` maps each allowed label to its
+    score, for the output shown first or rated. `schema` is the JSON schema of the reply. `digest`
+    is the hash of the file's text and the rubric, which is part of a verdict's key.
+    """
 
     id: str
     answer: str
@@ -51,19 +58,19 @@ class Template:
 
     @property
     def rates(self) -> bool:
-        """Whether it rates one answer; else it compares two."""
+        """True if the template rates one output, False if it compares two."""
         return "output" in _FIELD.findall(self.user)
 
     @property
     def takes_rubric(self) -> bool:
-        """Whether a rubric has a place in it."""
+        """True if the user part contains `{{rubric}}`."""
         return "rubric" in _FIELD.findall(self.user)
 
     def check_question(self, *, rating: bool) -> None:
-        """Refuse to rate with a prompt that compares, and to compare with one that rates.
+        """Check that the template rates if `rating`, and compares if not.
 
         Raises:
-            InputError: says which fields are needed.
+            InputError: it does not; the message names the fields needed.
         """
         if self.rates and not rating:
             raise InputError(
@@ -75,7 +82,7 @@ class Template:
             )
 
     def with_rubric(self, rubric: str) -> Template:
-        """The template with its rubric, which makes it another template."""
+        """Return the template with `rubric` filled in; its digest differs."""
         return replace(
             self,
             rubric=rubric,
@@ -83,13 +90,13 @@ class Template:
         )
 
     def render(self, call: Call) -> tuple[str, str]:
-        """The system and the user message for `call`.
+        """Return the system message and the user message for `call`.
 
-        The marker is drawn anew each time and is no part of a verdict's key: whoever wrote a candidate cannot know it, and
-        it says nothing about the question.
+        The marker is drawn for each call, so that the author of an output cannot know it. It is not
+        part of a verdict's key, because it does not change the question.
 
         Raises:
-            InputError: the template is for another number of outputs.
+            InputError: the template rates and `call` compares, or the other way round.
         """
         self.check_question(rating=len(call.outputs) == 1)
         values = {
@@ -106,10 +113,10 @@ class Template:
 
 
 def parse_template(text: str, path: object) -> Template:
-    """Parse a prompt file's text; `path` is for messages.
+    """Parse the text of a prompt file; `path` is used in messages only.
 
     Raises:
-        DataError: it has not the form above, or its parts contradict each other.
+        DataError: the text is not a template, or its parts contradict each other.
     """
     match = _FORM.match(text.replace("\r\n", "\n"))
     if match is None:
@@ -141,7 +148,7 @@ def _check_labels(path: object, labels: Mapping[str, float]) -> None:
     for label, score in labels.items():
         if not 0 <= score <= 1:
             raise DataError(path, f"the label {label!r} needs a score from 0 to 1, found {score}")
-    if len(labels) < len(("one", "other")):
+    if len(labels) <= 1:
         raise DataError(path, f"expected at least two labels, found {len(labels)}")
 
 
@@ -155,18 +162,18 @@ def _check_fields(path: object, template: Template, declared: set[str]) -> None:
     if used != declared:
         odd = min(used ^ declared)
         raise DataError(
-            path, f"the field {odd!r} stands in 'fields' or in the user's part, but not in both"
+            path, f"the field {odd!r} is in 'fields' or in the user part, but not in both"
         )
     if used - OPTIONAL not in (PAIRWISE, RATING):
         raise DataError(path, "expected the fields prompt, first and second, or prompt and output")
     if "{{" in _FIELD.sub("", template.user) or "{{" in template.system:
         raise DataError(
-            path, "a field is written {{name}}, without spaces, and in the user's part only"
+            path, "a field is written {{name}}, without spaces, and in the user part only"
         )
 
 
 def _literal(text: str | None) -> str:
-    """`text` as a JSON string: readable in any script, escaped whole where it could not be encoded."""
+    """Return `text` as a JSON string; escaped to ASCII only if UTF-8 cannot encode it."""
     literal = json.dumps(text, ensure_ascii=False)
     try:
         literal.encode()

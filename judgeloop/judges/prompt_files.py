@@ -1,6 +1,6 @@
-"""Prompt files: the one that a configuration names, or the one that suits it, read and checked against what is asked of it.
+"""Finds, reads and checks the prompt file for a judge: the user's choice or the default.
 
-What a template is, and how it is filled in, stands in `judges/prompt.py`.
+Returns a `Template`; `prompt.py` parses and renders templates.
 """
 
 from __future__ import annotations
@@ -12,17 +12,22 @@ from judgeloop.core.errors import InputError
 from judgeloop.formats.tables import read_text
 from judgeloop.judges.prompt import Template, parse_template
 
-# Forms of verdict that are a bare label, with the word in the name of their prompt.
+# Forms of reply that are a bare label, with the word that the names of their prompts contain.
 BARE = {"logprob": "label", "choice": "choice"}
 
 
 def template_for(
     verdict: str, prompt: str | None, rubric: str | None, *, rating: bool = False
 ) -> Template:
-    """The prompt that is named, or the one that suits the form of `verdict`, with its rubric: to compare, or for a `rating`.
+    """Return the template that `prompt` names, or the default, with `rubric` filled in.
+
+    `verdict` is the form of the reply. `prompt` is the name of a shipped prompt or the path of a
+    `.md` file; without it the default depends on `verdict`, `rubric` and `rating`. `rubric` is text
+    or the path of a file. The template rates if `rating`, and compares if not.
 
     Raises:
-        InputError: it is not there, or does not suit what is asked of it.
+        InputError: there is no such prompt or rubric, or the prompt does not fit the other
+            arguments.
     """
     template = _named_template(verdict, prompt, rubric, "rating" if rating else "pairwise")
     template.check_question(rating=rating)
@@ -38,9 +43,7 @@ def template_for(
             if bare
             else "`verdict=schema` or `verdict=tool`"
         )
-        raise InputError(
-            f"`prompt={template.id}` asks for a reply that goes with {fits}, found {verdict}"
-        )
+        raise InputError(f"`prompt={template.id}` needs {fits}, found `verdict={verdict}`")
     if rubric is None:
         if template.takes_rubric:
             raise InputError(
@@ -69,7 +72,7 @@ def _text_or_file(rubric: str) -> str:
     path = Path(rubric)
     try:
         is_file = path.is_file()
-    except OSError:  # too long for a path
+    except OSError:  # the text is too long for a path
         is_file = False
     if not is_file and path.suffix in {".md", ".txt"} and " " not in rubric:
         raise InputError(f"`rubric={rubric}`: there is no such file")
@@ -80,13 +83,13 @@ def _text_or_file(rubric: str) -> str:
 
 
 def shipped_template(name: str) -> Template:
-    """A prompt of judgeloop's own, by its file's name without the ending.
+    """Return a prompt that judgeloop ships, by its file's name without the suffix.
 
     Raises:
-        InputError: there is none of that name; lists those there are.
+        InputError: there is no such prompt; the message lists the prompts.
     """
     installed = files("judgeloop") / "_prompts"
-    beside = Path(__file__).parent.parent.parent / "prompts"  # a checkout, installed editable
+    beside = Path(__file__).parent.parent.parent / "prompts"  # in an editable install
     folder = installed if installed.is_dir() else beside
     names = sorted(
         entry.name.removesuffix(".md") for entry in folder.iterdir() if entry.name.endswith(".md")

@@ -1,4 +1,8 @@
-"""What the judges behind an API take from options: their address, key and price."""
+"""Resolves the options of a judge behind an API into its address, key and price.
+
+A price comes from the option `price`, else from the user's price file, else from genai-prices. A
+provider without an address (the user's own server) is free unless the user gives a price.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,11 @@ from judgeloop.judges.wire import Endpoint
 
 
 def reach(provider: Provider, model: str, options: JudgeOptions) -> tuple[Endpoint, Price | None]:
-    """Where `model` is reached and what it charges; None where no price is known.
+    """Return the endpoint of `model` and its price; None if no price is known.
 
     Raises:
-        InputError: the address, the key or the price is missing or wrong.
+        InputError: the address, the key or the typed price is missing or wrong.
+        DataError: the price file is wrong.
     """
     given = None if options.price is None else price_from_text(options.price)
     endpoint = endpoint_for(
@@ -34,7 +39,7 @@ def _price(
     if own is not None:
         return own
     if provider.url is None:
-        return FREE  # a server of one's own
+        return FREE  # the user's own server
     if is_official(provider, endpoint.base_url):
         return published_price(model, provider=provider.name)
     return published_price(model, base_url=endpoint.base_url)

@@ -1,6 +1,7 @@
-"""The most that a chat model's call can use, known offline and without its tokenizer.
+"""Computes an upper bound on a chat model's tokens and cost for a call, without its tokenizer.
 
-A byte-level tokenizer makes at most one token of a byte, so bytes bound tokens. What a call really uses is in its reply.
+A byte-level tokenizer makes at most one token per byte, so the number of bytes is an upper bound.
+The actual usage is in the reply (`chat_model.py`).
 """
 
 from __future__ import annotations
@@ -12,13 +13,16 @@ from judgeloop.core.records import Call, Quote, Usage
 from judgeloop.judges.prompt import Template
 
 TOKENS_AROUND_A_MESSAGE = 64
-TOKENS_HIDDEN = 2048  # what a provider adds for structured output, and does not show
+TOKENS_HIDDEN = 2048  # what a provider adds for structured output and does not show
 LIKELY_BYTES_PER_TOKEN = 4
 LIKELY_OUTPUT_TOKENS = 60
 
 
 def quote(template: Template, call: Call, max_output_tokens: int, price: Price | None) -> Quote:
-    """The worst case of one attempt at `call`, and what it will likely cost; zero cost without a price."""
+    """Return the worst case of one attempt at `call`, and its likely cost.
+
+    Without a price both costs are zero; the number of tokens is given all the same.
+    """
     messages = template.render(call)
     size = sum(len(message.encode()) for message in messages)
     around = (

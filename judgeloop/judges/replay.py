@@ -1,7 +1,8 @@
-"""Recorded verdicts as a judge: preferences between two systems, or ratings of one, looked up in a table.
+"""The judge `replay:FILE`: looks verdicts up in a table of recorded verdicts.
 
-Recorded costs count against a budget, so that a budget can be rehearsed; they are never money spent. Reading the file
-is not done here (`formats/verdicts.py`).
+A table of scores per system answers comparisons and ratings; a table of pairs answers comparisons
+only. Recorded costs count against the budget, so that a run can be rehearsed, but they are not
+money spent. `formats/verdicts.py` reads the file.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SHOWN = 8  # systems named in a message
 
 @final
 class ReplayJudge:
-    """Answers from a verdict table; what is not in it is an abstention. A table of pairs can rate nobody."""
+    """Answers from a verdict table; a verdict that is not in the table is an abstention."""
 
     order_matters = False
     blind = False
@@ -40,13 +41,16 @@ class ReplayJudge:
     priced = True
 
     def __init__(self, table: VerdictTable, *, tie_margin: float = 0.0) -> None:
-        """`tie_margin`: scores that differ by no more are a tie; it plays no part in a rating."""
+        """Create the judge.
+
+        In a comparison, scores that differ by at most `tie_margin` are a tie. Ratings ignore it.
+        """
         self._table = table
         self._tie_margin = tie_margin
 
     @property
     def identity(self) -> JudgeIdentity:
-        """The table's content and the margin."""
+        """The hash of the table's content, and the tie margin."""
         return JudgeIdentity(
             "replay",
             self._table.name,
@@ -55,12 +59,14 @@ class ReplayJudge:
         )
 
     def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
-        """Refuse a table that cannot answer: each question is one system to rate, or two to compare.
+        """Check that the table can answer `questions`: a system to rate or two to compare each.
 
-        It has to know the systems, and to have verdicts on all but a share of the items, over all questions.
+        The table must contain every system. The share of missing verdicts, over all questions and
+        items, must be at most `max_missing`.
 
         Raises:
-            InputError: names what is missing, and what the table has; or a score that is no rating.
+            InputError: names what is missing and what the table has, or a score outside [0, 1] of a
+                system to rate.
         """
         item_ids = [item.id for item in items]
         named = dict.fromkeys(name for systems in questions for name in systems)
@@ -90,11 +96,15 @@ class ReplayJudge:
             )
 
     def _check_ratings(self, systems: Sequence[str], item_ids: Sequence[str]) -> None:
-        """Refuse a table that cannot rate these systems, or has a score on one of the items that is no rating."""
+        """Check that the table can rate `systems` on the items.
+
+        Raises:
+            InputError: the table holds pairs, or a score outside [0, 1].
+        """
         if systems and self._table.paired:
             raise InputError(
-                f"replay:{self._table.name} compares pairs of systems, which does not say how good one of them is; a "
-                "rating needs a table of item_id, model and score"
+                f"replay:{self._table.name} compares pairs of systems and has no scores of single "
+                "systems; a rating needs a table of item_id, model and score"
             )
         for system in systems:
             for item in item_ids:
@@ -102,7 +112,7 @@ class ReplayJudge:
                 if record and record.score is not None and not 0 <= record.score <= 1:
                     raise InputError(
                         f"replay:{self._table.name} scores {system} on {item!r} with {record.score}; a rating lies "
-                        "between 0 and 1, so bring the table's scores to that scale"
+                        "between 0 and 1, so rescale the scores of the table"
                     )
 
     def _has(self, item: str, systems: tuple[str, ...]) -> bool:
@@ -112,16 +122,16 @@ class ReplayJudge:
         return all((item, system) in rows for system in systems)
 
     def quote(self, call: Call) -> Quote:
-        """What the recorded verdict cost."""
+        """Return the recorded cost, marked as rehearsed."""
         cost_p = sum(record.cost_p for record in self._records(call) if record)
         return Quote(cost_p, cost_p, rehearsed=True)
 
     async def judge(self, call: Call) -> Reply:
-        """Look the verdict up."""
+        """Return the recorded verdict."""
         return Reply(self._answer(call), cost_p=self.quote(call).cost_p)
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there are no connections."""
 
     def _answer(self, call: Call) -> Answer:
         records = self._records(call)
@@ -146,5 +156,5 @@ class ReplayJudge:
 
 
 def make_judge(file: str, options: JudgeOptions) -> ReplayJudge:
-    """The judge `replay:FILE`."""
+    """Create the judge `replay:FILE`."""
     return ReplayJudge(read_verdicts(Path(file)), tie_margin=options.tie_margin)

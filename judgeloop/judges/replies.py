@@ -1,6 +1,7 @@
-"""What a reply over the wire is, whoever sends it: validated, and whatever else it holds passed over.
+"""Base classes for the pydantic models of providers' replies: validated, unknown fields ignored.
 
-What a provider's reply is made of stands in a file of its own; what its text means is `parsing.py`'s business.
+The replies themselves are in `chat_completions.py` and `messages.py`. `parsing.py` reads the
+verdict from their text.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ class Wire(BaseModel):
 
 
 class WireReply(Wire):
-    """A whole reply; `model` is what the server calls its model."""
+    """A whole reply; `model` is the model's name according to the server."""
 
     model: str = ""
 
     @abstractmethod
     def tokens(self) -> Usage | None:
-        """What the call used; None where the reply does not say, or says what cannot be."""
+        """Return the usage of the call; None if the reply reports none, or an impossible usage."""

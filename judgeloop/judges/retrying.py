@@ -1,6 +1,7 @@
-"""The one retry policy. SDKs' own retries are switched off, so that one HTTP request is one reservation.
+"""The retry policy of all judges: how many attempts, and how long to wait between them.
 
-What is worth another attempt is said by the judge, which knows its provider's codes (`TransientJudgeError`).
+The SDKs' own retries are off, so that every HTTP request has its own reservation. A judge raises
+`TransientJudgeError` when another attempt may succeed. `engine/attempts.py` makes the attempts.
 """
 
 from __future__ import annotations
@@ -25,17 +26,23 @@ LeftS = Callable[[], float | None]
 
 
 def unbounded() -> float | None:
-    """What is left of a run without a deadline."""
+    """Return None: a run without a deadline has no limit on the time left."""
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and how patiently; times in seconds.
+    """Number of attempts and waiting times; times in seconds.
 
-    A server's Retry-After is honoured up to what is left of the run, and in a run without a deadline up to `longest_wait_s`; one that
-    asks for more ends the attempts, because a header must not be able to hang a nightly job. A server that turns calls away unbilled because it is crowded is asked
-    again for `patience_s`, however often: limits a minute take a minute to pass.
+    - `attempts`: maximum number of attempts at a call.
+    - `first_wait_s`, `longest_wait_s`: scale and maximum of the random exponential wait.
+    - `patience_s`: time limit for a crowded server.
+
+    The wait is never shorter than the server's Retry-After. If Retry-After is longer than the time
+    left of the run (without a deadline: than `longest_wait_s`), the attempts end, because a header
+    must not be able to hang a nightly job. A server that is crowded and did not bill the call gets
+    any number of attempts: a limit per minute takes a minute to pass. They end after `patience_s`,
+    or at the deadline if the run has a deadline and the server sends Retry-After.
     """
 
     attempts: int = 4
@@ -46,7 +53,11 @@ class RetryPolicy:
     def retrying(
         self, sleep: Callable[[float], Awaitable[None]], left_s: LeftS = unbounded
     ) -> AsyncRetrying:
-        """A fresh tenacity controller for one call, which waits with `sleep`, in a run of which `left_s` is left."""
+        """Return a new tenacity controller for one call.
+
+        It waits with `sleep`. `left_s` returns the seconds left of the run, None without a
+        deadline.
+        """
         backoff = wait_random_exponential(
             multiplier=self.first_wait_s, max=self.longest_wait_s, min=self.first_wait_s / 2
         )
@@ -63,7 +74,7 @@ class RetryPolicy:
                 return True
             if error is not None and error.crowded and not error.billed:
                 if asked_for and left is not None:
-                    return False  # it says when, and that is before the run ends
+                    return False  # the server's wait ends before the deadline
                 return (state.seconds_since_start or 0.0) + state.upcoming_sleep > self.patience_s
             return stop_after_attempt(self.attempts)(state)
 
@@ -77,7 +88,7 @@ class RetryPolicy:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """The seconds that `headers` ask to wait; None where they ask nothing or nonsense."""
+    """Return the wait in seconds that `headers` ask for; None if absent or invalid."""
     for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         text = headers.get(name)
         seconds = _seconds(text, unit_s) if text else None

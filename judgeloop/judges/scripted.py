@@ -1,6 +1,6 @@
-"""A judge that answers from a function: for tests of one's own pipeline, and of judgeloop.
+"""A judge that answers from a function, for tests of judgeloop and of users' pipelines.
 
-It makes no request and sleeps only where told to; what an answer costs is set, not worked out from tokens.
+It sends no requests. The cost and the delay of an answer are given, not computed.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from judgeloop.core.records import Answer, Call, Item, JudgeIdentity, Quote, Rep
 class ScriptedJudge:
     """Answers a call with `script(call)`, which may also raise a JudgeError.
 
-    `cost_p` is what a call costs and `worst_p` its worst case, in picodollars (the same unless given); `delay_s` gives
-    the seconds to wait before answering. `calls` records what was asked, in the order of arrival.
+    - `cost_p`: the cost of a call, in picodollars; `worst_p`: its worst case, by default `cost_p`.
+    - `delay_s`: returns the seconds to wait before answering a call.
+    - `calls`: the calls received, in the order of arrival.
     """
 
     script: Callable[[Call], Answer]
@@ -36,25 +37,25 @@ class ScriptedJudge:
 
     @property
     def identity(self) -> JudgeIdentity:
-        """The model alone."""
+        """The model only: another script or cost is the same judge."""
         return JudgeIdentity("scripted", self.model)
 
     def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
-        """Any question can be asked."""
+        """Accept every question."""
         del questions, items, max_missing
 
     def quote(self, call: Call) -> Quote:
-        """The costs given."""
+        """Return the given costs."""
         del call
         worst_p = self.cost_p if self.worst_p is None else self.worst_p
         return Quote(cost_p=worst_p, likely_cost_p=self.cost_p)
 
     async def judge(self, call: Call) -> Reply:
-        """Wait if told to, then follow the script."""
+        """Wait for the delay, if any, then return the script's answer."""
         self.calls.append(call)
         if self.delay_s is not None:
             await asyncio.sleep(self.delay_s(call))
         return Reply(self.script(call), cost_p=self.cost_p, model=self.model)
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there are no connections."""

@@ -1,7 +1,8 @@
-"""Judge through a vLLM server of one's own, with its structured outputs.
+"""The judge `vllm/NAME`: a model behind the user's own vLLM server, with structured outputs.
 
-Before the first question it looks whether the server is up, serves the model, and holds it to a form: a server that ignores
-`structured_outputs` would answer in free text, and is refused. A verdict remembered needs no server at all.
+The first call checks that the server is healthy, serves the model and obeys `structured_outputs`. A
+server that ignores them would reply in free text, and is rejected. A run whose verdicts are all in
+the ledger makes no call and needs no server. `openai.py` makes the calls.
 """
 
 from __future__ import annotations
@@ -26,46 +27,51 @@ from judgeloop.judges.wire import Endpoint
 if TYPE_CHECKING:
     import httpx
 
-PROBE_CHOICES = ("quokka", "wombat")  # words that no model says by itself to the probe's question
+PROBE_CHOICES = ("quokka", "wombat")  # no model gives these replies unless it is forced to
 
 
 @final
 class VllmJudge:
-    """A chat model behind vLLM: Chat Completions by the OpenAI SDK, the rest of its interface by HTTP."""
+    """A chat model behind vLLM: calls use the OpenAI SDK, the checks of the server plain HTTP."""
 
     order_matters = True
     blind = True
     by_hand = False
 
     def __init__(self, judge: OpenAIJudge, *, model: str, endpoint: Endpoint) -> None:
-        """`judge` speaks vLLM's dialect of Chat Completions."""
+        """`judge` makes the calls, with the dialect `VLLM`."""
         self._judge = judge
         self._model = model
         self._endpoint = endpoint
-        self._looking = asyncio.Lock()
+        self._look_lock = asyncio.Lock()
         self._version: str | None = None
 
     @property
     def identity(self) -> JudgeIdentity:
-        """The model with everything else that can change a verdict."""
+        """The model, and everything else that can change a verdict."""
         return self._judge.identity
 
     @property
     def priced(self) -> bool:
-        """A server of one's own costs nothing unless somebody says otherwise."""
+        """True if a price is known; the user's own server is free unless a price is given."""
         return self._judge.priced
 
     def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
-        """Any question can be asked."""
+        """Accept every question."""
         del questions, items, max_missing
 
     def quote(self, call: Call) -> Quote:
-        """As for any chat model."""
+        """Return the worst case, as for any chat model."""
         return self._judge.quote(call)
 
     async def judge(self, call: Call) -> Reply:
-        """Look at the server once, then ask."""
-        async with self._looking:
+        """Check the server on the first call, then ask.
+
+        Raises:
+            TransientJudgeError: another attempt may succeed.
+            JudgeRejectedError: no attempt can succeed.
+        """
+        async with self._look_lock:
             if self._version is None:
                 self._version = await self.look()
         return await self._judge.judge(call)
@@ -75,11 +81,13 @@ class VllmJudge:
         await self._judge.aclose()
 
     async def look(self) -> str:
-        """Whether the server is up, serves the model and keeps to structured outputs; its version.
+        """Check the server, and return its version.
+
+        The server must be healthy, serve the model and obey `structured_outputs`.
 
         Raises:
-            TransientJudgeError: there is no answer.
-            JudgeRejectedError: an answer says that this server cannot be the judge.
+            TransientJudgeError: the server does not reply, or says that it is not healthy.
+            JudgeRejectedError: this server cannot be the judge.
         """
         import httpx
 
@@ -141,8 +149,8 @@ class VllmJudge:
         if said not in PROBE_CHOICES:
             raise JudgeRejectedError(
                 f"{self._endpoint.origin} ignores structured_outputs (asked to choose between "
-                f"{' and '.join(PROBE_CHOICES)} it said {str(said)[:40]!r}); is it vLLM 0.12 or newer? Any other server: "
-                "`judge=openai/NAME`",
+                f"{' and '.join(PROBE_CHOICES)} it said {str(said)[:40]!r}); is it vLLM 0.12 or newer? For any other "
+                "server use `judge=openai/NAME`",
                 billed=False,
             )
 
@@ -156,7 +164,7 @@ class VllmJudge:
             value = None
         if not isinstance(value, dict):
             raise JudgeRejectedError(
-                f"{url} answers no JSON object; is this a vLLM server?", billed=False
+                f"{url} does not answer with a JSON object; is this a vLLM server?", billed=False
             )
         return value
 
@@ -165,7 +173,7 @@ PROVIDER = Provider("vllm", None)
 
 
 def make_judge(name: str, options: JudgeOptions) -> VllmJudge:
-    """The judge `vllm/NAME`."""
+    """Create the judge `vllm/NAME`."""
     endpoint, price = reach(PROVIDER, name, options)
     judge = OpenAIJudge(
         name,

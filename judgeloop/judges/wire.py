@@ -1,7 +1,8 @@
-"""What the HTTP judges share: where to send, and what a failure means for the run.
+"""Endpoints of HTTP judges, and the translation of SDK errors into judge errors or abstentions.
 
-The official SDKs raise errors of the same make, so one reading serves them all. Which codes a provider uses for "no
-credit" and "about this item" stands here too, because the servers that imitate a provider mix them.
+The official SDKs raise errors with the same attributes, so all HTTP judges share this module. The
+error codes of all providers are listed here together, because servers that imitate a provider mix
+them.
 """
 
 from __future__ import annotations
@@ -26,27 +27,31 @@ NO_CREDIT = {
     "billing_error",
     "enforced_spend_limit_reached",
 }
+# Codes of errors that concern one item only, with the reason for the abstention.
 ABOUT_THIS_ITEM = {
     "context_length_exceeded": "too long for the judge",
     "string_above_max_length": "too long for the judge",
     "request_too_large": "too long for the judge",
     "content_filter": "refused by the provider's filter",
 }
-# Said without a code of its own: by Anthropic, and by vLLM.
+# Anthropic and vLLM report this error in the message only, without a specific code.
 _TOO_LONG = re.compile(r"prompt is too long|maximum context length|max_model_len", re.IGNORECASE)
+# Errors of the HTTP client after which the request was certainly not sent, so not billed.
 NEVER_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
-LONGEST_MESSAGE = 500
-SHORTEST_KEY = 8  # shorter ones, such as the placeholder, are words that may stand anywhere
+LONGEST_MESSAGE = 500  # characters
+# Shorter keys, such as the placeholder "none", are not masked: they may be ordinary words.
+SHORTEST_KEY = 8
 MOST_ERROR_BYTES = 1024
-OVERLOADED = 529  # Anthropic's own
+OVERLOADED = 529  # Anthropic's status code for overload
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where to send requests, with which key, and for how long to wait (seconds).
+    """An address, its API key, and the time limit of a request in seconds.
 
-    `own` is False for an address that is neither the provider's nor the one that the provider's variable names: what the
-    SDKs take from other variables of the provider's stays away from it.
+    `own` is False if the address is neither the provider's nor the address in the provider's
+    environment variable. Headers that the SDKs take from the provider's other variables are then
+    removed (`bounded.py`).
     """
 
     base_url: str
@@ -55,14 +60,14 @@ class Endpoint:
     own: bool = True
 
     def clean(self, text: str) -> str:
-        """What a server said, fit to keep and to show: short, storable, and without the key that it may repeat."""
+        """Return a server's text, safe to store and show: UTF-8, key masked, cut to length."""
         storable = text.encode("utf-8", "replace").decode("utf-8")
         if len(self.api_key) >= SHORTEST_KEY:
             storable = storable.replace(self.api_key, "[key]")
         return storable[:LONGEST_MESSAGE]
 
     def clean_reply(self, reply: Reply) -> Reply:
-        """A reply with every text that came from the server cleaned."""
+        """Return `reply` with all texts from the server cleaned."""
         answer = replace(reply.answer, reason=self.clean(reply.answer.reason))
         return replace(
             reply,
@@ -73,19 +78,20 @@ class Endpoint:
 
     @property
     def origin(self) -> str:
-        """Scheme, host and path: never a user name or a password."""
+        """Scheme, host and path of the address, without user name and password."""
         parts = urlsplit(self.base_url)
         host = parts.netloc.rpartition("@")[2].lower()
         return f"{parts.scheme}://{host}{parts.path.rstrip('/')}"
 
 
 def answer_or_raise(error: Any, endpoint: Endpoint) -> Reply:
-    """An abstention where an SDK's error is about this item only; else raises what it means for the run.
+    """Return an abstention if an SDK's error concerns one item only; otherwise raise a JudgeError.
 
-    The SDK's own error is not kept as the cause of a status error: its body may repeat the key.
+    The SDK's error is not kept as the cause, because its body may contain the key.
 
     Raises:
-        JudgeError: always, but for that case.
+        TransientJudgeError: another attempt may succeed.
+        JudgeRejectedError: no attempt can succeed.
     """
     if hasattr(error, "status_code"):
         codes = [endpoint.clean(code) for code in _codes(error)]
@@ -104,12 +110,15 @@ def answer_or_raise(error: Any, endpoint: Endpoint) -> Reply:
 
 
 def unreadable(endpoint: Endpoint) -> TransientJudgeError:
-    """The server said something that nobody can read."""
+    """Return the error for a reply that cannot be read."""
     return TransientJudgeError(f"no usable reply from {endpoint.origin}", billed=True)
 
 
 def _codes(error: Any) -> list[str]:
-    """Every code that an error's body names: OpenAI's `code` and `type`, Anthropic's `type` and `details`."""
+    """Return all codes in an error's body.
+
+    OpenAI uses the fields `code` and `type`, Anthropic `type` and `details`.
+    """
     inner = _error_body(error)
     details = inner.get("details")
     detail = details.get("error_code") if isinstance(details, Mapping) else None
@@ -127,7 +136,8 @@ def _status_error(error: Any, codes: list[str], endpoint: Endpoint) -> JudgeErro
         return JudgeRejectedError(f"{what}: the account has no credit left", billed=False)
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return JudgeRejectedError(
-            f"{what}: the key is not accepted for this (with `judge_base_url` it is JUDGELOOP_JUDGE_API_KEY)",
+            f"{what}: the key is not accepted for this request "
+            "(a server set by `judge_base_url` gets JUDGELOOP_JUDGE_API_KEY)",
             billed=False,
         )
     if status == HTTPStatus.TOO_MANY_REQUESTS:
@@ -141,7 +151,7 @@ def _status_error(error: Any, codes: list[str], endpoint: Endpoint) -> JudgeErro
         )
     if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
         return JudgeRejectedError(
-            f"{what}: the server redirects; give the URL it names", billed=False
+            f"{what}: the server redirects; give the URL that it redirects to", billed=False
         )
     return JudgeRejectedError(f"{what}: {endpoint.clean(_message(error))}", billed=False)
 

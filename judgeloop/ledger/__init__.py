@@ -1,1 +1,1 @@
-"""The durable record of every attempt, what it cost, and the verdict it bought."""
+"""The ledger: a durable record of attempts, their costs and their verdicts."""

@@ -1,6 +1,7 @@
-"""Opening a ledger's file: made if there is none, private to its owner, and surely a ledger.
+"""Opens a ledger file: creates it if missing, readable by its owner only, and checks its schema.
 
-It returns an SQLite connection. It neither reads nor writes attempts or verdicts.
+Returns an SQLite connection. Does not read or write attempts or verdicts (`reading.py`,
+`sqlite.py`).
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from pathlib import Path
 from judgeloop.core.errors import LedgerError, NoLedgerError
 from judgeloop.ledger.schema import ensure_schema
 
-BUSY_TIMEOUT_S = 60.0  # another process may hold the file for as long as it flushes to disk
+BUSY_TIMEOUT_S = 60.0  # another process locks the file until its writes are flushed to disk
 
 
 def connect(path: Path | str) -> sqlite3.Connection:
-    """A connection to a ledger, created if there is none.
+    """Return a connection to the ledger at `path`, which is created if missing.
 
     Raises:
-        LedgerError: it cannot be created, or is something else.
+        LedgerError: the file cannot be created or opened.
+        NoLedgerError: the file is not a ledger, or a ledger of another version.
     """
     try:
         if str(path) != ":memory:":
@@ -33,7 +35,7 @@ def connect(path: Path | str) -> sqlite3.Connection:
         connection.close()
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
             raise NoLedgerError(
-                f"{path} is no ledger, nor any database; name another (`ledger`)"
+                f"{path} is not a ledger, nor any SQLite database; name another file (`ledger`)"
             ) from error
         raise _cannot_open(path, error) from error
     except LedgerError:
@@ -43,7 +45,7 @@ def connect(path: Path | str) -> sqlite3.Connection:
 
 
 def _set_up(connection: sqlite3.Connection, path: Path | str) -> None:
-    # Not WAL: before SQLite 3.51.3 it can corrupt a file that several processes write.
+    # Not WAL: before SQLite 3.51.3, WAL can corrupt a file that several processes write.
     connection.execute("PRAGMA journal_mode = DELETE")
     connection.execute("PRAGMA synchronous = EXTRA")
     connection.execute("PRAGMA foreign_keys = ON")

@@ -1,6 +1,6 @@
-"""What the ledger holds, read from an open connection: verdicts by key, an item's attempts, a run's spend.
+"""Reads verdicts by key, an item's attempts and a run's spend from an open ledger connection.
 
-Nothing is written here.
+Writes nothing.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ from dataclasses import dataclass
 from judgeloop.core.records import Spend, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
 
-KEYS_PER_LOOKUP = 500  # SQLite bounds the number of parameters of a statement
+KEYS_PER_LOOKUP = 500  # SQLite limits the number of parameters of a statement
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedAttempt:
-    """An attempt as the ledger has it: what it was for, how it ended, and what its key was made of."""
+    """An attempt as recorded: its key, judge, state, outcome, cost and start.
+
+    `charged_p` is in picodollars, `began_at` in ISO 8601 (UTC). `ingredients` are the ingredients
+    of its key; None if the recorded note has none.
+    """
 
     key: str
     judge: str
@@ -30,13 +34,13 @@ class RecordedAttempt:
 
 
 def verdicts_under(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, Verdict]:
-    """The verdicts kept under `keys`."""
+    """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
     held: dict[str, Verdict] = {}
     for begin in range(0, len(keys), KEYS_PER_LOOKUP):
         some = keys[begin : begin + KEYS_PER_LOOKUP]
         marks = ",".join("?" * len(some))
         rows = connection.execute(
-            f"SELECT key, score, reason FROM verdicts WHERE key IN ({marks})",  # noqa: S608 - marks only
+            f"SELECT key, score, reason FROM verdicts WHERE key IN ({marks})",  # noqa: S608 - only question marks are inserted
             list(some),
         )
         held.update((key, Verdict(score, reason)) for key, score, reason in rows)
@@ -44,10 +48,10 @@ def verdicts_under(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[
 
 
 def attempts_of(connection: sqlite3.Connection, item_id: str) -> list[RecordedAttempt]:
-    """The attempts at judging an item, the latest first."""
+    """Return the attempts on an item, the latest first."""
     rows = connection.execute(
-        "SELECT key, judge, state, outcome, charged_p, began_at, note FROM attempts WHERE item_id = ? "
-        "ORDER BY id DESC",
+        "SELECT key, judge, state, outcome, charged_p, began_at, note FROM attempts "
+        "WHERE item_id = ? ORDER BY id DESC",
         (item_id,),
     )
     return [
@@ -65,7 +69,11 @@ def attempts_of(connection: sqlite3.Connection, item_id: str) -> list[RecordedAt
 
 
 def spend_of(connection: sqlite3.Connection, run: str, opener: str, budget_p: int | None) -> Spend:
-    """What a run has cost, and how much of it since `opener` opened the ledger."""
+    """Return what `run` has cost, and what its attempts by `opener` have cost.
+
+    `opener` identifies the ledger object that recorded an attempt. In `Spend`, `now_p` and
+    `attempts` count only the attempts of `opener`.
+    """
     row = connection.execute(
         "SELECT coalesce(sum(charged_p) FILTER (WHERE opener = :opener AND NOT rehearsed), 0), "
         "coalesce(sum(charged_p) FILTER (WHERE NOT rehearsed), 0), "

@@ -1,6 +1,6 @@
-"""The tables of the ledger, and how a file is recognised as one.
+"""The schema of the ledger: creates its tables, and checks that a file is a ledger.
 
-Nothing is read or written here but the schema.
+Does not read or write rows.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from judgeloop.core.errors import NoLedgerError
 APPLICATION_ID = 0x4A4C4F50  # "JLOP"
 VERSION = 1
 
-# Money is in picodollars. charged_p of a run is kept in step with its attempts inside each transaction, so that the
-# check against the budget is one conditional update, atomic among threads and processes.
+# Columns that end in _p are picodollars. Each transaction updates charged_p of a run together with
+# its attempts. So the check against the budget is a single conditional update, which is atomic
+# among threads and processes.
 DDL = """
 CREATE TABLE runs (
     id          TEXT PRIMARY KEY,
@@ -55,19 +56,23 @@ CREATE TABLE verdicts (
 
 
 def ensure_schema(connection: sqlite3.Connection, path: object) -> None:
-    """Create the tables in an empty file; accept a ledger of this version; refuse anything else."""
+    """Create the tables in an empty file; accept a ledger of this version.
+
+    Raises:
+        NoLedgerError: the file is a ledger of another version, or another database.
+    """
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application == APPLICATION_ID:
         if version != VERSION:
             raise NoLedgerError(
-                f"{path} is a ledger of version {version}, and this judgeloop reads version {VERSION}; "
-                "use the judgeloop that wrote it, or another file (`ledger`)"
+                f"{path} is a ledger of version {version}, but this judgeloop reads version {VERSION}; "
+                "use the version of judgeloop that wrote it, or name another file (`ledger`)"
             )
         return
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         raise NoLedgerError(
-            f"{path} is a SQLite file but no judgeloop ledger; name another (`ledger`)"
+            f"{path} is a SQLite file but not a judgeloop ledger; name another file (`ledger`)"
         )
     connection.executescript(
         f"BEGIN IMMEDIATE; {DDL} PRAGMA application_id = {APPLICATION_ID}; "

@@ -1,13 +1,13 @@
-"""The ledger: attempts, money and verdicts in one SQLite file.
+"""The ledger in a SQLite file: attempts, money and verdicts.
 
-One HTTP request is one attempt:
+Each HTTP request is an attempt:
 
-    reserve ──▶ reserved ──settle──▶ settled     charged what it cost; its verdict is kept
-                    ├──────release─▶ released    charged nothing: it surely was not billed
-                    └──────abandon─▶ abandoned   charged its worst case: nobody knows
+    reserve ──▶ reserved ──settle──▶ settled     charged its actual cost; its verdict is recorded
+                    ├──────release─▶ released    charged nothing: it was certainly not billed
+                    └──────abandon─▶ abandoned   charged its worst case: billing is unknown
 
-A reservation is durable before the request leaves, so a process that dies leaves its attempts charged at their worst
-case. Prices and parsing are not known here.
+A reservation is durable before the request is sent. So the attempts of a process that dies stay
+charged at their worst case. The ledger does not know prices and does not parse replies.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from judgeloop.ledger.writer import Writer
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks
+except ImportError:  # fcntl does not exist on Windows
     fcntl = None  # type: ignore[assignment]
 
 T = TypeVar("T")
@@ -40,26 +40,26 @@ T = TypeVar("T")
 
 @final
 class SqliteLedger:
-    """A ledger file, shared by any number of processes; `:memory:` lives and dies with the object."""
+    """A ledger file that several processes may share; `:memory:` exists only in this object."""
 
     def __init__(self, path: Path | str) -> None:
-        """Open the file, and create it if there is none.
+        """Open the file; create it if it is missing.
 
         Raises:
-            LedgerError: it cannot be created, or is something else.
+            LedgerError: the file cannot be created or opened, or is not a ledger of this version.
         """
         self.path = path
         self._opener = uuid.uuid4().hex
         self._writer = Writer(lambda: connect(path))
 
     async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
-        """The verdicts already held under `keys`."""
+        """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
         return await self._do(lambda connection: verdicts_under(connection, keys))
 
     async def reserve(
         self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None
     ) -> list[list[Ticket]]:
-        """Reserve the longest prefix of whole `groups` that `budget_p` still covers for `run`."""
+        """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers."""
 
         def action(connection: sqlite3.Connection) -> list[list[Ticket]]:
             connection.execute(
@@ -68,7 +68,7 @@ class SqliteLedger:
             )
             granted: list[list[Ticket]] = []
             for group in groups:
-                # A group without calls needs no money, even where none is left.
+                # A group without calls costs nothing and is granted even if the budget is spent.
                 if group and not _charge(connection, run, sum(r.cost_p for r in group), budget_p):
                     break
                 granted.append([self._insert(connection, run, r) for r in group])
@@ -77,10 +77,10 @@ class SqliteLedger:
         return await self._do(action)
 
     async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | None:
-        """Book the actual cost, keep the verdict if there is one, and return the verdict now held.
+        """Book the actual cost, record the verdict if any, and return the recorded verdict.
 
-        The first verdict under a key stays for ever: a second one is a new sample of the same question, and keeping
-        the nicer of two would be cheating.
+        The first verdict under a key is never replaced. A second verdict is a new sample of the
+        same query, and choosing between two samples would bias the result.
         """
 
         def action(connection: sqlite3.Connection) -> Verdict | None:
@@ -98,29 +98,31 @@ class SqliteLedger:
         return await self._do(action)
 
     async def release(self, ticket: Ticket, why: str) -> None:
-        """Book nothing: the provider surely charges nothing for this attempt."""
+        """Book no cost: the provider certainly charges nothing for this attempt."""
         await self._do(lambda connection: _close(connection, ticket, "released", 0, why))
 
     async def abandon(self, ticket: Ticket, why: str) -> None:
-        """Leave the attempt charged at its worst case: whether it was billed is unknown."""
+        """Leave the attempt charged at its worst case: it is unknown whether it was billed."""
         await self._do(
             lambda connection: _close(connection, ticket, "abandoned", ticket.cost_p, why)
         )
 
     async def spend(self, run: str, budget_p: int | None) -> Spend:
-        """What `run` has cost so far, and what of it since this object opened the file."""
+        """Return what `run` has cost so far, and how much of it through this object."""
         return await self._do(lambda connection: spend_of(connection, run, self._opener, budget_p))
 
     async def attempts(self, item_id: str) -> list[RecordedAttempt]:
-        """Every attempt on an item, the latest first."""
+        """Return every attempt on an item, the latest first."""
         return await self._do(lambda connection: attempts_of(connection, item_id))
 
     @contextmanager
     def only_run(self, run: str) -> Iterator[None]:
-        """Keep other processes from running `run` at the same time: both would pay for the same verdicts.
+        """Lock `run` against other processes, so that no verdict is paid for twice.
+
+        There is no lock for `:memory:`, nor on Windows.
 
         Raises:
-            LedgerError: another process does.
+            LedgerError: another process holds the lock.
         """
         if str(self.path) == ":memory:" or fcntl is None:
             yield
@@ -132,17 +134,17 @@ class SqliteLedger:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise LedgerError(
-                    f"another judgeloop is asking this very question (run {run}); wait for it, and this command will "
-                    "answer from what it paid for"
+                    f"another judgeloop process is working on this run ({run}); wait until it ends, "
+                    "then repeat this command: it reuses the verdicts that are already paid for"
                 ) from None
             yield
 
     async def aclose(self) -> None:
-        """Finish pending writes and close."""
+        """Finish pending writes and close the file."""
         await asyncio.to_thread(self._writer.close)
 
     async def _do(self, action: Callable[[sqlite3.Connection], T]) -> T:
-        # Queued before the first await: a cancelled caller cannot take its booking back.
+        # Queued before the first await, so that cancelling the caller does not cancel its booking.
         future = self._writer.submit(action)
         return await asyncio.wrap_future(future)
 
@@ -179,7 +181,7 @@ def _charge(connection: sqlite3.Connection, run: str, cost_p: int, budget_p: int
 def _close(
     connection: sqlite3.Connection, ticket: Ticket, state: str, cost_p: int, result: Reply | str
 ) -> None:
-    """End an attempt and correct its run's charge, once."""
+    """Close an attempt and correct its run's charge; an attempt can be closed only once."""
     row = connection.execute(
         "SELECT run, charged_p FROM attempts WHERE id = ? AND state = 'reserved'", (ticket.attempt,)
     ).fetchone()

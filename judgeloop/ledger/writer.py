@@ -1,7 +1,8 @@
-"""One thread that owns the SQLite connection and commits what queues up in groups.
+"""A thread that owns the SQLite connection and commits queued jobs in groups (group commit).
 
-A group commit is what keeps hundreds of calls a second durable: every job that waits is part of the next
-transaction, and no job's result is handed out before that transaction is on disk. What the jobs do is not known here.
+All waiting jobs run in the next transaction. No job's result is returned before that transaction is
+on disk. Group commit makes hundreds of durable writes per second possible. The jobs are callables;
+`sqlite.py` defines them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, Generic, TypeVar
 from judgeloop.core.errors import LedgerError
 
 T = TypeVar("T")
-LARGEST_GROUP = 512
+LARGEST_GROUP = 512  # jobs in a transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,29 +29,33 @@ class _Job(Generic[T]):
 
 
 class Writer:
-    """Runs jobs on the connection that `connect` opens, in the order submitted."""
+    """Runs jobs, in the order submitted, on the connection that `connect` opens."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
-        """Start the thread and open the connection; errors in opening are raised here."""
+        """Start the thread and open the connection; an error of `connect` is raised here."""
         self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
         self._opened: Future[None] = Future()
         self._closed = False
-        # Not a daemon: at exit the interpreter waits until what was paid for is written.
+        # Not a daemon thread: at exit the interpreter waits until all paid verdicts are written.
         self._thread = threading.Thread(target=self._work, args=(connect,), name="ledger")
         self._thread.start()
         self._opened.result()
 
     def submit(self, action: Callable[[sqlite3.Connection], T]) -> Future[T]:
-        """Queue `action`; once this returns, it will be carried out even if nobody waits for the result."""
+        """Queue `action`, which then runs even if its caller is cancelled.
+
+        Raises:
+            LedgerError: the writer is closed.
+        """
         if self._closed:
             raise LedgerError("the ledger is closed")
         future: Future[T] = Future()
-        future.set_running_or_notify_cancel()  # running: a caller that is cancelled cannot take it back
+        future.set_running_or_notify_cancel()  # a running future cannot be cancelled
         self._jobs.put(_Job(action, future))
         return future
 
     def close(self) -> None:
-        """Finish what is queued, close the connection and end the thread."""
+        """Finish all queued jobs, close the connection and end the thread."""
         if not self._closed:
             self._closed = True
             self._jobs.put(None)
@@ -59,7 +64,7 @@ class Writer:
     def _work(self, connect: Callable[[], sqlite3.Connection]) -> None:
         try:
             connection = connect()
-        except BaseException as error:  # noqa: BLE001 - handed to the opener, whatever it is
+        except BaseException as error:  # noqa: BLE001 - raised again in __init__
             self._opened.set_exception(error)
             return
         self._opened.set_result(None)
@@ -90,7 +95,7 @@ def _commit(connection: sqlite3.Connection, group: Sequence[_Job[Any]]) -> None:
         connection.execute("BEGIN IMMEDIATE")
         results.extend(_run(connection, job) for job in group)
         connection.execute("COMMIT")
-    except BaseException as error:  # noqa: BLE001 - whatever it is, nobody may wait for ever
+    except BaseException as error:  # noqa: BLE001 - else callers would wait for ever
         with contextlib.suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         failure = LedgerError(f"the ledger could not be written: {error}")
@@ -101,13 +106,13 @@ def _commit(connection: sqlite3.Connection, group: Sequence[_Job[Any]]) -> None:
 
 
 def _run(connection: sqlite3.Connection, job: _Job[T]) -> Callable[[], None]:
-    """Carry out one job in a savepoint, so that its failure leaves the others of its group alone."""
+    """Run a job in a savepoint, so that its failure does not affect the other jobs of its group."""
     connection.execute("SAVEPOINT job")
     try:
         result = job.action(connection)
     except sqlite3.OperationalError:
-        raise  # disk full, file gone: the whole group failed
-    except Exception as error:  # noqa: BLE001 - handed to whoever waits for the job
+        raise  # disk full or file missing: the whole group fails
+    except Exception as error:  # noqa: BLE001 - raised again where the result is awaited
         connection.execute("ROLLBACK TO job")
         connection.execute("RELEASE job")
         failure = error

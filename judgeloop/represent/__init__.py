@@ -1,1 +1,1 @@
-"""Texts to vectors, for selectors that look at outputs before any is judged."""
+"""Turns texts into vectors, for selectors that use outputs or prompts before any verdict."""

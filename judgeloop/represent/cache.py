@@ -1,7 +1,7 @@
-"""Vectors on disk, so that no text is embedded twice. Losing the folder costs time and nothing else.
+"""Caches vectors on disk, so that no text is embedded twice. The folder is safe to delete.
 
-The folder may come from anywhere, and diskcache unpickles by default (CVE-2025-69872): this cache stores and reads raw
-bytes only, and treats everything else that it finds as absent.
+The folder may come from an untrusted source, and diskcache unpickles by default (CVE-2025-69872).
+So this cache stores and reads raw bytes only, and treats all other content as absent.
 """
 
 from __future__ import annotations
@@ -21,44 +21,52 @@ Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 
 @final
 class RawDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache has no types
-    """Keys are text, values bytes inside the database; nothing is ever unpickled or read from another file."""
+    """Stores text keys and bytes values in the database; never unpickles or reads other files."""
 
     def put(self, key: object) -> tuple[Any, bool]:
-        """Store the key as it is."""
+        """Return the key unchanged, as it is stored.
+
+        Raises:
+            TypeError: the key is not text.
+        """
         if not isinstance(key, str):
             raise TypeError(f"a cache key is text, not {key!r}")
         return key, True
 
     def get(self, key: Any, raw: bool) -> Any:  # noqa: FBT001 - diskcache's signature
-        """Read the key as it is."""
+        """Return the stored key unchanged."""
         del raw
         return key
 
     def store(self, value: object, read: bool, key: Any = None) -> tuple[int, int, None, Any]:  # noqa: FBT001
-        """Store bytes inside the database."""
+        """Return how to store bytes in the database.
+
+        Raises:
+            TypeError: the value is not bytes.
+        """
         del read, key
         if not isinstance(value, bytes):
             raise TypeError(f"a cache value is bytes, not {type(value).__name__}")
         return 0, MODE_RAW, None, value
 
     def fetch(self, mode: int, filename: Any, value: Any, read: bool) -> bytes | None:  # noqa: FBT001
-        """Read bytes inside the database; anything else is absent."""
+        """Return bytes stored in the database; None for anything else."""
         del read
         if mode != MODE_RAW or filename is not None or not isinstance(value, bytes):
             return None
         return value
 
     def remove(self, file_path: str) -> None:
-        """Delete no file: this cache has none."""
+        """Do nothing: this cache stores no values in files."""
 
 
 def opened(folder: Path) -> diskcache.Cache:
-    """The cache in `folder`, which it makes if need be; nothing is ever evicted from it."""
+    """Open the cache in `folder`, which is created if missing; entries are never evicted."""
     return diskcache.Cache(folder, disk=RawDisk, eviction_policy="none", cull_limit=0)
 
 
 def cached(embed: Embed, *, model: str, folder: Path) -> Embed:
-    """`embed` with its vectors kept in `folder`, under the model and the text."""
+    """Return `embed` with a cache in `folder`, keyed by `model` and text; vectors are float32."""
 
     def embed_new(texts: Sequence[str]) -> NDArray[np.floating]:
         with opened(folder) as cache:

@@ -1,7 +1,8 @@
-"""A causal language model of Hugging Face transformers, with its tokenizer: loading it, prompts to tokens, and where its layers are.
+"""Loads a causal language model of Hugging Face transformers; encodes prompts, finds its layers.
 
-No code that comes with a model is ever run, and weights are read from safetensors only. What to read off the model is the business of
-`hidden.py` and `layer_search.py`. torch and transformers are imported on first use.
+Never runs code that comes with a model, and reads weights from safetensors files only. `hidden.py`
+and `layer_search.py` read hidden states from the model. torch and transformers are imported on
+first use.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ from judgeloop.core.errors import InputError
 from judgeloop.represent.model_place import ModelPlace, cannot_load, flag, needs_extra
 
 Tokens = list[int]
-THREE = 3  # dimensions of hidden states: prompts, tokens, hidden size
+STATE_AXES = 3  # hidden states have shape (prompts, tokens, hidden size)
 
 
 @dataclass(frozen=True, eq=False)
 class CausalModel:
-    """A model with its head (`network`), its tokenizer, and how many `layers` it has.
+    """A model with its head (`network`), its tokenizer and its number of `layers`.
 
-    `blocks` are its layers, so that the input of the k-th is transformers' `hidden_states[k]` for k below `layers`; None where that does
-    not hold. `prefix` are the tokens that go before every prompt.
+    `blocks` are the layers: the input of block k is transformers' `hidden_states[k]` for k below
+    `layers`. It is None if no list of modules has this property. `prefix` holds the tokens that
+    precede every prompt.
     """
 
     name: str
@@ -37,22 +39,24 @@ class CausalModel:
 
     @property
     def base(self) -> Any:
-        """The model without its head: from tokens to hidden states."""
+        """The model without its head, which maps tokens to hidden states."""
         return self.network.base_model
 
     @property
     def longest(self) -> int | None:
-        """The most tokens that the model has positions for; None where it has no such limit."""
+        """The largest number of tokens that the model has positions for; None without a limit."""
         most = getattr(self.network.config.get_text_config(), "max_position_embeddings", None)
         return most if isinstance(most, int) and most > 0 else None
 
     def encode(self, prompts: Sequence[str]) -> list[Tokens]:
-        """The tokens of each prompt, the prefix first; where that is too long for the model, the prefix and the prompt's end.
+        """Return the tokens of each prompt, starting with the prefix.
 
-        Half a surrogate pair, which no tokenizer takes, is read as a question mark. A prompt that was cut is warned about.
+        If a prompt is too long for the model, only the prefix and the end of the prompt are kept,
+        and a warning reports how many prompts were cut. A lone surrogate, which tokenizers reject,
+        is read as a question mark.
 
         Raises:
-            InputError: a prompt has no tokens, or one that the model has never seen.
+            InputError: a prompt has no tokens, or a token that is not in the model's vocabulary.
         """
         texts = [text.encode("utf-8", "replace").decode("utf-8") for text in prompts]
         own = (
@@ -65,24 +69,25 @@ class CausalModel:
         ]
         if not all(encoded):
             raise InputError(
-                f"{flag(self.name)}: a prompt has no tokens, and the tokenizer has no first token"
+                f"{flag(self.name)}: a prompt has no tokens, and the tokenizer adds no first token"
             )
         known = self.network.get_input_embeddings().num_embeddings
         if (most := max(map(max, encoded), default=0)) >= known:
             raise InputError(
-                f"{flag(self.name)}: the tokenizer gives token {most}, and the model knows {known}: they do not belong together"
+                f"{flag(self.name)}: the tokenizer gives token {most}, but the model knows only "
+                f"{known} tokens: they do not belong together"
             )
         return self._ends(encoded)
 
     def _ends(self, encoded: list[Tokens]) -> list[Tokens]:
-        """What the model has positions for of each prompt."""
+        """Return the tokens of each prompt, cut to the model's number of positions."""
         longest = self.longest
         cut = 0 if longest is None else sum(len(tokens) > longest for tokens in encoded)
         if longest is None or not cut:
             return encoded
         warnings.warn(
-            f"{flag(self.name)}: {cut} of {len(encoded)} prompts are longer than the model's {longest} tokens: "
-            "of these, only the end was read",
+            f"{flag(self.name)}: {cut} of {len(encoded)} prompts are longer than the model's "
+            f"{longest} tokens: only the end of each of them is read",
             stacklevel=3,
         )
         return [
@@ -93,11 +98,14 @@ class CausalModel:
         ]
 
     def padded(self, tokens: Sequence[Tokens]) -> dict[str, Any]:
-        """What the model takes: the tokens, padded at the end, where no token of a causal model sees them; and what is padding."""
+        """Return the model's input: the tokens, padded at the end, and the attention mask.
+
+        In a causal model no token sees the padding after it.
+        """
         import torch
 
         rows = list(zip(*zip_longest(*tokens, fillvalue=0), strict=True))
-        lengths = torch.tensor([len(one) for one in tokens])
+        lengths = torch.tensor([len(prompt) for prompt in tokens])
         mask = torch.arange(len(rows[0])) < lengths[:, None]
         device = self.network.device
         return {
@@ -107,10 +115,14 @@ class CausalModel:
 
 
 def load(place: ModelPlace) -> CausalModel:
-    """The model at `place`: on a GPU if there is one, in the precision it was saved in; else on the CPU in 32 bits.
+    """Load the model at `place`.
+
+    It is loaded on a GPU, if there is one, in the precision in which it was saved. Otherwise it is
+    loaded on the CPU in 32 bits.
 
     Raises:
-        InputError: the extra is not installed, or what is there is no causal language model that can be loaded.
+        InputError: the extra is not installed, or the model cannot be loaded as a causal language
+            model.
     """
     try:
         import torch
@@ -136,12 +148,12 @@ def load(place: ModelPlace) -> CausalModel:
             network.config.use_cache = False
             layers = network.config.get_text_config().num_hidden_layers
             blocks = _blocks(network, layers)
-    except Exception as error:  # these libraries raise what they like, down to Exception itself
+    except Exception as error:  # these libraries raise any class, even Exception itself
         raise cannot_load(place.name, error) from error
     if report["missing_keys"]:
         lacking = ", ".join(sorted(report["missing_keys"])[:3])
         raise InputError(
-            f"{flag(place.name)}: the weights of a causal language model are not all there: no {lacking}"
+            f"{flag(place.name)}: weights of the causal language model are missing: {lacking}"
         )
     model = CausalModel(place.name, network, tokenizer, layers, _prefix(tokenizer), blocks)
     _check_causal(model)
@@ -150,7 +162,7 @@ def load(place: ModelPlace) -> CausalModel:
 
 @contextlib.contextmanager
 def _quietly(logging: Any) -> Iterator[None]:
-    """No bars and no remarks of transformers' while it loads."""
+    """Silence the progress bars and log messages of transformers while it loads a model."""
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
@@ -163,7 +175,10 @@ def _quietly(logging: Any) -> Iterator[None]:
 
 
 def _prefix(tokenizer: Any) -> Tokens:
-    """What a tokenizer puts before a prompt, after the token for a beginning, whether it adds that by itself or not."""
+    """Return the tokens that the tokenizer adds before a prompt.
+
+    The beginning-of-text token is put first if the tokenizer has one and does not add it itself.
+    """
     plain = tokenizer("a", add_special_tokens=False)["input_ids"]
     dressed = tokenizer("a")["input_ids"]
     before = next((n for n in range(len(dressed)) if dressed[n : n + len(plain)] == plain), 0)
@@ -177,13 +192,13 @@ def _begins(tokens: Tokens, prefix: Tokens) -> bool:
 
 
 def block_input(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The hidden states among the arguments of a block."""
+    """Return the hidden states among the arguments of a block."""
     return args[0] if args else kwargs.get("hidden_states")
 
 
 @contextlib.contextmanager
 def watched(blocks: Iterable[Any], take: Callable[[Any], Any]) -> Iterator[list[Any]]:
-    """What `take` takes of the hidden states that go into each of `blocks`, in the order of their passing."""
+    """Collect `take(hidden)` of the hidden states entering each of `blocks`, in order of calls."""
     seen: list[Any] = []
 
     def see(_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -198,7 +213,10 @@ def watched(blocks: Iterable[Any], take: Callable[[Any], Any]) -> Iterator[list[
 
 
 def _blocks(network: Any, layers: int) -> Any:
-    """The list of modules whose inputs, tried out on a few tokens, are transformers' hidden states; None if there is none."""
+    """Return the list of modules whose inputs are transformers' hidden states; None if not found.
+
+    The inputs are compared with the hidden states on a few tokens.
+    """
     import torch
 
     few = torch.arange(
@@ -217,21 +235,21 @@ def _blocks(network: Any, layers: int) -> Any:
 
 
 def _same(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
-    """Whether both hold the same tensors, of shape (prompts, tokens, hidden size)."""
+    """Return whether both hold the same tensors, of shape (prompts, tokens, hidden size)."""
     return len(ours) == len(theirs) and all(
-        one is not None
-        and one.shape == other.shape
-        and one.ndim == THREE
-        and one.allclose(other, equal_nan=True)
-        for one, other in zip(ours, theirs, strict=True)
+        mine is not None
+        and mine.shape == other.shape
+        and mine.ndim == STATE_AXES
+        and mine.allclose(other, equal_nan=True)
+        for mine, other in zip(ours, theirs, strict=True)
     )
 
 
 def _check_causal(model: CausalModel) -> None:
-    """Refuse a model in which a token sees those after it: its hidden states would depend on the padding.
+    """Check that tokens do not see later tokens; else hidden states would depend on the padding.
 
     Raises:
-        InputError: it is such a one.
+        InputError: the state of a token changes with a later token.
     """
     import torch
 
@@ -241,6 +259,6 @@ def _check_causal(model: CausalModel) -> None:
     rounding = torch.finfo(states.dtype).eps ** 0.5
     if not torch.allclose(states[0], states[1], rtol=rounding, atol=rounding, equal_nan=True):
         raise InputError(
-            f"{flag(model.name)}: in this {model.network.config.model_type}, a token sees those after it: "
-            "it is no causal language model"
+            f"{flag(model.name)}: in this {model.network.config.model_type}, a token sees later "
+            "tokens: it is not a causal language model"
         )

@@ -1,6 +1,6 @@
-"""Vectors of texts, by the name of a representation.
+"""Computes vectors of texts in a representation that the user names: lexical or minilm.
 
-It does not say which texts to represent, nor what the vectors are for.
+`hidden.py` has the representation by hidden states.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 def embed(
     texts: Sequence[str], represent: str, *, seed: int, cache_dir: Path
 ) -> NDArray[np.floating]:
-    """Vectors of `texts`, shape (texts, dimensions).
+    """Return vectors of `texts`, shape (texts, dimensions).
 
-    `represent` is `lexical`, `minilm` or `minilm:FOLDER`; vectors of a model are kept in
-    `cache_dir`. `seed` starts the random numbers of a reduction.
+    `represent` is `lexical`, `minilm` or `minilm:FOLDER`. Vectors of a model are cached in
+    `cache_dir`. `seed` seeds the random reduction of `lexical`.
     """
     kind, _, folder = represent.partition(":")
     if kind == "lexical":

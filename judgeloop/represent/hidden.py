@@ -1,7 +1,8 @@
-"""Prompts to hidden states of a causal language model: what it makes of a prompt before it writes the first token.
+"""Computes the hidden state of a causal language model at the last token of each prompt.
 
-The representation of AcTracer (Huang et al. 2024, section 3.1.1), before the reduction to few dimensions, which is `reducing.py`'s; the
-extra `judgeloop[embed]`. A prompt is taken as it stands: no chat template is put around it. torch is imported on first use.
+This is AcTracer's representation (Huang et al. 2024, section 3.1.1) before its reduction to few
+dimensions (`reducing.py`). Prompts are used as they are, without a chat template. Needs the extra
+`judgeloop[embed]`; torch is imported on first use.
 """
 
 from __future__ import annotations
@@ -19,18 +20,17 @@ from numpy.typing import NDArray
 
 from judgeloop.core.errors import InputError
 from judgeloop.represent.cache import cached, opened
-from judgeloop.represent.causal_model import THREE, CausalModel, Tokens, block_input, load
+from judgeloop.represent.causal_model import STATE_AXES, CausalModel, Tokens, block_input, load
 from judgeloop.represent.layer_search import search_layer
 from judgeloop.represent.model_place import find_place, flag
 
-VERSION = (
-    "hidden.1"  # to be changed with whatever changes a hidden state, or the layer that is found
-)
+# Part of cache keys: increase it when code changes a hidden state or the layer that is found.
+VERSION = "hidden.1"
 NAMES = ("middle", "last", "auto")
-TOGETHER = 64  # prompts
-TOKENS_AT_A_TIME = 16_384  # with the padding, so that long prompts do not fill the memory
-KEPT_AT_A_TIME = 1024  # prompts, so that an interrupted run keeps what it had
-SEARCH_SEED = 0  # one for all runs: the layer depends on the model and the prompts alone
+TOGETHER = 64  # prompts in a batch
+TOKENS_AT_A_TIME = 16_384  # tokens in a batch, padding included; bounds the memory
+KEPT_AT_A_TIME = 1024  # prompts cached at a time: an interrupted run keeps what it has computed
+SEARCH_SEED = 0  # the same in all runs: the layer depends only on the model and the prompts
 
 Layer = str | int
 Vectors = NDArray[np.float32]
@@ -39,15 +39,18 @@ Vectors = NDArray[np.float32]
 def hidden_states(
     prompts: Sequence[str], model: str, *, layer: Layer, batch: int = TOGETHER
 ) -> Vectors:
-    """The hidden state of each prompt's last token, shape (prompts, hidden size).
+    """Return the hidden state of each prompt's last token, shape (prompts, hidden size).
 
-    `model` is a folder or a name on the hub. `layer` is "middle" (half of the layers), "last" (after the last norm), "auto"
-    (`layer_search.py`), or k for transformers' `hidden_states[k]`. `batch` prompts at most are run together, which changes no more than
-    rounding does. The beginning-of-text token goes before each prompt where the tokenizer has one; of a prompt that is too long for the
-    model, the end is read, and a warning says so. Equal to rounding on a CPU and on a GPU, which rounds as the model was saved.
+    `model` is a folder or a name on the hub. `layer` is "middle" (half of the layers), "last"
+    (after the last norm), "auto" (`layer_search.py`), or k for transformers' `hidden_states[k]`.
+    The model runs on at most `batch` prompts at a time; `batch` changes results only by rounding.
+    The beginning-of-text token precedes each prompt, if the tokenizer has such a token. Of a prompt
+    that is too long for the model, only the end is read, with a warning. Results on a CPU and on a
+    GPU differ only by rounding; a GPU uses the precision in which the model was saved.
 
     Raises:
-        InputError: the extra is not installed, there is no such model or no such layer, or `prompts` do not suit the tokenizer.
+        InputError: the extra is not installed, the model or the layer does not exist, or a prompt
+            cannot be encoded.
         ValueError: there are no prompts, or `batch` is below 1.
     """
     _check(prompts, model, layer)
@@ -57,10 +60,13 @@ def hidden_states(
 
 
 def hidden_vectors(prompts: Sequence[str], model: str, layer: Layer, cache_folder: Path) -> Vectors:
-    """As `hidden_states`, with vectors and the layer found for "auto" kept in `cache_folder`: what is all there loads no model.
+    """Return the same as `hidden_states`, with a cache in `cache_folder`.
+
+    The cache holds vectors and the layer found for "auto". If everything is cached, the model is
+    not loaded.
 
     Raises:
-        InputError: as `hidden_states`.
+        InputError: see `hidden_states`.
         ValueError: there are no prompts.
     """
     _check(prompts, model, layer)
@@ -79,7 +85,7 @@ def hidden_vectors(prompts: Sequence[str], model: str, layer: Layer, cache_folde
         )
         return _in_parts(prompts, lambda texts: np.asarray(remember(texts), dtype=np.float32))
     except (sqlite3.DatabaseError, diskcache.Timeout):
-        # The folder cannot be read or written: it is left as it is, and done without.
+        # The folder cannot be read or written: compute without it and do not change it.
         number = _searched(loaded(), prompts) if layer == "auto" else _number(loaded(), layer)
         return _read(loaded(), prompts, number, TOGETHER)
 
@@ -94,24 +100,28 @@ def _check(prompts: Sequence[str], model: str, layer: Layer) -> None:
 
 
 def _number(model: CausalModel, layer: Layer) -> int:
-    """Which of transformers' `hidden_states` is meant."""
+    """Return the index of `layer` in transformers' `hidden_states`."""
     number = {"middle": model.layers // 2, "last": model.layers}.get(str(layer), layer)
     if not 0 <= int(number) <= model.layers:
         raise InputError(
-            f"{flag(model.name)}: expected a layer from 0 (the embeddings) to {model.layers} (the last), found {layer}"
+            f"{flag(model.name)}: expected a layer from 0 (the embeddings) to {model.layers} "
+            f"(the last), found {layer}"
         )
     return int(number)
 
 
 def _searched(model: CausalModel, prompts: Sequence[str]) -> int:
-    """The layer that the search finds; the order of the prompts does not matter."""
+    """Return the layer that the search finds; the order of the prompts does not matter."""
     return search_layer(model, sorted(set(prompts)), np.random.default_rng(SEARCH_SEED))
 
 
 def _layer_kept(
     search: Callable[[], int], identity: str, prompts: Sequence[str], folder: Path
 ) -> int:
-    """The layer in the cache for these prompts; what is no number there is absent."""
+    """Return the cached layer for these prompts; else search it and cache it.
+
+    An entry that is not a number counts as absent.
+    """
     digest = hashlib.sha256(f"{identity}\0auto".encode())
     for text in sorted(set(prompts)):
         data = text.encode("utf-8", "surrogatepass")
@@ -127,7 +137,7 @@ def _layer_kept(
 
 
 def _in_parts(prompts: Sequence[str], embed: Callable[[Sequence[str]], Vectors]) -> Vectors:
-    """The vectors of all prompts, some at a time, those of like length together."""
+    """Return the vectors of all prompts, computed in parts of prompts of similar length."""
     order = sorted(range(len(prompts)), key=lambda position: len(prompts[position]))
     parts = [
         order[begin : begin + KEPT_AT_A_TIME] for begin in range(0, len(order), KEPT_AT_A_TIME)
@@ -137,31 +147,38 @@ def _in_parts(prompts: Sequence[str], embed: Callable[[Sequence[str]], Vectors])
 
 
 def _read(model: CausalModel, prompts: Sequence[str], layer: int, batch: int) -> Vectors:
-    """The state of each prompt's last token at `layer`, batch by batch, each moved off the model's device at once."""
+    """Return the state of each prompt's last token at `layer`, computed in batches.
+
+    Each batch is moved to the CPU at once, so that results do not fill the model's device.
+    """
     import torch
 
     if batch < 1:
         raise ValueError(f"expected a batch of at least 1 prompt, found {batch}")
     tokens = model.encode(prompts)
     room = TOKENS_AT_A_TIME if model.blocks is not None else TOKENS_AT_A_TIME // (model.layers + 1)
-    parts = list(_batches([len(one) for one in tokens], batch, room))
+    parts = list(_batches([len(prompt) for prompt in tokens], batch, room))
     with torch.inference_mode():
         vectors = [_ends(model, [tokens[position] for position in part], layer) for part in parts]
     return np.concatenate(vectors)[np.argsort(np.concatenate(parts))]
 
 
 def _ends(model: CausalModel, tokens: Sequence[Tokens], layer: int) -> Vectors:
-    """The state of the last token of each prompt, off the model's device."""
+    """Return the state of the last token of each prompt, on the CPU."""
     import torch
 
     states = _states(model, tokens, layer)
-    last = torch.tensor([len(one) - 1 for one in tokens], device=states.device)
+    last = torch.tensor([len(prompt) - 1 for prompt in tokens], device=states.device)
     ends = states[torch.arange(len(tokens), device=states.device), last]
     return np.asarray(ends.float().cpu().numpy())
 
 
 def _batches(lengths: Sequence[int], most: int, room: int) -> Iterator[list[int]]:
-    """Positions, the longest prompts first: `most` at a time, or as many as fill `room` with tokens and padding, but one at least."""
+    """Yield the positions in batches, the longest prompts first.
+
+    A batch has at most `most` prompts and at most `room` tokens with padding, but at least one
+    prompt.
+    """
     order = sorted(range(len(lengths)), key=lambda position: -lengths[position])
     begin = 0
     while begin < len(order):
@@ -170,18 +187,22 @@ def _batches(lengths: Sequence[int], most: int, room: int) -> Iterator[list[int]
         begin += count
 
 
-class _Reached(Exception):  # noqa: N818 - nothing is wrong
-    """The layer to read is reached: the rest of the pass is not needed."""
+class _Reached(Exception):  # noqa: N818 - ends a forward pass, is not an error
+    """The layer to read is reached, and the rest of the forward pass is not needed."""
 
 
 def _states(model: CausalModel, tokens: Sequence[Tokens], layer: int) -> Any:
-    """The model's `hidden_states[layer]` of all tokens; layers above it are not run, and none but it is kept."""
+    """Return the model's `hidden_states[layer]` of all tokens.
+
+    If the model's blocks are known, layers above it do not run, and no other state is kept.
+    """
     inputs = model.padded(tokens)
     if model.blocks is None:
         found = model.base(**inputs, output_hidden_states=True).hidden_states
-        if len(found) != model.layers + 1 or found[layer].ndim != THREE:
+        if len(found) != model.layers + 1 or found[layer].ndim != STATE_AXES:
             raise InputError(
-                f"{flag(model.name)}: a {model.network.config.model_type} does not give its hidden states layer by layer"
+                f"{flag(model.name)}: a {model.network.config.model_type} does not return the "
+                "hidden states of each layer"
             )
         return found[layer]
     if layer == model.layers:

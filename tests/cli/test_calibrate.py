@@ -265,7 +265,7 @@ def test_very_many_comparisons_are_replayed_in_part():
 def test_without_a_ledger_it_says_so_and_makes_none():
     said = refused()
     assert (
-        "--ledger .judgeloop/ledger.sqlite: there is no ledger there; name that of the comparisons to replay"
+        "--ledger .judgeloop/ledger.sqlite: there is no ledger there; name the ledger with the comparisons to replay"
         in said
     )
     assert "--history FILE" in said
@@ -279,7 +279,7 @@ def test_a_ledger_of_ratings_alone_has_no_comparisons():
     )
     assert rated.exit_code == 0, rated.output
     assert (
-        "found 0; it has no comparisons of systems that differ in a verdict. Judge some whole"
+        "found 0; it has no comparisons of systems that differ in a verdict. Judge all items of some pairs"
         in refused()
     )
     assert "there are no comparisons in the ledger" in refused("--judge-name", "openai/x")

@@ -576,7 +576,7 @@ def test_a_selector_that_picks_runs_by_a_heuristic_and_is_named_with_its_variant
         ),
         (
             ["--selector", "diffuse", "--rule", "anytime"],
-            "use --selector random, or a rule that needs no such draws",
+            "use --selector random, or a rule that does not need uniform draws",
         ),
         (["--near-tie", "0.1"], "it goes with --rule anytime"),
     ],

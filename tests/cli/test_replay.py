@@ -216,7 +216,7 @@ def test_the_papers_analysis_is_drawn_when_asked_for(data, tmp_path):
         (["--selectors", "best"], "--selectors"),
         (["--budgets", "5:x:1"], "--budgets: expected FIRST:LAST:STEP"),
         (["--budgets", "0"], "--budgets"),
-        (["--leave-out", "s9"], "--leave-out s9: the verdicts know no such system"),
+        (["--leave-out", "s9"], "--leave-out s9: the verdicts contain no such system"),
         (["--leave-out", "s0,s1,s2"], "a replay needs two systems, found s3"),
         (["--subset", "0"], "--subset"),
         (["--analyse", "5"], "--analyse: expected one of --budgets"),

@@ -153,7 +153,9 @@ def test_scores_that_are_all_the_same_foretell_nothing(folder):
     rows = [f"i{at},c1,0.5" for at in range(ITEMS)]
     Path("flat.csv").write_text("\n".join(["item_id,model,score", *rows]) + "\n")
     found = estimate("mine", "--proxy", "history", "--history", "flat.csv")
-    assert found["history"] == "80 ratings of 1 system in flat.csv, which do not distinguish the items"
+    assert (
+        found["history"] == "80 ratings of 1 system in flat.csv, which do not distinguish the items"
+    )
     assert found["mean"] == estimate("mine")["mean"]
 
 

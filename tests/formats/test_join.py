@@ -135,7 +135,8 @@ def test_an_id_that_stands_twice_in_the_items_file_is_refused():
 def test_a_prompt_that_several_items_have_cannot_name_one():
     rows = [q(1, prompt="same"), q(2, prompt="same")]
     with pytest.raises(
-        DataError, match=r"^b\.jsonl, line 1: 2 items have this prompt, 'q1' and others; add ids to the rows$"
+        DataError,
+        match=r"^b\.jsonl, line 1: 2 items have this prompt, 'q1' and others; add ids to the rows$",
     ):
         joined(rows, [{"prompt": "same"}], rows)
 
@@ -149,22 +150,24 @@ def test_a_row_without_id_and_prompt_is_refused():
 
 @pytest.mark.parametrize("field", ["prompt", "reference"])
 def test_one_id_with_two_texts_is_refused_with_file_line_and_field(field):
-    message = f"b.jsonl, line 2: the field {field!r} of the item 'q2' differs from line 3 of a.jsonl"
+    message = (
+        f"b.jsonl, line 2: the field {field!r} of the item 'q2' differs from line 3 of a.jsonl"
+    )
     with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
         joined([q(1), q(3), q(2, **{field: "one"})], [q(1), q(2, **{field: "another"})])
 
 
 def test_an_items_file_that_contradicts_the_outputs_is_refused():
-    message = "a.jsonl, line 1: the field 'prompt' of the item 'q1' differs from line 2 of items.jsonl"
+    message = (
+        "a.jsonl, line 1: the field 'prompt' of the item 'q1' differs from line 2 of items.jsonl"
+    )
     with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
         joined([q(1)], [q(1)], [q(2), q(1, prompt="another")])
 
 
 def test_an_item_without_an_id_is_named_by_its_prompt_shortened():
     rows = [{"prompt": "word " * 100, "reference": reference} for reference in ("r", "s")]
-    with pytest.raises(
-        DataError, match=f"of the item '{'word ' * 8}…' differs from line 1 of a"
-    ):
+    with pytest.raises(DataError, match=f"of the item '{'word ' * 8}…' differs from line 1 of a"):
         joined(rows[:1], rows[1:])
 
 
@@ -177,7 +180,7 @@ def test_one_id_with_two_prompts_in_one_file_is_said_to_stand_twice():
 
 def test_a_prompt_that_no_file_gives_is_asked_for():
     message = (
-        "a.jsonl, line 2: the item 'q2' has no field 'prompt', and no `items` file gives it one"
+        "a.jsonl, line 2: the item 'q2' has no field 'prompt', and no `items` file gives its prompt"
     )
     with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
         joined([q(1), {"id": "q2"}], [q(1), {"id": "q2"}])

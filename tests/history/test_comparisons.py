@@ -172,7 +172,7 @@ def test_what_other_judges_say_is_followed_less():
     ("given", "said"),
     [
         ("nowhere.csv", "there is no such file"),
-        ("0123456789abcdef", "has no such run; the latest it has: "),
+        ("0123456789abcdef", "has no such run; its latest runs: "),
         ("other.csv", "expected comparisons on the items 'i0' and so on, found none"),
         ("empty.csv", "empty.csv"),
     ],
@@ -265,7 +265,7 @@ def test_another_judges_comparisons_choose_no_threshold(folder):
                        "--risk", "0.2", "--json")  # fmt: skip
     found = json.loads(result.stdout)
     assert found["rule"] == "sequential"
-    assert "comparisons by other judges choose no threshold" in found["instead"]
+    assert "comparisons by other judges are not used for its threshold" in found["instead"]
 
 
 def test_comparisons_that_never_decided_anything_choose_no_threshold(folder):

@@ -123,6 +123,6 @@ def test_a_plugin_is_named_by_module_and_function(spec):
     ],
 )
 def test_a_form_of_verdict_that_a_provider_does_not_know_is_refused(spec, verdict, form, known):
-    message = f"`verdict={verdict}`: {form} has no such form of reply; expected {known}"
+    message = f"`verdict={verdict}`: {form} does not support this form of reply; expected {known}"
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
         judge(spec, {}, base_url=LOCAL, verdict=verdict)

@@ -169,9 +169,7 @@ def test_a_rating_shows_the_task_the_reference_and_the_answer_and_never_who_wrot
     assert heads == ["Task", "Reference", "Answer"]
     assert shown.index("task 0") < shown.index("the right answer") < shown.index("one 0")
     assert "secret" not in shown
-    keys = (
-        "1: useless or wrong   2   3   4   5: could not be better   s: skip   z: back one   q: quit"
-    )
+    keys = "1: useless or wrong   2   3   4   5: could not be better   s: skip   z: back   q: quit"
     assert shown.count(keys) == 2  # on the sheet, and after a key that means nothing
     assert "better   t: tie" not in shown
 

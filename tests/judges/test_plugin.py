@@ -153,7 +153,7 @@ def test_a_function_that_takes_other_arguments_is_told_so(plugin):
 
 def test_code_runs_only_where_it_is_allowed(tmp_path):
     (tmp_path / "own_bomb.py").write_text("raise SystemExit(9)\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"runs code of yours; allow it with `allow_plugins`$"):
+    with pytest.raises(InputError, match=r"runs your own code; allow it with `allow_plugins`$"):
         load_plugin("own_bomb:judge", allowed=False)
     assert "own_bomb" not in sys.modules
 

@@ -157,7 +157,7 @@ def test_the_digest_changes_with_any_change_of_the_file():
 
 
 NEEDS = "the front matter needs id, version, fields, answer, labels and schema"
-ONE_SIDED = "the field {0!r} stands in 'fields' or in the user's part, but not in both"
+ONE_SIDED = "the field {0!r} is in 'fields' or in the user part, but not in both"
 COMPLETE = "expected the fields prompt, first and second, or prompt and output"
 
 

@@ -142,7 +142,7 @@ def test_a_system_alone_without_a_score_is_not_rated(table, item, system):
 
 
 def test_a_table_of_pairs_is_refused_where_one_system_is_to_be_rated():
-    message = r"^replay:paired.csv compares pairs of systems, .* needs a table of item_id, model and score$"
+    message = r"^replay:paired.csv compares pairs of systems and .* needs a table of item_id, model and score$"
     with pytest.raises(InputError, match=message):
         ReplayJudge(PAIRED).check([("a",)], items("q1"), 1.0)
 

@@ -161,10 +161,14 @@ def test_a_model_that_is_not_served_is_refused_with_those_that_are(vllm, listing
         (
             "/v1/models",
             Response(body=b"<html>hello</html>"),
-            "/v1/models answers no JSON object; is this a vLLM server?",
+            "/v1/models does not answer with a JSON object; is this a vLLM server?",
         ),
         ("/version", Response(404), "/version answers HTTP 404"),
-        ("/version", page([]), "/version answers no JSON object; is this a vLLM server?"),
+        (
+            "/version",
+            page([]),
+            "/version does not answer with a JSON object; is this a vLLM server?",
+        ),
     ],
 )
 def test_what_is_no_vllm_server_is_refused(vllm, path, response, words):

@@ -134,7 +134,9 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "ledger.sqlite"
     path.write_text("not a database, and long enough to be looked at " * 40)
     before = path.read_bytes()
-    with pytest.raises(NoLedgerError, match="is no ledger, nor any database; name another"):
+    with pytest.raises(
+        NoLedgerError, match="is not a ledger, nor any SQLite database; name another"
+    ):
         SqliteLedger(path)
     assert path.read_bytes() == before
 
@@ -145,7 +147,7 @@ def test_somebody_elses_database_is_refused_and_left_alone(tmp_path):
     connection.execute("CREATE TABLE t (x)")
     connection.commit()
     connection.close()
-    with pytest.raises(NoLedgerError, match="no judgeloop ledger"):
+    with pytest.raises(NoLedgerError, match="not a judgeloop ledger"):
         SqliteLedger(path)
 
 

@@ -158,7 +158,7 @@ def test_a_journal_gives_back_what_was_finished_and_forgets_a_torn_line(tmp_path
 def test_a_journal_is_not_overwritten_nor_mixed_with_other_settings(tmp_path):
     path = tmp_path / "runs.jsonl"
     Journal(path, {"seeds": 3, "subset": 1.0}, resume=False).add((0, 1), [])
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="exists already"):
         Journal(path, {"seeds": 3, "subset": 1.0}, resume=False)
     with pytest.raises(InputError, match=r"other settings \(seeds\)"):
         Journal(path, {"seeds": 4, "subset": 1.0}, resume=True)

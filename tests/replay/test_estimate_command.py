@@ -159,8 +159,8 @@ def test_vectors_may_be_given(data, tmp_path):
         (["--shares", "0:50:5"], "--shares"),
         (["--proxy", "metric:exact"], "--proxy"),
         (["--layer", "last"], "--layer last: only --represent hidden:MODEL has layers"),
-        (["--leave-out", "nobody"], "--leave-out nobody: the verdicts know no such system"),
-        (["--leave-out", "a,b"], "a replay needs a system, found none"),
+        (["--leave-out", "nobody"], "--leave-out nobody: the verdicts contain no such system"),
+        (["--leave-out", "a,b"], "a replay needs at least one system, found none"),
         (
             ["--represent", "minilm", "--vectors", "v.npz"],
             "--represent minilm: --vectors are given",

@@ -195,7 +195,7 @@ def test_where_there_are_outputs_their_lengths_count(files, tmp_path):
     asked = [*files, *RULES, *HISTORY, "--rules", "tie-aware", "--json", "-o"]
     without = replay(*asked, tmp_path / "without")
     assert (
-        f"judgeloop: {folder} is no folder: decisive draws by the history alone" in without.stderr
+        f"judgeloop: {folder} is not a folder: decisive uses the history alone" in without.stderr
     )
     folder.mkdir()
     items.write_text(
@@ -246,12 +246,12 @@ def test_it_resumes_with_the_histories_it_had_and_not_with_others(files, tmp_pat
     [
         (
             ["--history-systems", 5],
-            "--history-systems 5: 6 systems are recorded, which leaves 4 beside a pair",
+            "--history-systems 5: 6 systems are recorded, which leaves 4 besides a pair",
         ),
         (["--history-systems", 1], "--history-systems: expected 0 or at least 2"),
         (["--history-systems", -1], "--history-systems"),
         (["--history-power", 1], "there is no history without --history-systems"),
-        ([*HISTORY, "--selectors", "random"], "only the selector decisive draws by a history"),
+        ([*HISTORY, "--selectors", "random"], "only the selector decisive uses a history"),
         ([*HISTORY, "--history-power", "nan"], "--history-power"),
         (
             ["--iterative", "--rules", "anytime", "--selectors", "decisive"],

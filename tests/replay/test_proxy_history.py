@@ -58,8 +58,8 @@ def test_a_history_of_other_systems_brings_estimates_nearer(data, tmp_path):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--proxy", "history"], "neither says anything without the other"),
-        (["--history-systems", "2"], "neither says anything without the other"),
+        (["--proxy", "history"], "neither has an effect without the other"),
+        (["--history-systems", "2"], "neither has an effect without the other"),
         (
             ["--proxy", "history", "--history-systems", "5"],
             "beside 's0' there are 4 systems with verdicts",

@@ -114,7 +114,7 @@ def test_scores_of_the_baseline_in_the_table_are_what_the_others_are_compared_wi
         (["--iterative"], "--iterative: --job select has no such choice"),
         (["--pairs", "4"], "--pairs: --job select has no such choice"),
         (["--selectors", "diffuse"], "--selectors: "),
-        (["--leave-out", "nobody"], "--leave-out nobody: the verdicts know no such system"),
+        (["--leave-out", "nobody"], "--leave-out nobody: the verdicts contain no such system"),
     ],
 )
 def test_what_the_job_does_not_take_is_refused(data, tmp_path, more, message):

@@ -124,7 +124,9 @@ def test_what_a_former_id_spent_counts_against_the_budget_and_is_shown(
     assert shown["run"] != former
     assert shown["stop_reason"] == "budget"
     assert Decimal(str(shown["former_spent_usd"])) == spent
-    assert Decimal(str(shown["run_spent_usd"])) <= Decimal("0.01"), "what is left, not the whole budget"
+    assert Decimal(str(shown["run_spent_usd"])) <= Decimal("0.01"), (
+        "what is left, not the whole budget"
+    )
     text = page(result).headline
     assert f"under its former id of ${budget} spent" in text
     assert "an earlier version gave this run" in render(page(result))
