@@ -145,7 +145,7 @@ def show(name: str, runs: list[tuple[Contest, Tally]]) -> None:
 
 def des_raj(tally: Tally) -> float:
     """The mean of (sum of what was seen before + value / propensity) / items over the draws."""
-    values, propensities = np.array(tally.history, dtype=float), np.array(tally.propensities)
+    values, propensities = np.array(tally.preferences, dtype=float), np.array(tally.propensities)
     before = np.concatenate([[0], np.cumsum(values)[:-1]])
     return float(((before + values / propensities) / tally.items).mean())
 
@@ -153,7 +153,7 @@ def des_raj(tally: Tally) -> float:
 def at_any_look(tally: Tally) -> tuple[float, float]:
     """What `interval_whenever` says of the same mean and variance."""
     scores, propensities = (
-        (1 + np.array(tally.history, dtype=float)) / 2,
+        (1 + np.array(tally.preferences, dtype=float)) / 2,
         np.array(tally.propensities),
     )
     found = interval_whenever(

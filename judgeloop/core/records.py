@@ -224,7 +224,7 @@ class Label:
 class Tally:
     """Counts of preferences over a pool of `items` items.
 
-    `history` holds the preferences in the order asked: 1 for the first system, -1 for the second,
+    `preferences` holds the preferences in the order asked: 1 for the first system, -1 for the second,
     0 for a tie, None for an abstention. It is empty where only the counts are known. `picked` is
     True when the items were picked without propensities, so that sampled shares are biased.
     `propensities`, in the same order, is given only when the draws had unequal propensities:
@@ -237,7 +237,7 @@ class Tally:
     abstentions: int = 0
     flips: int = 0
     picked: bool = False
-    history: tuple[int | None, ...] = ()
+    preferences: tuple[int | None, ...] = ()
     propensities: tuple[float, ...] = ()
 
     @property

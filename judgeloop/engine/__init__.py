@@ -1,1 +1,1 @@
-"""One run: the rules of asking, without I/O, and the driver that asks judges through the ledger."""
+"""One run: the session (pure), and the drivers that answer its questions."""

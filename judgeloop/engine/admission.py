@@ -1,8 +1,8 @@
-"""Which queries may start, and with what money: the worst case of all their calls, reserved before any is sent.
+"""Admits queries: reserves the worst-case cost of all calls of a query before the first is sent.
 
-A query that does not fit while others are in flight waits for them, because settling gives back
-what they did not use; it is cut only when it does not fit on its own. So the outcome is the same at
-every concurrency. Nothing is sent here.
+A query that the budget does not cover while others are in flight waits for them: settling returns
+the unused part of their reservations. The run halts only if the budget does not cover the query on
+its own. So the outcome is the same at every concurrency. Nothing is sent here (`attempts.py`).
 """
 
 from __future__ import annotations
@@ -19,34 +19,40 @@ from judgeloop.engine.presentation import Order
 from judgeloop.engine.terms import Terms
 from judgeloop.engine.waiting import Changes, first_of
 
-AHEAD = 1.5  # queries admitted, as a share of the calls that may be in flight
+# Calls admitted for each call that may be in flight. It is above 1, so that the next calls are
+# already reserved when a place becomes free.
+AHEAD = 1.5
 
 
 @final
 class Admission:
-    """Reserves money for calls, and knows which of them are in flight."""
+    """Reserves money for calls, and records which calls are in flight."""
 
     def __init__(
         self, judges: Sequence[Judge], ledger: Ledger, terms: Terms, interruption: Interruption
     ) -> None:
-        """The terms say what may be spent, and how many calls may be in flight."""
+        """`terms` holds the budget and the limit on calls in flight."""
         self._judges = judges
         self._ledger = ledger
         self._terms = terms
         self._interruption = interruption
-        self._in_flight: set[str] = set()  # keys of calls that are being made
-        self._waiting = 0  # of these, calls that wait for money for another attempt
+        self._in_flight: set[str] = set()  # keys of the calls that are being made
+        self._waiting = 0  # calls in flight that wait for money for another attempt
         self._changes = Changes()
 
     @property
     def slots(self) -> int:
-        """How many queries may run side by side: more than may be in flight, so that the next are reserved in time."""
+        """How many queries may run in parallel."""
         both = self._terms.order is Order.BOTH
         most_calls = max(2 if judge.order_matters and both else 1 for judge in self._judges)
         return max(1, round(AHEAD * self._terms.concurrency) // most_calls)
 
     def wanted(self, queries: Sequence[Planned], known: Collection[str]) -> list[list[Reservation]]:
-        """For each query the calls that nobody has made, is making, or will make for a query before it."""
+        """Return for each query the calls to reserve.
+
+        A call in `known` (its verdict is recorded, or it is being made) is left out, and so is a
+        call that an earlier query makes.
+        """
         claimed: set[str] = set()
         groups = []
         for planned in queries:
@@ -60,22 +66,22 @@ class Admission:
         return await self._ledger.reserve(self._terms.run, groups, self._terms.available_p)
 
     def begins(self, key: str) -> None:
-        """A call is being made."""
+        """Record that a call is being made."""
         self._in_flight.add(key)
 
     def ends(self, key: str) -> None:
-        """A call is over, whatever came of it."""
+        """Record that a call has ended, with or without an answer."""
         self._in_flight.discard(key)
         self._changes.notify()
 
     def booked(self) -> None:
-        """An attempt is closed: it may have given money back."""
+        """Record that an attempt is closed, which may have returned money to the budget."""
         self._changes.notify()
 
     async def reserve_again(self, ask: Ask) -> Ticket | None:
-        """Reserve another attempt; while other calls are in flight, their settling may make room for it.
+        """Reserve another attempt; wait while other calls in flight may still return money.
 
-        None where the money does not last, or an interruption makes it pointless.
+        Returns None if the budget does not cover the attempt, or if the run is interrupted.
         """
         self._waiting += 1
         self._changes.notify()
@@ -85,7 +91,8 @@ class Admission:
                 granted = await self.reserve([[reservation(ask, self._judges[ask.judge])]])
                 if granted:
                     return granted[0][0]
-                # Before and after: whoever was granted or settled in between may yet give something back.
+                # All calls must wait before and after the reservation was tried: a call that was
+                # granted or settled in between may still return money.
                 if (alone and self._all_wait()) or self._interruption.requested.is_set():
                     return None
                 await first_of(self._changes.after(seen), self._interruption.requested.wait())
@@ -93,14 +100,15 @@ class Admission:
             self._waiting -= 1
 
     def _all_wait(self) -> bool:
+        """Return whether every call in flight waits for money."""
         return self._waiting >= len(self._in_flight)
 
     def out_of_money(self, planned: Planned) -> StopReason:
-        """The budget does not cover `planned`."""
+        """Return the reason to halt when the budget does not cover `planned`."""
         need = sum(self._judges[ask.judge].quote(ask.call).cost_p for ask in planned.asks)
         return StopReason(
             StopKind.BUDGET,
-            f"what is left of the budget of {show_usd(self._terms.budget_p or 0)} does not cover the "
-            f"worst case of the next query, {show_usd(need)}; with a higher `budget` the same command "
-            "goes on",
+            f"what is left of the budget of {show_usd(self._terms.budget_p or 0)} does not cover "
+            f"the worst case of the next query, {show_usd(need)}; with a higher `budget` the same "
+            "command goes on",
         )

@@ -1,7 +1,7 @@
-"""A query to everything that has to be asked for it, and the answers back to one.
+"""From a query to its calls with their keys, and from the calls' answers to one answer.
 
-Pure: it orders, keys and combines. Which of it is already known, and what it costs, is not looked
-at here.
+Pure. Does not look up verdicts in the ledger (`batch.py`) and does not reserve money
+(`admission.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from judgeloop.engine.presentation import Order, calls_for, combine
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A call to the judge of that number, with the key of its verdict and what the key is made of."""
+    """A call to judge number `judge`, with the key of its verdict and the key's ingredients."""
 
     judge: int
     call: Call
@@ -28,23 +28,26 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A query with everything that has to be asked for it."""
+    """A query with all calls that answer it."""
 
     query: Query
     asks: tuple[Ask, ...]
 
     @property
     def keys(self) -> list[str]:
-        """The keys of all verdicts that it takes."""
+        """The keys of the verdicts of all calls."""
         return [ask.key for ask in self.asks]
 
 
 def asks_for(query: Query, judges: Sequence[Judge], order: Order, seed: int) -> tuple[Ask, ...]:
-    """Everything that has to be asked for `query`: each judge, in each order that it is asked in."""
+    """Return the calls that answer `query`: for each judge, in each order of presentation.
+
+    A blind judge is not asked about two identical outputs.
+    """
     asks = []
     for number, judge in enumerate(judges):
         if judge.blind and len(set(query.outputs)) < len(query.outputs):
-            continue  # the same text twice is a tie, and nobody need be asked
+            continue  # identical outputs are a tie; `decided` fills it in
         for call in calls_for(query, order, seed, order_matters=judge.order_matters):
             ingredients = KeyIngredients.of(judge.identity, call, blind=judge.blind)
             asks.append(Ask(number, call, ingredients.key, ingredients))
@@ -52,7 +55,7 @@ def asks_for(query: Query, judges: Sequence[Judge], order: Order, seed: int) -> 
 
 
 def reservation(ask: Ask, judge: Judge) -> Reservation:
-    """What has to be reserved before `ask` is sent."""
+    """Return the reservation to make before `ask` is sent."""
     quote = judge.quote(ask.call)
     note = {
         "ingredients": ask.ingredients.to_note(),
@@ -65,7 +68,11 @@ def reservation(ask: Ask, judge: Judge) -> Reservation:
 
 
 def decided(planned: Planned, answers: Sequence[Answer], judges: int, vote: Vote) -> Answer:
-    """Each judge's answer from those to its calls, in the order of `planned.asks`, and the panel's from these."""
+    """Return the answer to a query: combine each judge's answers, then decide by `vote`.
+
+    `answers` are in the order of `planned.asks`; `judges` is the number of judges. A judge without
+    a call saw identical outputs, which are a tie.
+    """
     by_judge: list[Answer] = []
     for number in range(judges):
         own = [

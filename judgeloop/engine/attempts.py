@@ -1,6 +1,7 @@
-"""From one call to its answer: attempts at a judge, each with its own reservation, each booked however it ends.
+"""From one call to its answer: attempts at a judge, each reserved before and booked after.
 
-Which calls to make, and whether a verdict is already held, is decided before (`asking.py`).
+An attempt is booked however it ends. `asks.py` says which calls a query needs; `batch.py` takes
+known verdicts from the ledger. Neither happens here.
 """
 
 from __future__ import annotations
@@ -16,20 +17,19 @@ from judgeloop.core.records import Abstention, Answer, Call
 from judgeloop.engine.pace import Pace
 from judgeloop.judges.retrying import LeftS, RetryPolicy, unbounded
 
-FAILURES_IN_A_ROW = (
-    5  # calls that fail to the last attempt, none succeeding between: the judge is down
-)
+# Number of calls in a row that fail in all their attempts, after which the judge counts as down.
+FAILURES_IN_A_ROW = 5
 
 Reserve = Callable[[], Awaitable[Ticket | None]]
 
 
 class NotAskedError(Exception):
-    """The call was given up before it had an answer: no money for another attempt, or an interruption."""
+    """A call was given up without an answer: no money for an attempt, or an interruption."""
 
 
 @final
 class Attempts:
-    """Asks one judge, and books every attempt in one ledger."""
+    """Asks one judge, and books every attempt in the ledger."""
 
     def __init__(
         self,
@@ -43,9 +43,11 @@ class Attempts:
         left_s: LeftS = unbounded,
         booked: Callable[[], None] = lambda: None,
     ) -> None:
-        """`timeout_s` bounds a whole attempt, however slowly its bytes drip in; `left_s` says what is left of the run.
+        """Ask `judge` at the speed of `pace`, and again as `policy` allows.
 
-        `booked` is called whenever an attempt is closed, which may give money back.
+        `timeout_s` limits a whole attempt in seconds, also if the reply arrives byte by byte.
+        `left_s` returns the seconds left before the run's deadline. `booked` is called whenever an
+        attempt is closed, which may return money to the budget.
         """
         self._judge = judge
         self._ledger = ledger
@@ -60,14 +62,16 @@ class Attempts:
         self.spent_p = 0
 
     async def answer(self, call: Call, ticket: Ticket, again: Reserve) -> Answer:
-        """The answer to `call`; `ticket` covers the first attempt and `again` reserves each further one.
+        """Return the answer to `call`.
 
-        A reply that could not be read is asked for once more, and charged once more.
+        `ticket` pays for the first attempt, and `again` reserves each further attempt. After an
+        unreadable reply the judge is asked once more, and charged once more. A call that fails in
+        all its attempts is an abstention.
 
         Raises:
-            JudgeRejectedError: no attempt can succeed.
+            JudgeRejectedError: no attempt can succeed, or too many calls in a row have failed.
             JudgeQuitError: the judge has left.
-            NotAskedError: it was given up.
+            NotAskedError: the call was given up.
         """
         try:
             answer = await self._persist(call, ticket, again)
@@ -80,7 +84,7 @@ class Attempts:
         return answer
 
     async def _persist(self, call: Call, ticket: Ticket, again: Reserve) -> Answer:
-        """Attempt until there is an answer, as long as the policy allows."""
+        """Make attempts until there is an answer, as long as the policy allows."""
         tickets = [ticket]
 
         async def attempt() -> Answer:
@@ -92,11 +96,11 @@ class Attempts:
         return await self._policy.retrying(self._sleep, self._left_s)(attempt)
 
     async def attempt(self, call: Call, ticket: Ticket) -> Answer:
-        """One attempt, booked however it ends.
+        """Make one attempt; book it however it ends.
 
         Raises:
-            JudgeError: it failed.
-            NotAskedError: it was given up before it was sent.
+            JudgeError: the attempt failed.
+            NotAskedError: the attempt was given up before it was sent.
         """
         await self._take_place(call, ticket)
         try:
@@ -113,7 +117,7 @@ class Attempts:
             await (self._abandon if error.billed else self._release)(ticket, str(error))
             raise
         except BaseException as error:
-            # Cancelled, or a fault in the judge: the request may have left and may be billed.
+            # Cancelled, or an error in the judge's code: the request may have been sent and billed.
             await self._abandon(ticket, f"gave up: {type(error).__name__}")
             raise
         finally:
@@ -126,14 +130,14 @@ class Attempts:
             self.models[reply.model] = None
         if reply.cost_p is not None and reply.cost_p > ticket.cost_p:
             raise JudgeRejectedError(
-                f"the provider charged {show_usd(reply.cost_p)} for a call whose worst case was "
-                f"{show_usd(ticket.cost_p)}, more than the worst case, so that no budget can be kept; check the price",
+                f"the provider charged {show_usd(reply.cost_p)} for a call, more than the worst "
+                f"case of {show_usd(ticket.cost_p)}; no budget can be kept; check the price",
                 billed=True,
             )
         return reply.answer if verdict is None else verdict
 
     async def _take_place(self, call: Call, ticket: Ticket) -> None:
-        """Wait for this call's turn; an interruption before it gives the reservation back."""
+        """Wait for the call's turn; if the run is interrupted first, release the reservation."""
         tokens = self._judge.quote(call).tokens
         if self._pace.enter_now(tokens):
             return
@@ -163,7 +167,7 @@ class Attempts:
             self.spent_p += cost_p
 
     async def _sleep(self, seconds: float) -> None:
-        """Wait before another attempt, unless an interruption makes it pointless."""
+        """Wait before another attempt; give the call up if the run is interrupted."""
         try:
             await asyncio.wait_for(self._interrupted.wait(), seconds)
         except TimeoutError:
@@ -174,7 +178,7 @@ class Attempts:
         self._failures += 1
         if self._failures >= FAILURES_IN_A_ROW:
             raise JudgeRejectedError(
-                f"{self._failures} calls in a row failed, each to its last attempt: {error}",
+                f"{self._failures} calls in a row failed in every attempt: {error}",
                 billed=error.billed,
             ) from error
         return Abstention(f"failed: {error}")

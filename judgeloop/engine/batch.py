@@ -1,8 +1,8 @@
-"""Batches of queries to answers: in the order asked, through the ledger, within the budget.
+"""Answers a batch of queries in the order asked, from the ledger or by asking the judges.
 
-Each query is answered from the ledger where it can be; else all its calls, to every judge and in
-every order, are reserved in one transaction before any of them is sent (`admission.py`). What to
-ask, and when to stop, is decided by the session.
+Verdicts in the ledger need no call. All other calls of a query, to every judge and in every order
+of presentation, are reserved in one transaction before the first is sent (`admission.py`). The
+session decides what to ask and when to stop.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ Answering = asyncio.Task[Answer | None]
 
 @final
 class Oracle:
-    """The judges of a run, behind the ledger; after a halt, nothing more is admitted."""
+    """The judges of a run with their ledger; after a halt, no further query is admitted."""
 
     def __init__(
         self, judges: Sequence[Judge], ledger: Ledger, terms: Terms, interruption: Interruption
     ) -> None:
-        """One judge or a panel."""
+        """`judges` holds a single judge or the judges of a panel."""
         self.judges = judges
         self.ledger = ledger
         self.terms = terms
         self.halt = Halt(interruption)
         self.admission = Admission(judges, ledger, terms, interruption)
-        self.remembered = 0  # verdicts that the ledger had
+        self.remembered = 0  # number of verdicts taken from the ledger
         self.attempts = [
             Attempts(
                 judge,
@@ -57,7 +57,10 @@ class Oracle:
     async def answers(
         self, queries: Sequence[Query], answered: Callable[[int], None]
     ) -> list[Answer]:
-        """The answers to the longest prefix of `queries` that could be had; `answered` is told how many there are so far."""
+        """Return the answers to `queries`, up to the first query without an answer.
+
+        `answered` is called with the number of answers so far.
+        """
         plans = [
             Planned(query, asks_for(query, self.judges, self.terms.order, self.terms.seed))
             for query in queries
@@ -68,7 +71,7 @@ class Oracle:
 
 @final
 class Batch:
-    """One batch on its way: which queries run, which calls are in flight, and what is known by key."""
+    """One batch in progress: its running queries, its calls in flight, and the known verdicts."""
 
     def __init__(
         self,
@@ -77,17 +80,18 @@ class Batch:
         held: dict[str, Verdict],
         answered: Callable[[int], None],
     ) -> None:
-        """`held` are the verdicts that the ledger has."""
+        """`held` holds the verdicts that the ledger has, by key."""
         self._oracle = oracle
         self._plans = plans
-        self._known: dict[str, Sending | Verdict] = dict(held)  # or asked for in this batch
+        # By key: a verdict from the ledger, or a call of this batch.
+        self._known: dict[str, Sending | Verdict] = dict(held)
         self._answered = answered
         self._tasks: list[Answering] = []  # in the order asked
         self._running: set[Answering] = set()
-        self._count = 0  # of queries that have an answer
+        self._count = 0  # number of queries with an answer
 
     async def run(self) -> list[Answer]:
-        """Answer as many as can be; what is in flight is waited for, unless somebody abandons it."""
+        """Answer the queries; wait for all calls in flight, unless the user abandons them."""
         halt, tasks = self._oracle.halt, self._tasks
         try:
             while len(tasks) < len(self._plans) and not halt.is_over():
@@ -109,12 +113,14 @@ class Batch:
             await self._until_one_is_over()
 
     async def _start_some(self) -> None:
-        """Start the next queries that the budget covers; wait for one that runs if there is none, or halt."""
+        """Start the next queries that the budget covers.
+
+        If it covers none, wait for a running query to end. Halt if none was running.
+        """
         free = self._oracle.admission.slots - len(self._running)
         wanted = self._plans[len(self._tasks) : len(self._tasks) + free]
-        others = bool(
-            self._running
-        )  # before reserving: what they give back may come while it is tried
+        # Checked before reserving: a running query may return money while the reservation is tried.
+        others = bool(self._running)
         started = await self._admit(wanted)
         self._tasks += started
         if started:
@@ -124,7 +130,7 @@ class Batch:
         await self._until_one_is_over()
 
     async def _admit(self, wanted: Sequence[Planned]) -> list[Answering]:
-        """Start the longest prefix of `wanted` that is paid for; its calls are known from then on."""
+        """Start the longest prefix of `wanted` that the budget covers; return what was started."""
         groups = self._oracle.admission.wanted(wanted, self._known)
         if self._oracle.terms.offline:
             granted = self._free_of_charge(groups)
@@ -135,7 +141,7 @@ class Batch:
         ]
 
     def _free_of_charge(self, groups: Sequence[Sequence[Reservation]]) -> list[list[Ticket]]:
-        """Grants for the queries that need no call; a dry run ends at the first that does."""
+        """Grant the queries that need no call; halt at the first query that needs a call."""
         granted: list[list[Ticket]] = []
         for group in groups:
             if group:
@@ -151,7 +157,7 @@ class Batch:
                 self._oracle.admission.begins(ask.key)
                 self._known[ask.key] = asyncio.create_task(self._send(ask, by_key[ask.key]))
         found = [self._known[key] for key in planned.keys]
-        self._oracle.remembered += sum(isinstance(one, Verdict) for one in found)
+        self._oracle.remembered += sum(isinstance(entry, Verdict) for entry in found)
         task = asyncio.create_task(self._answer(planned, found))
         self._running.add(task)
         task.add_done_callback(self._landed)
@@ -163,14 +169,14 @@ class Batch:
         self._answered(self._count)
 
     async def _answer(self, planned: Planned, found: Sequence[Sending | Verdict]) -> Answer | None:
-        """The answer to a query; None when it was given up. Never raises for a judge's failure."""
-        pending = [one for one in found if isinstance(one, asyncio.Task)]
+        """Return the answer to a query, None if given up; a judge's failure halts the run."""
+        pending = [entry for entry in found if isinstance(entry, asyncio.Task)]
         if pending:
-            # All of them are waited for before any error counts: what is paid for is kept.
+            # Wait for all calls before an error is raised, so that paid verdicts are kept.
             await asyncio.gather(*pending, return_exceptions=True)
         halt = self._oracle.halt
         try:
-            answers = [one if isinstance(one, Verdict) else one.result() for one in found]
+            answers = [entry if isinstance(entry, Verdict) else entry.result() for entry in found]
         except NotAskedError:
             if not halt.is_over():
                 halt.because(self._oracle.admission.out_of_money(planned))
@@ -197,7 +203,7 @@ class Batch:
             admission.ends(ticket.key)
 
     async def _until_one_is_over(self) -> None:
-        """Wait for a query that runs, or for an interruption; return at once where none runs."""
+        """Wait until a running query ends or the run is interrupted; do not wait if none runs."""
         if self._running:
             interrupted = self._oracle.halt.interruption.requested.wait()
             await first_of(
@@ -205,14 +211,14 @@ class Batch:
             )
 
     async def _drain(self) -> None:
-        """Wait for all that is in flight, unless somebody abandons it."""
+        """Wait for all running queries to end, unless the user abandons them."""
         if self._running:
             abandoned = self._oracle.halt.interruption.abandoned.wait()
             await first_of(asyncio.wait(self._running), abandoned)
 
     async def _abandon(self) -> None:
-        """Cancel whatever still runs, and let it book that its fate is unknown."""
-        calls = [one for one in self._known.values() if isinstance(one, asyncio.Task)]
+        """Cancel what still runs; each cancelled attempt stays charged at its worst case."""
+        calls = [entry for entry in self._known.values() if isinstance(entry, asyncio.Task)]
         left = [task for task in (*calls, *self._running) if not task.done()]
         for task in left:
             task.cancel()
@@ -220,7 +226,7 @@ class Batch:
 
 
 def _prefix(answers: Sequence[Answer | None]) -> list[Answer]:
-    """The answers before the first that is missing."""
+    """Return the answers before the first missing answer."""
     found: list[Answer] = []
     for answer in answers:
         if answer is None:

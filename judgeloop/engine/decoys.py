@@ -1,7 +1,8 @@
-"""Decoys: empty and constant answers set against real ones, or rated, to see whether the judge can be fooled.
+"""Decoys: empty or constant outputs that test whether the judge can be fooled.
 
-A judge that prefers such an answer, or rates it well, rewards form over content, and its verdicts on real answers deserve
-little trust. Decoys are judged within the budget and never enter a decision.
+A decoy is compared with a system's output, or rated alone. A judge that prefers decoys or rates
+them highly rewards form over content, and its verdicts on real outputs deserve little trust. Decoys
+count against the budget and never enter a decision.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ TEXTS = (
 def decoy_queries(
     pool: Pool, count: int, rng: np.random.Generator, texts: Sequence[str] = TEXTS
 ) -> list[Query]:
-    """`count` queries about one of `texts`, on distinct items while there are enough.
+    """Return `count` queries about decoys, on distinct items while there are enough items.
 
-    In a pool of several systems each is set against a real answer; in a pool of one, which is rated, it is rated alone.
+    The decoys take `texts` in turn. In a pool of several systems each decoy is compared with a
+    system's output. In a pool of a single system, which is rated, each decoy is rated alone.
     """
     positions = rng.permutation(len(pool))
     queries = []
@@ -42,12 +44,12 @@ def decoy_queries(
 
 
 def _against(pool: Pool, number: int) -> tuple[int, ...]:
-    """The system whose answer a decoy is set against: each in its turn, or none where one alone is rated."""
+    """Return the system that a decoy is compared with, each in turn; empty for a rating."""
     return (number % len(pool.systems),) if len(pool.systems) > 1 else ()
 
 
 def tally(answers: Sequence[Answer], *, rated: bool = False) -> DecoyTally:
-    """Count how decoys fared: each was the second of its query, or, if `rated`, its only one."""
+    """Count the results; a decoy is its query's second output, or if `rated` the only output."""
     preferences = [answer.preference for answer in answers if isinstance(answer, Verdict)]
     for_decoy = 1 if rated else -1
     return DecoyTally(

@@ -1,4 +1,4 @@
-"""Why a run asks nothing more: an interruption, a deadline, or what went wrong on the way."""
+"""Whether and why a run halts early: an interruption, a deadline, no money, or a failure."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ from judgeloop.core.records import StopKind, StopReason
 
 @final
 class Interruption:
-    """Asks a run to halt: requested once it drains what is in flight and keeps it, twice it abandons it.
+    """Asks a run to halt.
 
-    A deadline requests once, by itself.
+    After the first request the run waits for the calls in flight and keeps their verdicts. After
+    the second it abandons them. A deadline makes the first request by itself.
     """
 
     def __init__(self) -> None:
-        """Nothing is requested yet, and there is no deadline."""
+        """No halt is requested, and there is no deadline."""
         self.requested = asyncio.Event()
         self.abandoned = asyncio.Event()
         self.why = StopReason(StopKind.INTERRUPTED, "interrupted; what was paid for is kept")
         self._ends_at: float | None = None  # on the event loop's clock
 
     def request(self) -> None:
-        """Ask to halt; the second time, at once."""
+        """Request a halt; the second request abandons the calls in flight."""
         (self.abandoned if self.requested.is_set() else self.requested).set()
 
     @contextmanager
     def within(self, seconds: float | None) -> Iterator[None]:
-        """Ask by itself once `seconds` have passed."""
+        """Request a halt once `seconds` have passed; None sets no deadline."""
         if seconds is None:
             yield
             return
@@ -43,7 +44,7 @@ class Interruption:
             alarm.cancel()
 
     def left_s(self) -> float | None:
-        """The seconds left before the deadline; None where there is none."""
+        """Return the seconds left before the deadline; None without a deadline."""
         if self._ends_at is None:
             return None
         return max(0.0, self._ends_at - asyncio.get_running_loop().time())
@@ -56,24 +57,24 @@ class Interruption:
 
 @final
 class Halt:
-    """Whether a run is halted, and why; the first reason stays."""
+    """Whether a run is halted, and why; the first reason is kept."""
 
     def __init__(self, interruption: Interruption) -> None:
-        """Not halted."""
+        """The run is not halted."""
         self.interruption = interruption
         self.reason: StopReason | None = None
         self._broken = False
 
     def because(self, reason: StopReason) -> None:
-        """Halt for this reason, unless there is one already."""
+        """Halt for `reason`, unless the run is halted already."""
         self.reason = self.reason or reason
 
     def broken(self) -> None:
-        """Admit nothing more after a fault in code; its error is raised once all that is in flight has landed."""
+        """Admit nothing more after an error in code, which is raised once all calls have ended."""
         self._broken = True
 
     def is_over(self) -> bool:
-        """Whether nothing more is admitted."""
+        """Return whether no further query is admitted."""
         if self.interruption.requested.is_set():
             self.because(self.interruption.why)
         return self._broken or self.reason is not None

@@ -1,7 +1,7 @@
-"""The async driver: a session's questions to one or more judges, through the ledger.
+"""The async driver: runs a session with real judges and a ledger.
 
-It hands batches from the session to `batch.py` and answers back, until the session is over. What to
-ask, and when to stop, is decided by the session.
+It hands each batch of queries from the session to `batch.py` and tells the session the answers,
+until the session is over. The session decides what to ask and when to stop.
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ from judgeloop.engine.terms import Terms
 
 @dataclass(frozen=True)
 class Progress(Generic[T]):
-    """How far a run has come; `spent_p` is what was really spent by this command."""
+    """The progress of a run.
+
+    `asked` is the number of choices with an answer. `spent_p` is what this command has paid, in
+    picodollars, without rehearsed costs.
+    """
 
     asked: int
     spent_p: int
@@ -35,15 +39,15 @@ Observe = Callable[[Progress[T]], None]
 
 
 def unobserved(progress: Progress[Any]) -> None:
-    """Look away."""
+    """Ignore `progress`."""
     del progress
 
 
 @dataclass(frozen=True)
 class Finished(Generic[T]):
-    """A run's outcome, what it cost, and what else was seen.
+    """A run's outcome, its cost, and the results of its decoys.
 
-    `models` are the names by which each judge's server called its model, in the order seen.
+    `models` holds for each judge the model names that its server reported, in the order seen.
     """
 
     outcome: Outcome[T]
@@ -64,10 +68,10 @@ async def drive(
 ) -> Finished[T]:
     """Run `session` to its end.
 
-    Decoys come first, so that a fooled judge is seen even where the money does not last.
+    Decoys come first, so that a fooled judge is detected even if the budget runs out.
 
     Raises:
-        LedgerError: a booking could not be written; nothing more was sent after it.
+        LedgerError: a booking could not be written; nothing was sent after it.
     """
     panel = judges if isinstance(judges, Sequence) else [judges]
     interruption = interruption or Interruption()
@@ -87,14 +91,14 @@ async def drive(
 
 
 async def _spent_before(ledger: Ledger, terms: Terms) -> int:
-    """What the run cost under its former ids, in picodollars."""
+    """Return what the run cost under its former ids, in picodollars."""
     return sum([(await ledger.spend(run, None)).charged_p for run in terms.former])
 
 
 async def _ask_until_over(
     session: Session[T], pool: Pool, oracle: Oracle, observe: Observe[T]
 ) -> None:
-    """Hand batches to `oracle` and answers back, until the session has no more."""
+    """Pass batches to `oracle` and answers to `session`, until the session is over."""
     estimate = session.estimate
 
     def answered(count: int) -> None:
@@ -118,7 +122,10 @@ async def _decoys(oracle: Oracle, pool: Pool) -> DecoyTally | None:
 
 
 def decoys_of(pool: Pool, terms: Terms) -> list[Query]:
-    """The decoys of a run, from a generator of their own: the session draws the same with them as without."""
+    """Return the decoy queries of a run.
+
+    They have their own random generator, so that the session draws the same items without decoys.
+    """
     return decoy_queries(
         pool, terms.decoys, np.random.default_rng([terms.seed, terms.decoys]), terms.decoy_texts
     )

@@ -1,7 +1,9 @@
-"""How fast one judge is asked: calls in flight, and calls and tokens a minute.
+"""Limits one judge's calls in flight, and its calls and tokens per minute.
 
-The number in flight falls when the server says that it is crowded and climbs again with every reply: what a server bears is
-known to the server alone. Limits a minute are guards on top. Nothing here changes what is asked, or in which order answers count.
+The limit on calls in flight adapts (additive increase, multiplicative decrease): it falls when the
+server is crowded and rises with every reply, because only the server knows its capacity. The limits
+per minute apply in addition. Pace changes neither what is asked nor the order in which answers are
+folded.
 """
 
 from __future__ import annotations
@@ -13,14 +15,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
-FALL = 0.7  # of the calls in flight stay allowed when the server is crowded
-SECONDS_BETWEEN_FALLS = 1.0  # one crowd answers many calls at once
+FALL = 0.7  # factor on the limit of calls in flight when the server is crowded
+# A crowded server rejects many calls at once; within this time they lower the limit only once.
+SECONDS_BETWEEN_FALLS = 1.0
 MINUTE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most calls in flight, and the most calls and tokens in any minute (None: no limit)."""
+    """The most calls in flight, and the most calls and tokens in any minute; None for no limit."""
 
     in_flight: int
     calls_a_minute: int | None = None
@@ -29,10 +32,10 @@ class Limits:
 
 @final
 class Pace:
-    """Lets calls pass, in the order in which they come."""
+    """Admits calls in the order in which they arrive."""
 
     def __init__(self, limits: Limits, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` gives seconds."""
+        """`clock` returns seconds."""
         self._limits = limits
         self._clock = clock
         self._allowed = float(limits.in_flight)
@@ -41,22 +44,24 @@ class Pace:
         self._fell_at = float("-inf")
         self._changed = asyncio.Event()
         self._door = asyncio.Lock()
-        self._sent: deque[tuple[float, int]] = deque()  # (when, tokens) of the last minute
+        self._sent: deque[tuple[float, int]] = (
+            deque()
+        )  # (time, tokens) of each call of the last minute
 
     @property
     def allowed(self) -> int:
-        """How many calls may be in flight now."""
+        """The current limit on calls in flight."""
         return max(1, int(self._allowed))
 
     def enter_now(self, tokens: int) -> bool:
-        """Take a place for a call of at most so many tokens, if there is one and nobody waits for it."""
+        """Take a place for a call of at most `tokens` tokens, if one is free and no call waits."""
         if self._waiting or self._in_flight >= self.allowed or self._wait_s(tokens) > 0:
             return False
         self._enter(tokens)
         return True
 
     async def enter(self, tokens: int) -> None:
-        """Wait for a place and take it."""
+        """Wait for a place for a call of at most `tokens` tokens, and take it."""
         self._waiting += 1
         try:
             await self._enter_in_turn(tokens)
@@ -75,7 +80,7 @@ class Pace:
             self._enter(tokens)
 
     def leave(self) -> None:
-        """Give a place back."""
+        """Free a place."""
         self._in_flight -= 1
         self._changed.set()
 
@@ -85,12 +90,12 @@ class Pace:
             self._sent.append((self._clock(), tokens))
 
     def went_well(self) -> None:
-        """A reply came: allow a little more."""
+        """Record a reply: raise the limit on calls in flight by 1 / limit."""
         self._allowed = min(self._limits.in_flight, self._allowed + 1 / self._allowed)
         self._changed.set()
 
     def was_crowded(self) -> None:
-        """The server wants fewer calls at a time."""
+        """Record that the server is crowded: lower the limit on calls in flight."""
         if self._clock() - self._fell_at >= SECONDS_BETWEEN_FALLS:
             self._fell_at = self._clock()
             self._allowed = max(1.0, self._allowed * FALL)
@@ -108,7 +113,10 @@ class Pace:
         return self._sent[-most][0] + MINUTE_S - now
 
     def _wait_for_tokens(self, now: float, tokens: int) -> float:
-        """Until enough of the last minute's tokens are a minute old; a call above the limit alone passes alone."""
+        """Return the seconds until enough tokens are more than a minute old.
+
+        A call with more tokens than the limit waits until no other call of the last minute is left.
+        """
         most = self._limits.tokens_a_minute
         total = sum(sent for _, sent in self._sent) + tokens
         if most is None or total <= most:

@@ -1,7 +1,8 @@
-"""Several judges on one query: what their answers say together.
+"""Combines several judges' answers to one query into the panel's answer.
 
-A single judge is a panel of one. Ratings are decided by their mean alone: the other votes count preferences, of which a rating
-has none. Asking the judges is the driver's business; how far they agree over many queries is `stats/agreement.py`'s.
+The answer of a single judge is returned as it is. For ratings only `mean` makes sense: the other
+votes count preferences, which a rating does not have. `batch.py` asks the judges;
+`stats/agreement.py` computes how far they agree over many queries.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from judgeloop.core.records import TIE, Abstention, Answer, Verdict
 class Vote(enum.StrEnum):
     """How a panel decides."""
 
-    MAJORITY = "majority"  # the preference of more than half of those with a verdict, else a tie
+    MAJORITY = "majority"  # the preference of more than half of the verdicts, else a tie
     MEAN = "mean"  # the mean of the scores
-    UNANIMOUS = "unanimous"  # the preference of all, else a tie
+    UNANIMOUS = "unanimous"  # the preference of all verdicts, else a tie
 
 
 def decide(answers: Sequence[Answer], vote: Vote) -> Answer:
-    """The panel's answer, with every judge's score in `votes` (None where a judge abstained).
+    """Return the panel's answer, with every judge's score in `votes` (None for an abstention).
 
-    A panel abstains when half of its judges or more do; under `unanimous`, when any does.
+    A panel abstains if at least half of its judges abstain; under `unanimous`, if any judge does.
     """
     if len(answers) == 1:
         return answers[0]

@@ -1,7 +1,7 @@
-"""In which order a judge sees two outputs, and what its answers in both orders say together.
+"""Orders of presentation: the calls for a query, and one answer from the answers to its calls.
 
-Judges answer about what they were shown first; only this module turns such answers round. One output alone has no order.
-Nothing is asked here.
+A judge's score is about the output that it was shown first. Only this module converts the score of
+a swapped call. A rating has no order. Nothing is asked here.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from judgeloop.core.records import TIE, Abstention, Answer, Call, Query, Verdict
 class Order(enum.StrEnum):
     """How a comparison is shown to a judge."""
 
-    BOTH = "both"  # twice, once each way round: agreement is the verdict
-    RANDOM = "random"  # once, the way round drawn from the seed and the item's id
-    FIXED = "fixed"  # once, as given
+    BOTH = "both"  # two calls, one in each order; a tie if they disagree
+    RANDOM = "random"  # one call; the order depends on the seed and the item's id
+    FIXED = "fixed"  # one call, in the order given
 
 
 def calls_for(query: Query, order: Order, seed: int, *, order_matters: bool) -> tuple[Call, ...]:
-    """The calls that answer `query`: two for both orders of a comparison, else one."""
+    """Return the calls that answer `query`: two for both orders of a comparison, else one."""
     straight = Call(query.item, query.systems, query.outputs)
     swapped = Call(query.item, query.systems[::-1], query.outputs[::-1])
     if len(query.outputs) == 1 or not order_matters or order is Order.FIXED:
@@ -33,11 +33,11 @@ def calls_for(query: Query, order: Order, seed: int, *, order_matters: bool) -> 
 
 
 def combine(query: Query, calls: Sequence[Call], answers: Sequence[Answer]) -> Answer:
-    """The answer to `query` from the answers to its calls, each about the order it was shown in.
+    """Return the answer to `query` from `answers`, each about the order of its call.
 
-    Two orders that prefer the same system give the mean of their scores. Two that do not give a tie, marked as
-    flipped. If any order brought no verdict, there is none: one order alone carries the judge's bias of position.
-    The one answer of a rating is its answer.
+    Two orders that prefer the same system give the mean of their scores. Two orders that disagree
+    give a tie with `flipped` set. If one order has no verdict, the query has none: the other order
+    alone would carry the judge's position bias. A rating has a single answer.
     """
     verdicts: list[Verdict] = []
     for call, answer in zip(calls, answers, strict=True):
@@ -55,5 +55,5 @@ def _turned(verdict: Verdict) -> Verdict:
 
 
 def _coin(seed: int, item_id: str) -> bool:
-    # A hash, not a generator: the order of an item does not depend on which others are judged.
+    # A hash, not a generator: an item's order does not depend on which other items are judged.
     return hashlib.sha256(f"{seed}:{item_id}".encode("utf-8", "surrogatepass")).digest()[0] % 2 == 1

@@ -1,7 +1,7 @@
-"""Run a session against recorded answers.
+"""The synchronous driver: runs a session on recorded answers.
 
-It exercises the very rules that spend money live, so that a simulation says something about a run. It asks no judge,
-keeps no ledger and knows no presentation order.
+A replay runs the same session, selector and stopping rule as a run that spends money. It asks no
+judge, keeps no ledger and knows no order of presentation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from judgeloop.engine.session import Session
 
 
 def replay(session: Session[T], oracle: Callable[[Choice], Answer]) -> Outcome[T]:
-    """Answer every question of `session` from `oracle`."""
+    """Run `session` to its end with the answers of `oracle`, and return the outcome."""
     while choices := session.ask():
         session.tell([oracle(choice) for choice in choices])
     return session.outcome()

@@ -1,21 +1,23 @@
-"""The rules of a run, without I/O: what may be asked next, what answers change, and when it is over.
+"""The session: which choices are asked next, what answers change, and when a run is over.
+
+Pure: no clock, no network, no disk, no asyncio. The async driver (`loop.py`) and the synchronous
+driver (`recorded.py`) run the same code.
 
 Rules:
 
-1. A driver calls `ask`, gets answers from somewhere, and calls `tell`; then again, until `ask` returns nothing.
-2. `tell` takes answers to the choices last asked, in the order asked, whatever order they arrived in.
-3. A driver that cannot get all of them (no money, no judge, an interruption) tells those of the prefix that it has
-   and the reason to halt; answers behind the first missing one are not told.
-4. Answers are folded step by step. After each whole step the stopping rule looks, never in between.
-5. No more is asked at a time than the rule needs whatever the answers turn out to be: while no answers could meet
-   it, another step is added (`StoppingRule.can_be_met`), unless the selector waits for answers. So queries run side by side, at any
-   concurrency, and none is wasted. Steps asked ahead of that (`lookahead`) are folded only as the rule reaches them: the decision is
-   the same without.
-6. What has been asked is never asked again; a label that left the decision stays reported.
+1. A driver calls `ask`, gets the answers and calls `tell`, until `ask` returns nothing.
+2. `tell` takes the answers to the choices last asked, in the order asked, not that of arrival.
+3. A driver may be unable to get all answers (no money, a failed judge, an interruption). It then
+   tells only the answers before the first missing answer, and the reason to halt.
+4. Answers are folded into the decision step by step. The stopping rule is evaluated after each
+   whole step, never within a step.
+5. A step is asked only if the rule needs it whatever the answers to the steps before it are. While
+   no answers to the queued steps could meet the rule (`StoppingRule.can_be_met`), another step is
+   queued, unless the selector waits for answers. So queries run in parallel at any concurrency, and
+   no query is wasted. `lookahead` allows further steps. They are folded only when the rule reaches
+   them, so the decision is the same without them.
+6. A choice that was asked is never asked again. A label that left the decision is still reported.
 7. A halt is final.
-
-No clock, no network, no disk, no asyncio: the async driver (`loop.py`) and the synchronous one (`replay/`) run
-the same code.
 """
 
 from __future__ import annotations
@@ -42,12 +44,14 @@ from judgeloop.core.records import (
     StopReason,
 )
 
-ABSTENTION_GRACE = 20  # up to so many items asked, abstentions count as a share of this many
+# The share of abstentions is computed over at least this many items, so that a few early
+# abstentions do not halt a run.
+ABSTENTION_GRACE = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How few and how many items to judge, and which share of abstentions to bear."""
+    """Minimum and maximum number of judgments, and the highest accepted share of abstentions."""
 
     min_judgments: int = 5
     max_judgments: int = 200
@@ -67,7 +71,7 @@ class Limits:
 
 @final
 class Session(Generic[T]):
-    """One run from the first question to the outcome; `T` is what its labels are counted as."""
+    """One run from the first choices to the outcome; `T` is the type of the estimator's counts."""
 
     def __init__(
         self,
@@ -80,16 +84,17 @@ class Session(Generic[T]):
         rng: np.random.Generator,
         lookahead: int = 0,
     ) -> None:
-        """`lookahead` steps are asked ahead of the stopping rule.
+        """Begin a run on `items` items; `lookahead` steps are asked ahead of the stopping rule.
 
         Raises:
-            InputError: the rule's statement would be untrue for what the selector picks.
+            InputError: the rule needs uniform random draws, and the selector does not make them.
         """
         if rule.needs_draws and selector.draws is not Draws.EVEN:
             does = "picks items" if selector.draws is Draws.PICKED else "prefers some items"
             raise InputError(
-                f"the rule {rule.name!r} holds only for random draws that prefer no item, and the selector "
-                f"{selector.name!r} {does}; use `selector=random`, or a rule that needs no such draws"
+                f"the rule {rule.name!r} is valid only for uniform random draws, but the selector "
+                f"{selector.name!r} {does}; use `selector=random`, or a rule that does not need "
+                "uniform draws"
             )
         self._items = items
         self._selector = selector
@@ -101,8 +106,8 @@ class Session(Generic[T]):
         self._state = selector.init(items, rng)
         self._labels: dict[Key, Label] = {}  # in the order asked
         self._active: Active = {}
-        self._reached: set[Key] = set()  # what ever entered the decision
-        self._abstained: list[str] = []  # the reasons, of what ever entered
+        self._reached: set[Key] = set()  # keys of all labels that ever entered the decision
+        self._abstained: list[str] = []  # the reasons of the abstentions among them
         self._tally = estimator.tally((), items)
         self._rounds = 0
         self._pending: list[Step] = []
@@ -110,17 +115,17 @@ class Session(Generic[T]):
         self._stop: StopReason | None = None
 
     def ask(self) -> tuple[Choice, ...]:
-        """The choices to judge next, in order; none once the run is over."""
+        """Return the choices to judge next, in order; empty once the run is over."""
         if self._pending:
             raise SessionError("ask was called before the answers to the last choices were told")
         while self._stop is None and not self._asked:
             self._plan()
             if not self._asked and self._pending:
-                self._fold()  # every choice in these steps is labelled already
+                self._fold()  # every choice in these steps already has a label
         return tuple(self._asked)
 
     def tell(self, answers: Sequence[Answer], *, halt: StopReason | None = None) -> None:
-        """Take the answers to the choices last asked; fewer than asked only together with a reason to halt."""
+        """Take the answers to the choices last asked; fewer are allowed only with a `halt`."""
         if len(answers) > len(self._asked) or (halt is None and len(answers) < len(self._asked)):
             raise SessionError(f"{len(answers)} answers to {len(self._asked)} choices")
         labels = [
@@ -135,19 +140,19 @@ class Session(Generic[T]):
 
     @property
     def estimate(self) -> Estimate[T]:
-        """What the labels in the decision say so far."""
+        """The estimate from the labels in the decision so far."""
         return Estimate(self._tally, self._rule.risk(self._tally), self._rule.interval(self._tally))
 
     @property
     def asked(self) -> int:
-        """Choices with an answer so far, those that left the decision included."""
+        """Number of choices with an answer so far, also of those that left the decision."""
         return len(self._labels)
 
     def outcome(self) -> Outcome[T]:
-        """How the run ended.
+        """Return how the run ended.
 
         Raises:
-            SessionError: it has not.
+            SessionError: the run is not over.
         """
         if self._stop is None:
             raise SessionError("the run is not over")
@@ -166,10 +171,14 @@ class Session(Generic[T]):
         )
 
     def _plan(self) -> None:
-        """Queue steps, at least one, until their answers could meet the rule; and those to look ahead."""
+        """Queue steps until answers to them could meet the rule, then `lookahead` further steps.
+
+        Queues fewer if the selector has no further step, or at the limit on judgments. If nothing
+        is queued then, the run halts.
+        """
         active = dict(self._active)
         known = set(self._labels)
-        ahead = 0  # steps queued behind those that could meet the rule
+        ahead = 0  # steps queued after answers could meet the rule
         enough = False
         while True:
             enough = enough or self._could_stop(active)
@@ -193,7 +202,7 @@ class Session(Generic[T]):
             _take(step, active)
 
     def _could_stop(self, active: Active) -> bool:
-        """Whether any answers to the steps queued could meet the rule; `active` is the decision after them."""
+        """Return whether answers to the queued steps, which give `active`, could meet the rule."""
         if not self._pending or len(active) < self._limits.min_judgments:
             return False
         unknown = sum(any(key not in self._labels for key in keys) for keys in active.values())
@@ -201,7 +210,10 @@ class Session(Generic[T]):
         return self._rule.can_be_met(tally, unknown)
 
     def _fold(self) -> None:
-        """Let whole steps change the decision, looking after each, up to the first that is not whole."""
+        """Fold the queued steps into the decision, and evaluate the rule after each.
+
+        Ends at the first step with a missing answer, or at a reason to halt.
+        """
         for step in self._pending:
             if any(choice.key not in self._labels for choice in step.choices):
                 break
@@ -212,7 +224,7 @@ class Session(Generic[T]):
         self._pending = []
 
     def _enter(self, step: Step) -> None:
-        """Let a step change the decision and what is counted."""
+        """Fold one step into the decision and the counts."""
         labels = [self._labels[choice.key] for choice in step.choices]
         further = not step.leave and all(choice.key not in self._reached for choice in step.choices)
         _take(step, self._active)
@@ -227,23 +239,26 @@ class Session(Generic[T]):
             self._reached.add(label.choice.key)
 
     def _is_new(self, step: Step) -> bool:
-        """Whether a step only adds what was never asked."""
+        """Return whether a step only adds choices without an answer."""
         return not step.leave and all(choice.key not in self._labels for choice in step.choices)
 
     def _tally_of(self, active: Active) -> T:
-        """What is known of a decision, counted."""
+        """Count the known labels of the decision `active`."""
         known = [
             self._labels[key] for keys in active.values() for key in keys if key in self._labels
         ]
         return self._estimator.tally(known, self._items)
 
     def _exhausted(self) -> StopReason:
-        """Nothing further is to be asked: what is known may be enough, though it is less than the least to judge."""
+        """Return why to halt when the selector has no further step.
+
+        The rule may be met here with fewer judgments than the minimum, as no more can be made.
+        """
         stop = self._estimator.exhausted(self._tally)
         return stop if stop.kind is StopKind.ALL_JUDGED else self._settled(at_least=0) or stop
 
     def _settled(self, at_least: int | None = None) -> StopReason | None:
-        """Why the labels in the decision are enough, if they are."""
+        """Return the rule's reason to stop; None with fewer than `at_least` judgments."""
         at_least = self._limits.min_judgments if at_least is None else at_least
         tally = self._tally
         if min(len(self._active), tally.judged) < at_least:
@@ -264,17 +279,16 @@ class Session(Generic[T]):
         return StopReason(
             StopKind.ABSTENTIONS,
             f"the judge gave no verdict on {len(self._abstained)} of {reached} items, more than "
-            f"{self._limits.max_abstentions:.0%}; the last time: {self._abstained[-1]}",
+            f"{self._limits.max_abstentions:.0%}; the last reason: {self._abstained[-1]}",
         )
 
 
-Active = dict[
-    int, tuple[Key, ...]
-]  # by position, in the order entered: what takes part in the decision
+# The keys of the labels in the decision, by position; the positions are in the order entered.
+Active = dict[int, tuple[Key, ...]]
 
 
 def _take(step: Step, active: Active) -> None:
-    """Let a step's positions leave and enter."""
+    """Remove the positions that leave with `step` from `active`, and add its choices."""
     for position in step.leave:
         active.pop(position, None)
     for choice in step.choices:

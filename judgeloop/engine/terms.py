@@ -1,4 +1,4 @@
-"""On which terms a run asks: its name in the ledger, its money, its pace."""
+"""The terms of a run: its id in the ledger, its budget, its pace, and how judges are asked."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from judgeloop.judges.retrying import RetryPolicy
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """On which terms a run asks.
+    """The terms of a run; money is in picodollars, times are in seconds.
 
-    Limits of calls in flight, and of calls and tokens a minute, hold for each judge. `former` are
-    earlier ids of the run; `former_p`, what was spent under them, counts against the budget.
+    `run` is the run's id. `concurrency` is the limit on calls in flight. It and the limits per
+    minute hold for each judge. `timeout_s` limits an attempt. At `deadline_s` the run halts, and
+    waits for the calls in flight. `decoys` is the number of decoys. With `offline` the run is
+    answered from the ledger alone, and halts at the first query that the ledger cannot answer.
+    `former` holds earlier ids of the run; `former_p`, the money spent under them, counts against
+    the budget.
     """
 
     run: str
@@ -28,14 +32,14 @@ class Terms:
     tokens_a_minute: int | None = None
     timeout_s: float | None = 120.0
     policy: RetryPolicy = field(default_factory=RetryPolicy)
-    deadline_s: float | None = None  # for the whole run; then what is in flight is drained
+    deadline_s: float | None = None
     decoys: int = 0
     decoy_texts: tuple[str, ...] = TEXTS
-    offline: bool = False  # answer from the ledger alone, and halt where it has nothing
+    offline: bool = False
     former: tuple[str, ...] = ()
     former_p: int = 0
 
     @property
     def available_p(self) -> int | None:
-        """What this run's attempts may come to, in picodollars; None for no limit."""
+        """The most that attempts under `run` may cost, in picodollars; None without a budget."""
         return None if self.budget_p is None else max(0, self.budget_p - self.former_p)

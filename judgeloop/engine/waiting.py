@@ -1,4 +1,4 @@
-"""Waiting for whichever of several things comes first, and for any change at all."""
+"""Waits for the first of several coroutines to end, and for the next change of a state."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, final
 
 
 async def first_of(*waits: Coroutine[Any, Any, Any]) -> None:
-    """Wait until one of `waits` is over, and cancel the others."""
+    """Wait until one of `waits` ends, and cancel the others."""
     tasks = [asyncio.create_task(wait) for wait in waits]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -19,20 +19,20 @@ async def first_of(*waits: Coroutine[Any, Any, Any]) -> None:
 
 @final
 class Changes:
-    """Counts changes, and wakes everyone who waits for the next one."""
+    """Counts changes, and wakes all tasks that wait for the next change."""
 
     def __init__(self) -> None:
-        """Nothing has changed yet."""
+        """Start with a count of 0."""
         self.count = 0
         self._next = asyncio.Event()
 
     def notify(self) -> None:
-        """Something has changed."""
+        """Count a change, and wake the waiting tasks."""
         self.count += 1
         self._next.set()
         self._next = asyncio.Event()
 
     async def after(self, count: int) -> None:
-        """Wait until more than `count` changes have been counted."""
+        """Wait until the count is above `count`."""
         while self.count <= count:
             await self._next.wait()

@@ -1,6 +1,7 @@
-"""What a selector comes upon where every answer is known beforehand: for replays of the past that need no stopping rule.
+"""Runs a selector without a stopping rule where every answer is known beforehand.
 
-With a rule it takes a session (`replay/driver.py`).
+`calibration/walks.py` uses it to replay earlier comparisons. `recorded.py` replays with a stopping
+rule.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ def walk(
     answer: Callable[[Choice], Answer],
     rng: np.random.Generator,
 ) -> list[Label]:
-    """The labels of the first `most` steps, or of all, in the order asked; each is heard before the next that depends on it.
+    """Return the labels of the first `most` steps, in the order asked; fewer at the pool's end.
 
-    For selectors whose steps are single choices that stay in the decision.
+    The selector is told the labels whenever its next step depends on them. Works only for selectors
+    whose steps are single choices that stay in the decision.
     """
     state = selector.init(items, rng)
     labels: list[Label] = []

@@ -46,7 +46,7 @@ class Preferences:
             flips=tally.flips
             + sum(isinstance(answer, Verdict) and answer.flipped for answer in answers),
             picked=tally.picked or any(label.choice.propensity is None for label in labels),
-            history=tally.history + preferences,
+            preferences=tally.preferences + preferences,
             propensities=_propensities(tally, labels),
         )
 
@@ -91,10 +91,10 @@ def weighted_distance(tally: Tally) -> WeightedDistance | None:
     intervals with all abstentions as wins of the first system, and with all of them as wins of the
     second.
     """
-    if not tally.judged or not tally.propensities or len(tally.propensities) != len(tally.history):
+    if not tally.judged or not tally.propensities or len(tally.propensities) != len(tally.preferences):
         return None
     preferences = np.array(
-        [math.nan if preference is None else preference for preference in tally.history],
+        [math.nan if preference is None else preference for preference in tally.preferences],
         dtype=np.float64,
     )
     propensities = np.array(tally.propensities)
@@ -113,7 +113,7 @@ def _propensities(tally: Tally, labels: Sequence[Label]) -> tuple[float, ...]:
     drawn = [label.choice.propensity for label in labels if label.choice.propensity is not None]
     if tally.picked or len(drawn) < len(labels):
         return ()
-    before = len(tally.history)
+    before = len(tally.preferences)
     if not tally.propensities and all(
         math.isclose(propensity, _even(tally.items, before + at), rel_tol=ROUNDING)
         for at, propensity in enumerate(drawn)

@@ -1,1 +1,1 @@
-"""Earlier verdicts as evidence: from the ledger, from some of its runs, or from a file."""
+"""Earlier verdicts as evidence, read from the ledger, from some of its runs, or from a file."""

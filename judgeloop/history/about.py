@@ -1,4 +1,4 @@
-"""What a history is wanted for: the items, the outputs that are judged now, and who judges."""
+"""What a history is searched for: the items, the outputs judged now, and the judges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from judgeloop.core.records import Item, JudgeIdentity
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a history is wanted for; `outputs` has the texts by system, then by item."""
+    """The data that a history is searched for; `outputs[system][item]` are texts."""
 
     items: tuple[Item, ...]
     systems: tuple[str, ...]

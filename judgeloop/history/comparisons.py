@@ -1,7 +1,7 @@
-"""Earlier comparisons for a new one: from the ledger, from some of its runs, or from a file.
+"""Finds earlier comparisons for a new comparison: in the ledger, in some of its runs, or in a file.
 
-It reads the ledger or the file, and says where the comparisons come from. What they say of an item
-is computed in `stats/decisiveness.py`.
+Returns a `History`: the comparisons, their source in words, and what they say of each item.
+`stats/decisiveness.py` computes the latter.
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ from judgeloop.stats.decisiveness import Prospects, exponent
 
 AUTO, NONE = "auto", "none"
 RUN_ID = re.compile(r"[0-9a-f]{16}")
-SHOWN = 5
-OF_OTHER_JUDGES = (
-    0.25  # of the exponent: more cost judgments where two judges differ (docs/results.md)
-)
+SHOWN = 5  # number of runs that a message lists
+# Factor on the exponent of the draw weights if other judges gave verdicts. A larger factor cost
+# judgments where two judges differ (docs/results.md).
+OF_OTHER_JUDGES = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Earlier comparisons on the items of a pool, what they say of these, and where they come from, in words.
+    """Earlier comparisons on the items of a pool.
 
-    `by_same` is False where other judges made them; `began` says when a run began that is repeated, for only what was there before
-    counts.
+    `source` says in words where they come from. `prospects` is what they say of the items, None if
+    they prefer no item. `by_same` is False if other judges took part. `began` is the time when a
+    repeated run first began, as only earlier verdicts count; None for a new run or a file.
     """
 
     past: Past
@@ -54,7 +55,7 @@ class History:
 
 
 def history_of(past: Past, source: str, systems: Sequence[str], *, by_same: bool = True) -> History:
-    """A past with what it says of the items when the two `systems` are compared."""
+    """Return `past` with what it says of the items for a comparison of the two `systems`."""
     power = None if by_same else OF_OTHER_JUDGES * exponent(past.systems_an_item)
     prospects = prospects_of(past.with_implied(), tuple(systems), power)
     if prospects is None:
@@ -63,12 +64,13 @@ def history_of(past: Past, source: str, systems: Sequence[str], *, by_same: bool
 
 
 def find_history(given: str, about: About, ledger: Path, run: str, *, begin: bool) -> History:
-    """What `given` (auto, none, runs or a file) says about the items.
+    """Return the history that `given` names (auto, none, runs or a file).
 
-    With `begin` the run is noted in the ledger, so that it sees the same past when it is repeated.
+    With `begin` the start of the run is recorded in the ledger, so that a repeated run sees the
+    same history.
 
     Raises:
-        InputError: there is no such file or run, or it has nothing on these items.
+        InputError: there is no such file or run, or it has no comparisons on these items.
     """
     if given == NONE:
         return history_of(no_past(len(about.items)), "no history", about.systems)
@@ -80,7 +82,8 @@ def find_history(given: str, about: About, ledger: Path, run: str, *, begin: boo
     past, by_same = _of_ledger(verdicts, about)
     if runs and not past.verdicts:
         raise InputError(
-            f"`history={given}`: there are no comparisons of other outputs than today's on these items in it"
+            f"`history={given}`: found no comparisons on these items in these runs, apart from "
+            "those of the very outputs that are compared now"
         )
     found = history_of(
         past, _said(past, by_same=by_same, runs=runs), about.systems, by_same=by_same
@@ -89,26 +92,28 @@ def find_history(given: str, about: About, ledger: Path, run: str, *, begin: boo
 
 
 def named_runs(given: str, ledger: Path) -> tuple[str, ...]:
-    """The runs that `history` names; none for auto.
+    """Return the ids of the runs that `given` names; empty for auto.
 
     Raises:
-        InputError: one is no run of the ledger.
+        InputError: a name is not a run id, or the ledger has no such run.
     """
     if given == AUTO:
         return ()
-    names = tuple(Path(part.strip()).name for part in given.split(","))  # a run's folder will do
+    # The path of a run's folder is accepted too: its last part is the run's id.
+    names = tuple(Path(part.strip()).name for part in given.split(","))
     for name in names:
         if not RUN_ID.fullmatch(name):
             raise InputError(
-                f"`history={given}`: expected auto, none, a file of verdicts, or names of runs with commas between; there is no such file, and "
-                f"{name!r} is no run's name, such as 0123456789abcdef"
+                f"`history={given}`: expected auto, none, a file of verdicts, or names of runs "
+                f"separated by commas; there is no such file, and {name!r} is not the name of a "
+                "run (16 hexadecimal digits, such as 0123456789abcdef)"
             )
     known = known_runs(ledger)
     for name in names:
         if name not in known:
             latest = ", ".join(list(known)[-SHOWN:]) or "none"
             raise InputError(
-                f"`history={name}`: {ledger} has no such run; the latest it has: {latest}"
+                f"`history={name}`: {ledger} has no such run; its latest runs: {latest}"
             )
     return names
 
@@ -121,7 +126,7 @@ def _said(past: Past, *, by_same: bool, runs: tuple[str, ...]) -> str:
 
 
 def where_of(runs: tuple[str, ...]) -> str:
-    """Where a history was looked for, in words."""
+    """Return in words where a history was searched."""
     return f"run{'s' * (len(runs) > 1)} {', '.join(runs)}" if runs else "the ledger"
 
 
@@ -134,8 +139,8 @@ def _of_file(path: Path, about: About) -> History:
     past = past_of_table(table, [item.id for item in about.items], about.tie_margin, about.systems)
     if not past.verdicts:
         raise InputError(
-            f"`history={path}`: expected comparisons on the items {about.items[0].id!r} and so on, found none; it needs at least two "
-            "systems, or pairs of them, with verdicts on these items"
+            f"`history={path}`: expected comparisons on the items {about.items[0].id!r} and so on, "
+            "found none; the file needs verdicts on these items for at least two systems"
         )
     first, second = about.systems
     past = past.but((first, second))
@@ -145,9 +150,10 @@ def _of_file(path: Path, about: About) -> History:
 def past_of_table(
     table: VerdictTable, items: Sequence[str], tie_margin: float, today: Collection[str] = ()
 ) -> Past:
-    """The comparisons that a verdict table holds on these items: all pairs of systems that it scores, or the pairs it has.
+    """Return the comparisons that a verdict table holds on `items`.
 
-    Systems that were given the very same scores count once, but for those of `today`.
+    A table of scores gives all pairs of its systems; a table of pairs gives these pairs. Of several
+    systems with identical scores the first counts, and those of `today`.
     """
     positions = {item: position for position, item in enumerate(items)}
     if table.paired:
@@ -162,14 +168,17 @@ def past_of_table(
     scores = table.scores(systems, items)
     scored = ~np.isnan(scores).all(axis=1)
     _, own = np.unique(np.nan_to_num(scores, nan=-np.inf), axis=0, return_index=True)
-    # Of systems with the very same scores one: copies are no evidence.
+    # Copies of a system are no further evidence.
     scored &= np.isin(np.arange(len(systems)), own) | np.isin(systems, list(today))
     kept = [name for name, has in zip(systems, scored, strict=True) if has]
     return past_of_scores(kept, scores[scored], tie_margin)
 
 
 def _of_ledger(verdicts: Iterable[RememberedVerdict], about: About) -> tuple[Past, bool]:
-    """The comparisons by the same judges, if there are as many verdicts as items; else those by any. And whether all are by the same."""
+    """Return the usable comparisons in `verdicts`, and whether all are by the same judges.
+
+    Only the same judges' verdicts count if there are at least as many as items; else all judges'.
+    """
     positions = {place_of(item): position for position, item in enumerate(about.items)}
     today = {
         name: {item.id: digest(text) for item, text in zip(about.items, texts, strict=True)}
@@ -187,6 +196,9 @@ def _of_ledger(verdicts: Iterable[RememberedVerdict], about: About) -> tuple[Pas
 
 
 def _of_today(verdict: RememberedVerdict, today: Mapping[str, dict[str, str]]) -> bool:
-    """Whether it is about the very outputs that are compared now: such verdicts would choose their own company."""
+    """Return whether a verdict is about the very outputs that are compared now.
+
+    As history it would influence which items are drawn for its own comparison.
+    """
     now = {outputs[verdict.item_id] for outputs in today.values()}
     return set(verdict.ingredients.outputs) == now

@@ -1,7 +1,7 @@
-"""Earlier comparisons on the items of a pool: what was preferred, by whom it was said does not matter here.
+"""Earlier comparisons on the items of a pool, as arrays of preferences.
 
-Where they come from is the business of `jobs/history.py` and `ledger/history.py`; what they say about an item that of
-`stats/decisiveness.py`.
+Does not know the judges. `comparisons.py` and `remembered.py` read the verdicts;
+`stats/decisiveness.py` computes what they say of an item.
 """
 
 from __future__ import annotations
@@ -15,16 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 Pair = tuple[str, str]
-MOST_COMPARISONS = 1500  # among the systems of a score table, spread over all pairs: more add time and nothing else
-ROUNDING = 1e-12  # so that scores given in decimals tie where they differ by just the margin
+# Most comparisons that are made from a score table or implied. More take time and add nothing.
+MOST_COMPARISONS = 1500
+ROUNDING = 1e-12  # so that decimal scores that differ by exactly the margin tie
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """Comparisons of the past by item, each of the two systems in `pairs`; names may stand in several.
+    """Earlier comparisons by item.
 
-    `preferences` has the shape (comparisons, items): 1 for the first of the pair, -1 for the second, 0 for a tie and where nothing is
-    known; `known` says where something is.
+    `pairs` holds the two systems of each comparison; a system may be in several pairs.
+    `preferences` and `known` have the shape (comparisons, items). A preference is 1 for the first
+    system of the pair, -1 for the second, 0 for a tie or without a verdict. `known` is True where
+    there is a verdict.
     """
 
     pairs: tuple[Pair, ...]
@@ -36,12 +39,12 @@ class Past:
 
     @property
     def systems(self) -> frozenset[str]:
-        """Every system that was compared."""
+        """All systems that were compared."""
         return frozenset(name for pair in self.pairs for name in pair)
 
     @property
     def systems_an_item(self) -> float:
-        """How many systems were compared on an item, on average over all items."""
+        """Mean number of systems compared on an item, over all items."""
         seen = [
             self.known[[name in pair for pair in self.pairs]].any(axis=0).sum()
             for name in self.systems
@@ -50,17 +53,20 @@ class Past:
 
     @property
     def verdicts(self) -> int:
-        """How many verdicts there are."""
+        """Number of verdicts."""
         return int(self.known.sum())
 
     def apart_from(self, *systems: str) -> NDArray[np.bool_]:
-        """Which comparisons none of `systems` took part in."""
+        """Return which comparisons none of `systems` took part in, shape (comparisons,)."""
         return np.array([not set(pair) & set(systems) for pair in self.pairs], dtype=np.bool_)
 
     def with_implied(self) -> Past:
-        """These and what they imply: of two systems that were compared with a third, who did better against it, on common items.
+        """Return these comparisons and those that they imply.
 
-        Where both won against it, or both lost, it is a tie. Systems that were compared themselves are left at that.
+        Two systems that were compared with the same third system imply a comparison on their common
+        items: the system with the better result against the third is preferred. Equal results are a
+        tie. Nothing is added for two systems that were compared with each other. There are at most
+        `MOST_COMPARISONS`, unless these comparisons are more already.
         """
         implied = [*islice(self._implied(), max(0, MOST_COMPARISONS - len(self)))]
         if not implied:
@@ -87,15 +93,17 @@ class Past:
                 yield (first, second), np.where(both, np.sign(ours - theirs), 0), both
 
     def without(self, *systems: str) -> Past:
-        """The comparisons in which none of `systems` took part."""
+        """Return the comparisons in which none of `systems` took part."""
         return self._only(self.apart_from(*systems))
 
     def but(self, pair: Pair) -> Past:
-        """The comparisons of any other two systems."""
-        return self._only(np.array([set(pair) != set(one) for one in self.pairs], dtype=np.bool_))
+        """Return all comparisons but those of the two systems in `pair`."""
+        return self._only(
+            np.array([set(pair) != set(other) for other in self.pairs], dtype=np.bool_)
+        )
 
     def beside(self, other: Past) -> Past:
-        """These comparisons and those of `other`, on the same items."""
+        """Return these comparisons and those of `other`, which are on the same items."""
         return Past(
             self.pairs + other.pairs,
             np.concatenate([self.preferences, other.preferences]),
@@ -108,16 +116,18 @@ class Past:
 
 
 def no_past(items: int) -> Past:
-    """Nothing was ever compared on so many items."""
+    """Return an empty past on `items` items."""
     return Past((), np.zeros((0, items), dtype=np.int8), np.zeros((0, items), dtype=np.bool_))
 
 
 def past_of_scores(
     systems: Sequence[str], scores: NDArray[np.float64], tie_margin: float, *, every: bool = False
 ) -> Past:
-    """All pairs of systems of a table, shape (systems, items), NaN where there is no score.
+    """Return the comparisons of all pairs of systems in a table of scores.
 
-    Scores that differ by no more than `tie_margin` tie. Of very many pairs some are taken, spread over all, unless `every`.
+    `scores` has the shape (systems, items), NaN where there is no score. Scores that differ by no
+    more than `tie_margin` tie. Of more than `MOST_COMPARISONS` pairs so many are taken, evenly
+    spaced, unless `every`.
     """
     pairs = list(combinations(range(len(systems)), 2))
     if not every and len(pairs) > MOST_COMPARISONS:
@@ -139,13 +149,13 @@ def past_of_scores(
 def signs(
     first: NDArray[np.float64], second: NDArray[np.float64], tie_margin: float
 ) -> NDArray[np.int8]:
-    """Which of two scores is higher: 1 the first, -1 the second, 0 for a tie within the margin."""
+    """Return which score is higher: 1 for the first, -1 for the second, 0 within the margin."""
     apart = first - second
     return np.where(np.abs(apart) <= tie_margin + ROUNDING, 0, np.sign(apart)).astype(np.int8)
 
 
 def past_of_pairs(verdicts: Mapping[Pair, Mapping[int, int]], items: int) -> Past:
-    """Comparisons from the preference for the first of a pair by position."""
+    """Return comparisons from the preference for each pair's first system, by position."""
     past = no_past(items)
     preferences = np.zeros((len(verdicts), items), dtype=np.int8)
     known = np.zeros((len(verdicts), items), dtype=np.bool_)

@@ -1,6 +1,6 @@
-"""What earlier comparisons say of the items when two systems are compared after them.
+"""What earlier comparisons say of each item for a new comparison of two systems.
 
-The formulas stand in `stats/decisiveness.py`; here they get the comparisons they are about.
+Chooses the comparisons and passes them to the formulas in `stats/decisiveness.py`.
 """
 
 from __future__ import annotations
@@ -10,18 +10,17 @@ import numpy as np
 from judgeloop.history.past import Past
 from judgeloop.stats.decisiveness import Prospects, prospects
 
-MOST_WEIGHED = (
-    300  # comparisons that weights rest on, spread over all: more take time and say little more
-)
+# Most comparisons used, evenly spaced over all. More take time and add little.
+MOST_WEIGHED = 300
 
 
 def prospects_of(
     past: Past, systems: tuple[str, ...], power: float | None = None
 ) -> Prospects | None:
-    """How likely each item is to tell `systems` apart, by this past; None where it prefers none.
+    """Return how likely each item is to tell `systems` apart; None if `past` prefers no item.
 
-    `power` is the exponent of the weights, by default one that grows with the number of systems
-    that were compared on an item.
+    `power` is the exponent of the draw weights. By default it grows with the number of systems that
+    were compared on an item.
     """
     last = max(0, len(past) - 1)
     rows = np.unique(np.linspace(0, last, min(len(past), MOST_WEIGHED)).astype(np.int64))

@@ -1,6 +1,7 @@
-"""Earlier ratings for a new estimate: from the ledger, from some of its runs, or from a file.
+"""Finds earlier ratings for a new estimate: in the ledger, in some of its runs, or in a file.
 
-What they let expect is the business of `stats/foretelling.py`.
+Returns the forecast of each item's score, which `stats/foretelling.py` computes, and the source of
+the ratings in words.
 """
 
 from __future__ import annotations
@@ -24,19 +25,20 @@ from judgeloop.stats.foretelling import Forecast, foretell
 
 @dataclass(frozen=True, slots=True)
 class Foretold:
-    """What earlier ratings let expect of each item, None where they say nothing; and where they come from, in words."""
+    """The forecast from earlier ratings, if they give a forecast, and their source in words."""
 
     forecast: Forecast | None
     source: str
 
 
 def find_ratings(given: str, about: About, ledger: Path, run: str, *, begin: bool) -> Foretold:
-    """What earlier ratings of other systems, by `given` (auto, none, runs or a file), let expect of the one that is rated now.
+    """Return the forecast from other systems' ratings in `given` (auto, none, runs or a file).
 
-    Those in a ledger count where the same judge gave them by the same prompt. With `begin` the run is noted in the ledger, as by `find_history`.
+    Ratings in a ledger count only if the same judge gave them with the same prompt. With `begin`
+    the start of the run is recorded in the ledger, as in `find_history`.
 
     Raises:
-        InputError: there is no such file or run, or it has nothing on these items.
+        InputError: there is no such file or run, or it has no ratings on these items.
     """
     if given == NONE:
         return Foretold(None, "no history")
@@ -48,28 +50,33 @@ def find_ratings(given: str, about: About, ledger: Path, run: str, *, begin: boo
     )
     if runs and not len(scores):
         raise InputError(
-            f"`history={given}`: there are no ratings by this judge on these items in it"
+            f"`history={given}`: found no ratings by this judge on these items in these runs, "
+            "apart from those of the very outputs that are rated now"
         )
     return _foretold(scores, where_of(runs))
 
 
 def _foretold(scores: Floats, where: str) -> Foretold:
-    """What `scores`, shape (systems, items), let expect."""
+    """Return the forecast from `scores`, shape (systems, items)."""
     if not len(scores):
         return Foretold(None, f"no other ratings by this judge on these items in {where}")
     ratings, found = int((~np.isnan(scores)).sum()), foretell(scores)
     said = f"{count(ratings, 'rating')} of {count(len(scores), 'system')} in {where}"
     return Foretold(
-        found, said if found is not None else f"{said}, which tell no item from another"
+        found, said if found is not None else f"{said}, which do not distinguish the items"
     )
 
 
 def _ratings_of_file(path: Path, about: About) -> Floats:
-    """The scores in a file of all systems but the one that is rated now, by its name: shape (systems, items)."""
+    """Return the scores in a verdict file, shape (systems, items).
+
+    The system that is rated now, known by its name, is left out.
+    """
     table = read_verdicts(path)
     if table.paired:
         raise InputError(
-            f"`history={path}`: expected scores of systems (item_id, model, score), found comparisons"
+            f"`history={path}`: expected scores of systems (item_id, model, score), "
+            "found comparisons"
         )
     positions = {item.id: at for at, item in enumerate(about.items)}
     found: dict[str, dict[int, float]] = {}
@@ -78,19 +85,23 @@ def _ratings_of_file(path: Path, about: About) -> Floats:
             continue
         if not 0 <= recorded.score <= 1:
             raise InputError(
-                f"`history={path}`: expected scores from 0 to 1, found {recorded.score:g} of {system!r} on {item!r}"
+                f"`history={path}`: expected scores from 0 to 1, found {recorded.score:g} of "
+                f"{system!r} on {item!r}"
             )
         found.setdefault(system, {})[positions[item]] = recorded.score
     if not found:
         raise InputError(
-            f"`history={path}`: expected scores of other systems than {about.systems[0]!r} on the items {about.items[0].id!r} and so on, "
-            "found none"
+            f"`history={path}`: expected scores of other systems than {about.systems[0]!r} on the "
+            f"items {about.items[0].id!r} and so on, found none"
         )
     return _in_rows(found, len(positions))
 
 
 def _ratings(verdicts: Iterable[RememberedVerdict], about: About) -> list[RememberedVerdict]:
-    """Ratings by the same judges on the same items; not of the very outputs that are rated now, which are no other system's."""
+    """Return the ratings by the same judges on the same items.
+
+    A rating of the very output that is rated now is left out: it is not of another system.
+    """
     places = {place_of(item) for item in about.items}
     now = {
         item.id: digest(output) for item, output in zip(about.items, about.outputs[0], strict=True)
@@ -107,19 +118,20 @@ def _ratings(verdicts: Iterable[RememberedVerdict], about: About) -> list[Rememb
 
 
 def _rated(ratings: Sequence[RememberedVerdict], about: About) -> Floats:
-    """Scores by system and item, shape (systems, items); the mean where there are several of one output."""
+    """Return scores, shape (systems, items); the mean if an output has several ratings."""
     outputs: dict[tuple[str, str], dict[str, str]] = {}
-    for one in ratings:
-        outputs.setdefault((one.run, one.systems[0]), {})[one.item_id] = one.ingredients.outputs[0]
+    for rating in ratings:
+        of_name = outputs.setdefault((rating.run, rating.systems[0]), {})
+        of_name[rating.item_id] = rating.ingredients.outputs[0]
     versions = Versions()
     labels = {
         (run, name): versions.label(name, by_item) for (run, name), by_item in outputs.items()
     }
     positions = {item.id: at for at, item in enumerate(about.items)}
     given: dict[str, dict[int, list[float]]] = {}
-    for one in ratings:
-        of_system = given.setdefault(labels[one.run, one.systems[0]], {})
-        of_system.setdefault(positions[one.item_id], []).append(one.score)
+    for rating in ratings:
+        of_system = given.setdefault(labels[rating.run, rating.systems[0]], {})
+        of_system.setdefault(positions[rating.item_id], []).append(rating.score)
     means = {
         name: {at: float(np.mean(scores)) for at, scores in by_position.items()}
         for name, by_position in given.items()
@@ -128,7 +140,7 @@ def _rated(ratings: Sequence[RememberedVerdict], about: About) -> Floats:
 
 
 def _in_rows(scores: Mapping[str, Mapping[int, float]], items: int) -> Floats:
-    """A row a system, NaN where it has no score."""
+    """Return an array of shape (systems, items), NaN where there is no score."""
     rows = np.full((len(scores), items), np.nan)
     for row, by_position in enumerate(scores.values()):
         rows[row, list(by_position)] = list(by_position.values())

@@ -1,8 +1,8 @@
-"""Verdicts that the ledger remembers of other runs, as comparisons of systems.
+"""Reads the verdicts of other runs from the ledger, and makes comparisons of systems from them.
 
-A run that is repeated has to see what it saw the first time, or it would draw other items: so
-verdicts count that were there before the run was first noted, and none of its own. Which of them
-are evidence for what is decided elsewhere (`comparisons.py`, `ratings.py`, `calibration/past.py`).
+A repeated run has to see the same verdicts as the first time, or it would draw other items. So only
+verdicts count that were recorded before the run first began, and none of its own. `comparisons.py`,
+`ratings.py` and `calibration/past.py` choose which of them to use.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ from judgeloop.engine import decoys
 from judgeloop.history.past import Pair, Past, past_of_pairs
 from judgeloop.ledger.connection import connect
 
-ENOUGH_ALIKE = 20  # outputs that are the same, to take two names for one system
+ENOUGH_ALIKE = 20  # identical outputs from which on two names are taken for the same system
 
 
 @dataclass(frozen=True, slots=True)
 class RememberedVerdict:
-    """A verdict of another run: `systems` as shown to the judge, and what its key was made of."""
+    """A verdict of another run.
+
+    `systems` are in the order shown to the judge. `charged_p` is its cost in picodollars.
+    """
 
     run: str
     item_id: str
@@ -37,48 +40,49 @@ class RememberedVerdict:
 
     @property
     def place(self) -> Place:
-        """Which item it is about."""
+        """What identifies the item in keys."""
         return self.ingredients.place(self.item_id)
 
     @property
     def compares(self) -> bool:
-        """Whether it is about two systems' outputs: no rating, no decoy."""
+        """True for a comparison of two systems' outputs, not of a decoy."""
         return self.ingredients.compares and decoys.NAME not in self.systems
 
     @property
     def rates(self) -> bool:
-        """Whether it is a rating of one system's output, and of no decoy."""
+        """True for a rating of a system's output, not of a decoy."""
         return not self.ingredients.compares and decoys.NAME not in self.systems
 
 
 def remembered_verdicts(
     path: Path | str, run: str | None, *, begin: bool, of_runs: Collection[str] = ()
 ) -> list[RememberedVerdict]:
-    """The verdicts of all runs but `run` that were held before it began, the oldest first.
+    """Return other runs' verdicts that were recorded before `run` began, the oldest first.
 
-    With `begin` the run is noted to begin now, if it has not; without, and for None, all that is
-    held counts. `of_runs` narrows it to these. A ledger that does not exist remembers nothing, and
-    is created only by `begin`.
+    With `begin`, the start of `run` is recorded as now, unless it has begun already. For a run that
+    has not begun, and for None, all recorded verdicts count. Only verdicts of `of_runs` are
+    returned, if any are given. Without a ledger file the result is empty; only `begin` creates the
+    file.
 
     Raises:
-        LedgerError: the file cannot be opened, or is something else.
+        LedgerError: the file cannot be opened, or is not a ledger.
     """
     if not begin and not Path(path).exists():
         return []
     with closing(connect(path)) as connection:
         before = _began_at(connection, run, begin=begin)
         rows = connection.execute(
-            "SELECT attempts.run, attempts.item_id, attempts.note, attempts.charged_p, verdicts.score "
-            "FROM verdicts JOIN attempts ON attempts.id = verdicts.attempt "
+            "SELECT attempts.run, attempts.item_id, attempts.note, attempts.charged_p, "
+            "verdicts.score FROM verdicts JOIN attempts ON attempts.id = verdicts.attempt "
             "WHERE verdicts.created_at < ? AND attempts.run IS NOT ? ORDER BY attempts.id",
             (before, run),
         ).fetchall()
     found = (_remembered(*row) for row in rows if not of_runs or row[0] in of_runs)
-    return [one for one in found if one is not None]
+    return [verdict for verdict in found if verdict is not None]
 
 
 def known_runs(path: Path | str) -> dict[str, str]:
-    """Every run that the ledger has, with when it began, the oldest first."""
+    """Return the start time of every run in the ledger, by id, the oldest first."""
     if not Path(path).exists():
         return {}
     with closing(connect(path)) as connection:
@@ -94,7 +98,7 @@ def _began_at(connection: sqlite3.Connection, run: str | None, *, begin: bool) -
             "INSERT INTO runs (id, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", (run, now)
         )
     found = connection.execute("SELECT created_at FROM runs WHERE id IS ?", (run,)).fetchone()
-    return str(found[0]) if found else now + "~"  # after all that is held
+    return str(found[0]) if found else now + "~"  # sorts after the time of every recorded verdict
 
 
 def _remembered(
@@ -110,19 +114,22 @@ def _remembered(
 
 @dataclass(slots=True)
 class Versions:
-    """Tells systems of one name apart by their outputs.
+    """Tells different systems with the same name apart by their outputs.
 
-    Within a run a name is one system, and so it is among runs that share some outputs and
-    contradict each other in none.
+    Within a run, a name is a single system. In two runs, a name is the same system if at least one
+    item has an output in both and no item has different outputs. `known` holds the versions of each
+    name, each with its outputs' digests by item. `today` holds those of the systems judged now.
     """
 
     known: dict[str, list[dict[str, str]]] = field(default_factory=dict)
     today: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def label(self, name: str, outputs: dict[str, str]) -> str:
-        """The name of the system that gave these outputs by item, with a number from the second on.
+        """Return a name for the system with `outputs`, which are digests by item.
 
-        One of today's systems under another name is known by its outputs.
+        From the second version of a name on, the name is followed by the version's number.
+        A system with at least `ENOUGH_ALIKE` outputs that are all those of a system of today gets
+        that system's name.
         """
         for present, current in self.today.items():
             if len(outputs) >= ENOUGH_ALIKE and all(
@@ -148,10 +155,11 @@ def compared(
     positions: Mapping[Place, int],
     today: Mapping[str, dict[str, str]] | None = None,
 ) -> Past:
-    """Comparisons by pair of systems; orders of presentation, or judges, that disagree are a tie.
+    """Return comparisons by pair of systems, on the items at `positions`.
 
-    `today` has the digests of today's outputs by system and item, whose systems are then called by
-    their names alone.
+    If the verdicts on an item disagree (in two orders of presentation, or by two judges), it is a
+    tie. `today` holds the digests of today's outputs by system and item; these systems keep their
+    names without a number.
     """
     labels = _labels(verdicts, today or {})
     found: dict[Pair, dict[int, int]] = {}
@@ -169,7 +177,7 @@ def compared(
 def _labels(
     verdicts: Iterable[RememberedVerdict], today: Mapping[str, dict[str, str]]
 ) -> dict[tuple[str, str], str]:
-    """What to call each system, by run and name."""
+    """Return the name to use for each system, by run and recorded name."""
     outputs: dict[tuple[str, str], dict[str, str]] = {}
     for verdict in verdicts:
         for name, output in zip(verdict.systems, verdict.ingredients.outputs, strict=True):

@@ -103,7 +103,7 @@ class GivingUp:
 
         def at_limit(lead: int) -> Tally:
             wins = (total + lead) // 2, (total - lead) // 2
-            return replace(tally, wins=wins, ties=ties, history=(), propensities=())
+            return replace(tally, wins=wins, ties=ties, preferences=(), propensities=())
 
         leads = [*range(total % 2, total + 1, 2), total + 2]  # the last cannot be reached
         most = len(leads) - 1

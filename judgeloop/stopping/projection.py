@@ -42,4 +42,4 @@ def first_met(
 def _scaled(tally: Tally, judged: int) -> Tally:
     share = judged / tally.judged
     first, second = (round(wins * share) for wins in tally.wins)
-    return replace(tally, wins=(first, second), ties=max(0, judged - first - second), history=())
+    return replace(tally, wins=(first, second), ties=max(0, judged - first - second), preferences=())

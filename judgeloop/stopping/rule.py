@@ -128,8 +128,8 @@ def scores_for(tally: Tally, side: int) -> NDArray[np.int8]:
     not known (in a projection from counts), the verdicts are spread evenly.
     """
     sign = 1 if side == 0 else -1
-    if len(tally.history) == tally.judged + tally.abstentions:
-        signed = [-1 if verdict is None else sign * verdict for verdict in tally.history]
+    if len(tally.preferences) == tally.judged + tally.abstentions:
+        signed = [-1 if verdict is None else sign * verdict for verdict in tally.preferences]
         return np.array(signed, dtype=np.int8)
     counts = {1: tally.wins[side], -1: tally.wins[1 - side] + tally.abstentions, 0: tally.ties}
     values = np.repeat(np.array(list(counts), dtype=np.int8), list(counts.values()))
@@ -155,5 +155,5 @@ def _with(tally: Tally, more: list[int]) -> Tally:
         tally,
         wins=(first + more.count(1), second + more.count(-1)),
         ties=tally.ties + more.count(0),
-        history=(*tally.history, *more),
+        preferences=(*tally.preferences, *more),
     )

@@ -389,7 +389,7 @@ def test_a_dry_run_asks_nobody(server, outputs):
             "only --represent hidden:MODEL has layers",
         ),
         (["--clusters", "30", "--max-judgments", "40", "--selector", "stratified"], "at most 20"),
-        (["--confidence", "sure"], "does not look at confidence"),
+        (["--confidence", "sure"], "does not use confidence"),
         (["--selector", "actracer", "--confidence", "sure"], "the field 'sure' is missing"),
         (["--proxy", "openai/judge"], "this is the judge itself"),
         (["--proxy", "human"], "a proxy rates every item"),

@@ -320,7 +320,7 @@ BAD = {
     "a race to the end of a budget": (
         lambda files: files,
         ["--rule", "fixed-budget"],
-        "for a fixed budget use --selector halving",
+        "for a fixed number of judgments use --selector halving",
     ),
     "near-best without a risk": (
         lambda files: files,

@@ -222,7 +222,7 @@ def test_a_run_without_ratings_is_no_history(folder):
 def test_a_history_is_refused_where_nothing_looks_at_it(folder):
     result = command("mine", "--history", "verdicts.csv")
     assert result.exit_code == 2
-    assert "without --proxy history no earlier ratings are looked at" in result.stderr.replace(
+    assert "earlier ratings are used only with --proxy history" in result.stderr.replace(
         "\n", " "
     )
 

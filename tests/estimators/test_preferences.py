@@ -49,7 +49,7 @@ def test_even_draws_and_picks_leave_no_propensities():
 def test_draws_that_prefer_some_items_leave_theirs_in_the_order_of_the_history():
     labels = drawn_by(Decisive(WEIGHTS))
     tally = counted(labels)
-    assert tally.history == (1, 0, -1, None, 1)
+    assert tally.preferences == (1, 0, -1, None, 1)
     assert tally.propensities == tuple(label.choice.propensity for label in labels)
 
 
@@ -86,7 +86,7 @@ def test_the_win_distance_has_a_known_value():
 
 def test_the_systems_the_other_way_round_have_the_opposite_distance():
     tally = counted(drawn_by(Decisive(WEIGHTS)))
-    turned = replace(tally, history=tuple(None if one is None else -one for one in tally.history))
+    turned = replace(tally, preferences=tuple(None if one is None else -one for one in tally.preferences))
     distance, opposite = weighted_distance(tally), weighted_distance(turned)
     assert opposite.value == pytest.approx(-distance.value)
     assert opposite.interval == pytest.approx((-distance.interval[1], -distance.interval[0]))
@@ -108,7 +108,7 @@ def test_there_is_no_such_distance_of_nothing_judged_of_even_draws_or_of_a_proje
     assert weighted_distance(Tally(ITEMS)) is None
     assert weighted_distance(counted(drawn_by(Random()))) is None
     assert weighted_distance(counted(labels_of([0.5, 0.3], (None, None)))) is None
-    assert weighted_distance(replace(counted(drawn_by(Decisive(WEIGHTS))), history=())) is None
+    assert weighted_distance(replace(counted(drawn_by(Decisive(WEIGHTS))), preferences=())) is None
 
 
 def test_of_one_verdict_there_is_a_distance_and_no_interval():

@@ -234,7 +234,7 @@ def test_a_run_that_began_with_too_little_says_how_to_begin_anew(folder):
         compare("prod", f"c{number}", "--min-judgments", ITEMS)
     again = calibrated("c5", "--risk", "0.2")
     assert again["rule"] == "sequential"
-    assert "another --seed begins a new one" in again["instead"]
+    assert "another --seed begins a new run" in again["instead"]
     assert calibrated("c5", "--risk", "0.2", "--seed", 1)["rule"] == "calibrated"
 
 

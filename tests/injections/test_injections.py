@@ -207,7 +207,7 @@ def as_names(text):
 
 def as_reason(text):
     """A result that stopped with a text as the last abstention's reason, and has rows with it as id and reason."""
-    result = undecided(StopKind.ABSTENTIONS, f"the judge gave no verdict; the last time: {text}")
+    result = undecided(StopKind.ABSTENTIONS, f"the judge gave no verdict; the last reason: {text}")
     rows = tuple(replace(row, item_id=text, reason=text) for row in result.labels)
     return replace(result, labels=rows, leader=result.leader)
 

@@ -163,7 +163,7 @@ def test_a_journal_is_not_overwritten_nor_mixed_with_other_settings(tmp_path):
     with pytest.raises(InputError, match=r"other settings \(seeds\)"):
         Journal(path, {"seeds": 4, "subset": 1.0}, resume=True)
     path.write_text("no journal\n")
-    with pytest.raises(InputError, match="no journal of a replay"):
+    with pytest.raises(InputError, match="not the journal of a replay"):
         Journal(path, {}, resume=True)
 
 
@@ -177,5 +177,5 @@ def test_a_replay_that_was_refused_before_its_first_pair_leaves_no_journal(tmp_p
 
 def test_a_folder_that_cannot_be_had_is_said_before_anything_is_run(tmp_path):
     (tmp_path / "taken").write_text("")
-    with pytest.raises(InputError, match="cannot be made"):
+    with pytest.raises(InputError, match="cannot be created"):
         Journal(tmp_path / "taken" / "runs.jsonl", {}, resume=False)

@@ -163,7 +163,7 @@ def test_vectors_may_be_given(data, tmp_path):
         (["--leave-out", "a,b"], "a replay needs at least one system, found none"),
         (
             ["--represent", "minilm", "--vectors", "v.npz"],
-            "--represent minilm: --vectors are given",
+            "--represent minilm: not used, because --vectors are given",
         ),
         (
             ["--selectors", "actracer", "--confidence", "certainty"],

@@ -255,7 +255,7 @@ def test_it_resumes_with_the_histories_it_had_and_not_with_others(files, tmp_pat
         ([*HISTORY, "--history-power", "nan"], "--history-power"),
         (
             ["--iterative", "--rules", "anytime", "--selectors", "decisive"],
-            "--rules: expected one that holds",
+            "--rules: expected a rule that holds",
         ),
     ],
 )

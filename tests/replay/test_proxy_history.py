@@ -62,7 +62,7 @@ def test_a_history_of_other_systems_brings_estimates_nearer(data, tmp_path):
         (["--history-systems", "2"], "neither has an effect without the other"),
         (
             ["--proxy", "history", "--history-systems", "5"],
-            "beside 's0' there are 4 systems with verdicts",
+            "besides 's0' there are 4 systems with verdicts",
         ),
     ],
 )

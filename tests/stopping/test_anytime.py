@@ -22,7 +22,7 @@ def orders(wins, losses, ties):
 def tally_of(history, items):
     return Tally(
         items=items, wins=(history.count(1), history.count(-1)), ties=history.count(0),
-        abstentions=history.count(None), history=tuple(history),
+        abstentions=history.count(None), preferences=tuple(history),
     )  # fmt: skip
 
 

@@ -85,8 +85,8 @@ def test_little_is_remembered_of_a_long_run_and_what_is_forgotten_is_worked_out_
 def test_a_lead_that_no_balanced_population_can_give_is_certain():
     # 12 items, 7 wins: whatever the other 5 are, the first has more.
     rule = Sequential(1e-9, items=12, limit=12)
-    assert rule.is_met(Tally(items=12, wins=(7, 0), history=(1,) * 7))
-    assert not rule.is_met(Tally(items=12, wins=(6, 0), history=(1,) * 6))
+    assert rule.is_met(Tally(items=12, wins=(7, 0), preferences=(1,) * 7))
+    assert not rule.is_met(Tally(items=12, wins=(6, 0), preferences=(1,) * 6))
 
 
 def test_more_judgments_than_the_limit_meet_nothing():

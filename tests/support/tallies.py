@@ -12,5 +12,5 @@ def tally_of(history, items):
         wins=(history.count(1), history.count(-1)),
         ties=history.count(0),
         abstentions=history.count(None),
-        history=tuple(history),
+        preferences=tuple(history),
     )
