@@ -1,4 +1,5 @@
-"""Fixtures that many tests share: small pools, a chat server, a clean environment, and the recorded data if at hand."""
+"""Fixtures that many tests share: small pools, a chat server, a clean environment, and the recorded
+data if at hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Every selector and rule on the same past comparisons: as a session would have run them, and by whose threshold."""
+"""Every selector and rule on the same past comparisons: as a session would have run them, and by
+whose threshold."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ def study_of(past, limits=None, shared=None, rows=None, risks=RISKS, give_up=Non
 
 
 def by_sessions(drawn, rule_of, limits, give_up=None):
-    """Judgments, wrong and undecided by walk, from the sessions that spend money; `rule_of` a walk and the items of its pool."""
+    """Judgments, wrong and undecided by walk, from the sessions that spend money; `rule_of` a walk
+    and the items of its pool."""
     ends = []
     for walk, items in enumerate(drawn.known.tolist()):
         rule = rule_of(walk, items)

@@ -1,4 +1,5 @@
-"""How selectors and rules fared, as text and JSON: the best marked, what to put on the command line, what it rests on."""
+"""How selectors and rules fared, as text and JSON: the best marked, what to put on the command
+line, what it rests on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Replaying the past: which comparisons count, what they draw, how they end, and that a session would have done the same."""
+"""Replaying the past: which comparisons count, what they draw, how they end, and that a session
+would have done the same."""
 
 from __future__ import annotations
 
@@ -101,7 +102,8 @@ class TestWalks:
         def fared(critical):
             return walks.at(0.5, bounds_of(np.array([[critical]])))
 
-        # Anything under what 2 to 0 gives stops the first after 3; the second ends level after 2, the third tied after 8, and of the
+        # Anything under what 2 to 0 gives stops the first after 3; the second ends level after 2,
+        # the third tied after 8, and of the
         # fourth all is known after 2.
         strict = fared(chance_not_to_win(2, 0, 2, 9))
         assert (strict.judgments, strict.wrong, strict.undecided) == ((3 + 2 + 8 + 2) / 4, 0, 2 / 4)

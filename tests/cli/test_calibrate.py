@@ -1,4 +1,5 @@
-"""`judgeloop calibrate`: what it replays from a ledger, its runs or a file, and what it says where there is too little."""
+"""`judgeloop calibrate`: what it replays from a ledger, its runs or a file, and what it says where
+there is too little."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ def judgeloop(*arguments):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Outputs of "prod" and five candidates, and a table of scores, each for a cent, that tie but on every third item."""
+    """Outputs of "prod" and five candidates, and a table of scores, each for a cent, that tie but
+    on every third item."""
     rng = np.random.default_rng(4)
     rows = ["item_id,model,score,cost_usd"]
     for name in ("prod", "c1", "c2", "c3", "c4", "c5"):

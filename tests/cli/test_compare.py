@@ -1,4 +1,5 @@
-"""The command line as people use it: exit codes, one clear line for bad input, JSON and nothing else, Ctrl-C."""
+"""The command line as people use it: exit codes, one clear line for bad input, JSON and nothing
+else, Ctrl-C."""
 
 from __future__ import annotations
 

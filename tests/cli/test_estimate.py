@@ -268,7 +268,8 @@ def test_the_systems_own_confidence_may_be_the_proxy(server, outputs):
 
 
 def prices(tmp_path, *, cheap):
-    """A file with the prices of both models, in dollars per million tokens; and where they are served."""
+    """A file with the prices of both models, in dollars per million tokens; and where they are
+    served."""
     path = tmp_path / "prices.toml"
     rows = {"openai/judge": 1.0, "openai/cheap": cheap}
     path.write_text(

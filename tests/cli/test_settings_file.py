@@ -1,4 +1,5 @@
-"""Settings that are found in the working folder: `.env`, `judgeloop.toml`, and the judges in JUDGELOOP_JUDGE."""
+"""Settings that are found in the working folder: `.env`, `judgeloop.toml`, and the judges in
+JUDGELOOP_JUDGE."""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ def tally_of(preferences, weights, items=ITEMS):
 
 
 MOSTLY_SECOND = tally_of([-1, -1, 0, -1, 1, -1, 0, -1, -1, -1, 0, -1], np.full(12, 0.04))
-# Three wins of the first that were likely to come, and two of the second that were not, so that they stand for many.
+# Three wins of the first that were likely to come, and two of the second that were not, so that
+# they stand for many.
 AGAINST = tally_of([1, 1, -1, 1, -1], np.array([0.2, 0.2, 0.002, 0.2, 0.002]))
 
 

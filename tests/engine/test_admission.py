@@ -1,4 +1,5 @@
-"""Which calls may be made with what money: further attempts wait for what others give back, on events and no clock."""
+"""Which calls may be made with what money: further attempts wait for what others give back, on
+events and no clock."""
 
 from __future__ import annotations
 

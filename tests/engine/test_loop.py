@@ -1,4 +1,5 @@
-"""The async driver: one outcome at every concurrency, a budget that holds, nothing paid for twice, nothing lost."""
+"""The async driver: one outcome at every concurrency, a budget that holds, nothing paid for twice,
+nothing lost."""
 
 from __future__ import annotations
 

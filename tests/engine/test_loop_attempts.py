@@ -1,4 +1,5 @@
-"""One call until it has an answer: attempts, each with its own reservation, that fail, cannot be read or come to a crowded server."""
+"""One call until it has an answer: attempts, each with its own reservation, that fail, cannot be
+read or come to a crowded server."""
 
 from __future__ import annotations
 

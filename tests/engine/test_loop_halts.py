@@ -1,4 +1,5 @@
-"""How a run ends before its time: a judge that is down, an interruption, a deadline, a fault; what is paid for is kept."""
+"""How a run ends before its time: a judge that is down, an interruption, a deadline, a fault; what
+is paid for is kept."""
 
 from __future__ import annotations
 

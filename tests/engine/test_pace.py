@@ -129,7 +129,8 @@ def most_in_a_minute(sent):
 
 
 async def sent_by(pace, calls):
-    """When each call began, with its tokens; each after so many seconds of waiting before it is wanted."""
+    """When each call began, with its tokens; each after so many seconds of waiting before it is
+    wanted."""
     sent = []
 
     async def call(at, tokens):

@@ -52,7 +52,8 @@ def test_nothing_is_asked_twice(selector):
 def test_no_question_was_asked_that_some_answers_could_have_made_needless(
     selector, seed, threshold
 ):
-    """Were each batch cut one step short, no answers to it could have met the rule: so none of it is wasted."""
+    """Were each batch cut one step short, no answers to it could have met the rule: so none of it
+    is wasted."""
     rule, table = TieAware(threshold), scores(50, seed)
     session = make_session(50, selector, rule=rule, seed=seed)
     while choices := session.ask():

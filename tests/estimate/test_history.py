@@ -1,4 +1,5 @@
-"""What an estimate learns from earlier systems' ratings, through the command line: the ledger, some of its runs, a file."""
+"""What an estimate learns from earlier systems' ratings, through the command line: the ledger, some
+of its runs, a file."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ def judgeloop(*arguments):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Outputs of five systems, and a table of their scores, which depend on the item more than on the system."""
+    """Outputs of five systems, and a table of their scores, which depend on the item more than on
+    the system."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(4)
     easy = rng.random(ITEMS)
@@ -222,9 +224,7 @@ def test_a_run_without_ratings_is_no_history(folder):
 def test_a_history_is_refused_where_nothing_looks_at_it(folder):
     result = command("mine", "--history", "verdicts.csv")
     assert result.exit_code == 2
-    assert "earlier ratings are used only with --proxy history" in result.stderr.replace(
-        "\n", " "
-    )
+    assert "earlier ratings are used only with --proxy history" in result.stderr.replace("\n", " ")
 
 
 def test_a_history_is_refused_where_items_are_picked(folder):

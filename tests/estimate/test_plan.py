@@ -43,7 +43,8 @@ def test_before_the_first_look_scores_of_0_and_1_are_assumed():
     rule = Precise(0.1, ITEMS, 0.05)
     judgments, assumed = judgments_to_know(rule, tally_of([]), 1000)
     assert assumed == ASSUMED
-    # z² / 4h² = 270.6, of 2,000: 270.6 / (1 + 270.6 / 2000) = 238, and a little more by Student's quantile.
+    # z² / 4h² = 270.6, of 2,000: 270.6 / (1 + 270.6 / 2000) = 238, and a little more by Student's
+    # quantile.
     assert judgments.expected == pytest.approx(238, abs=4)
     assert (judgments.low, judgments.worst) == (20, 1000)
 

@@ -79,14 +79,17 @@ def test_one_pick_makes_all_of_them_useless():
 
 def test_the_win_distance_has_a_known_value():
     tally = Preferences().tally(labels_of([0.5, 0.5], (1.0, 0.0)), 4)
-    # Twice the mean of 1 and 0 that tests/stats/test_weighted_draws.py works out, less 1: 2 · 0.460029 - 1.
+    # Twice the mean of 1 and 0 that tests/stats/test_weighted_draws.py works out, less 1: 2 ·
+    # 0.460029 - 1.
     assert weighted_distance(tally).value == pytest.approx(-0.079941, abs=1e-6)
     assert tally.win_distance == 0
 
 
 def test_the_systems_the_other_way_round_have_the_opposite_distance():
     tally = counted(drawn_by(Decisive(WEIGHTS)))
-    turned = replace(tally, preferences=tuple(None if one is None else -one for one in tally.preferences))
+    turned = replace(
+        tally, preferences=tuple(None if one is None else -one for one in tally.preferences)
+    )
     distance, opposite = weighted_distance(tally), weighted_distance(turned)
     assert opposite.value == pytest.approx(-distance.value)
     assert opposite.interval == pytest.approx((-distance.interval[1], -distance.interval[0]))

@@ -1,4 +1,5 @@
-"""Whatever a provider sends, a run ends: in a verdict, an abstention or a stop, with the bill covered and no key shown."""
+"""Whatever a provider sends, a run ends: in a verdict, an abstention or a stop, with the bill
+covered and no key shown."""
 
 from __future__ import annotations
 

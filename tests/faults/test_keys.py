@@ -1,4 +1,5 @@
-"""Keys in the environment reach their server and nothing else: no output, no log, no file, however the command ends."""
+"""Keys in the environment reach their server and nothing else: no output, no log, no file, however
+the command ends."""
 
 from __future__ import annotations
 

@@ -322,7 +322,8 @@ def test_any_rows_of_text_read_back_equal_from_json(tmp_path_factory, rows, asci
     end=st.sampled_from(["\n", "\r\n"]),
 )
 def test_any_rows_of_text_read_back_equal_from_csv(tmp_path_factory, rows, quoting, end):
-    # Before Python 3.12.3 the writer quotes "\r" only where lines end in it, and unquoted it ends a line.
+    # Before Python 3.12.3 the writer quotes "\r" only where lines end in it, and unquoted it ends a
+    # line.
     bare = quoting == csv.QUOTE_MINIMAL and end == "\n"
     assume(not (bare and any("\r" in text for row in rows for text in row.values())))
     path = tmp_path_factory.getbasetemp() / "rows.csv"

@@ -1,4 +1,5 @@
-"""What a comparison learns from earlier ones, through the command line: the ledger, some of its runs, a file."""
+"""What a comparison learns from earlier ones, through the command line: the ledger, some of its
+runs, a file."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ def judgeloop(*arguments):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Outputs of "prod" and five candidates, and a table of scores that tie but on the telling items."""
+    """Outputs of "prod" and five candidates, and a table of scores that tie but on the telling
+    items."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(4)
     rows = ["item_id,model,score"]
@@ -372,7 +374,8 @@ def test_items_whose_outputs_differ_more_in_length_come_sooner(folder):
 
 
 def test_lengths_do_not_count_where_past_comparisons_choose_the_threshold(folder):
-    """For the outputs of these are not at hand, and the new comparison has to be drawn as they were."""
+    """For the outputs of these are not at hand, and the new comparison has to be drawn as they
+    were."""
     asked = ("--rule", "calibrated", "--risk", "0.5", "--min-judgments", "30")
     before = first_draws(*asked)
     lengthen(folder, "c5")

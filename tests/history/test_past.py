@@ -52,7 +52,8 @@ def test_two_systems_compared_with_a_third_imply_a_comparison_on_common_items():
     )
     more = past.with_implied()
     assert more.pairs[2:] == (("a", "b"),)
-    # a did better than base on item 0, and so did b; worse on 1, where b was level; level on 2, where b did better.
+    # a did better than base on item 0, and so did b; worse on 1, where b was level; level on 2,
+    # where b did better.
     assert more.preferences[2].tolist() == [0, -1, -1, 0]
     assert more.known[2].tolist() == [True, True, True, False]
 

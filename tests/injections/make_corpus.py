@@ -1,6 +1,8 @@
-"""Makes `corpus.jsonl`: texts that a system or a judge may answer with to steer the judge, the report or the log.
+"""Makes `corpus.jsonl`: texts that a system or a judge may answer with to steer the judge, the
+report or the log.
 
-Run it in this folder after a change. A row has an id, a family and a text; "times" says that the text is to be repeated so
+Run it in this folder after a change. A row has an id, a family and a text; "times" says that the
+text is to be repeated so
 often, and "verdict" that the whole text is one valid verdict, with its label.
 """
 
@@ -445,7 +447,8 @@ LANGUAGES = [
 
 
 def lines(block: str) -> list[str]:
-    r"""One text a line; \n, \r, \t and \x1b stand for themselves unless the backslash is doubled."""
+    r"""One text a line; \n, \r, \t and \x1b stand for themselves unless the backslash is
+    doubled."""
     marks = {"\\n": "\n", "\\r": "\r", "\\t": "\t", "\\x1b": "\x1b"}
     texts = []
     for line in block.split("\n"):

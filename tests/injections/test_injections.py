@@ -1,4 +1,5 @@
-"""Texts that want to steer: kept whole and in their place before the judge, never a verdict, harmless where they are shown."""
+"""Texts that want to steer: kept whole and in their place before the judge, never a verdict,
+harmless where they are shown."""
 
 from __future__ import annotations
 
@@ -187,7 +188,8 @@ def shown_safely(printed):
 
 
 def inert(markdown):
-    """A heading and a table of plain text: no markup of a stranger's, no mention, nothing that becomes a link."""
+    """A heading and a table of plain text: no markup of a stranger's, no mention, nothing that
+    becomes a link."""
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(markdown)
     kinds = {token.type.rsplit("_", 1)[0] for token in tokens if token.type != "inline"}
     assert kinds <= {"heading", "table", "thead", "tbody", "tr", "th", "td"}
@@ -206,7 +208,8 @@ def as_names(text):
 
 
 def as_reason(text):
-    """A result that stopped with a text as the last abstention's reason, and has rows with it as id and reason."""
+    """A result that stopped with a text as the last abstention's reason, and has rows with it as id
+    and reason."""
     result = undecided(StopKind.ABSTENTIONS, f"the judge gave no verdict; the last reason: {text}")
     rows = tuple(replace(row, item_id=text, reason=text) for row in result.labels)
     return replace(result, labels=rows, leader=result.leader)

@@ -24,7 +24,8 @@ def reply(judge, first, second, reference=CAT):
         ("rouge1", CAT, "the cat lay", 4 / 9),
         # "the cat" of 2 pairs of words is among the reference's 5: F = 2 * 1 / (2 + 5).
         ("rouge2", CAT, "the cat lay", 2 / 7),
-        # All 3 words are there, but only "the cat" in that order: F = 2 * 3 / 9 for words, 2 * 2 / 9 in order.
+        # All 3 words are there, but only "the cat" in that order: F = 2 * 3 / 9 for words, 2 * 2 /
+        # 9 in order.
         ("rouge1", CAT, "mat the cat", 6 / 9),
         ("rougeL", CAT, "mat the cat", 4 / 9),
         # Stemmed, "dogs running" and "dog runs" are the same.
@@ -100,7 +101,8 @@ def rating(judge, output, reference=CAT):
 @pytest.mark.parametrize(
     ("name", "output", "score", "shown"),
     [
-        # As worked out above: 2 * 2 / (3 + 6) and 2 * 1 / (2 + 5); without "the", 1 of 2 and 4: 2 * 1 / (2 + 4).
+        # As worked out above: 2 * 2 / (3 + 6) and 2 * 1 / (2 + 5); without "the", 1 of 2 and 4: 2 *
+        # 1 / (2 + 4).
         ("rouge1", "the cat lay", 4 / 9, "0.4444"),
         ("rouge2", "the cat lay", 2 / 7, "0.2857"),
         ("token-f1", "the cat lay", 1 / 3, "0.3333"),

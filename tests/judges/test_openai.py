@@ -306,7 +306,8 @@ def ask_by_probability(url, call=CALL, prompt="pairwise-label.v1"):
 
 
 def first_token(**shares):
-    """A reply of one token, with the probabilities that tokens had; `_` in a token's name is a space."""
+    """A reply of one token, with the probabilities that tokens had; `_` in a token's name is a
+    space."""
     tokens = [
         {"token": token.replace("_", " "), "logprob": math.log(share), "bytes": None}
         for token, share in shares.items()

@@ -87,7 +87,8 @@ def test_any_text_gives_a_finite_wait_or_none(text):
 
 
 def attempts(policy, *errors, left_s=None):
-    """The waits before each further attempt, and how it ended, where the attempts fail with `errors` and then work."""
+    """The waits before each further attempt, and how it ended, where the attempts fail with
+    `errors` and then work."""
     waits, left = [], list(errors)
 
     async def sleep(seconds):

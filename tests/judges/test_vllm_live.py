@@ -1,6 +1,8 @@
-"""A real vLLM server: run with JUDGELOOP_VLLM_URL=http://HOST:PORT/v1 (and JUDGELOOP_VLLM_MODEL, "tiny" by default).
+"""A real vLLM server: run with JUDGELOOP_VLLM_URL=http://HOST:PORT/v1 (and JUDGELOOP_VLLM_MODEL,
+"tiny" by default).
 
-The words of a small model mean nothing; what is tested is the wire: probe, structured output, probabilities, usage.
+The words of a small model mean nothing; what is tested is the wire: probe, structured output,
+probabilities, usage.
 """
 
 from __future__ import annotations

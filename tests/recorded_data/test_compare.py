@@ -118,7 +118,8 @@ def test_a_constant_answer_that_fools_the_judge_is_pointed_at(recorded_data):
 
 
 def test_gpt4_turbo_prefers_the_null_models_constant_answer_as_a_decoy(recorded_data, monkeypatch):
-    """The judge answers as GPT-4-turbo did; NullModel's text was made to fool it, and does, where real answers are weaker."""
+    """The judge answers as GPT-4-turbo did; NullModel's text was made to fool it, and does, where
+    real answers are weaker."""
     data, models = recorded_data / "alpacaeval", ("claude-2", "vicuna-7b", "NullModel")
     prompts = {
         row["id"]: row["prompt"]

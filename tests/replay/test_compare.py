@@ -1,4 +1,5 @@
-"""Pairs run on recorded verdicts: the same rules as live, one walk for all budgets, and tables that add up."""
+"""Pairs run on recorded verdicts: the same rules as live, one walk for all budgets, and tables that
+add up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Runs of `replay` for estimates: each is the live run of that selector and share, and depends on nothing beside it."""
+"""Runs of `replay` for estimates: each is the live run of that selector and share, and depends on
+nothing beside it."""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ ITEMS = 60
 
 @pytest.fixture
 def data(tmp_path):
-    """Two systems, the second better and with confidences that say something about its scores; outputs, items and scores."""
+    """Two systems, the second better and with confidences that say something about its scores;
+    outputs, items and scores."""
     rng = np.random.default_rng(0)
     words = ["apple", "river", "stone", "cloud", "music", "paper", "light", "green"]
     folder = tmp_path / "outputs"

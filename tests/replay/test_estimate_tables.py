@@ -15,8 +15,10 @@ def row_of(selector, share, estimate, *, system="s", repetition=0, low=None, hig
 
 
 def test_errors_and_coverage_are_those_worked_out_by_hand():
-    # |0.6 - 0.5| / 0.5 = 0.2, |0.45 - 0.5| / 0.5 = 0.1, |0.7 - 0.5| / 0.5 = 0.4: median 0.2, mean square (0.04 + 0.01 + 0.16) / 3 = 0.07.
-    # Of the intervals [0.55, 0.65] misses 0.5, [0.4, 0.5] holds it at its end; half widths 0.05 and 0.05, the third has none.
+    # |0.6 - 0.5| / 0.5 = 0.2, |0.45 - 0.5| / 0.5 = 0.1, |0.7 - 0.5| / 0.5 = 0.4: median 0.2, mean
+    # square (0.04 + 0.01 + 0.16) / 3 = 0.07.
+    # Of the intervals [0.55, 0.65] misses 0.5, [0.4, 0.5] holds it at its end; half widths 0.05 and
+    # 0.05, the third has none.
     rows = [
         row_of("random", 10, 0.6, repetition=0, low=0.55, high=0.65),
         row_of("random", 10, 0.45, repetition=1, low=0.4, high=0.5),
@@ -31,7 +33,8 @@ def test_errors_and_coverage_are_those_worked_out_by_hand():
 
 
 def test_areas_are_those_worked_out_by_hand():
-    # random: errors 0.4 at 10 %, 0.2 at 20 %, 0.2 at 40 %: (0.3 · 10 + 0.2 · 20) / 30 = 7/30. other: 0.2 everywhere: 0.2, which is 6/7 of it.
+    # random: errors 0.4 at 10 %, 0.2 at 20 %, 0.2 at 40 %: (0.3 · 10 + 0.2 · 20) / 30 = 7/30.
+    # other: 0.2 everywhere: 0.2, which is 6/7 of it.
     rows = [
         row_of("random", share, estimate) for share, estimate in ((10, 0.7), (20, 0.4), (40, 0.6))
     ]
@@ -56,7 +59,8 @@ def test_standard_errors_are_over_systems_or_over_the_repetitions_of_one():
     assert by_share(alike)[0]["error_se"] == pytest.approx(0, abs=1e-12)
     spread = [row_of("random", 10, 0.5 + one / 10, repetition=one) for one in range(4)]
     assert by_share(spread)[0]["error_se"] > 0
-    # Repetitions spread in both systems, which are alike: resampling systems with all their repetitions changes nothing.
+    # Repetitions spread in both systems, which are alike: resampling systems with all their
+    # repetitions changes nothing.
     twice = spread + [row | {"system": "t"} for row in spread]
     assert by_share(twice)[0]["error_se"] == pytest.approx(0, abs=1e-12)
     apart = alike + [row | {"system": "t", "estimate": 0.9} for row in alike]

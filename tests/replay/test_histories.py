@@ -1,4 +1,5 @@
-"""Replays with histories: of other systems, the same for all rules, without effect where there are none, and worth it among ties."""
+"""Replays with histories: of other systems, the same for all rules, without effect where there are
+none, and worth it among ties."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ ITEMS, SYSTEMS = 300, 12
 
 
 def mostly_ties(seed=0, items=ITEMS, systems=SYSTEMS):
-    """A fifth of the items tell systems apart, by their quality and chance; on the others all are level."""
+    """A fifth of the items tell systems apart, by their quality and chance; on the others all are
+    level."""
     rng = np.random.default_rng(seed)
     quality = np.linspace(0, 1, systems)[:, None]
     apart = rng.random(items) < 0.2
@@ -194,9 +196,7 @@ def test_where_there_are_outputs_their_lengths_count(files, tmp_path):
     folder, _, items = files[:3]
     asked = [*files, *RULES, *HISTORY, "--rules", "tie-aware", "--json", "-o"]
     without = replay(*asked, tmp_path / "without")
-    assert (
-        f"judgeloop: {folder} is not a folder: decisive uses the history alone" in without.stderr
-    )
+    assert f"judgeloop: {folder} is not a folder: decisive uses the history alone" in without.stderr
     folder.mkdir()
     items.write_text(
         "".join(json.dumps({"id": f"i{one}", "prompt": f"p{one}"}) + "\n" for one in range(40))

@@ -20,7 +20,8 @@ ALL = "race,halving,random,llm-selector,bradley-terry,most-draws,confidence,unce
 
 @pytest.fixture
 def data(tmp_path):
-    """Six systems, each better than the one before; their outputs, the items, and scores against a baseline."""
+    """Six systems, each better than the one before; their outputs, the items, and scores against a
+    baseline."""
     rng = np.random.default_rng(0)
     words = ["apple", "river", "stone", "cloud", "music", "paper", "light", "green"]
     folder = tmp_path / "outputs"
@@ -155,7 +156,8 @@ PLAN = Realisations(("random", "race", "halving"), 4, 0.1, (6,), None, 0)
 
 
 def test_the_steps_of_a_realisation_are_those_worked_out_by_hand():
-    """Two systems and four items: s0 wins all, s1 loses all; so s0 leads from the first query, of two calls, on."""
+    """Two systems and four items: s0 wins all, s1 loses all; so s0 leads from the first query, of
+    two calls, on."""
     rows = realise(field_of([[1.0] * 4, [0.0] * 4]), 0, PLAN)
     by_name = {row["selector"]: row for row in rows}
     assert by_name["random"]["steps"] == [[2, 1, 1.0, 0.0]]
@@ -169,7 +171,8 @@ def test_the_steps_of_a_realisation_are_those_worked_out_by_hand():
 
 
 def test_level_leaders_share_the_credit():
-    """s0 and s1 win the first two items each, s0 alone the third: until then the best is named by half."""
+    """s0 and s1 win the first two items each, s0 alone the third: until then the best is named by
+    half."""
     rows = realise(field_of([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]), 1, PLAN)
     assert rows[0]["steps"][0][2] == 1.0, "two best ones: naming either is right"
     rows = realise(

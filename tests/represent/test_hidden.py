@@ -1,4 +1,5 @@
-"""Hidden states: those that transformers gives for one prompt at a time, whatever the batch, the architecture and the tokenizer."""
+"""Hidden states: those that transformers gives for one prompt at a time, whatever the batch, the
+architecture and the tokenizer."""
 
 from __future__ import annotations
 

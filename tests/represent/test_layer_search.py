@@ -1,4 +1,5 @@
-"""The layer search, on curves and distributions worked by hand and on models whose divergences are known."""
+"""The layer search, on curves and distributions worked by hand and on models whose divergences are
+known."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ def distances(vectors):
 
 
 def test_points_on_a_line_are_their_places_on_it():
-    # The mean is (2, 4, 4); from it the points are -5, -5/3, 5/3 and 5 times (2, 1, 2) / 3 away, so -5, … in length.
+    # The mean is (2, 4, 4); from it the points are -5, -5/3, 5/3 and 5 times (2, 1, 2) / 3 away, so
+    # -5, … in length.
     line = np.array([-5, -5 / 3, 5 / 3, 5])[:, None] * np.array([2, 1, 2]) / 3 + np.array([2, 4, 4])
     found = reduced(line, 1)
     assert np.abs(found[:, 0]) == pytest.approx([5, 5 / 3, 5 / 3, 5])

@@ -1,4 +1,5 @@
-"""Forecasts of a search for the best of many, against what really happens when the answers go on as they were."""
+"""Forecasts of a search for the best of many, against what really happens when the answers go on as
+they were."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def rows_of(seed, systems, queries, silent=0.0):
 
 
 def run_on(rows, selector, *, items=ITEMS):
-    """A whole run in which the answers are `rows` over and over; the tally once all were given once, and what came after."""
+    """A whole run in which the answers are `rows` over and over; the tally once all were given
+    once, and what came after."""
     systems = rows.shape[1]
     rule = Separated(RISK, items)
     pairs = tuple((one, BASELINE) for one in range(1, systems))
@@ -192,7 +194,8 @@ def test_no_race_takes_less_than_the_low_case():
 
 
 def race_that_ends_sooner():
-    """After five queries the fifth system leads all others; the baseline, asked about for nothing, is the last to leave."""
+    """After five queries the fifth system leads all others; the baseline, asked about for nothing,
+    is the last to leave."""
     return np.array(
         [
             [0.5, 0, 0, 1, 1, 1, 0, 0],

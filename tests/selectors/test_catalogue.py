@@ -1,4 +1,5 @@
-"""Every row of the selectors' catalogue: it makes the selector that it names, of what it says the selector looks at."""
+"""Every row of the selectors' catalogue: it makes the selector that it names, of what it says the
+selector looks at."""
 
 from __future__ import annotations
 

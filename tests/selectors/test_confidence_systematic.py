@@ -1,4 +1,5 @@
-"""A systematic sample along the confidence: every prefix is spread evenly, and every item is equally likely at every place."""
+"""A systematic sample along the confidence: every prefix is spread evenly, and every item is
+equally likely at every place."""
 
 from __future__ import annotations
 

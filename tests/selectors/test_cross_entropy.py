@@ -1,4 +1,5 @@
-"""Cross-entropy sampling: intervals, the divergence, which group enters, and whether samples come nearer to the pool."""
+"""Cross-entropy sampling: intervals, the divergence, which group enters, and whether samples come
+nearer to the pool."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ def test_a_dimension_is_cut_between_its_least_and_largest_value():
 
 
 def test_the_divergence_is_summed_over_dimensions():
-    # The pool has 3 of 4 in the lower half of the first dimension, 2 of 4 in that of the second. Of the sample of 2 it is 1 and 2:
+    # The pool has 3 of 4 in the lower half of the first dimension, 2 of 4 in that of the second. Of
+    # the sample of 2 it is 1 and 2:
     # 1/2 ln(1/2 / 3/4) + 1/2 ln(1/2 / 1/4) + 1 ln(1 / 1/2) = 1/2 ln(4/3) + ln 2.
     vectors = np.array([[0, 0], [0, 1], [0, 1], [1, 0]], dtype=np.float64)
     selector = CrossEntropy(vectors, sections=2)
@@ -46,7 +48,8 @@ def test_the_divergence_is_summed_over_dimensions():
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_group_enters_that_brings_the_sample_nearest_to_the_pool(seed):
-    # Half of 40 items are 0, half 1: of 35 items, 17 or 18 are to be 1, or as near to that as the ten items left after 30 allow.
+    # Half of 40 items are 0, half 1: of 35 items, 17 or 18 are to be 1, or as near to that as the
+    # ten items left after 30 allow.
     values = np.repeat([0.0, 1.0], 20)
     order = order_of(CrossEntropy(values[:, None], sections=2, tried=300), 40, seed)
     before, after = int(values[order[:FIRST]].sum()), int(values[order[: FIRST + GROUP]].sum())
@@ -89,7 +92,8 @@ def test_the_first_are_random():
 
 
 def test_a_single_group_tried_is_a_random_one():
-    # Of a hundred items after the first 30, ten in the mean are in each tenth of the pool, with a standard deviation of 3.
+    # Of a hundred items after the first 30, ten in the mean are in each tenth of the pool, with a
+    # standard deviation of 3.
     selector = CrossEntropy(np.random.default_rng(1).normal(size=(400, 2)), tried=1)
     for seed in range(5):
         tenths = np.bincount(order_of(selector, 400, seed)[FIRST:130] // 40, minlength=10)

@@ -159,7 +159,8 @@ def test_an_abstention_counts_as_answered_and_teaches_nothing():
 
 
 def test_where_history_misleads_a_run_learns_to_do_without_it():
-    """Items that decided before never do, and the others always: later draws come upon more of these than draws that learn nothing."""
+    """Items that decided before never do, and the others always: later draws come upon more of
+    these than draws that learn nothing."""
     items = 200
     known = Prospects(np.linspace(0.05, 0.95, items), np.full(items, 0.5), power=1.5)
     found = []
@@ -176,7 +177,8 @@ def test_where_history_misleads_a_run_learns_to_do_without_it():
 
 
 def test_a_run_finds_out_which_way_of_the_past_its_comparison_goes():
-    """Hard items decide between some past systems, easy ones between others: a run where hard ones do turns to them, once it has seen that."""
+    """Hard items decide between some past systems, easy ones between others: a run where hard ones
+    do turns to them, once it has seen that."""
     items, hard = 200, np.arange(200) < 100
     rng = np.random.default_rng(3)
     strong, weak = (np.where(of, rng.integers(2, size=(8, items)), 0.5) for of in (hard, ~hard))

@@ -69,7 +69,8 @@ def test_no_more_judgments_than_the_limit_and_no_query_twice(systems, items, lim
 
 
 def test_the_limit_is_used_up_but_for_what_makes_no_whole_query():
-    # 8 systems, of which 4, 2 and 1 go on: rounds of so many whole queries as their shares pay for; the last takes all that is left.
+    # 8 systems, of which 4, 2 and 1 go on: rounds of so many whole queries as their shares pay for;
+    # the last takes all that is left.
     shares = SHRINKING ** np.arange(3)
     first, second = (
         int(301 * share / shares.sum() / each) for share, each in zip(shares, (8, 4), strict=False)
@@ -121,7 +122,8 @@ def test_level_systems_at_the_cut_go_on_in_the_order_drawn():
 
 
 def test_queries_come_first_where_the_lengths_of_those_in_question_differ_most():
-    # Logarithms of 1 + length: the third query's are spread most, then the first's; the second's are alike.
+    # Logarithms of 1 + length: the third query's are spread most, then the first's; the second's
+    # are alike.
     lengths = np.array([[9, 99, 9], [99, 99, 999], [9, 99, 99]])
     rng = np.random.default_rng(0)
     selector = Halving(lengths, 2, 6)
@@ -130,7 +132,8 @@ def test_queries_come_first_where_the_lengths_of_those_in_question_differ_most()
 
 
 def test_the_length_of_who_is_out_no_longer_counts():
-    # The third system is long on the first three queries and comes last there; the other two differ on the last ones.
+    # The third system is long on the first three queries and comes last there; the other two differ
+    # on the last ones.
     lengths = np.full((4, 8), 99)
     lengths[2, :4] = [9999, 9998, 9997, 9996]
     lengths[1, 6:] = [999, 998]

@@ -51,9 +51,12 @@ def all_apart(monkeypatch):
 
 
 def test_prototypes_of_a_small_pool():
-    # Places 0, 1, 2 and 9 have variance 12.5, so k = exp(-d² / 12.5): 0.923 at distance 1, 0.726 at 2, 0.020 at 7, 0.006 at 8, 0.002 at 9.
-    # Mean likeness: 0.663, 0.713, 0.667, 0.257: the second is first. Less half the likeness to it: 0.201, -, 0.206, 0.254:
-    # the fourth. Less a third of that to both: 0.663 - 0.308 = 0.354 for the first, 0.667 - 0.314 = 0.353 for the third.
+    # Places 0, 1, 2 and 9 have variance 12.5, so k = exp(-d² / 12.5): 0.923 at distance 1, 0.726 at
+    # 2, 0.020 at 7, 0.006 at 8, 0.002 at 9.
+    # Mean likeness: 0.663, 0.713, 0.667, 0.257: the second is first. Less half the likeness to it:
+    # 0.201, -, 0.206, 0.254:
+    # the fourth. Less a third of that to both: 0.663 - 0.308 = 0.354 for the first, 0.667 - 0.314 =
+    # 0.353 for the third.
     assert order_of(MMDCritic(np.array([[0.0], [1.0], [2.0], [9.0]])), 4) == [1, 3, 0, 2]
 
 

@@ -1,4 +1,5 @@
-"""Selectors of queries for many systems against one baseline: what all promise, and what each picks."""
+"""Selectors of queries for many systems against one baseline: what all promise, and what each
+picks."""
 
 from __future__ import annotations
 
@@ -215,8 +216,10 @@ def test_llm_selector_takes_an_abstention_for_the_mean_of_the_others():
 
 
 def test_bradley_terry_as_worked_by_hand():
-    # Ratios of (wins + ½ ties + ½) to (losses + ½ ties + ½) after one query each: 3 3 1, 3 1/3 1 and 1 1 1, with entropies 1.00,
-    # 0.79, 1.10: the second query is first. Then the first would give 5 1 1 (0.80), the third 2 1/2 1 (0.96).
+    # Ratios of (wins + ½ ties + ½) to (losses + ½ ties + ½) after one query each: 3 3 1, 3 1/3 1
+    # and 1 1 1, with entropies 1.00,
+    # 0.79, 1.10: the second query is first. Then the first would give 5 1 1 (0.80), the third 2 1/2
+    # 1 (0.96).
     truth = [[1, 1, 0], [1, -1, 0], [0, 0, 0]]
     assert positions_of(BradleyTerry(THREE, 2), 3, truth=truth) == [1, 0, 2]
 
@@ -230,7 +233,8 @@ def test_bradley_terry_counts_outcomes_and_no_abstention():
     assert selector.tell(state, labels).counts.tolist() == [[0, 0, 0], [0, 0, 1], [1, 0, 0]]
 
 
-# The first system is the baseline and does not count. Draws 0, 2, 3, 1; the frequencies of the second and fourth query are the same
+# The first system is the baseline and does not count. Draws 0, 2, 3, 1; the frequencies of the
+# second and fourth query are the same
 # but for their order, so that those are level: entropies 0, 1.04, 0.56, 1.04.
 COUNTED = np.array(
     [[0, 1, 1, 1, 1], [0, 0, 0, 1, -1], [0, 0, 0, 0, 1], [0, 1, 1, -1, 0]], dtype=np.int8

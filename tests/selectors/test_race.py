@@ -1,4 +1,5 @@
-"""A race: who is asked about, when it waits, and that a session asks for no call that one query at a time would not."""
+"""A race: who is asked about, when it waits, and that a session asks for no call that one query at
+a time would not."""
 
 from __future__ import annotations
 

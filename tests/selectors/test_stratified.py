@@ -36,11 +36,16 @@ def asked_by(selector, scores, count, *, seed=0, at_a_time=1):
 
 
 def test_the_first_five_of_actracer_as_worked_by_hand():
-    # Of each cluster the one nearest to all others on average: 0.2 of the first (0.2+0.1+0+0.1+0.8 against 0.3+0.2+0.1+0+0.7 for 0.3) and
-    # 0.7 of the second. Then the second of each. In the first, at the gaps of 0.1, 0.1, 0.1 and 0.7 the whole's distribution function is
-    # 0.2, 0.4, 0.6, 0.8; with 0.0: 0.03 + 0.01 + 0.04 + 0.14 = 0.22; with 0.1: 0.02 + 0.01 + 0.04 + 0.14 = 0.21; with 0.3: 0.02 + 0.04 +
-    # 0.01 + 0.14 = 0.21; with 1.0: 0.02 + 0.04 + 0.01 + 0.21 = 0.28. The second, even, is nearest with either neighbour of its middle.
-    # Scores in the first cluster differ (deviation √½), in the second they do not: the fifth is of the first cluster.
+    # Of each cluster the one nearest to all others on average: 0.2 of the first (0.2+0.1+0+0.1+0.8
+    # against 0.3+0.2+0.1+0+0.7 for 0.3) and
+    # 0.7 of the second. Then the second of each. In the first, at the gaps of 0.1, 0.1, 0.1 and 0.7
+    # the whole's distribution function is
+    # 0.2, 0.4, 0.6, 0.8; with 0.0: 0.03 + 0.01 + 0.04 + 0.14 = 0.22; with 0.1: 0.02 + 0.01 + 0.04 +
+    # 0.14 = 0.21; with 0.3: 0.02 + 0.04 +
+    # 0.01 + 0.14 = 0.21; with 1.0: 0.02 + 0.04 + 0.01 + 0.21 = 0.28. The second, even, is nearest
+    # with either neighbour of its middle.
+    # Scores in the first cluster differ (deviation √½), in the second they do not: the fifth is of
+    # the first cluster.
     scores = np.array([0, 1, 0, 0, 0, 1, 1, 1, 1, 1.0])
     selector = Stratified(Strata(LABELS), 10, confidence=CONFIDENCE, rounds=0.0, name="actracer")
     four = asked_by(selector, scores, 4)
@@ -51,7 +56,8 @@ def test_the_first_five_of_actracer_as_worked_by_hand():
     )
     fifth = asked_by(selector, scores, 5)[4]
     assert LABELS[fifth] == 0
-    # With 0.1 and 0.2 of five: 0.3 gives 0.02 + 0.1·|1/3 - 0.4| + 0.1·|2/3 - 0.6| + 0.7·0.2, 1.0 the last as 0.7·|2/3 - 0.8|: 0.02 + 0.1/15 +
+    # With 0.1 and 0.2 of five: 0.3 gives 0.02 + 0.1·|1/3 - 0.4| + 0.1·|2/3 - 0.6| + 0.7·0.2, 1.0
+    # the last as 0.7·|2/3 - 0.8|: 0.02 + 0.1/15 +
     # 0.1/15 + 0.7·2/15.
     assert fifth == 4
 

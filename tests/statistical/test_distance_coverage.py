@@ -1,6 +1,8 @@
-"""How often intervals for the win distance hold it where draws prefer some items: seeded, with the bound that so many runs allow.
+"""How often intervals for the win distance hold it where draws prefer some items: seeded, with the
+bound that so many runs allow.
 
-A true coverage of 90 % is seen in under 88.7 % of 2,000 runs with a chance of 2.5 %. At few draws the intervals are wider than that.
+A true coverage of 90 % is seen in under 88.7 % of 2,000 runs with a chance of 2.5 %. At few draws
+the intervals are wider than that.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from judgeloop.stopping.tie_aware import TieAware
 
 ITEMS, RISK, RUNS = 800, 0.1, 2000
 LEAST = 0.887
-# How likely an item is to decide, by its place between the least and the most preferred; and the share of its decisions that the first wins.
+# How likely an item is to decide, by its place between the least and the most preferred; and the
+# share of its decisions that the first wins.
 POPULATIONS = {
     "decided as foreseen, mostly by the first": (lambda place: place**2, 0.7),
     "decided as foreseen, level": (lambda place: place**2, 0.5),
@@ -95,7 +98,8 @@ def test_the_estimate_hardly_leans(population):
 @pytest.mark.parametrize("judged", [50, 200])
 @pytest.mark.parametrize("population", POPULATIONS)
 def test_where_a_run_learns_its_weights_it_covers_as_often_as_it_says(population, judged):
-    """Weights then change at every look, and the propensities are taken for those of weights that do not.
+    """Weights then change at every look, and the propensities are taken for those of weights that
+    do not.
 
     So they do the more where a pattern tells the items apart that the run may turn to.
     """

@@ -1,6 +1,8 @@
-"""How often intervals for a mean cover it: seeded simulations, each with the bound that 2,000 runs allow.
+"""How often intervals for a mean cover it: seeded simulations, each with the bound that 2,000 runs
+allow.
 
-A true coverage of 90 % is seen in under 88.7 % of 2,000 runs with a chance of 2.5 %; bets are held to what they promise.
+A true coverage of 90 % is seen in under 88.7 % of 2,000 runs with a chance of 2.5 %; bets are held
+to what they promise.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""How often intervals that a history helps cover the mean: seeded simulations, each with the bound that its runs allow."""
+"""How often intervals that a history helps cover the mean: seeded simulations, each with the bound
+that its runs allow."""
 
 from __future__ import annotations
 

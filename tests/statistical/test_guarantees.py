@@ -1,4 +1,5 @@
-"""The guaranteed rules keep their promise: by simulation, with fixed seeds, on populations where naming a winner is wrong."""
+"""The guaranteed rules keep their promise: by simulation, with fixed seeds, on populations where
+naming a winner is wrong."""
 
 from __future__ import annotations
 

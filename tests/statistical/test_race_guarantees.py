@@ -1,4 +1,5 @@
-"""The best of many systems is dropped with at most the stated risk: by simulation, with fixed seeds, on fields that invite the mistake."""
+"""The best of many systems is dropped with at most the stated risk: by simulation, with fixed
+seeds, on fields that invite the mistake."""
 
 from __future__ import annotations
 
@@ -60,7 +61,8 @@ def seldom(systems, items, rng):
 
 
 def hidden(systems, items, rng):
-    """As `alike`; whoever knows the scores hides a third of the first system's wins and of the others' losses."""
+    """As `alike`; whoever knows the scores hides a third of the first system's wins and of the
+    others' losses."""
     scores = alike(systems, items, rng)
     return np.where(hides(scores, rng, 1 / 3), np.nan, scores)
 
@@ -76,7 +78,8 @@ FIELDS = {field.__name__: field for field in (level, opposite, alike, seldom, hi
 
 
 def most_wealth(scores, runs, rng, dropped_at=None):
-    """The most wealth against each system in `runs` orders, shape (runs, systems); a race drops at the risk `dropped_at`.
+    """The most wealth against each system in `runs` orders, shape (runs, systems); a race drops at
+    the risk `dropped_at`.
 
     The bets as `Race` describes them, written a second time, for many orders at once.
     """
@@ -143,7 +146,8 @@ def check(title, dropped, runs, risk, capsys):
 
 
 def check_all(field, systems, items, runs, capsys, risks=(0.1, 0.3)):
-    """In the field every system is the best; those with a role of their own are looked at, first with nobody dropped."""
+    """In the field every system is the best; those with a role of their own are looked at, first
+    with nobody dropped."""
     title = f"{field}, m {systems}, N {items}"
     for dropped_at in (None, *risks):
         rng = np.random.default_rng([systems, items, round(100 * (dropped_at or 0))])
@@ -201,7 +205,8 @@ def outcome_of(scores, seed, selector, *, risk, near_best=None):
 
 
 def the_first_by_a_hair(field, items, rng):
-    """A field, level but for half a point that makes the first system the only best one; and the baseline."""
+    """A field, level but for half a point that makes the first system the only best one; and the
+    baseline."""
     scores = np.vstack([FIELDS[field](3, items, rng), np.full(items, 0.5)])
     short = np.flatnonzero(scores[0] == 0)[0]
     scores[0, short] = 0.5
@@ -223,7 +228,8 @@ def test_a_session_names_a_system_that_is_not_the_best_with_at_most_the_risk(
 
 @pytest.mark.parametrize("selector", ["race", "random"])
 def test_a_system_too_far_below_the_best_is_named_with_at_most_the_risk(selector, capsys):
-    """The best is 0.125 ahead of two systems that are level with the baseline, and 0.12 is near enough."""
+    """The best is 0.125 ahead of two systems that are level with the baseline, and 0.12 is near
+    enough."""
     rng = np.random.default_rng(9)
     scores = np.array(
         [rng.permutation(np.repeat([1.0, 0.0], wins)) for wins in ((25, 15), (20, 20))]

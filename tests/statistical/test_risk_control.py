@@ -1,4 +1,5 @@
-"""Calibrated thresholds keep their promise: by simulation, with fixed seeds, of a past and a new comparison that is like it."""
+"""Calibrated thresholds keep their promise: by simulation, with fixed seeds, of a past and a new
+comparison that is like it."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ LEAST_CHANCE = 1e-3
 
 
 def of_one_baseline(comparisons, rng):
-    """Comparisons of a baseline with systems as good as it, more or less; their items differ in how often they tie."""
+    """Comparisons of a baseline with systems as good as it, more or less; their items differ in how
+    often they tie."""
     ties = rng.random(ITEMS)
     edges = rng.normal(0, 0.15, size=comparisons)
     decided = rng.random((comparisons, ITEMS)) > ties
@@ -39,7 +41,8 @@ def among_alike(systems, rng):
 
 
 def fared(everything, new, risk, rng, *, weighted):
-    """How a run of `new` ends with the rule calibrated on the past without it: whether wrong, and whether undecided."""
+    """How a run of `new` ends with the rule calibrated on the past without it: whether wrong, and
+    whether undecided."""
     unknown = [name for name in new if name != "base"]
     past = everything.without(*unknown)
     found = calibrate(
@@ -70,7 +73,8 @@ def check(title, ends, risk, capsys):
 def test_where_nothing_is_given_away_the_loss_is_the_risk_and_neither_more_nor_less(
     comparisons, risk, capsys
 ):
-    """Critical values without ties, one run of each: the new one is as likely to be any of all n + 1 in order."""
+    """Critical values without ties, one run of each: the new one is as likely to be any of all n +
+    1 in order."""
     rng = np.random.default_rng(comparisons)
     runs = 20_000
     critical = rng.exponential(size=(runs, comparisons + 1))

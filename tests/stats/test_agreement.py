@@ -4,9 +4,12 @@ import pytest
 
 from judgeloop.stats.agreement import cohen, fleiss, kappa
 
-# The widely published example of Fleiss' kappa: 14 raters put each of 10 subjects into one of 5 categories, a row a
-# subject, a column a category. The shares of the categories are 20, 28, 39, 21 and 32 of 140; their squares add up to
-# (400 + 784 + 1521 + 441 + 1024) / 19600 = 4170 / 19600 = 0.2128, the agreement expected by chance. The squares of the
+# The widely published example of Fleiss' kappa: 14 raters put each of 10 subjects into one of 5
+# categories, a row a
+# subject, a column a category. The shares of the categories are 20, 28, 39, 21 and 32 of 140; their
+# squares add up to
+# (400 + 784 + 1521 + 441 + 1024) / 19600 = 4170 / 19600 = 0.2128, the agreement expected by chance.
+# The squares of the
 # counts add up to 828, so that (828 - 140) / (10 * 14 * 13) = 688 / 1820 = 0.3780 is observed.
 # kappa = (0.3780 - 0.2128) / (1 - 0.2128) = 0.210.
 FOURTEEN_RATERS = [
@@ -47,14 +50,16 @@ def test_fleiss_kappa_is_that_of_the_published_example():
 @pytest.mark.parametrize(
     ("table", "value"),
     [
-        # 35 of 50 agree; by chance 25/50 * 30/50 + 25/50 * 20/50 = 0.5 would. (0.7 - 0.5) / (1 - 0.5)
+        # 35 of 50 agree; by chance 25/50 * 30/50 + 25/50 * 20/50 = 0.5 would. (0.7 - 0.5) / (1 -
+        # 0.5)
         ((20, 5, 10, 15), 0.4),
         # 60 of 100 agree; by chance 0.7 * 0.6 + 0.3 * 0.4 = 0.54 would. (0.6 - 0.54) / 0.46
         ((45, 25, 15, 15), 0.06 / 0.46),
         # never agree; by chance half would. (0 - 0.5) / 0.5
         ((0, 4, 4, 0), -1.0),
         ((3, 0, 0, 5), 1.0),
-        # each always says the same, but not the same as the other: nothing is left of what chance would bring
+        # each always says the same, but not the same as the other: nothing is left of what chance
+        # would bring
         ((0, 6, 0, 0), 0.0),
     ],
 )

@@ -36,7 +36,8 @@ def test_shares_are_followed_as_seats_are_by_sainte_lague():
     for _ in range(7):
         drawn[behind_their_share(shares, drawn).argmax()] += 1
     assert drawn.tolist() == [3, 2, 2]
-    # Quotients: .53, .24, .23, .177, .106, .08, .077: the first, both others, the first twice, then .08 (second) and .077 (third).
+    # Quotients: .53, .24, .23, .177, .106, .08, .077: the first, both others, the first twice, then
+    # .08 (second) and .077 (third).
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,8 @@ def cost(costs, labels):
 
 
 def least_cost(costs):
-    """By the Hungarian method, with one column a seat; of the seats that not all clusters have, those not needed go to nobody."""
+    """By the Hungarian method, with one column a seat; of the seats that not all clusters have,
+    those not needed go to nobody."""
     items, clusters = costs.shape
     each, spare = divmod(items, clusters)
     columns = np.concatenate([np.repeat(np.arange(clusters), each), np.arange(clusters)])
@@ -47,22 +48,27 @@ def near_least_cost(costs, rounds=5):
 
 
 def test_who_would_lose_most_elsewhere_gets_the_seat():
-    # Items at 0, 1, 2 and 10, centres at 0 and 10. Three want the first; they would lose 100, 81 - 1 and 64 - 4 elsewhere.
+    # Items at 0, 1, 2 and 10, centres at 0 and 10. Three want the first; they would lose 100, 81 -
+    # 1 and 64 - 4 elsewhere.
     costs = as_costs([[0, 100], [1, 81], [4, 64], [100, 0]])
     assert share_out(costs, free(2)).tolist() == [0, 0, 1, 1]
 
 
 def test_a_price_counts_as_cost():
     costs = as_costs([[0, 1], [0, 2], [0, 3]])
-    # All want the first, and who would lose 3 elsewhere gets it; who pays 1 gets the second; the third may choose, and takes the first.
+    # All want the first, and who would lose 3 elsewhere gets it; who pays 1 gets the second; the
+    # third may choose, and takes the first.
     assert share_out(costs, free(2)).tolist() == [1, 0, 0]
-    # Seven dearer, all want the second: who saves 6 gets it; of two alike the first of them the first; the third takes the second.
+    # Seven dearer, all want the second: who saves 6 gets it; of two alike the first of them the
+    # first; the third takes the second.
     assert share_out(costs, as_costs([7, 0])).tolist() == [1, 0, 1]
 
 
 def test_prices_rise_where_too_many_want_a_cluster_until_about_equally_many_want_each():
-    # All want the first, by 1, 2, 3 and 4: 2.5 in the mean, so the first step is 0.75, up and down: 1.5 between the prices.
-    # Three still want it, the step grows to 0.9: 3.3 between them. Now one does, the step shrinks to 0.45: 2.4, and two do.
+    # All want the first, by 1, 2, 3 and 4: 2.5 in the mean, so the first step is 0.75, up and down:
+    # 1.5 between the prices.
+    # Three still want it, the step grows to 0.9: 3.3 between them. Now one does, the step shrinks
+    # to 0.45: 2.4, and two do.
     costs = as_costs([[0, 1], [0, 2], [0, 3], [0, 4]])
     assert fair_prices(costs, free(2)).tolist() == pytest.approx([1.2, -1.2])
 

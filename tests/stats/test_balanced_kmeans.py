@@ -1,4 +1,5 @@
-"""Balanced k-means: clusters by hand, sizes in every case, and the inertia beside its two definitions."""
+"""Balanced k-means: clusters by hand, sizes in every case, and the inertia beside its two
+definitions."""
 
 from __future__ import annotations
 

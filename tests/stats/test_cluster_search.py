@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from judgeloop.stats.cluster_search import Searched, elbow, next_look, search_clusters
 
-# Inertia 36 / k. Scaled, clusters are 0, 1/8, 2/8, 3/8, 5/8, 1 and inertia is 1, 14/32, 8/32, 5/32, 2/32, 0.
+# Inertia 36 / k. Scaled, clusters are 0, 1/8, 2/8, 3/8, 5/8, 1 and inertia is 1, 14/32, 8/32, 5/32,
+# 2/32, 0.
 # Kneedle's difference curve, 1 - inertia - clusters: 0, 14/32, 16/32, 15/32, 10/32, 0.
 HYPERBOLA = ((1, 36.0), (2, 18.0), (3, 12.0), (4, 9.0), (6, 6.0), (9, 4.0))
 
@@ -30,13 +31,15 @@ def test_it_has_no_unit(scale):
 
 
 def test_more_clusters_that_came_out_worse_count_as_if_they_were_fewer():
-    # At 4 the running minimum is 12 still, at 6 it is 4: the difference curve is 0, 14/32, 16/32, 12/32, 12/32, 0.
+    # At 4 the running minimum is 12 still, at 6 it is 4: the difference curve is 0, 14/32, 16/32,
+    # 12/32, 12/32, 0.
     noisy = (*HYPERBOLA[:3], (4, 300.0), (6, 4.0), (9, 4.5))
     assert elbow(noisy) == 3
 
 
 def test_a_false_early_peak_is_not_the_elbow():
-    # The inertia stands still from 2 to 6, so that the difference curve falls from 0.2 - 0.1 to below 0 before it rises to 0.5.
+    # The inertia stands still from 2 to 6, so that the difference curve falls from 0.2 - 0.1 to
+    # below 0 before it rises to 0.5.
     assert elbow(((1, 10.0), (2, 8.0), (6, 8.0), (7, 0.5), (11, 0.0))) == 7
 
 
@@ -60,7 +63,8 @@ def test_the_next_look_is_in_the_interval_of_largest_loss_with_both_axes_scaled(
     # sqrt(0.0625 + 0.25) = 0.56, sqrt(0.0625 + 0.09) = 0.39, sqrt(0.25 + 0.04) = 0.54.
     curve = ((2, 100.0), (6, 50.0), *curve[1:])
     assert next_look(curve) == 4
-    # sqrt(0.0156 + 0.09) = 0.33, sqrt(0.0156 + 0.04) = 0.24, then 0.39 and 0.54 as before. In raw units the third would be largest.
+    # sqrt(0.0156 + 0.09) = 0.33, sqrt(0.0156 + 0.04) = 0.24, then 0.39 and 0.54 as before. In raw
+    # units the third would be largest.
     curve = ((2, 100.0), (4, 70.0), *curve[1:])
     assert next_look(curve) == 14
 
@@ -87,8 +91,10 @@ def searched(inertia, *arguments):
 
 def test_the_first_looks_are_equally_spaced_and_the_rest_where_it_bends():
     found, asked = searched(lambda clusters: 1000 / clusters, 2, 42, 8)
-    # Scaled inertia at 2, 12, 22, 32, 42: 1, 0.125, 0.0455, 0.0156, 0; each interval is 0.25 wide. Twice the first is halved;
-    # at 2, 4, 7 and 12 inertia is 1, 0.475, 0.25, 0.125: losses 0.53 and 0.24 are followed by 0.18 and four of at most 0.27.
+    # Scaled inertia at 2, 12, 22, 32, 42: 1, 0.125, 0.0455, 0.0156, 0; each interval is 0.25 wide.
+    # Twice the first is halved;
+    # at 2, 4, 7 and 12 inertia is 1, 0.475, 0.25, 0.125: losses 0.53 and 0.24 are followed by 0.18
+    # and four of at most 0.27.
     assert asked == [2, 12, 22, 32, 42, 7, 4, 3]
     assert found.curve == tuple((clusters, 1000 / clusters) for clusters in sorted(asked))
 

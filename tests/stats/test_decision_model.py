@@ -132,7 +132,8 @@ def test_of_some_items_the_patterns_are_theirs():
 
 @pytest.mark.parametrize("decided", [True, False])
 def test_it_follows_history_less_where_all_or_none_decide(decided):
-    """Towards odds of one or nothing all items are alike: more even weights where all decide, no failure where none does."""
+    """Towards odds of one or nothing all items are alike: more even weights where all decide, no
+    failure where none does."""
     known = known_of(distances=False)
     before, after = (
         weights_after(known, positions, np.full(len(positions), decided))

@@ -13,7 +13,8 @@ ITEMS = 200
 
 
 def comparisons_of(ways, *, comparisons=40, items=ITEMS, seed=0):
-    """Verdicts whose log odds to decide are -0.5 plus each way, shape (ways, items), by as much as is drawn for the comparison."""
+    """Verdicts whose log odds to decide are -0.5 plus each way, shape (ways, items), by as much as
+    is drawn for the comparison."""
     rng = np.random.default_rng(seed)
     odds = -0.5 + rng.normal(size=(comparisons, len(ways))) @ np.reshape(ways, (len(ways), items))
     return rng.random((comparisons, items)) < 1 / (1 + np.exp(-odds))

@@ -33,15 +33,18 @@ KNOWN = np.array([[True] * 4, [True] * 4, [True, True, True, False]])
 
 
 def test_decisive_shares_are_smoothed_towards_the_mean_of_all():
-    # Decisive: 3 of 3, 0 of 3, 2 of 3, 2 of 2; the mean is (7 + 1) / (11 + 2) = 8/13, worth four comparisons.
+    # Decisive: 3 of 3, 0 of 3, 2 of 3, 2 of 2; the mean is (7 + 1) / (11 + 2) = 8/13, worth four
+    # comparisons.
     mean = 4 * 8 / 13
     expected = [(3 + mean) / 7, mean / 7, (2 + mean) / 7, (2 + mean) / 6]
     assert decisive_shares(PREFERENCES, KNOWN) == pytest.approx(expected)
 
 
 def test_agreement_is_with_the_winner_on_the_other_items():
-    # The sums over the items are 1, -3 and 1. Without item 0: 0, -2, 0, so that it agreed once (comparison 1) of 3; without item 1,
-    # which decided nothing: none of 0; without item 2: 0, -2: once of 2; without item 3: 2, -2: against, then with: 0 of 2.
+    # The sums over the items are 1, -3 and 1. Without item 0: 0, -2, 0, so that it agreed once
+    # (comparison 1) of 3; without item 1,
+    # which decided nothing: none of 0; without item 2: 0, -2: once of 2; without item 3: 2, -2:
+    # against, then with: 0 of 2.
     mean = 2 / 7
     expected = [(1 + 20 * mean) / 23, 20 * mean / 20, (1 + 20 * mean) / 22, (0 + 20 * mean) / 22]
     assert agreements(PREFERENCES, KNOWN) == pytest.approx(expected)
@@ -63,7 +66,8 @@ def test_the_exponent_grows_with_the_root_of_the_systems_from_none_to_two():
 def test_comparisons_with_a_system_of_today_count_together_a_quarter_of_the_others():
     apart = np.array([True, True, False])
     # 8 verdicts apart, 3 with a system of today: each of these counts ¼ · 8/3 = 2/3.
-    # Decisive: 2⅔ of 2⅔; 0 of 2⅔; 2 of 2⅔; 2 of 2. The mean is (6⅔ + 1) / (10 + 2), worth four comparisons.
+    # Decisive: 2⅔ of 2⅔; 0 of 2⅔; 2 of 2⅔; 2 of 2. The mean is (6⅔ + 1) / (10 + 2), worth four
+    # comparisons.
     mean = 4 * (6 + 2 / 3 + 1) / 12
     asked = 2 + 2 / 3
     expected = [

@@ -21,8 +21,10 @@ NAN = np.nan
 
 
 def test_a_forecast_is_the_one_worked_out_by_hand():
-    # Both differ from their mean by 1/2, so the spread is 1/4 and they agree on 4 of 4 pairs: likeness (4 + 200 · 0.2) / 204 = 44/204.
-    # A deviation of 1 in all, of two systems, is divided by 2 + 160/44; the standard deviation is √(4 · 1/4 / (4 - 2)).
+    # Both differ from their mean by 1/2, so the spread is 1/4 and they agree on 4 of 4 pairs:
+    # likeness (4 + 200 · 0.2) / 204 = 44/204.
+    # A deviation of 1 in all, of two systems, is divided by 2 + 160/44; the standard deviation is
+    # √(4 · 1/4 / (4 - 2)).
     found = foretell(np.array([[1.0, 0.0], [1.0, 0.0]]))
     assert found.scores == pytest.approx([1 / 2 + 11 / 62, 1 / 2 - 11 / 62])
     assert found.spread == pytest.approx(np.sqrt(1 / 2))
@@ -88,9 +90,12 @@ WHOLE = Strata.single(4)
 
 
 def test_a_helped_mean_and_its_variance_are_those_worked_out_by_hand():
-    # The scores' deviation is 0.4, that of earlier ones 0.5: 0.8 is expected. Ten further draws with the forecast's variance of 1/4 weigh
-    # 2.5, those seen 2/3: (0.4 + 2.5 · 0.8) / (2.5 + 2/3) = 14.4/19, spending 4/19 of the 2 degrees of freedom.
-    # The mean is 0.6 - 14.4/19 · (2/3 - 1/2) = 9/19; what is left, (2, -4.8, 2.8)/19, has the squares 34.88/361.
+    # The scores' deviation is 0.4, that of earlier ones 0.5: 0.8 is expected. Ten further draws
+    # with the forecast's variance of 1/4 weigh
+    # 2.5, those seen 2/3: (0.4 + 2.5 · 0.8) / (2.5 + 2/3) = 14.4/19, spending 4/19 of the 2 degrees
+    # of freedom.
+    # The mean is 0.6 - 14.4/19 · (2/3 - 1/2) = 9/19; what is left, (2, -4.8, 2.8)/19, has the
+    # squares 34.88/361.
     found = with_forecast(WHOLE, np.array([0, 2, 3]), np.array([0.2, 0.6, 1.0]), FORECAST)
     assert found.mean == pytest.approx(9 / 19)
     assert found.freedom == pytest.approx(34 / 19)

@@ -154,7 +154,8 @@ def scores_of_selector(selector, oracle, steps):
 
 
 def test_a_trial_shares_the_name_among_systems_that_are_level():
-    # One query of two is asked: the first, by its position, and both systems win it. The second system is the best of the pool.
+    # One query of two is asked: the first, by its position, and both systems win it. The second
+    # system is the best of the pool.
     opinions = np.array([[[0, 1, 1], [0, 1, 1]]], dtype=np.int8)
     oracle = np.array([[0, 1, 1], [0, 1, -1]], dtype=np.int8)
     trial = information._trial(opinions, oracle, log_factors(EPSILONS)[:, None], 1)

@@ -23,7 +23,8 @@ def of_ones(ones, drawn, items):
 
 
 def test_for_many_draws_of_a_large_pool_it_is_wilsons():
-    # Wilson (1927) for 40 of 100 at 90 %: z = 1.6449, (0.4 + z²/200 ± z √(0.24/100 + z²/40000)) / (1 + z²/100).
+    # Wilson (1927) for 40 of 100 at 90 %: z = 1.6449, (0.4 + z²/200 ± z √(0.24/100 + z²/40000)) /
+    # (1 + z²/100).
     z = norm.ppf(0.95)
     centre, half = 0.4 + z * z / 200, z * math.sqrt(0.24 / 100 + z * z / 40_000)
     expected = [(centre - half) / (1 + z * z / 100), (centre + half) / (1 + z * z / 100)]

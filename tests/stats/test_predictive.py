@@ -18,7 +18,8 @@ COUNTS = st.integers(0, 60)
 
 
 def test_two_further_verdicts_by_hand():
-    # After 2:1 a win is as likely as 3/5, and after 3:1 as 4/6: 4:1 with 3/5 · 4/6 = 2/5. A loss, then another: 2/5 · 3/6 = 1/5, to 2:3.
+    # After 2:1 a win is as likely as 3/5, and after 3:1 as 4/6: 4:1 with 3/5 · 4/6 = 2/5. A loss,
+    # then another: 2/5 · 3/6 = 1/5, to 2:3.
     # So a lead of 3 has a chance of 2/5, and one of at least 1 is sure, as 3:2 leads too.
     assert chance_of_lead(2, 1, 2, 3) == pytest.approx(2 / 5)
     assert chance_of_lead(2, 1, 2, 1) == pytest.approx(1.0)
@@ -26,7 +27,8 @@ def test_two_further_verdicts_by_hand():
 
 
 def test_a_golden_value_of_scipy():
-    # scipy 1.17.1: 50 or more further wins make a lead of 10 for the first, betabinom(100, 31, 21).sf(49) = 0.885057401528819; 40 or
+    # scipy 1.17.1: 50 or more further wins make a lead of 10 for the first, betabinom(100, 31,
+    # 21).sf(49) = 0.885057401528819; 40 or
     # fewer one for the second, betabinom(100, 31, 21).cdf(40) = 0.012205379825297.
     assert chance_of_lead(30, 20, 100, 10) == pytest.approx(0.897262781354116, abs=1e-12)
 
@@ -77,14 +79,16 @@ def test_counts_in_the_thousands_do_not_overflow():
 
 
 def test_to_be_overtaken_by_two_further_verdicts_by_hand():
-    # As if four wins of each were known, two losses after 2:0 have a chance of 4/10 · 5/11, which only levels: half of that.
+    # As if four wins of each were known, two losses after 2:0 have a chance of 4/10 · 5/11, which
+    # only levels: half of that.
     assert chance_overtaken(2, 0, 2) == pytest.approx(4 / 10 * 5 / 11 / 2)
     assert chance_overtaken(1, 0, 2) == pytest.approx(4 / 9 * 5 / 10)
     assert chance_overtaken(3, 0, 2) == 0.0
 
 
 def test_to_be_overtaken_a_golden_value_of_scipy():
-    # scipy 1.17.1: betabinom(101, 34, 24).cdf(45) = 0.04859292240726537; by 100 more, .cdf(44) + .pmf(45) / 2 of betabinom(100, 34, 24).
+    # scipy 1.17.1: betabinom(101, 34, 24).cdf(45) = 0.04859292240726537; by 100 more, .cdf(44) +
+    # .pmf(45) / 2 of betabinom(100, 34, 24).
     assert chance_overtaken(30, 20, 101) == pytest.approx(0.04859292240726537, abs=1e-12)
     further = betabinom(100, 34, 24)
     assert chance_overtaken(30, 20, 100) == pytest.approx(

@@ -1,4 +1,5 @@
-"""Races: the first bets by hand, their promise counted over all orders of small fields, and what further queries could show."""
+"""Races: the first bets by hand, their promise counted over all orders of small fields, and what
+further queries could show."""
 
 from __future__ import annotations
 
@@ -33,15 +34,18 @@ def run(items, rows, asked=None):
 
 
 def test_the_first_two_queries_as_worked_by_hand():
-    # Nothing is known at first: the mean to beat is 0, the first of the level systems leads, and against it the second is bet on.
+    # Nothing is known at first: the mean to beat is 0, the first of the level systems leads, and
+    # against it the second is bet on.
     # Differences: against the first 1/2 - 1, against the second 1 - 1/2, against the third 1 - 0.
     race = run(5, [[1, 0.5, 0]])
     assert race.wealth == pytest.approx(np.log([1 - BETS / 2, 1 + BETS / 2, 1 + BETS]))
     assert race.evidence == pytest.approx([0, mixed(1 + BETS / 2), mixed(1 + BETS)])
     assert race.behind() == pytest.approx([-0.5, 0.5, 1])
-    # 4 are left. The leader is the first, and the second bets against it. The rest would have to average, from the view of the leader,
+    # 4 are left. The leader is the first, and the second bets against it. The rest would have to
+    # average, from the view of the leader,
     # +1/2 / 4 = 1/8 against the first, -1/8 against the second, -1/4 against the third.
-    # The first loses, the second wins, the third abstains, which counts as its win: differences 1, -1 and -1.
+    # The first loses, the second wins, the third abstains, which counts as its win: differences 1,
+    # -1 and -1.
     # Gains: (1 - 1/8) / (1 + 1/8) = 7/9; (-1 + 1/8) / (1 - 1/8) = -1; (-1 + 1/4) / (1 - 1/4) = -1.
     race = run(5, [[1, 0.5, 0], [0, 1, NO]])
     factors = [(1 - BETS / 2, 1 + BETS * 7 / 9), (1 + BETS / 2, 1 - BETS), (1 + BETS, 1 - BETS)]
@@ -55,7 +59,8 @@ def test_the_first_two_queries_as_worked_by_hand():
 
 
 def test_an_abstention_of_the_leader_counts_as_its_loss():
-    # The first leads 1 to 0 and abstains while the others lose: against the second 0 - 0, where -1/4 is the mean to beat.
+    # The first leads 1 to 0 and abstains while the others lose: against the second 0 - 0, where
+    # -1/4 is the mean to beat.
     race = run(5, [[1, 0, 0], [NO, 0, 0]])
     assert race.wealth[1] == pytest.approx(np.log((1 + BETS) * (1 + BETS * 0.25 / 0.75)))
     # Against the first bets the second: 0 - 1, where 1/4 is the mean to beat.
@@ -112,7 +117,8 @@ def test_the_first_system_alone_is_behind_nobody():
     assert race.behind()[0] == -inf
 
 
-# Rows are systems, columns queries; in every field the first system is one of the best, whatever is hidden by abstentions.
+# Rows are systems, columns queries; in every field the first system is one of the best, whatever is
+# hidden by abstentions.
 FIELDS = {
     "level": [[1, 1, 0, 0, 1, 0], [0, 0, 1, 1, 0, 1], [0, 1, 0, 1, 0, 1]],
     "two opposite, one tied": [[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1], [0.5] * 6],

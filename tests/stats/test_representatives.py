@@ -8,7 +8,8 @@ import pytest
 from judgeloop.stats.names import REPRESENTATIVES
 from judgeloop.stats.representatives import closest_in_cosine, representative
 
-# Centre (2, 1.1). The second points its way best though the first lies nearer to it, and the second is longest.
+# Centre (2, 1.1). The second points its way best though the first lies nearer to it, and the second
+# is longest.
 APART = np.array([[2.0, 0.5], [4.0, 2.2], [0.0, 0.6]])
 
 

@@ -17,7 +17,8 @@ from judgeloop.stats.resembling import (
 
 
 def test_the_first_pick_is_the_median_as_worked_by_hand():
-    # Of 0, 1, 2, 3 and 10, one alone is as far from all as they are from it on average: 16/5, 13/5, 12/5, 13/5, 34/5.
+    # Of 0, 1, 2, 3 and 10, one alone is as far from all as they are from it on average: 16/5, 13/5,
+    # 12/5, 13/5, 34/5.
     values = np.array([0.0, 1, 2, 3, 10])
     nobody = np.zeros(5, dtype=bool)
     assert wasserstein_with_each(values, nobody) == pytest.approx([3.2, 2.6, 2.4, 2.6, 6.8])
@@ -25,9 +26,12 @@ def test_the_first_pick_is_the_median_as_worked_by_hand():
 
 
 def test_the_next_pick_as_worked_by_hand():
-    # With 2 in the sample, at the gaps of 1, 1, 1 and 7 the whole's distribution function is 0.2, 0.4, 0.6 and 0.8.
-    # Adding 0: 0.5, 0.5, 1, 1 there, so 0.3 + 0.1 + 0.4 + 7 · 0.2 = 2.2. Adding 1: 0, 0.5, 1, 1: 0.2 + 0.1 + 0.4 + 1.4 = 2.1.
-    # Adding 3: 0, 0, 0.5, 1: 0.2 + 0.4 + 0.1 + 1.4 = 2.1. Adding 10: 0, 0, 0.5, 0.5: 0.2 + 0.4 + 0.1 + 2.1 = 2.8.
+    # With 2 in the sample, at the gaps of 1, 1, 1 and 7 the whole's distribution function is 0.2,
+    # 0.4, 0.6 and 0.8.
+    # Adding 0: 0.5, 0.5, 1, 1 there, so 0.3 + 0.1 + 0.4 + 7 · 0.2 = 2.2. Adding 1: 0, 0.5, 1, 1:
+    # 0.2 + 0.1 + 0.4 + 1.4 = 2.1.
+    # Adding 3: 0, 0, 0.5, 1: 0.2 + 0.4 + 0.1 + 1.4 = 2.1. Adding 10: 0, 0, 0.5, 0.5: 0.2 + 0.4 +
+    # 0.1 + 2.1 = 2.8.
     values, chosen = np.array([0.0, 1, 2, 3, 10]), np.array([False, False, True, False, False])
     found = wasserstein_with_each(values, chosen)
     assert found[[0, 1, 3, 4]] == pytest.approx([2.2, 2.1, 2.1, 2.8])

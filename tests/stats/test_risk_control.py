@@ -35,8 +35,10 @@ def test_a_run_can_stop_only_where_it_has_a_new_minimum():
 
 
 def test_the_critical_value_is_the_strictest_threshold_at_which_a_walk_ends_wrong():
-    # At 0.4 the first is wrong, at 0.3 right, at 0.2 wrong again, at 0.1 right: from 0.2 on it counts as lost.
-    # The second is wrong at a look with 0.35 only, where it has stopped with 0.3 before whatever the threshold: never lost.
+    # At 0.4 the first is wrong, at 0.3 right, at 0.2 wrong again, at 0.1 right: from 0.2 on it
+    # counts as lost.
+    # The second is wrong at a look with 0.35 only, where it has stopped with 0.3 before whatever
+    # the threshold: never lost.
     statistics = np.array([[0.4, 0.3, 0.2, 0.1], [0.3, 0.35, 0.2, inf]])
     wrong = np.array([[True, False, True, False], [False, True, False, True]])
     assert critical_values(statistics, wrong).tolist() == [0.2, inf]
@@ -44,7 +46,8 @@ def test_the_critical_value_is_the_strictest_threshold_at_which_a_walk_ends_wron
 
 def test_thresholds_as_worked_by_hand():
     # 4 comparisons, 2 runs each. Lost runs under and at 0.05: 0, 0.1: 1, 0.2: 3, 0.3: 4 of 8.
-    # Bounds: (4 · 0 + 1) / 5 = 0.2, (4 · 1/8 + 1) / 5 = 0.3, (4 · 3/8 + 1) / 5 = 0.5, (4 · 4/8 + 1) / 5 = 0.6.
+    # Bounds: (4 · 0 + 1) / 5 = 0.2, (4 · 1/8 + 1) / 5 = 0.3, (4 · 3/8 + 1) / 5 = 0.5, (4 · 4/8 + 1)
+    # / 5 = 0.6.
     bounds = bounds_of(np.array([[0.2, inf], [inf, inf], [0.1, 0.2], [0.3, inf]]))
     assert [bounds.at(value) for value in (0.05, 0.1, 0.15, 0.2, 0.3, 0.9)] == [
         0.2,

@@ -1,4 +1,5 @@
-"""Win rates of many systems: what counts, who is in question, who leads, and what it means that all is asked."""
+"""Win rates of many systems: what counts, who is in question, who leads, and what it means that all
+is asked."""
 
 from __future__ import annotations
 

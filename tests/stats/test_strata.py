@@ -30,7 +30,8 @@ def test_strata_without_items_or_numbers_are_refused(labels):
 
 def test_the_mean_and_its_variance_as_worked_by_hand():
     # Means 1/2, 1/3 and 1, weighted by 1/2, 3/8 and 1/8: 1/4 + 1/8 + 1/8 = 1/2.
-    # The first stratum: s² = 1/2 of 2 of 4, so 1/4 · (1 - 2/4) · 1/2 / 2 = 1/32; the others are known whole.
+    # The first stratum: s² = 1/2 of 2 of 4, so 1/4 · (1 - 2/4) · 1/2 / 2 = 1/32; the others are
+    # known whole.
     positions, scores = np.array([0, 2, 4, 5, 6, 7]), np.array([1.0, 0, 1, 0, 0, 1])
     found = stratified(Strata(LABELS), positions, scores)
     assert tuple(found) == pytest.approx((1 / 2, 1 / 32, 1.0))
@@ -55,7 +56,8 @@ def test_a_stratum_of_which_nothing_is_known_counts_as_the_others_do():
 
 
 def test_strata_with_one_known_each_are_taken_together_by_their_sizes():
-    # Sizes 4 and 2, scores 1 and 0: the mean is 4/6; the spread ((4/6)² · (1/3)² + (2/6)² · (2/3)²) · 2 / 1 = 16/81, of two of six known.
+    # Sizes 4 and 2, scores 1 and 0: the mean is 4/6; the spread ((4/6)² · (1/3)² + (2/6)² · (2/3)²)
+    # · 2 / 1 = 16/81, of two of six known.
     strata = Strata(np.array([0, 0, 0, 0, 1, 1]))
     found = stratified(strata, np.array([1, 4]), np.array([1.0, 0.0]))
     assert tuple(found) == pytest.approx((4 / 6, (1 - 2 / 6) * 16 / 81, 1.0))

@@ -15,7 +15,8 @@ TEXTS = ["a b a b", "a b", "a c"]  # their likelihoods are worked by hand in tes
 
 
 def test_the_likelier_text_wins_and_equally_likely_ones_tie():
-    # Likelihoods in sixteenths 7 7 5, in eighths 7 7 5, in twelfths 11 10 8; the second is the baseline.
+    # Likelihoods in sixteenths 7 7 5, in eighths 7 7 5, in twelfths 11 10 8; the second is the
+    # baseline.
     assert opinions(likelihoods(TEXTS, 3), 1).tolist() == [[0, 0, -1], [0, 0, -1], [1, 0, -1]]
 
 

@@ -1,4 +1,5 @@
-"""The mean of a pool from draws that prefer some items: known values, what it never does, and how little it leans."""
+"""The mean of a pool from draws that prefer some items: known values, what it never does, and how
+little it leans."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from judgeloop.stats.mean_intervals import interval_at_once
 from judgeloop.stats.strata import Moments
 from judgeloop.stats.weighted_draws import chances_to_be_drawn, weighted_interval, weighted_moments
 
-# Two draws of four items with the weights 1/2, 1/4 and, together, 1/4: 1/2 of all, then 1/4 of the 1/2 that is left.
+# Two draws of four items with the weights 1/2, 1/4 and, together, 1/4: 1/2 of all, then 1/4 of the
+# 1/2 that is left.
 TWO = np.array([0.5, 0.5])
 
 
@@ -30,17 +32,21 @@ def test_the_chance_to_be_drawn_grows_with_the_weight():
 
 def test_the_mean_and_its_variance_have_known_values():
     moments = weighted_moments(np.array([1.0, 0.0]), TWO)
-    # Weights 1/0.969803 = 1.031138 and 1/0.826226 = 1.210323, so shares 0.460029 and 0.539971: the mean of 1 and 0 is the first.
+    # Weights 1/0.969803 = 1.031138 and 1/0.826226 = 1.210323, so shares 0.460029 and 0.539971: the
+    # mean of 1 and 0 is the first.
     assert moments.mean == pytest.approx(0.460029, abs=1e-6)
-    # Distances share · (score - mean) = ±0.248402; centred at (0.030197 - 0.173774) · 0.248402 / 0.203971 = -0.174853:
+    # Distances share · (score - mean) = ±0.248402; centred at (0.030197 - 0.173774) · 0.248402 /
+    # 0.203971 = -0.174853:
     # (0.030197 · 0.423255² + 0.173774 · 0.073549²) · 2/1.
     assert moments.variance == pytest.approx(0.012699, abs=1e-6)
-    # Of (0.006391 + 0.050667)² / (0.006391² + 0.050667²) - 1 = 0.2483, but never less than 3; what is squared is (1 - chance) · share².
+    # Of (0.006391 + 0.050667)² / (0.006391² + 0.050667²) - 1 = 0.2483, but never less than 3; what
+    # is squared is (1 - chance) · share².
     assert moments.freedom == 3.0
 
 
 def test_two_more_scores_of_each_kind_are_reckoned_with():
-    # 60 of 100 even draws: 0.6 · 0.4 / 99 · 0.9, and 2 · (0.6² + 0.4²) / 100² · 0.9 for what was not seen.
+    # 60 of 100 even draws: 0.6 · 0.4 / 99 · 0.9, and 2 · (0.6² + 0.4²) / 100² · 0.9 for what was
+    # not seen.
     scores, propensities = np.repeat([1.0, 0.0], [60, 40]), 1 / (1000 - np.arange(100))
     expected = interval_at_once(Moments(0.6, 0.002182 + 0.000094, 99.0), 100, 1000, 0.1)
     assert weighted_interval(scores, propensities, 1000, 0.1) == pytest.approx(expected, abs=2e-4)

@@ -1,4 +1,5 @@
-"""When the best of many systems is named: the stated risk by hand, and what may still meet the rule."""
+"""When the best of many systems is named: the stated risk by hand, and what may still meet the
+rule."""
 
 from __future__ import annotations
 
@@ -42,8 +43,10 @@ def tally(rows, items=ITEMS, **how):
 
 
 def test_the_stated_risk_is_that_of_the_rival_hardest_to_beat():
-    # Before the first query the first of the level systems leads, which is the baseline: it is bet on against the third, ½ - ½, and
-    # against the second, ½ - 1; against it is bet on the second, 1 - ½. In the second query the second leads: the mean to beat is
+    # Before the first query the first of the level systems leads, which is the baseline: it is bet
+    # on against the third, ½ - ½, and
+    # against the second, ½ - 1; against it is bet on the second, 1 - ½. In the second query the
+    # second leads: the mean to beat is
     # -½ / 19 for both others, and it wins by ½ again.
     standings = tally([[0.5, 1.0, 0.5], [0.5, 1.0, 0.5]])
     again = 1 + BETS * (0.5 + 0.5 / 19) / (1 - 0.5 / 19)
@@ -90,8 +93,10 @@ def test_picked_queries_prove_nothing():
 
 
 def test_near_the_best_is_shown_by_the_differences_to_the_leader_as_worked_by_hand():
-    # Three systems, so two rivals, and half of the threshold for these bets: 2 · 2 · the risk of each bet.
-    # The leader is 0.1 · 20 = 2 points ahead if it is bet that it is no more than 0.1 behind: the mean to beat is -0.1 before the
+    # Three systems, so two rivals, and half of the threshold for these bets: 2 · 2 · the risk of
+    # each bet.
+    # The leader is 0.1 · 20 = 2 points ahead if it is bet that it is no more than 0.1 behind: the
+    # mean to beat is -0.1 before the
     # first query, (-2 - ½) / 19 before the second, and the differences are ½ to both.
     standings = tally([[0.5, 1.0, 0.5], [0.5, 1.0, 0.5]])
     first = 1 + BETS * 0.6 / 0.9

@@ -1,4 +1,5 @@
-"""Betting: its promise counted over all orders of small populations, its interval, and the third answer."""
+"""Betting: its promise counted over all orders of small populations, its interval, and the third
+answer."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def tally_of(history, items):
 
 
 def test_the_first_bets_are_won_or_lost_by_hand():
-    # Nothing is known yet, so m = 0: a win makes 1 + c of every unit, a loss 1 - c, a tie leaves it.
+    # Nothing is known yet, so m = 0: a win makes 1 + c of every unit, a loss 1 - c, a tie leaves
+    # it.
     assert sum(STAKES) == pytest.approx(1)
     assert log_wealth(np.array([1]), 10).most == pytest.approx(np.log(STAKES @ (1 + BETS)))
     assert log_wealth(np.array([0]), 10).most == pytest.approx(0)

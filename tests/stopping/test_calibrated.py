@@ -23,7 +23,8 @@ def rule(critical, risk=0.1):
 
 
 def test_the_statistic_as_worked_by_hand():
-    # Two wins of four judged, six to come: a decisive one is expected in 3 of 6, so that 3 are. Three losses in a row overtake, with a
+    # Two wins of four judged, six to come: a decisive one is expected in 3 of 6, so that 3 are.
+    # Three losses in a row overtake, with a
     # chance of 4/10 · 5/11 · 6/12; nothing else does.
     assert chance_not_to_win(2, 0, 4, 10) == pytest.approx(4 * 5 * 6 / (10 * 11 * 12))
 
@@ -48,7 +49,8 @@ def test_nothing_overtakes_a_lead_that_all_further_verdicts_do_not_reach(wins, t
 
 
 def test_the_risk_is_the_bound_at_the_statistic():
-    # Of 50 items: 5:0 of 5 leaves a chance of 0.049, of 8 one of 0.039, and 4:0 of 4 one of 0.085. Of eleven comparisons none, and one.
+    # Of 50 items: 5:0 of 5 leaves a chance of 0.049, of 8 one of 0.039, and 4:0 of 4 one of 0.085.
+    # Of eleven comparisons none, and one.
     found = rule([0.07, 0.3])
     assert found.risk(Tally(items=50, wins=(5, 0), ties=3)) == pytest.approx(1 / 12)
     assert found.risk(Tally(items=50, wins=(0, 4))) == pytest.approx(2 / 12)

@@ -1,4 +1,5 @@
-"""The catalogue of rules: every row makes the rule it names, and a walk over arrays ends where the rule does."""
+"""The catalogue of rules: every row makes the rule it names, and a walk over arrays ends where the
+rule does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Giving up: where a decision is unlikely, never instead of one, and nothing that the wrapped rule says is changed."""
+"""Giving up: where a decision is unlikely, never instead of one, and nothing that the wrapped rule
+says is changed."""
 
 from __future__ import annotations
 
@@ -40,8 +41,10 @@ def test_a_level_pair_is_given_up(name):
 
 
 def test_the_chance_is_that_of_the_least_lead_at_which_the_rule_is_met_at_the_limit():
-    # 35 of 70 decisive: of the next 30, round(30 · 36 / 72) = 15 are, 50 in all. Of 400 items 200 would be, half of them wins: a lead of
-    # 10, 30:20, is the least at which tie-aware is met: sf(29, 200, 100, 50) = 0.0706, sf(28, 200, 100, 50) = 0.1264.
+    # 35 of 70 decisive: of the next 30, round(30 · 36 / 72) = 15 are, 50 in all. Of 400 items 200
+    # would be, half of them wins: a lead of
+    # 10, 30:20, is the least at which tie-aware is met: sf(29, 200, 100, 50) = 0.0706, sf(28, 200,
+    # 100, 50) = 0.1264.
     met = [TieAware(0.1).is_met(Tally(ITEMS, wins, ties=50)) for wins in ((29, 21), (30, 20))]
     assert met == [False, True]
     assert giving_up("tie-aware").chance_to_decide(LEVEL) == pytest.approx(
@@ -61,8 +64,10 @@ def test_abstentions_are_no_ties_to_come():
 
 
 def test_after_ties_alone_some_verdicts_to_come_are_still_taken_to_be_decisive():
-    # Of 90 to come round(90 · 1 / 12) = 8, of round(400 · 8 / 100) = 32 among all items: 6:2 is not enough, sf(5, 32, 16, 8) = 0.1100,
-    # and 7:1 is, sf(6, 32, 16, 8) = 0.0186. A lead of 6 or more comes of 0, 1, 7 or 8 wins, each number with a chance of 1/9.
+    # Of 90 to come round(90 · 1 / 12) = 8, of round(400 · 8 / 100) = 32 among all items: 6:2 is not
+    # enough, sf(5, 32, 16, 8) = 0.1100,
+    # and 7:1 is, sf(6, 32, 16, 8) = 0.0186. A lead of 6 or more comes of 0, 1, 7 or 8 wins, each
+    # number with a chance of 1/9.
     assert giving_up("tie-aware").chance_to_decide(tally_of([0] * 10, ITEMS)) == pytest.approx(
         4 / 9
     )

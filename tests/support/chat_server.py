@@ -1,6 +1,7 @@
 """A real HTTP server on loopback that speaks the Chat Completions wire and keeps the true bill.
 
-`respond` decides each answer from the request; the default judges honestly by a rule that tests can know: the answer
+`respond` decides each answer from the request; the default judges honestly by a rule that tests can
+know: the answer
 that mentions more of the word "good" is better.
 """
 

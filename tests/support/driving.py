@@ -16,7 +16,8 @@ AT_ONCE = RetryPolicy(first_wait_s=0.0)
 
 
 def script_from(table):
-    """A judge that always agrees with itself: the score of the item, turned round where the order is."""
+    """A judge that always agrees with itself: the score of the item, turned round where the order
+    is."""
 
     def script(call):
         score = table[int(call.item.id.removeprefix("item-"))]

@@ -1,4 +1,5 @@
-"""Everything that can go wrong between a judge and its provider: what is sent, how a run must end, who may have billed."""
+"""Everything that can go wrong between a judge and its provider: what is sent, how a run must end,
+who may have billed."""
 
 from __future__ import annotations
 
@@ -30,10 +31,13 @@ MEGABYTE = 1 << 20
 
 @dataclass(frozen=True)
 class Case:
-    """A reply to every request; `says` begins an abstention's reason or stands in a stop's sentence.
+    """A reply to every request; `says` begins an abstention's reason or stands in a stop's
+    sentence.
 
-    `tries` says whether the call is sent again: a fault that passes is mended by a second, good reply. `used` is what a
-    provider may have billed for one such reply, None where it surely bills nothing. `wires` are those that the case is for.
+    `tries` says whether the call is sent again: a fault that passes is mended by a second, good
+    reply. `used` is what a
+    provider may have billed for one such reply, None where it surely bills nothing. `wires` are
+    those that the case is for.
     """
 
     name: str

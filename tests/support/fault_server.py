@@ -1,6 +1,8 @@
-"""A server on plain sockets that answers a judge in any way at all, byte by byte, and keeps the true bill.
+"""A server on plain sockets that answers a judge in any way at all, byte by byte, and keeps the
+true bill.
 
-It speaks Chat Completions (`/v1/chat/completions`) and Messages (`/v1/messages`). A reply is a list of pieces: bytes to
+It speaks Chat Completions (`/v1/chat/completions`) and Messages (`/v1/messages`). A reply is a list
+of pieces: bytes to
 send, a `Pause`, or `RESET`, which tears the connection down. The connection ends with the reply.
 """
 
@@ -37,7 +39,8 @@ Piece = bytes | Pause | Literal["reset", "before reading"]
 
 @dataclass(frozen=True)
 class Say:
-    """How one of the two wires says things; `elsewhere` is the address of a server that must not be asked."""
+    """How one of the two wires says things; `elsewhere` is the address of a server that must not be
+    asked."""
 
     wire: Literal["openai", "anthropic"]
     elsewhere: str = ""
@@ -51,7 +54,8 @@ class Say:
         message: Any = ...,
         **more: Any,
     ) -> bytes:
-        """A completion's body; `message` replaces what was said, whole, and `more` any field beside it."""
+        """A completion's body; `message` replaces what was said, whole, and `more` any field beside
+        it."""
         body: dict[str, Any] = {"id": "x", "model": "judge-1", **more}
         if self.wire == "openai":
             said = {"role": "assistant", "content": content} if message is ... else message
@@ -95,9 +99,11 @@ def whole(status: int, body: bytes, *headers: str) -> list[Piece]:
 
 
 class FaultServer:
-    """Gives `reply` to every request, or to the first so many (`faults`), and a good verdict to the rest.
+    """Gives `reply` to every request, or to the first so many (`faults`), and a good verdict to the
+    rest.
 
-    `bill_p` is what a provider that charges `used` for each faulty reply has charged so far; a good verdict uses `USED`.
+    `bill_p` is what a provider that charges `used` for each faulty reply has charged so far; a good
+    verdict uses `USED`.
     """
 
     def __init__(

@@ -26,6 +26,7 @@ def make_rule_among(name: str, *, risk: float, items: int, near_best: float | No
 
 
 def check_settings(question: str, config: Any) -> None:
-    """What `prepare` refuses of a configuration: a setting that neither its selector nor its rule looks at."""
+    """What `prepare` refuses of a configuration: a setting that neither its selector nor its rule
+    looks at."""
     chosen = [config.selector_row, config.rule_row]
     check_idle_settings(config, chosen, [*selectors_of(question), *rules_of(question)])

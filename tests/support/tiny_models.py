@@ -1,4 +1,5 @@
-"""Causal language models of a few thousand random weights, a token a character, saved as transformers saves them."""
+"""Causal language models of a few thousand random weights, a token a character, saved as
+transformers saves them."""
 
 from __future__ import annotations
 
