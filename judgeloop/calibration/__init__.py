@@ -1,1 +1,1 @@
-"""What would have served past comparisons best, and the threshold that they set for a new one."""
+"""Replays past comparisons: the best selector and rule for them, and a threshold for a new run."""

@@ -1,6 +1,7 @@
-"""Which selector and rule to advise, by how they would have fared on past comparisons.
+"""Chooses which selector and rule to advise, from their figures on past comparisons.
 
-The policy alone: figures come from `study.py`, and sentences from `text.py`.
+Reads a `PastFared`, returns one of its choices. `study.py` computes the figures; `text.py` writes
+the sentences.
 """
 
 from __future__ import annotations
@@ -15,22 +16,23 @@ QUESTION = "compare"
 
 
 def default(fared: PastFared, risk: float) -> Tried:
-    """What compare does when it is told neither selector nor rule."""
+    """Return the figures of the default selector with the default rule."""
     own = names_of(QUESTION)[0], rule_names(QUESTION)[0]
-    return next(one for one in fared.at(risk) if (one.selector, one.rule) == own)
+    return next(tried for tried in fared.at(risk) if (tried.selector, tried.rule) == own)
 
 
 def promises(rule: str) -> bool:
-    """Whether the rule promises something: for each pair, or on average over comparisons like those of the past."""
+    """Return whether the rule has a guarantee, for each pair or on average over comparisons."""
     row = rule_row(QUESTION, rule)
     return row.guaranteed or row.by_past
 
 
 def keeps_its_risk(one: Tried, comparisons: int) -> bool:
-    """Whether the share of wrong winners is at most the risk, and a run can be told to do the same.
+    """Return whether the share of wrong winners is at most the risk, and a run can do the same.
 
-    Of a rule that promises nothing, also with one more comparison counted as wrong: as for a
-    threshold that the past chooses.
+    A rule without a guarantee must keep the risk with one more comparison counted as wrong:
+    (nR + 1) / (n + 1) ≤ risk, with R the share of wrong winners over n `comparisons`. A threshold
+    chosen on past comparisons is held to the same bound (`stats/risk_control.py`).
     """
     if one.power is not None or one.wrong is None:
         return False
@@ -40,20 +42,22 @@ def keeps_its_risk(one: Tried, comparisons: int) -> bool:
 
 
 def settings_of(fared: PastFared, one: Tried) -> Settings:
-    """The settings that a run needs to do what was replayed."""
+    """Return the settings with which a run does what was replayed."""
     takes = selector_row(QUESTION, one.selector).takes | rule_row(QUESTION, one.rule).takes
     chosen = {"selector": one.selector, "rule": one.rule, "risk": f"{one.risk:g}"}
     return chosen | (fared.looking_back if "history" in takes else {}) | fared.always
 
 
 def advised(fared: PastFared, risk: float) -> Tried | None:
-    """What kept the stated risk with the fewest judgments for each right winner; None where no such named any.
+    """Return the choice that kept the stated risk with the fewest judgments for each right winner.
 
-    Another than the default only if it is better by more than a standard error of its judgments,
-    and none that gives up: that is fewer judgments for fewer decisions, which people have to weigh.
+    None if no choice that kept the risk named a right winner. The default is replaced only by a
+    choice that is better by more than one standard error of its mean number of judgments. Choices
+    that give up are never advised: they need fewer judgments but decide fewer comparisons, and
+    users have to weigh that themselves.
     """
-    kept = [one for one in fared.at(risk) if keeps_its_risk(one, fared.comparisons)]
-    best = min(kept, key=lambda one: one.judgments_a_right_winner, default=None)
+    kept = [tried for tried in fared.at(risk) if keeps_its_risk(tried, fared.comparisons)]
+    best = min(kept, key=lambda tried: tried.judgments_a_right_winner, default=None)
     if best is None or best.judgments is None or math.isinf(best.judgments_a_right_winner):
         return None
     usual = default(fared, risk)

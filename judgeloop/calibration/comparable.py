@@ -1,7 +1,8 @@
-"""Which past comparisons a new one is like, so that their errors say something about its own.
+"""Selects the past comparisons that are exchangeable with a new comparison.
 
-It looks at which systems were compared and on how many items, never at what was preferred: that
-would spoil the promise that rests on it (`stats/risk_control.py`).
+Only their errors say something about the errors of the new comparison. The selection reads which
+systems were compared and on how many items. It does not read which system was preferred: that would
+void the guarantee that rests on it (`stats/risk_control.py`).
 """
 
 from __future__ import annotations
@@ -14,27 +15,33 @@ import numpy as np
 
 from judgeloop.history.past import Pair, Past
 
-# Share of the pool's items on which a comparison has to be known: only then is known who won. A run that stopped when
-# it was sure is left out for another reason, too: it would seem easier to decide than those to come.
+# Share of the items on which the verdicts of a comparison must be known. With fewer verdicts the
+# winner over all items is not known. Besides, a run that stopped as soon as it was sure would look
+# easier to decide than the comparisons to come.
 NEARLY_ALL = 0.9
 
 
 class Case(enum.StrEnum):
-    """Why past comparisons are taken to be exchangeable with the new one.
+    """Why past comparisons are assumed to be exchangeable with the new comparison.
 
-    All pairs among some systems are more, but not exchangeable: of those that the new pair makes with them too many are unknown. What can
-    be proved for them allows fewer errors than for half as many pairs that share no system, and needed more judgments (docs/results.md).
+    All pairs among some systems would be more comparisons, but they are not exchangeable with the
+    new pair: too many of the pairs of a new system with these systems are unknown. What can be
+    proved for all pairs allows fewer errors than for half as many pairs that share no system, and
+    it needed more judgments (docs/results.md).
     """
 
-    BASELINE = "baseline"  # one system takes part in all of them; the others are alike
-    APART = "apart"  # all systems are alike, and none takes part in two of them
+    # A baseline takes part in all comparisons; the other systems are exchangeable.
+    BASELINE = "baseline"
+    # No system takes part in two comparisons; all systems are exchangeable.
+    APART = "apart"
 
 
 @dataclass(frozen=True, slots=True)
 class Comparable:
-    """The past comparisons that the new one is like, as rows of the past, and in what way; `sentence` is for people.
+    """The past comparisons that are exchangeable with the new comparison, as `rows` of the past.
 
-    `shared` is the system that takes part in all of them and in the new one.
+    `case` is the reason, and `sentence` describes the comparisons to users. `shared` is the system
+    that takes part in all of them and in the new comparison; None if there is none.
     """
 
     case: Case
@@ -44,21 +51,22 @@ class Comparable:
 
 
 def comparable(past: Past, pair: Pair, rng: np.random.Generator) -> Comparable:
-    """The past comparisons that a new one of `pair` is like: whichever case has most of them.
+    """Return the past comparisons for a new comparison of `pair`, from the case that has most.
 
-    That does not depend on what was preferred, or the choice would spoil the promise. They have to be known on nearly all items; of
-    several comparisons of the same two systems the one known on most counts.
+    The choice of the case does not depend on which systems were preferred, which would void the
+    guarantee. Only comparisons known on nearly all items count (`usable`).
     """
     rows = usable(past, pair)
     others = [row for row in rows if not set(past.pairs[row]) & set(pair)]
     cases = (*(_with_baseline(past, rows, name) for name in pair), _apart(past, others, rng))
-    return max(cases, key=lambda one: len(one.rows))
+    return max(cases, key=lambda case: len(case.rows))
 
 
 def usable(past: Past, pair: Pair | None = None) -> list[int]:
-    """Rows that are known on nearly all items, one for each two systems, without those of `pair`.
+    """Return the rows known on nearly all items, a single row per pair of systems, none of `pair`.
 
-    Where not a single verdict was decisive, nobody could have been wrong: such a comparison teaches nothing, and does not count.
+    Of several rows of the same two systems, the row known on most items is taken. Rows without a
+    decisive verdict are left out: they name no winner, so that no run could have been wrong.
     """
     known = np.where((past.preferences != 0).any(axis=1), past.known.sum(axis=1), -1)
     by_known = np.argsort(known, kind="stable").tolist()
@@ -76,7 +84,7 @@ def _with_baseline(past: Past, rows: Sequence[int], name: str) -> Comparable:
 
 
 def _apart(past: Past, rows: Sequence[int], rng: np.random.Generator) -> Comparable:
-    """Pairs in a random order, each taken if it shares no system with those before."""
+    """Take pairs in random order, each if it shares no system with the pairs taken before."""
     taken: list[int] = []
     used: set[str] = set()
     for row in rng.permutation(np.array(rows, dtype=np.int64)).tolist():

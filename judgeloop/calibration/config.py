@@ -1,4 +1,4 @@
-"""The settings of `calibrate`: which earlier comparisons to replay, at which risks and limits."""
+"""The settings of `calibrate`: the comparisons to replay, the risks, and the judgment limits."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from judgeloop.run.validation import Configuration
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrateConfig(Configuration):
-    """Everything that replaying earlier comparisons depends on."""
+    """All settings on which the result of `calibrate` depends."""
 
     history: Annotated[
         str,
         MinLen(1),
         Setting(
-            "Comparisons to replay: auto (all in the ledger), RUN,RUN... of the ledger, or a FILE of "
-            "verdicts.",
+            "Comparisons to replay: auto (all in the ledger), RUN,RUN... (runs in the ledger, by "
+            "id), or FILE (a table of verdicts).",
             PAST,
             Part.CONTENT,
             Found,
@@ -40,7 +40,8 @@ class CalibrateConfig(Configuration):
     judge_name: Annotated[
         str | None,
         Setting(
-            "Judge whose comparisons to replay, where the ledger has several, such as openai/gpt-4.1.",
+            "Judge whose comparisons to replay if the ledger has several, such as openai/gpt-4.1. "
+            "Default: the judge with the most verdicts.",
             PAST,
             Part.CONTENT,
             Found,
@@ -51,7 +52,7 @@ class CalibrateConfig(Configuration):
         float,
         Ge(0),
         Setting(
-            "In a FILE of scores, those that differ by no more than this are a tie.",
+            "Scores in a FILE that differ by no more than this (0 or more) are a tie.",
             PAST,
             Part.RUN,
             Found,
@@ -62,7 +63,11 @@ class CalibrateConfig(Configuration):
         Parse(listed),
         MinLen(1),
         Setting(
-            "Stated risks, with commas between.", STOPPING, Part.RUN, Found, metavar="RISK,..."
+            "Stated risks to try, between 0 and 1, separated by commas.",
+            STOPPING,
+            Part.RUN,
+            Found,
+            metavar="RISK,...",
         ),
     ] = (0.1, 0.2)
     min_judgments: MinJudgments = 5
@@ -72,7 +77,8 @@ class CalibrateConfig(Configuration):
         Gt(0),
         Lt(1),
         Setting(
-            "Also try each rule that ends undecided where a decision is less likely than this.",
+            "Also try each rule with runs that end undecided once a decision within the maximum "
+            "number of judgments is less likely than this, such as 0.1.",
             STOPPING,
             Part.RUN,
             Found,

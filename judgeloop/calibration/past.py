@@ -1,6 +1,6 @@
-"""All earlier comparisons by one judge on one test set: from a ledger, from some of its runs, or from a file.
+"""Reads all past comparisons of one judge on one test set, from a ledger, its runs or a file.
 
-Which of them are replayed, and how they fare, is the business of `jobs/calibrate.py`.
+Returns a `WholePast`. `run.py` chooses which comparisons to replay.
 """
 
 from __future__ import annotations
@@ -25,9 +25,12 @@ Verdicts = list[RememberedVerdict]
 
 @dataclass(frozen=True, slots=True)
 class WholePast:
-    """Comparisons, where they are from, and what the verdicts on an item cost on average, in picodollars; None if nothing.
+    """Past comparisons and their source.
 
-    `judge` is None where a file does not say; `beside` says what else there was, in words.
+    `source` says in words where the comparisons come from. `judge` is the judge's name; None for a
+    file, which names no judge. `beside` describes in words the verdicts of other judges and test
+    sets, which are not used. `item_cost_p` is the mean cost of comparing two systems on an item, in
+    picodollars; None if the cost is unknown or zero.
     """
 
     past: Past
@@ -38,7 +41,7 @@ class WholePast:
 
 
 def whole_past(config: CalibrateConfig) -> WholePast:
-    """The comparisons that `config` names.
+    """Return the past comparisons that `config` names.
 
     Raises:
         InputError: there is no such file, run or judge.
@@ -50,12 +53,13 @@ def whole_past(config: CalibrateConfig) -> WholePast:
     runs = named_runs(config.history, config.ledger)
     if not (config.ledger.is_file() and config.ledger.stat().st_size):
         raise InputError(
-            f"`ledger={config.ledger}`: there is no ledger there; name that of the comparisons to replay, or give a table of verdicts, "
-            "`history=FILE`"
+            f"`ledger={config.ledger}`: there is no ledger there; name the ledger with the "
+            "comparisons to replay, or give a table of verdicts, `history=FILE`"
         )
     held = remembered_verdicts(config.ledger, None, begin=False, of_runs=runs)
     source = f"{where_of(runs)} ({config.ledger})"
-    return _of_ledger([one for one in held if one.compares], source, config.judge_name)
+    comparisons = [verdict for verdict in held if verdict.compares]
+    return _of_ledger(comparisons, source, config.judge_name)
 
 
 def _of_file(path: Path, config: CalibrateConfig) -> WholePast:
@@ -69,7 +73,10 @@ def _of_file(path: Path, config: CalibrateConfig) -> WholePast:
 
 
 def _item_cost_p(table: VerdictTable) -> int | None:
-    """What comparing two systems on an item cost on average: one verdict on both, or one on each."""
+    """Return the mean cost of comparing two systems on an item; None if it is unknown or zero.
+
+    That is one verdict on both systems in a table of pairs, and two ratings in a table of scores.
+    """
     costs = [recorded.cost_p for recorded in table.rows.values() if recorded.score is not None]
     verdicts = 1 if table.paired else 2
     return _mean(verdicts * sum(costs), len(costs))
@@ -86,12 +93,13 @@ def _of_ledger(held: Sequence[RememberedVerdict], source: str, judge_name: str |
         return WholePast(no_past(0), source, None, (), None)
     judge, verdicts, others = _of_one_judge(held, source, judge_name)
     chosen, *sets = _by_test_set(verdicts)
-    positions = {place: at for at, place in enumerate(sorted({one.place for one in chosen}))}
+    places = sorted({verdict.place for verdict in chosen})
+    positions = {place: at for at, place in enumerate(places)}
     past = compared(chosen, positions)
     beside = [f"{name}, {count(len(own), 'verdict')} (`judge_name`)" for name, own in others]
     if sets:
         beside.append(f"{_sets(sets)} (`history=RUN,RUN...`)")
-    cost_p = sum(one.charged_p for one in chosen)
+    cost_p = sum(verdict.charged_p for verdict in chosen)
     return WholePast(past, source, judge, tuple(beside), _mean(cost_p, past.verdicts))
 
 
@@ -102,21 +110,23 @@ def _sets(sets: Sequence[Verdicts]) -> str:
 def _of_one_judge(
     held: Sequence[RememberedVerdict], source: str, judge_name: str | None
 ) -> tuple[str, Verdicts, list[tuple[str, Verdicts]]]:
-    """The verdicts of the judge so named, or of the one who gave most, by name; and those of the others.
+    """Return the name and verdicts of the chosen judge, then those of each other judge.
+
+    The chosen judge has the name `judge_name`, or has given most verdicts if that is None.
 
     Raises:
-        InputError: none has the name.
+        InputError: no judge has the name.
     """
     judges: dict[KeyedJudge, Verdicts] = {}
-    for one in held:
-        judges.setdefault(one.ingredients.judge, []).append(one)
+    for verdict in held:
+        judges.setdefault(verdict.ingredients.judge, []).append(verdict)
     named = [(name_of(judge.provider, judge.model), own) for judge, own in judges.items()]
     known = ", ".join(sorted({name for name, _ in named}))
-    named.sort(key=lambda one: (one[0] == judge_name, len(one[1])), reverse=True)
+    named.sort(key=lambda judge: (judge[0] == judge_name, len(judge[1])), reverse=True)
     (name, verdicts), *others = named
     if judge_name not in {None, name}:
         raise InputError(f"`judge_name={judge_name}`: no such judge in {source}; it has {known}")
-    return name, verdicts, [(_other(one, name), own) for one, own in others]
+    return name, verdicts, [(_other(other, name), own) for other, own in others]
 
 
 def _other(name: str, chosen: str) -> str:
@@ -124,13 +134,13 @@ def _other(name: str, chosen: str) -> str:
 
 
 def _by_test_set(verdicts: Sequence[RememberedVerdict]) -> list[Verdicts]:
-    """The verdicts by test set, that with most first: runs that share an item are about the same one."""
+    """Group the verdicts by test set, the largest first; runs that share an item share a set."""
     runs: dict[str, Verdicts] = {}
-    for one in verdicts:
-        runs.setdefault(one.run, []).append(one)
+    for verdict in verdicts:
+        runs.setdefault(verdict.run, []).append(verdict)
     sets: list[tuple[set[Place], Verdicts]] = []
     for own in runs.values():
-        places, together = {one.place for one in own}, own
+        places, together = {verdict.place for verdict in own}, own
         for held in [held for held in sets if held[0] & places]:
             sets.remove(held)
             places, together = held[0] | places, held[1] + together

@@ -1,6 +1,6 @@
-"""How selectors and rules would have fared on past comparisons: the figures.
+"""The figures of `calibrate`: judgments, errors and cost of each selector with each rule.
 
-No comparison is replayed here, nothing is advised (`advice.py`) and nothing formatted (`text.py`).
+`study.py` computes the figures, `advice.py` chooses among them, and `text.py` formats them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 Settings = dict[str, str]  # by name
 
-ROUNDING = 1e-9  # of a share of runs: a mean of shares may be so far off
+ROUNDING = 1e-9  # tolerance for rounding errors in a mean of shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,18 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """How one selector with one rule fared at one stated risk; no figures where there were too few comparisons for it.
+    """The figures of one selector with one rule at one stated risk.
 
-    `power` is an exponent of the weights that is tried beside the selector's own, which no run can be told. `wrong` and `undecided`
-    are shares of runs, wrong those that named a system which does not lead over all items of the comparison. `gives_up` says that runs ended
-    undecided where a decision was unlikely. `instead` is the share of comparisons that fell back to today's default, with too few
-    others like them.
+    - `power`: an exponent of the draw weights in place of the selector's own; None for its own. It
+      is not a setting of runs.
+    - `judgments`: number of judgments of a comparison.
+    - `wrong`: share of runs that named a system which does not lead over all items.
+    - `undecided`: share of runs that named no system.
+    - `gives_up`: True if runs end undecided once a decision is unlikely.
+    - `instead`: share of comparisons that fell back to the default selector and rule, because too
+      few other comparisons are exchangeable with them.
+
+    The figures are None if there were too few comparisons for the rule.
     """
 
     risk: float
@@ -43,7 +49,7 @@ class Tried:
 
     @property
     def judgments_a_right_winner(self) -> float:
-        """How many judgments there were for each right winner named; infinite for none, so that to decide nothing is no saving."""
+        """Judgments for each right winner; infinite if none is named, as that saves nothing."""
         if self.judgments is None or self.wrong is None or self.undecided is None:
             return math.inf
         right = 1 - self.undecided.mean - self.wrong.mean
@@ -52,12 +58,22 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class PastFared:
-    """What was replayed, on what it rests, and how each choice fared.
+    """What was replayed, and the figures of each selector with each rule.
 
-    `source`, `judge` and `beside` say where the comparisons are from; `baseline` is the system that takes part in all of them, if one
-    does; `found` is how many comparisons there were to choose from, and `most_with_one` how many of them one system took part in, at most.
-    `known_verdicts` and `known_comparisons` are what decisive learns from, `exponent` is that of its weights. `always` are settings that a run needs beside selector, rule and risk, `looking_back` those that it
-    needs if these look at earlier comparisons. Some runs were given up where a decision was less likely than `give_up`. Costs in picodollars.
+    - `source`, `judge`: where the comparisons come from, in words, and who judged them; None for a
+      file, which names no judge.
+    - `beside`: what was left out, in words.
+    - `baseline`: the system that takes part in all comparisons; None if there is none.
+    - `comparisons`, `systems`, `items`, `repetitions`: what was replayed, and how often each.
+    - `found`: number of comparisons from which those replayed were taken.
+    - `most_with_one`: the highest number of them in which a single system takes part.
+    - `known_verdicts`, `known_comparisons`: what the selector `decisive` learns from.
+    - `exponent`: exponent of the draw weights of `decisive`.
+    - `item_cost_p`: mean cost of a comparison on an item, in picodollars; None if unknown or zero.
+    - `looking_back`: settings that a run needs if its selector or rule reads past comparisons.
+    - `always`: settings that every run needs beside selector, rule and risk.
+    - `tried`: the figures.
+    - `give_up`: the probability of a decision under which some runs gave up; None if not tried.
     """
 
     source: str
@@ -80,7 +96,7 @@ class PastFared:
     give_up: float | None = None
 
     def giving_up(self, one: Tried) -> Tried | None:
-        """The same choice, giving up, if that was tried."""
+        """Return the figures of the same choice with giving up; None if that was not tried."""
         same = (one.risk, one.selector, one.rule)
         given_up = [other for other in self.tried if other.gives_up]
         return next(
@@ -88,11 +104,11 @@ class PastFared:
         )
 
     def at(self, risk: float) -> list[Tried]:
-        """Every choice at one risk, without those that give up."""
-        return [one for one in self.tried if one.risk == risk and not one.gives_up]
+        """Return every choice at one risk, without those that give up."""
+        return [tried for tried in self.tried if tried.risk == risk and not tried.gives_up]
 
     def cost_p(self, one: Tried) -> int | None:
-        """What a comparison would have cost on average."""
+        """Return the mean cost of a comparison, in picodollars; None if it is unknown."""
         if self.item_cost_p is None or one.judgments is None:
             return None
         return round(self.item_cost_p * one.judgments.mean)

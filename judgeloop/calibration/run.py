@@ -1,7 +1,7 @@
-"""`calibrate`: which selector and rule would have served past comparisons best, in judgments, dollars and errors.
+"""`calibrate`: replays past comparisons and returns the figures of each selector with each rule.
 
-It asks nobody. Where the comparisons come from is the business of `jobs/whole_past.py`, how each choice fares on them that of
-`trying.py`, and what is printed that of `report/calibration_text.py`.
+It asks no judge and spends nothing. `past.py` reads the comparisons, `study.py` replays them,
+`advice.py` chooses what to advise, and `text.py` writes the output.
 """
 
 from __future__ import annotations
@@ -24,15 +24,17 @@ from judgeloop.report.sentences import count
 from judgeloop.run.setting import declared
 from judgeloop.stats.decisiveness import exponent
 
-MOST_REPLAYED = 120  # comparisons: more take time, and change little
-FEWEST = 2  # comparisons: one has no past, and no standard error
+MOST_REPLAYED = 120  # number of comparisons; more take time and change the figures little
+FEWEST = 2  # number of comparisons; a single comparison has no past and no standard error
 
 
 def calibrate_past(config: CalibrateConfig, observe: Callable[[int, int], None]) -> PastFared:
-    """How every choice would have fared on the comparisons that `config` names; `observe` is told how many of how many are done.
+    """Return the figures of every choice on the comparisons that `config` names.
+
+    `observe` is called with the number of parts done and the number of all parts.
 
     Raises:
-        InputError: something given is wrong, or too little is known to replay.
+        InputError: a setting or file is wrong, or there are too few comparisons to replay.
     """
     limits = Limits(config.min_judgments, config.max_judgments)
     whole = whole_past(config)
@@ -61,13 +63,13 @@ def calibrate_past(config: CalibrateConfig, observe: Callable[[int, int], None])
         item_cost_p=whole.item_cost_p,
         looking_back=_looking_back(config),
         always=_always(config),
-        tried=tuple(sorted(tried, key=lambda one: config.risk.index(one.risk))),
+        tried=tuple(sorted(tried, key=lambda choice: config.risk.index(choice.risk))),
         give_up=config.give_up,
     )
 
 
 def _looking_back(config: CalibrateConfig) -> Settings:
-    """What a run needs beside, where its selector or rule looks at earlier comparisons, to see what was replayed."""
+    """Return the settings with which a run reads the same past comparisons."""
     if config.history == AUTO:
         return {}
     margin = {"tie_margin": f"{config.tie_margin:g}"} if config.tie_margin else {}
@@ -75,7 +77,7 @@ def _looking_back(config: CalibrateConfig) -> Settings:
 
 
 def _always(config: CalibrateConfig) -> Settings:
-    """What any run needs beside to do what was replayed."""
+    """Return the settings other than selector, rule and risk with which a run does the same."""
     return {
         name: str(getattr(config, name))
         for name in ("min_judgments", "max_judgments", "ledger")
@@ -84,10 +86,14 @@ def _always(config: CalibrateConfig) -> Settings:
 
 
 def _like_a_new_one(whole: WholePast) -> tuple[list[int], str | None]:
-    """Rows of the comparisons with a baseline, and its name, where most have one; else of any, as of two new systems.
+    """Return the rows to replay and the name of their baseline.
+
+    If more than half of the comparisons share a baseline, the rows are those with the baseline.
+    Otherwise they are all usable rows, each replayed as a comparison of two new systems, and the
+    name is None.
 
     Raises:
-        InputError: there is too little.
+        InputError: there are too few comparisons.
     """
     rows = usable(whole.past) if len(whole.past) else []
     baseline = _baseline([whole.past.pairs[row] for row in rows])
@@ -99,7 +105,7 @@ def _like_a_new_one(whole: WholePast) -> tuple[list[int], str | None]:
 
 
 def _left_out(whole: WholePast, replayed: int, baseline: str | None) -> list[str]:
-    """What is not replayed: comparisons that say too little of who won, and whole ones without the baseline."""
+    """Describe the comparisons that are not replayed: incomplete, or without the baseline."""
     pairs, known = len({frozenset(pair) for pair in whole.past.pairs}), len(usable(whole.past))
     too_little = f"known on less than {NEARLY_ALL:.0%} of the items, or without a decisive verdict"
     left = [(pairs - known, too_little), (known - replayed, f"without {baseline}")]
@@ -107,14 +113,14 @@ def _left_out(whole: WholePast, replayed: int, baseline: str | None) -> list[str
 
 
 def _some(rows: Sequence[int], baseline: str | None, rng: np.random.Generator) -> Comparable:
-    """The comparisons to replay: all, or if they are very many, some drawn at random."""
+    """Return the comparisons to replay: all, or `MOST_REPLAYED` of them drawn at random."""
     if len(rows) > MOST_REPLAYED:
         rows = sorted(rng.choice(rows, MOST_REPLAYED, replace=False).tolist())
     return Comparable(Case.BASELINE if baseline else Case.APART, tuple(rows), "", baseline)
 
 
 def _baseline(pairs: Sequence[Pair]) -> str | None:
-    """The system that is in more than half of the pairs, and in more than any other; None where there is none."""
+    """Return the system in more than half of the pairs and in more than any other; else None."""
     ranked = _by_comparisons(pairs)
     if not ranked:
         return None
@@ -123,7 +129,7 @@ def _baseline(pairs: Sequence[Pair]) -> str | None:
 
 
 def _by_comparisons(pairs: Sequence[Pair]) -> list[tuple[str, int]]:
-    """The systems and how many of the pairs each is in, that with most first."""
+    """Return the systems with the number of pairs of each, the highest number first."""
     return Counter(name for pair in pairs for name in pair).most_common()
 
 
@@ -134,7 +140,8 @@ def _too_little(whole: WholePast, found: int) -> str:
         fullest = int(past.known.sum(axis=1).max())
         has = f"{count(len(past), 'comparison')}, of which the fullest is known on {fullest:,} of {count(items, 'item')}"
     return (
-        f"{whole.source}: expected at least {FEWEST} comparisons known on {NEARLY_ALL:.0%} of the items, found {found}; it has {has}. "
-        "Judge some whole, by judgeloop compare ... `min_judgments=N` `max_judgments=N` with N the number of items of your test set, or give a "
-        "table of verdicts, `history=FILE`"
+        f"{whole.source}: expected at least {FEWEST} comparisons known on {NEARLY_ALL:.0%} of the "
+        f"items, found {found}; it has {has}. Judge all items of some pairs, by judgeloop compare "
+        "... `min_judgments=N` `max_judgments=N` with N the number of items of your test set, or "
+        "give a table of verdicts, `history=FILE`"
     )

@@ -1,7 +1,8 @@
-"""Every selector that draws and every rule, on the same past comparisons, replayed as if each were new.
+"""Replays the same past comparisons with every selector that draws and every stopping rule.
 
-It reads the catalogues, so that no rule is left out, and asks nobody. Which comparisons these are is
-decided in `run.py`; how one is replayed stands in `walks.py`.
+Each comparison is replayed as if it were new. The selectors and rules come from the catalogues, so
+none is left out. Returns `Tried` records; asks no judge. `run.py` chooses the comparisons, and
+`walks.py` replays a single comparison.
 """
 
 from __future__ import annotations
@@ -39,22 +40,22 @@ from judgeloop.stopping.catalogue import Ingredients, RuleRow, rules_of
 
 QUESTION = "compare"
 REPETITIONS = 10
-POWERS = (0.5, 1.0, 3.0)
+POWERS = (0.5, 1.0, 3.0)  # exponents to try in place of the selector's own
 
-# A risk, and the chance of a decision under which a run is given up.
+# A risk, and the probability of a decision under which a run gives up (None: it never does).
 Terms = tuple[float, float | None]
 
 
 @dataclass(frozen=True, eq=False)
 class Ends:
-    """How each comparison ended, as means over its runs: shape (comparisons,)."""
+    """Judgments and shares of wrong and undecided runs of each comparison: shape (comparisons,)."""
 
     judged: Floats
     wrong: Floats
     undecided: Floats
 
     def where(self, these: Flags, other: Ends) -> Ends:
-        """These where `these` says so, elsewhere those of `other`."""
+        """Return these ends where `these` is True, and the ends of `other` elsewhere."""
         return Ends(
             np.where(these, self.judged, other.judged),
             np.where(these, self.wrong, other.wrong),
@@ -64,20 +65,22 @@ class Ends:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """Every selector and rule on the same comparisons."""
+    """Every selector and rule on the same comparisons.
+
+    `found` are the comparisons to replay, as rows of `past`. With `give_up`, each rule is also
+    tried with runs that end undecided once a decision is less likely than this.
+    """
 
     past: Past
     found: Comparable
     risks: tuple[float, ...]
     limits: Limits
     rng: np.random.Generator
-    give_up: float | None = (
-        None  # also tried: runs that end undecided where a decision is less likely
-    )
+    give_up: float | None = None
 
     @property
     def terms(self) -> list[Terms]:
-        """Each risk without giving up, and, if that is tried and the limit leaves items out, with it."""
+        """Each risk without giving up; also with it if it is tried and the limit excludes items."""
         most = self.past.known[list(self.found.rows)].sum(axis=1).max()
         chances = (
             (None, self.give_up) if self.give_up and most > self.limits.max_judgments else (None,)
@@ -86,16 +89,19 @@ class Study:
 
     @property
     def drawing(self) -> list[SelectorRow]:
-        """The selectors that draw, the default first: what picks items tells nothing of how often it errs."""
+        """The selectors that draw at random, the default first.
+
+        Items picked without a random draw say nothing about how often their selector errs.
+        """
         return [row for row in selectors_of(QUESTION) if row.draws is not Draws.PICKED]
 
     @property
     def ways(self) -> int:
-        """How many parts `all_tried` comes in."""
+        """The number of parts in which `all_tried` yields its results."""
         return len(self.drawing) + len(POWERS)
 
     def all_tried(self) -> Iterator[list[Tried]]:
-        """By way of drawing, in the order of the table; the default selector with the default rule first."""
+        """Yield the figures by way of drawing, in the order of the catalogues (defaults first)."""
         like: list[NDArray[np.int64]] = []
         today: dict[Terms, Ends] = {}
         for selector in self.drawing:
@@ -118,7 +124,7 @@ class Study:
         yield from self._by_powers()
 
     def _by_powers(self) -> Iterator[list[Tried]]:
-        """Exponents of the weights beside the selector's own, by the first heuristic rule."""
+        """Yield the figures of the other exponents (`POWERS`), with the first heuristic rule."""
         selector = next(row for row in self.drawing if Need.HISTORY in row.needs)
         rule = next(row for row in rules_of(QUESTION) if not (row.guaranteed or row.by_past))
         for power in POWERS:
@@ -141,7 +147,7 @@ class Study:
         )
 
     def _ended_by(self, row: RuleRow, drawn: Drawn) -> dict[Terms, Ends]:
-        """How the comparisons end by a rule, by terms."""
+        """Return how the comparisons end with a rule, for each of the terms."""
         least = self.limits.min_judgments
         seen = walks(drawn, least, _nothing)
         met = met_along(partial(self._rule, row, 1.0), drawn, np.array(self.risks), least)
@@ -153,7 +159,7 @@ class Study:
         }
 
     def _ruled(self, row: RuleRow, risk: float, drawn: Drawn) -> list[Ruled]:
-        """The rule for each size of a pool, and the walks on as many items."""
+        """Return the rule for each pool size, with the walks on pools of that size."""
         return [
             (self._rule(row, risk, items), np.flatnonzero(drawn.known == items))
             for items in np.unique(drawn.known).tolist()
@@ -164,7 +170,7 @@ class Study:
         return row.make(Ingredients(risk=risk, items=items, limit=limit))
 
     def _like(self, at: int) -> NDArray[np.int64]:
-        """Which of the comparisons would have chosen the threshold of this one, were it new."""
+        """Return which comparisons would choose the threshold of comparison `at` if it were new."""
         rows = np.array(self.found.rows)
         if self.found.shared is not None:
             return np.delete(np.arange(len(rows)), at)
@@ -185,22 +191,26 @@ class Study:
         like: Sequence[NDArray[np.int64]],
         today: dict[Terms, Ends],
     ) -> list[Tried]:
-        """Each comparison by the threshold that others like it choose; by the default where these are too few."""
+        """Return the figures of a rule whose threshold past comparisons choose.
+
+        The threshold of each comparison is chosen on the exchangeable others, `like`. With too few
+        others, the comparison ends as `today`, with the default selector and rule.
+        """
         seen = walks(drawn, self.limits.min_judgments)
         critical = critical_values(seen.statistics, seen.wrong).reshape(len(like), REPETITIONS)
         bounds = [bounds_of(critical[others]) for others in like]
         tried = []
         for (risk, give_up), instead in today.items():
-            found = [one.below(risk) for one in bounds]
-            enough = np.array([one is not None for one in found])
-            thresholds = np.array([-np.inf if one is None else one for one in found])
+            found = [bound.below(risk) for bound in bounds]
+            enough = np.array([value is not None for value in found])
+            thresholds = np.array([-np.inf if value is None else value for value in found])
             stops = seen.statistics < np.repeat(thresholds, REPETITIONS)[:, None]
             by: list[Ruled] = [
                 (
-                    row.make(Ingredients(risk, items=0, limit=0, threshold=(one, ""))),
+                    row.make(Ingredients(risk, items=0, limit=0, threshold=(bound, ""))),
                     np.arange(REPETITIONS) + at * REPETITIONS,
                 )
-                for at, one in enumerate(bounds)
+                for at, bound in enumerate(bounds)
             ]
             ends = None
             if enough.any():
@@ -212,18 +222,22 @@ class Study:
     def _ends(
         self, drawn: Drawn, seen: Walks, stops: Flags, by: Iterable[Ruled], give_up: float | None
     ) -> Ends:
-        """How comparisons end that stop at the first of `stops`, by the rules that say so, or that are given up before."""
+        """Return how comparisons end whose runs stop at the first of `stops`, or give up before.
+
+        `by` are the rules that set `stops`; giving up depends on them.
+        """
         over = None if give_up is None else given_up(drawn, stops, by, give_up, self.limits)
-        return Ends(*(one.reshape(-1, REPETITIONS).mean(axis=1) for one in seen.ended(stops, over)))
+        ended = seen.ended(stops, over)
+        return Ends(*(values.reshape(-1, REPETITIONS).mean(axis=1) for values in ended))
 
 
 def _suits(rule: RuleRow, selector: SelectorRow) -> bool:
-    """Whether the rule's statement is true for what the selector draws."""
+    """Return whether the rule is valid for the selector's draws."""
     return selector.draws is Draws.EVEN or not rule.needs_even_draws
 
 
 def _nothing(wins: Counts, losses: Counts, judged: Counts, items: Counts) -> Floats:
-    """No statistic but where one may look."""
+    """Return zeros: a statistic for walks of which only the allowed looks matter."""
     del losses, judged, items
     return np.zeros(len(wins))
 

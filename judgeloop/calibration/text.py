@@ -1,6 +1,6 @@
-"""How selectors and rules would have fared on past comparisons: as text, and as JSON values.
+"""Formats the result of `calibrate` as text and as JSON values.
 
-No comparison is replayed here.
+Reads a `PastFared`; `advice.py` chooses what to advise.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from judgeloop.stats.risk_control import fewest_comparisons
 from judgeloop.stopping.catalogue import RuleRow, rule_row, rules_of
 
 COLUMNS = ("", "risk", "selector", "rule", "judgments", "dollars", "wrong %", "undecided %")
-LEFT = 4  # columns of words
+LEFT = 4  # the first columns hold words, aligned left; the others hold numbers
 BEST = (
     "advised: the fewest judgments for each right winner, if clearly fewer than the default's, of those wrong no more often than the risk; "
     "of rules that promise nothing, with one more wrong"
@@ -29,10 +29,10 @@ BEST = (
 
 
 def render_calibration(fared: PastFared) -> str:
-    """What to put on the command line; then the table that it rests on, the best of each risk marked."""
-    risks = tuple(dict.fromkeys(one.risk for one in fared.tried))
+    """Return the advice for each risk, then the table of figures with the advised rows marked."""
+    risks = tuple(dict.fromkeys(tried.risk for tried in fared.tried))
     winners = [advised(fared, risk) for risk in risks]
-    rows = [COLUMNS, *(_row(fared, one, marked=one in winners) for one in fared.tried)]
+    rows = [COLUMNS, *(_row(fared, tried, marked=tried in winners) for tried in fared.tried)]
     advice = "\n".join(_advice(fared, risk) for risk in risks)
     table = "\n".join(
         [_columns(rows), *(_too_few(fared, risk) for risk in risks if _has_too_few(fared, risk))]
@@ -41,8 +41,11 @@ def render_calibration(fared: PastFared) -> str:
 
 
 def calibration_json(fared: PastFared) -> dict[str, Any]:
-    """The same as JSON values; amounts in dollars, shares from 0 to 1, null where nothing is known."""
-    risks = dict.fromkeys(one.risk for one in fared.tried)
+    """Return the figures and the advice as JSON values.
+
+    Amounts are in dollars, and shares from 0 to 1. A value that is not known is null.
+    """
+    risks = dict.fromkeys(tried.risk for tried in fared.tried)
     winners = {risk: advised(fared, risk) for risk in risks}
     head = asdict(fared)
     for name in ("tried", "item_cost_p", "looking_back", "always"):
@@ -53,12 +56,16 @@ def calibration_json(fared: PastFared) -> dict[str, Any]:
         **head,
         "usd_per_item": _usd(fared.item_cost_p),
         "tried": [
-            {**asdict(one), "usd": _usd(fared.cost_p(one)), "best": one is winners[one.risk]}
-            for one in fared.tried
+            {
+                **asdict(tried),
+                "usd": _usd(fared.cost_p(tried)),
+                "best": tried is winners[tried.risk],
+            }
+            for tried in fared.tried
         ],
         "advice": [
-            {"risk": risk, "settings": None if one is None else settings_of(fared, one)}
-            for risk, one in winners.items()
+            {"risk": risk, "settings": None if best is None else settings_of(fared, best)}
+            for risk, best in winners.items()
         ],
     }
 
@@ -83,7 +90,7 @@ def _details(fared: PastFared) -> list[tuple[str, str]]:
     details = [("from", visible(fared.source)), ("replayed", replayed)]
     if fared.judge is not None:
         details.append(("judge", visible(fared.judge)))
-    details += [("left out", visible(one)) for one in fared.beside]
+    details += [("left out", visible(what)) for what in fared.beside]
     learned = f"{count(fared.known_verdicts, 'verdict')} of {count(fared.known_comparisons, 'comparison')}"
     own = f"by its own exponent, {fared.exponent:.2g}; no run can be told the others"
     details.append(("decisive", f"{own}. It learns from {learned}"))
@@ -94,7 +101,7 @@ def _details(fared: PastFared) -> list[tuple[str, str]]:
 
 
 def _gives_up(fared: PastFared) -> str:
-    if any(one.gives_up for one in fared.tried):
+    if any(tried.gives_up for tried in fared.tried):
         return f"where a decision is less likely than {fared.give_up:g}, in the rows that say so"
     return "never, as the judgments allowed cover all items"
 
@@ -133,7 +140,7 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def _has_too_few(fared: PastFared, risk: float) -> bool:
-    return any(one.risk == risk and one.instead for one in fared.tried)
+    return any(tried.risk == risk and tried.instead for tried in fared.tried)
 
 
 def _too_few(fared: PastFared, risk: float) -> str:
@@ -153,7 +160,7 @@ def _too_few(fared: PastFared, risk: float) -> str:
 
 
 def _advice(fared: PastFared, risk: float) -> str:
-    """What to put on the command line, and what it would have saved."""
+    """Return the settings to use at a risk, and what they would have saved."""
     chosen, today = advised(fared, risk), default(fared, risk)
     if chosen is None:
         return f"at a risk of {risk:g} {_why_none(fared, risk)}; stay with random and sequential, whose promise does not rest on the past"
@@ -168,7 +175,9 @@ def _advice(fared: PastFared, risk: float) -> str:
 
 def _why_none(fared: PastFared, risk: float) -> str:
     named = [
-        one for one in fared.tried if one.risk == risk and one.undecided and one.undecided.mean < 1
+        tried
+        for tried in fared.tried
+        if tried.risk == risk and tried.undecided and tried.undecided.mean < 1
     ]
     return (
         "none that named a winner was wrong seldom enough to be advised"
@@ -184,7 +193,7 @@ def _taken(fared: PastFared, one: Tried) -> str:
 
 
 def _saved(chosen: Tried, today: Tried) -> str:
-    """For each right winner: fewer judgments alone may come of fewer decisions."""
+    """Return the share saved for each right winner; fewer decisions alone also save judgments."""
     if math.isinf(today.judgments_a_right_winner):
         return ""
     saved = 1 - chosen.judgments_a_right_winner / today.judgments_a_right_winner
@@ -197,7 +206,7 @@ def _and_giving_up(fared: PastFared, one: Tried) -> str:
 
 
 def _flags(fared: PastFared, one: Tried) -> str:
-    """The settings that a run needs to do what was replayed."""
+    """Return the settings with which a run does what was replayed."""
     return " ".join(f"`{name}={visible(value)}`" for name, value in settings_of(fared, one).items())
 
 
@@ -233,5 +242,5 @@ def _rule(one: Tried) -> RuleRow:
 
 
 def _by_past() -> str:
-    """The rule that past comparisons calibrate."""
+    """Return the name of the rule whose threshold past comparisons choose."""
     return next(row.name for row in rules_of(QUESTION) if row.by_past)

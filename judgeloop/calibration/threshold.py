@@ -1,6 +1,7 @@
-"""The threshold that past comparisons set for a new one: the evidence at which their error rate kept under the risk.
+"""Chooses the threshold that kept the error rate of past comparisons under the risk.
 
-It asks nobody. Why their errors bound the new comparison's is proved in `stats/risk_control.py`.
+Reads past comparisons, replays the comparable ones, and returns bounds for the rule `calibrated`.
+Asks no judge. `stats/risk_control.py` proves that past errors bound the errors of a new comparison.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ REPETITIONS = 10
 
 @dataclass(frozen=True, slots=True)
 class TooLittle:
-    """Too few comparisons for the risk, whatever they say: how many were found, in words `what`, and how many it takes."""
+    """Too few past comparisons for the risk, even if none of their runs erred.
+
+    `found` is their number and `what` describes them in words; `needed` is the number required.
+    """
 
     found: int
     needed: int
@@ -35,13 +39,13 @@ class TooLittle:
 
     @property
     def sentence(self) -> str:
-        """What to tell people."""
+        """The message to the user."""
         return f"found {self.what}, and a risk of {self.risk:g} needs at least {self.needed}"
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """The bounds that the past comparisons set for the statistic of `calibrated`, which these were, and how they went."""
+    """The bounds for the rule `calibrated`, the past comparisons behind them, and their runs."""
 
     bounds: Bounds
     comparable: Comparable
@@ -49,7 +53,7 @@ class Calibration:
 
     @property
     def threshold(self) -> tuple[Bounds, str]:
-        """What the rule is made of: the bounds, and which comparisons it rests on, in words."""
+        """What the rule is made of: the bounds, and the past comparisons in words."""
         return self.bounds, self.comparable.sentence
 
 
@@ -63,12 +67,15 @@ def calibrate(
     rng: np.random.Generator,
     repetitions: int = REPETITIONS,
 ) -> Calibration | TooLittle:
-    """The rule for comparing `pair` at this risk, by replaying the past comparisons that it is like.
+    """Return the threshold for comparing `pair` at `risk`, from replays of comparable comparisons.
 
-    With `weighted` they draw as `decisive` does, each by what the past without it would have said; else evenly, as `random` does. What is
-    left out of the past for a comparison is what the new one's past lacks too: of its two systems those that are not in the new one. The
-    new comparison's past is so one or two systems longer than theirs, which is taken to do no harm: with `weighted`, that alone keeps
-    them from being exchangeable exactly.
+    With `weighted`, a replay draws as the selector `decisive` does, with weights from the past
+    without the replayed comparison. Otherwise it draws evenly, as `random` does. The past of a
+    replayed comparison leaves out its systems that do not take part in the new comparison, because
+    the past of the new comparison has no verdicts on its own new systems either. So the past of the
+    new comparison has one or two systems more than the past of a replayed comparison. This is
+    assumed to do no harm. With `weighted`, it is the only reason why the comparisons are not
+    exactly exchangeable.
     """
     found = comparable(past, pair, rng)
     if risk_bound(0, len(found.rows), repetitions) > risk:

@@ -1,7 +1,7 @@
-"""Past comparisons replayed over arrays: drawn as a run would draw them, and ended as a rule would end them.
+"""Replays past comparisons as arrays: draws items as a run would, and ends as a rule would.
 
-It asks nobody: preferences of the past stand in for the judge's. The same rules end these walks as
-end a session (`StoppingRule.met_along`); a test holds both to each other.
+Past preferences take the place of the judge's verdicts, so no judge is asked. The rules that end a
+session also end these walks (`Rule.met_along`); a test checks that both agree.
 """
 
 from __future__ import annotations
@@ -31,19 +31,26 @@ from judgeloop.stopping.rule import Rule
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Counts = NDArray[np.int64]
-# The statistic of a rule, an array, from the wins and losses of the leader, the judgments, and the number of items.
+# The statistic of a rule, from the leader's wins and losses, the judgments, and the pool size.
 Statistic = Callable[[Counts, Counts, Counts, Counts], Floats]
-Foresee = Callable[[Past, Pair], Prospects | None]  # what a past says of the items for a pair
-Ruled = tuple[StoppingRule[Tally], Counts]  # a rule, and the walks that it ends
+# Predicts from a past how each item will be judged for a pair; None if the past prefers no item.
+Foresee = Callable[[Past, Pair], Prospects | None]
+# A rule, and the walks that it ends.
+Ruled = tuple[StoppingRule[Tally], Counts]
 
 
 @dataclass(frozen=True, eq=False)
 class Walks:
-    """Repeated runs of past comparisons, shape (comparisons · repetitions, looks): what is seen after so many judgments.
+    """Repeated runs of past comparisons: what each run shows after each judgment.
 
-    `statistics` are those of the rule, infinite where nobody leads or one does not look; `wrong` says that the leader is not the winner
-    of all known items, which between level systems nobody is. `ends` and `complete`, shape (walks,): how many judgments there are at
-    most, and whether a winner is then known for certain.
+    A walk is a single run; there are comparisons · repetitions walks.
+
+    - `statistics`, shape (walks, looks): the statistic of the rule; infinite where no system leads
+      or the rule does not look.
+    - `wrong`, shape (walks, looks): whether the leader is not the winner over all known items.
+      Equal systems have no winner.
+    - `ends`, shape (walks,): the highest number of judgments.
+    - `complete`, shape (walks,): whether the winner is then known with certainty.
     """
 
     statistics: Floats
@@ -52,7 +59,10 @@ class Walks:
     complete: Flags
 
     def at(self, risk: float, bounds: Bounds) -> Fared:
-        """How the runs fared at the threshold that `bounds` set for this risk; monotone losses only bound this."""
+        """Return means over the runs at the threshold that `bounds` set for `risk`.
+
+        These are the actual errors; `bounds` hold the monotone loss, which is never smaller.
+        """
         threshold = bounds.below(risk)
         judged, wrong, undecided = self.ended(
             self.statistics < (-np.inf if threshold is None else threshold)
@@ -60,9 +70,11 @@ class Walks:
         return Fared(float(judged.mean()), float(wrong.mean()), float(undecided.mean()))
 
     def ended(self, stops: Flags, given_up: Flags | None = None) -> tuple[Counts, Flags, Flags]:
-        """How each run ends that names a system at the first of its looks in `stops`, shape (walks, looks), unless it is `given_up` before.
+        """Return judgments, wrong and undecided of each run, each of shape (walks,).
 
-        Its judgments, whether a wrong system was named, and whether none was; each shape (walks,).
+        A run names a system at its first look in `stops`, unless it gives up at an earlier look in
+        `given_up`; both have shape (walks, looks). Wrong means that a wrong system is named, and
+        undecided that none is.
         """
         ends = stops if given_up is None else stops | given_up
         ended, look = ends.any(axis=1), ends.argmax(axis=1)
@@ -72,7 +84,11 @@ class Walks:
         return np.where(ended, look + 1, self.ends), named & self.wrong[at], undecided
 
     def steps(self, walk: int) -> list[tuple[float, int, bool]]:
-        """The path of a walk as a step function of the threshold: for every new minimum the statistic, judgments, and wrong or not."""
+        """Return the end of a walk as a step function of the threshold.
+
+        Each step is a new minimum of the statistic: its value, the judgments, and whether the
+        leader is wrong.
+        """
         found = np.flatnonzero(new_minima(self.statistics[walk : walk + 1])[0])
         return [
             (float(self.statistics[walk, at]), int(at) + 1, bool(self.wrong[walk, at]))
@@ -82,7 +98,10 @@ class Walks:
 
 @dataclass(frozen=True, slots=True)
 class Fared:
-    """Means over runs: judgments, and the shares that named a wrong system or were out of judgments before any was named."""
+    """Means over runs: judgments, and the shares of wrong and of undecided runs.
+
+    A wrong run names a wrong system. An undecided run reaches its last judgment without naming any.
+    """
 
     judgments: float
     wrong: float
@@ -98,7 +117,7 @@ def replayed(
     rng: np.random.Generator,
     repetitions: int,
 ) -> Walks:
-    """Runs of the comparisons, `repetitions` of each one after the other, on the items on which they are known."""
+    """Return runs of the comparisons on their known items, `repetitions` of each in sequence."""
     foresee = prospects_of if weighted else None
     drawn = draw(past, found, limits=limits, foresee=foresee, rng=rng, repetitions=repetitions)
     return walks(drawn, limits.min_judgments)
@@ -106,9 +125,11 @@ def replayed(
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """What past comparisons preferred in the order drawn, shape (comparisons · repetitions, looks), 0 after the last that is known.
+    """Past comparisons with their items in the order drawn.
 
-    `known` says on how many items each is known at all, `winners` who wins on these: 1, -1, or 0 for nobody; shape (walks,).
+    `preferences` has the shape (walks, looks), with comparisons · repetitions walks; it is 0 after
+    the last known item. `known`, shape (walks,), is the number of known items. `winners`, shape
+    (walks,), is the winner over these: 1 for the first system, -1 for the second, 0 for none.
     """
 
     preferences: NDArray[np.int8]
@@ -125,7 +146,10 @@ def draw(
     rng: np.random.Generator,
     repetitions: int,
 ) -> Drawn:
-    """Draws for the comparisons, `repetitions` of each one after the other; even ones where nothing says what to prefer."""
+    """Draw the items of the comparisons, `repetitions` of each comparison in sequence.
+
+    Draws are even if `foresee` is None, or if it prefers no item.
+    """
     rows = list(found.rows)
     more = past.with_implied() if foresee else past
     drawn = np.zeros(
@@ -150,14 +174,14 @@ def draw(
 
 
 def _without_new(more: Past, pair: Pair, shared: str | None) -> Past:
-    """What a selector would know that compares `pair`: the past without the systems that are new to it."""
+    """Return the past without the new systems of `pair`: all but `shared`."""
     return more.without(*(name for name in pair if name != shared))
 
 
 def _walked(
     selector: Selector[Any], preferences: NDArray[np.int8], looks: int, rng: np.random.Generator
 ) -> NDArray[np.int8]:
-    """What the selector comes upon in its first `looks` draws, shape (looks,)."""
+    """Return the preferences on the selector's first `looks` draws, shape (looks,)."""
     labels = walk(
         selector,
         len(preferences),
@@ -173,14 +197,17 @@ def _verdict(preference: np.int8) -> Verdict:
 
 
 def walks(drawn: Drawn, least: int, statistic: Statistic | None = None) -> Walks:
-    """What is seen at every look from the one after `least` judgments on; by default with the statistic of `calibrated`."""
+    """Return what the runs show at every look from `least` judgments on.
+
+    The default `statistic` is the statistic of the rule `calibrated`.
+    """
     wins = np.cumsum(drawn.preferences == 1, axis=1)
     losses = np.cumsum(drawn.preferences == -1, axis=1)
     looks = drawn.preferences.shape[1]
     judged, known = np.arange(1, looks + 1), drawn.known[:, None]
     looked = (wins != losses) & (judged >= least) & (judged <= known)
     leading, behind = np.maximum(wins, losses)[looked], np.minimum(wins, losses)[looked]
-    at, items = (np.broadcast_to(one, looked.shape)[looked] for one in (judged, known))
+    at, items = (np.broadcast_to(counts, looked.shape)[looked] for counts in (judged, known))
     statistics = np.full(looked.shape, np.inf)
     statistics[looked] = (statistic or _chances)(leading, behind, at, items)
     ends = np.minimum(drawn.known, looks)
@@ -193,7 +220,10 @@ def walks(drawn: Drawn, least: int, statistic: Statistic | None = None) -> Walks
 
 
 def _chances(wins: Counts, losses: Counts, judged: Counts, items: Counts) -> Floats:
-    """`chance_not_to_win` of every entry, worked out once for all that are alike: the very numbers that the rule meets."""
+    """Return `chance_not_to_win` of every entry, computed once for equal entries.
+
+    The values are exactly those of the rule `calibrated`: both meet the same thresholds.
+    """
     states, place = np.unique(np.stack([wins, losses, judged, items]), axis=1, return_inverse=True)
     values = np.array([chance_not_to_win(*state) for state in states.T.tolist()])
     found: Floats = values[place.ravel()] if len(values) else np.zeros(0)
@@ -203,9 +233,9 @@ def _chances(wins: Counts, losses: Counts, judged: Counts, items: Counts) -> Flo
 def met_along(
     rule_for: Callable[[int], Rule], drawn: Drawn, thresholds: Floats, least: int
 ) -> Flags:
-    """Where a rule names a leader, shape (thresholds, walks, looks); `rule_for` makes it for a number of items.
+    """Return where a rule names a leader, shape (thresholds, walks, looks).
 
-    Nobody is named before `least` judgments.
+    `rule_for` makes the rule for a number of items. No system is named before `least` judgments.
     """
     walks_, looks = drawn.preferences.shape
     met = np.zeros((len(thresholds), walks_, looks), dtype=np.bool_)
@@ -221,7 +251,11 @@ def met_along(
 def given_up(
     drawn: Drawn, stops: Flags, rules: Iterable[Ruled], chance: float, limits: Limits
 ) -> Flags:
-    """Where runs that have not stopped are given up, by the rules that end them: shape (walks, looks)."""
+    """Return where runs that have not stopped give up, shape (walks, looks).
+
+    `rules` are the rules that end the runs. A run gives up where its rule decides within the limit
+    with a probability under `chance`.
+    """
     found, least, limit = np.zeros_like(stops), limits.min_judgments, limits.max_judgments
     looks = [look for look in range(LOOK_EVERY, stops.shape[1], LOOK_EVERY) if look >= least]
     for rule, those in rules:

@@ -1,1 +1,1 @@
-"""The command line: flags to settings, results to a terminal and to files, outcomes to exit codes."""
+"""The command line: makes options from settings, prints results, writes files, sets exit codes."""

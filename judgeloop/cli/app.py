@@ -1,7 +1,6 @@
-"""The command line: which commands there are.
+"""The command `judgeloop` and the list of its subcommands.
 
-Nothing heavy is imported at the top, and a command is made when it is asked for, so that `--help`
-answers at once.
+A subcommand and its imports are loaded only when it is called, so that `--help` answers at once.
 """
 
 from __future__ import annotations
@@ -41,34 +40,34 @@ def _ledger() -> click.Command:
     return ledger()
 
 
-# By name: one line for the list of commands, and what makes the command.
+# By name: the help line in the list of commands, and the function that makes the command.
 COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
     **{question.name: (question.help, partial(command_of, question)) for question in QUESTIONS},
-    "doctor": ("See whether a judge is fit to work: key, server, model, reply, price.", _doctor),
+    "doctor": ("Check whether a judge works: key, server, model, reply, price.", _doctor),
     "calibrate": (
-        "See which selector and rule would have served past comparisons best.",
+        "Find the selector and rule that would have served past comparisons best.",
         _calibrate,
     ),
     "replay": ("Measure selectors and stopping rules on recorded verdicts.", _replay),
-    "ledger": ("Look into what was paid for.", _ledger),
+    "ledger": ("Look up paid verdicts in the ledger.", _ledger),
 }
 
 
 class Commands(click.Group):
-    """Makes a command when it is asked for."""
+    """A group that makes a command only when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order declared."""
+        """Return the names of the commands, in the order declared."""
         del ctx
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name."""
+        """Return the command `cmd_name`; None if there is none."""
         del ctx
         return COMMANDS[cmd_name][1]() if cmd_name in COMMANDS else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """A line each, without making any."""
+        """Write a help line for each command, without making the commands."""
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (text, _) in COMMANDS.items()])
@@ -113,5 +112,5 @@ def app(context: click.Context) -> None:
 
 
 def main() -> None:
-    """The entry point `judgeloop`."""
+    """Run the command line; the entry point `judgeloop`."""
     app(prog_name="judgeloop")

@@ -1,7 +1,7 @@
-"""The questions that the command line asks, a line each.
+"""The catalogue of questions: `compare`, `select` and `estimate`.
 
-A question is a folder with the modules `config`, `prepare`, `run` and `text`. Nothing of it is
-imported before it is asked for.
+A question is a folder with the modules `config`, `prepare`, `run` and `text`. Its modules are
+imported only when they are needed.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question by the name of its folder, the configuration in it, and one line of help."""
+    """A question: its folder, the class name of its configuration, and a line of help."""
 
     name: str
     config: str
     help: str
 
     def load(self, module: str) -> Any:
-        """One of the question's modules."""
+        """Import a module of the question."""
         return import_module(f"judgeloop.{self.name}.{module}")
 
     @property
     def configuration(self) -> Any:
-        """The question's configuration."""
+        """The question's configuration class."""
         return getattr(self.load("config"), self.config)
 
 
 QUESTIONS = (
     Question("compare", "CompareConfig", "Find the better of two systems."),
-    Question("select", "SelectConfig", "Find the best of many systems, each compared with one of them, the baseline."),
-    Question("estimate", "EstimateConfig", "Estimate one system's mean score over all items, from a few that are judged."),
+    Question("select", "SelectConfig", "Find the best of many systems by comparing each with a baseline among them."),
+    Question("estimate", "EstimateConfig", "Estimate a system's mean score over all items from a few judged items."),
 )  # fmt: skip

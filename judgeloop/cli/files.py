@@ -1,7 +1,6 @@
-"""What a run leaves on disk beside the ledger: a result file, and a folder with the verdicts in the order asked.
+"""Writes the files of a run: its folder of labels and result, the `-o` file, and pictures.
 
-Files are written whole or not at all. What they say is worked out elsewhere (`report/`, and the
-questions' own `text.py`).
+A file is written whole or not at all. `report/` and the questions' own `text.py` make the contents.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from judgeloop.report.page import Page, render
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.table import render_csv
 
-SENTENCES = ("stop_sentence", "instead")  # of a result, which may name settings
+SENTENCES = ("stop_sentence", "instead")  # fields of a result that may name settings
 
 
 def render_json(result: RunResult) -> str:
-    """The result as one JSON object."""
+    """Return the result as a JSON object."""
     values = result.to_json()
     for name in SENTENCES:
         if values.get(name) is not None:
@@ -43,10 +42,13 @@ FORMS: dict[str, Callable[[RunResult, Page], str]] = {
 
 
 def check_output(path: Path, inputs: Iterable[Path] = ()) -> None:
-    """Refuse, before anything is spent, a result file that could not be written, or that is one of the `inputs`.
+    """Refuse a result file that cannot be written or would overwrite one of the `inputs`.
+
+    It is called before anything is spent.
 
     Raises:
-        InputError: its ending is not known, its folder does not exist, or it would overwrite what is read.
+        InputError: the ending is unknown, the folder does not exist, or the file is a folder or an
+            input.
     """
     for other in inputs:
         if path.resolve() == other.resolve():
@@ -60,10 +62,10 @@ def check_output(path: Path, inputs: Iterable[Path] = ()) -> None:
 
 
 def check_run_folder(folder: Path) -> None:
-    """Refuse, before anything is spent, a folder that could not be made.
+    """Refuse a folder that cannot be made; it is called before anything is spent.
 
     Raises:
-        InputError: something on its path is no folder.
+        InputError: a part of its path is not a folder.
     """
     existing = next(
         path for path in (folder.absolute(), *folder.absolute().parents) if path.exists()
@@ -73,12 +75,12 @@ def check_run_folder(folder: Path) -> None:
 
 
 def write_output(path: Path, result: RunResult, page: Page) -> None:
-    """Write the result in the form that the file's ending names."""
+    """Write the result in the format of the file's ending."""
     write_whole(path, FORMS[path.suffix](result, page))
 
 
 def write_run(folder: Path, result: RunResult) -> None:
-    """Write `result.json` and `labels.jsonl`, one line a judged item in the order asked."""
+    """Write `result.json` and `labels.jsonl`, which has a line for each judged item as asked."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -89,16 +91,16 @@ def write_run(folder: Path, result: RunResult) -> None:
 
 
 def write_pictures(folder: Path, pictures: Mapping[str, str]) -> None:
-    """Write each picture, an SVG by its name."""
+    """Write each picture as NAME.svg."""
     for name, drawn in pictures.items():
         write_whole(folder / f"{name}.svg", drawn)
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that a reader sees all of it or none.
+    """Write a file so that a reader sees the old file or the whole new file.
 
     Raises:
-        JudgeloopError: it cannot be written.
+        JudgeloopError: the file cannot be written.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -1,7 +1,8 @@
-"""Declared settings as options of a command, for click to read; the help by panels.
+"""Makes click's options and arguments from declared settings, and lists them in the help by panel.
 
-A setting is declared once, in a configuration (`run/setting.py`). What a command takes beside its
-settings (`--json`, `--dry-run`) is declared here. Values are not checked: the configuration does.
+A setting is declared in a configuration (`run/setting.py`). Options that are not settings, such as
+`--json` and `--dry-run`, are declared here. Values are not checked here: the configuration checks
+them.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ METAVARS = {int: "INTEGER", float: "NUMBER", Path: "PATH"}
 
 
 class PanelOption(click.Option):
-    """An option with the panel of the help that it stands in."""
+    """An option with the panel of the help in which it is listed."""
 
     def __init__(self, *args: Any, panel: str, **kwargs: Any) -> None:
-        """As click's own."""
+        """As `click.Option`, with `panel`."""
         super().__init__(*args, **kwargs)
         self.panel = panel
 
@@ -35,7 +36,7 @@ class PanelCommand(click.Command):
     """A command whose help lists its options by panel."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The panels that have something, each under its heading."""
+        """Write every panel that is not empty, under its heading."""
         panels: dict[str, list[tuple[str, str]]] = {
             name: [] for name in (ARGUMENTS, *PANELS, OTHER)
         }
@@ -56,13 +57,13 @@ class PanelArgument(click.Argument):
     """An argument with a help text."""
 
     def __init__(self, *args: Any, help: str, **kwargs: Any) -> None:  # noqa: A002 - click's own name
-        """As click's own."""
+        """As `click.Argument`, with `help`."""
         super().__init__(*args, **kwargs)
         self.text: str = help
 
 
 def variable(name: str) -> str:
-    """The environment variable that sets a flag.
+    """Return the environment variable that sets a flag.
 
     >>> variable("max_judgments")
     'JUDGELOOP_MAX_JUDGMENTS'
@@ -71,9 +72,10 @@ def variable(name: str) -> str:
 
 
 def parameters_of(*configs: type) -> list[click.Parameter]:
-    """The arguments and options of a command that takes the settings of these configurations.
+    """Return the arguments and options of a command with the settings of these configurations.
 
-    A setting of several is one option, required if it is in all of them, with the help of the first.
+    A setting of several configurations is a single option, with the help of the first of them. It
+    is required if all configurations have and require it.
     """
     fields: dict[str, Declared] = {}
     for config in configs:
@@ -82,7 +84,7 @@ def parameters_of(*configs: type) -> list[click.Parameter]:
     required = {
         name
         for name in fields
-        if all(name in declared(one) and declared(one)[name].required for one in configs)
+        if all(name in declared(config) and declared(config)[name].required for config in configs)
     }
     shown = [field for field in fields.values() if field.setting and field.setting.flag]
     places = [_argument(field) for field in shown if field.setting and field.setting.argument]
@@ -95,37 +97,37 @@ def parameters_of(*configs: type) -> list[click.Parameter]:
 
 
 def switch(name: str, help_: str, panel: str) -> PanelOption:
-    """A flag of a command's own that is on or off."""
+    """Return an option that is on or off, and is no setting."""
     names = [f"{flag(name)}/--no-{name.replace('_', '-')}", name]
     return PanelOption(names, default=False, help=help_, panel=panel, envvar=variable(name))
 
 
 def as_json() -> PanelOption:
-    """`--json`."""
+    """Return the option `--json`."""
     return PanelOption(
         ["--json", "as_json"],
         is_flag=True,
         default=False,
-        help="Print JSON and nothing else.",
+        help="Print JSON only.",
         panel=OUTPUT,
         envvar=variable("json"),
     )
 
 
 def output() -> PanelOption:
-    """`-o`."""
+    """Return the option `-o`."""
     return PanelOption(
         ["-o", "--output", "output"],
         type=click.Path(path_type=Path),
-        help="Also write the result: .json, .md, .txt, .html or .csv.",
+        help="Also write the result to this file: .json, .md, .txt, .html or .csv.",
         panel=OUTPUT,
         envvar=variable("output"),
     )
 
 
 def dry_run() -> PanelOption:
-    """`--dry-run`."""
-    return switch("dry_run", "Print what it would take; spend nothing.", MONEY)
+    """Return the option `--dry-run`."""
+    return switch("dry_run", "Print a forecast of judgments, calls and cost; spend nothing.", MONEY)
 
 
 def _argument(field: Declared) -> PanelArgument:
@@ -147,7 +149,8 @@ def _option(field: Declared, *, required: bool, default: Any) -> PanelOption:
     common: dict[str, Any] = {
         "help": setting.help + _said_default(setting, default, required=required),
         "panel": setting.panel,
-        # One name may hold spaces, at which several values in a variable are split; read in `settings_file.py`.
+        # Click splits several values in a variable at spaces, and a judge's name may hold spaces.
+        # So `settings_file.py` reads the variable of the judges.
         "envvar": None if field.name == "judge" else variable(field.name),
     }
     if field.type is bool:
@@ -164,13 +167,15 @@ def _option(field: Declared, *, required: bool, default: Any) -> PanelOption:
 
 
 def _shared_default(field: Declared, configs: tuple[type, ...]) -> Any:
-    """The default of a setting, None where the configurations that have it differ."""
-    found = [declared(one)[field.name].default for one in configs if field.name in declared(one)]
+    """Return the default of a setting; None if the configurations that have it differ."""
+    found = [
+        declared(config)[field.name].default for config in configs if field.name in declared(config)
+    ]
     return found[0] if all(value == found[0] for value in found) else None
 
 
 def _said_default(setting: Setting, default: Any, *, required: bool) -> str:
-    """The default in words, where it says something."""
+    """Return the default for the help; empty if it says nothing or the help names it already."""
     if required or default is MISSING or default is None or default is False or default == ():
         return ""
     if "Default:" in setting.help:
@@ -183,4 +188,4 @@ def _said_default(setting: Setting, default: Any, *, required: bool) -> str:
 
 def _metavar(kind: Any) -> str:
     plain: Iterable[Any] = getattr(kind, "__args__", (kind,))
-    return next((METAVARS[one] for one in plain if one in METAVARS), "TEXT")
+    return next((METAVARS[type_] for type_ in plain if type_ in METAVARS), "TEXT")

@@ -1,4 +1,4 @@
-"""The commands that ask no question: `doctor`, `calibrate`, and what looks into the ledger."""
+"""The commands `doctor`, `calibrate` and `ledger`: they find no winner and estimate no score."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from judgeloop.run.settings import JUDGE
 
 
 def doctor() -> click.Command:
-    """The command `doctor`."""
+    """Return the command `doctor`."""
     from judgeloop.run.settings import JudgeSettings
 
     rating = flags.switch(
-        "rating", "Have it rate one answer, as estimate does, and not compare two.", JUDGE
+        "rating", "Let the judge rate a single answer, as estimate does, not compare two.", JUDGE
     )
     return flags.PanelCommand(
         "doctor",
         callback=_examine,
         params=[*flags.parameters_of(JudgeSettings), rating],
-        help="See whether a judge is fit to work: key, server, model, structured output, price. Makes one call "
-        "at most.\n\nExit codes: 0 fit, 2 usage, 4 not fit.",
+        help="Check whether a judge works: key, server, model, structured output, price. Makes at most one "
+        "call for each judge.\n\nExit codes: 0 the judge works, 2 usage, 4 a check failed.",
         context_settings=flags.CONTEXT,
     )  # fmt: skip
 
@@ -43,21 +43,21 @@ def _examine(*, rating: bool, **given: Any) -> None:
         for spec in config.judge:
             findings = asyncio.run(examine(config, spec, os.environ, rating=rating))
             print(as_flags(render_findings(findings)))
-            fit = fit and all(one.fine is not False for one in findings)
+            fit = fit and all(finding.fine is not False for finding in findings)
         raise click.exceptions.Exit(0 if fit else EXIT_JUDGE)
 
 
 def calibrate() -> click.Command:
-    """The command `calibrate`."""
+    """Return the command `calibrate`."""
     from judgeloop.calibration.config import CalibrateConfig
 
     return flags.PanelCommand(
         "calibrate",
         callback=_calibrate,
         params=[*flags.parameters_of(CalibrateConfig), flags.as_json()],
-        help="See which selector and rule would have served past comparisons best, in judgments, dollars and "
-        "errors.\n\nAsks nobody and spends nothing: it replays comparisons whose verdicts are known, as if each "
-        "were new.",
+        help="Find the selector and rule that would have served past comparisons best, in judgments, dollars and "
+        "errors.\n\nIt replays comparisons whose verdicts are known, each as if it were new. It asks no judge and "
+        "spends nothing.",
         context_settings=flags.CONTEXT,
     )  # fmt: skip
 
@@ -75,23 +75,23 @@ def _calibrate(*, as_json: bool, **given: Any) -> None:
             fared = calibrate_past(config, observe)
         if as_json:
             values = calibration_json(fared)
-            values["beside"] = [as_flags(one) for one in values["beside"]]
-            for one in values["advice"]:
-                one["flags"] = _flags(one["settings"])
+            values["beside"] = [as_flags(what) for what in values["beside"]]
+            for advice in values["advice"]:
+                advice["flags"] = _flags(advice["settings"])
             print(json.dumps(values, indent=2))
         else:
             print(as_flags(render_calibration(fared)))
 
 
 def _flags(settings: dict[str, str] | None) -> str | None:
-    """Settings as on the command line."""
+    """Return settings as flags; None for no settings."""
     if settings is None:
         return None
     return " ".join(as_flags(f"`{name}={value}`") for name, value in settings.items())
 
 
 def ledger() -> click.Command:
-    """The commands that look into the ledger."""
+    """Return the command `ledger` with its subcommand `explain`."""
     from judgeloop.compare.config import CompareConfig
 
     item = flags.PanelArgument(["item"], metavar="ITEM", required=True, help="The item's id.")
@@ -99,14 +99,14 @@ def ledger() -> click.Command:
         "explain",
         callback=_explain,
         params=[item, *flags.parameters_of(CompareConfig)],
-        help="Say why an item was, or was not, answered from the ledger. Give the flags of the comparison.",
+        help="Explain why an item was, or was not, answered from the ledger. Give the flags of the comparison.",
         context_settings=flags.CONTEXT,
     )
     return click.Group(
         "ledger",
         commands={"explain": explain},
         no_args_is_help=True,
-        help="Look into what was paid for.",
+        help="Look up paid verdicts in the ledger.",
         context_settings=flags.CONTEXT,
     )
 
@@ -121,5 +121,5 @@ def _explain(*, item: str, **given: Any) -> None:
 
     with explained():
         comparison = prepare(CompareConfig.of(**given), os.environ, offline=True)
-        for one in asyncio.run(explain(comparison, item)):
-            print(render_explanation(one))
+        for explanation in asyncio.run(explain(comparison, item)):
+            print(render_explanation(explanation))

@@ -1,7 +1,7 @@
-"""How the command line names settings: `max_judgments` as --max-judgments.
+"""Turns the names of settings in messages into flags: `max_judgments` into --max-judgments.
 
-Errors and sentences below this folder put a setting's name between backticks, alone or with a
-value: `selector=random`. Python shows them so; here they become flags.
+The other folders put the name of a setting between backticks, alone or with a value, as in
+`selector=random`. Users of the Python API see this form; users of the command line see flags.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from judgeloop.report.page import Page
 
 NAMED = re.compile(r"`(?P<name>[a-z][a-z_]*)(?:=(?P<value>[^`]*))?`")
-STEERS = set(" \t\n\r\"'\\$;&|<>()[]{}*?!#~")  # a shell
+STEERS = set(" \t\n\r\"'\\$;&|<>()[]{}*?!#~")  # characters with a meaning to a shell
 
 
 def flag(name: str) -> str:
-    """A setting's flag.
+    """Return the flag of a setting.
 
     >>> flag("max_judgments")
     '--max-judgments'
@@ -29,12 +29,12 @@ def flag(name: str) -> str:
 
 
 def as_flags(text: str) -> str:
-    """`text` with every setting that it names shown as on the command line."""
+    """Return `text` with the names of settings turned into flags."""
     return NAMED.sub(_shown, text)
 
 
 def page_as_flags(page: Page) -> Page:
-    """A result's words with settings shown as on the command line."""
+    """Return a page with the names of settings turned into flags."""
     details = tuple((name, as_flags(text)) for name, text in page.details)
     return replace(page, headline=as_flags(page.headline), details=details)
 
@@ -48,13 +48,13 @@ def _shown(match: re.Match[str]) -> str:
 
 
 def _quoted(value: str) -> str:
-    """A value as a shell takes it."""
+    """Return a value quoted for a shell, if it needs quotes."""
     return shlex.quote(value) if not value or STEERS & set(value) else value
 
 
 @cache
 def _known() -> dict[str, str]:
-    """Every setting, with what the command line calls it; replay's own come last."""
+    """Return the flag or argument of every setting; the first configuration with a name counts."""
     from judgeloop.calibration.config import CalibrateConfig
     from judgeloop.cli.catalogue import QUESTIONS
     from judgeloop.replay.config import CONFIGS

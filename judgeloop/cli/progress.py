@@ -1,6 +1,7 @@
-"""What is said beside the result: progress, as a live line on a terminal or a plain line now and then in a log; and errors.
+"""Shows progress and errors on standard error, so that standard output holds only the result.
 
-Progress goes to standard error, so that standard output holds the result alone.
+Progress is a live line on a terminal, and a plain line every few seconds in a log. Errors become a
+line and an exit code.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ BAR = 20  # characters
 def watching(
     max_judgments: int, budget_p: int | None, stream: TextIO | None = None
 ) -> Iterator[Callable[[Progress[Any]], None]]:
-    """A function to call with every step forward."""
+    """Yield a function that shows the progress of a run."""
     stream = stream or sys.stderr
     show = _LiveLine(stream) if stream.isatty() else _PlainLines(stream)
     try:
@@ -34,7 +35,7 @@ def watching(
 
 
 def describe(progress: Progress[Any], max_judgments: int, budget_p: int | None) -> str:
-    """Progress in one line: asked, spent, and how the decision stands."""
+    """Return progress as a line: queries asked, money spent, and the state of the decision."""
     from judgeloop.core.money import show_usd
 
     of = "" if budget_p is None else f" of {show_usd(budget_p)}"
@@ -42,7 +43,7 @@ def describe(progress: Progress[Any], max_judgments: int, budget_p: int | None) 
 
 
 def _stands(estimate: Estimate[Any]) -> str:
-    """How the decision stands."""
+    """Return the state of the decision."""
     from judgeloop.core.records import Tally
     from judgeloop.report.sentences import show_risk
     from judgeloop.stats.ratings import Ratings
@@ -60,7 +61,7 @@ def _stands(estimate: Estimate[Any]) -> str:
 
 @contextmanager
 def counting(what: str, stream: TextIO | None = None) -> Iterator[Callable[[int, int], None]]:
-    """A function to call with how many of how many are done."""
+    """Yield a function that shows the number done and the number of all."""
     stream = stream or sys.stderr
     show = _LiveLine(stream) if stream.isatty() else _PlainLines(stream)
     try:
@@ -70,7 +71,7 @@ def counting(what: str, stream: TextIO | None = None) -> Iterator[Callable[[int,
 
 
 def _bar(done: int, total: int) -> str:
-    """How much is done, drawn.
+    """Return a bar of the share that is done.
 
     >>> _bar(1, 4)
     '[#####               ]'
@@ -81,7 +82,7 @@ def _bar(done: int, total: int) -> str:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Turn an error that judgeloop raises on purpose into one line and an exit code."""
+    """Turn a `JudgeloopError` or an interruption into a line of text and an exit code."""
     import click
 
     from judgeloop.core.errors import InputError, JudgeloopError
@@ -102,7 +103,7 @@ def explained() -> Iterator[None]:
 
 
 class _LiveLine:
-    """Redraws one line, and leaves none behind."""
+    """Redraws a single line, and clears it at the end."""
 
     def __init__(self, stream: TextIO) -> None:
         from rich.console import Console
@@ -126,7 +127,7 @@ class _LiveLine:
 
 
 class _PlainLines:
-    """Prints a line, but not more often than every few seconds."""
+    """Prints a line at most every `SECONDS_BETWEEN_LINES` seconds."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -138,4 +139,4 @@ class _PlainLines:
             print(line, file=self._stream, flush=True)
 
     def close(self) -> None:
-        """Every line is out already."""
+        """Do nothing: every line is printed already."""

@@ -1,7 +1,7 @@
-"""One command for each question, all made alike: settings in, a result or a forecast out.
+"""Makes the command of a question: it reads settings, and prints a result or a forecast.
 
-A question is a folder with the modules `config`, `prepare`, `run` and `text`; this file knows
-nothing else of it. Nothing heavy is imported before a command runs.
+All questions are handled alike, by their modules `config`, `prepare`, `run` and `text`. They are
+imported only when the command runs.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 EXITS = (
     "Exit codes: 0 decided, 1 error, 2 usage, 3 undecided, 4 the judge failed, 5 another system than --require-winner "
-    "won, or --require-score was missed, 130 interrupted. Repeating a command resumes it, and costs nothing for what "
-    "is already known."
+    "won, or --require-score was missed, 130 interrupted. The same command again continues the run, and pays for no "
+    "verdict twice."
 )
 
 
 def command_of(question: Question) -> click.Command:
-    """The command that asks a question."""
+    """Return the command of a question."""
     own = [flags.dry_run(), flags.as_json(), flags.output()]
     return flags.PanelCommand(
         question.name,
@@ -45,16 +45,20 @@ def command_of(question: Question) -> click.Command:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """What the command of one question does."""
+    """The callback of a question's command."""
 
     question: Question
 
     def page(self, result: Any) -> Page:
-        """The result in words, as the command line says them."""
+        """Return the text of a result, with flags for settings."""
         return page_as_flags(self.question.load("text").page(result))
 
     def invoked(self, *, dry_run: bool, as_json: bool, output: Path | None, **given: Any) -> None:
-        """Check what is given, then run the question or forecast it; ends with the result's exit code."""
+        """Check the settings, then run the question or forecast it.
+
+        Raises:
+            click.exceptions.Exit: always after a run, with the result's exit code.
+        """
         with explained():
             config = self.question.configuration.of(**given)
             check_outputs(config, dry_run=dry_run, output=output)
@@ -68,7 +72,7 @@ class Asking:
             raise click.exceptions.Exit(result.exit_code)
 
     def _run(self, ready: Any, *, as_json: bool) -> Any:
-        """The result, watched where somebody may look."""
+        """Return the result; show progress unless JSON is printed or a person judges."""
         import asyncio
 
         from judgeloop.cli.progress import watching
@@ -119,7 +123,12 @@ class Asking:
 
 
 def check_outputs(config: Any, *, dry_run: bool, output: Path | None) -> None:
-    """Refuse, before anything is spent, files that could not be written."""
+    """Refuse files that cannot be written, before anything is spent.
+
+    Raises:
+        InputError: a file or folder cannot be written, `-o` is given with a dry run, or pictures
+            are wanted and cannot be drawn.
+    """
     from judgeloop.cli.files import check_output, check_run_folder
     from judgeloop.core.errors import InputError
 
@@ -136,7 +145,7 @@ def check_outputs(config: Any, *, dry_run: bool, output: Path | None) -> None:
 
 
 def _say_instead(ready: Any) -> None:
-    """Say before it spends that a run does not go by the rule that was asked for."""
+    """Print, before anything is spent, that the run uses another rule than the requested rule."""
     from judgeloop.report.escaping import visible
 
     instead = getattr(ready, "instead", None)
@@ -147,7 +156,7 @@ def _say_instead(ready: Any) -> None:
 
 
 def catch_signals(interruption: Interruption) -> None:
-    """Let the first Ctrl-C (or SIGTERM) drain what is in flight, and the second abandon it."""
+    """Let the first Ctrl-C or SIGTERM wait for the calls in flight, and the second give them up."""
     import asyncio
     import signal
 
@@ -156,9 +165,10 @@ def catch_signals(interruption: Interruption) -> None:
     def request() -> None:
         again = interruption.requested.is_set()
         text = (
-            "giving up what is in flight; it stays charged"
+            "giving up the calls in flight; they stay charged"
             if again
-            else "stopping: waiting for what is in flight; again gives it up, and leaves it charged"
+            else "stopping: waiting for the calls in flight; interrupt again to give them up, which "
+            "leaves them charged"
         )
         print(f"judgeloop: {text}", file=sys.stderr, flush=True)
         interruption.request()

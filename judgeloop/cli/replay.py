@@ -1,6 +1,6 @@
-"""The command `judgeloop replay`: its settings, its tables on the terminal, its files.
+"""The command `judgeloop replay`: reads its settings, prints its tables, and writes its files.
 
-What is run stands in `replay/`, one file a question, and so does what the tables say.
+`replay/` runs the replays and computes the tables, in modules for each question.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Rows = list[dict[str, Any]]
 
 
 def replay() -> click.Command:
-    """The command `replay`."""
+    """Return the command `replay`."""
     from judgeloop.replay.config import CONFIGS
     from judgeloop.run.settings import PROTOCOL
 
@@ -36,8 +36,8 @@ def replay() -> click.Command:
         ["--job"],
         default="compare",
         show_default=True,
-        help="compare (pairs of systems), select (the best of all, in --seeds pools drawn at random), or estimate (each "
-        "one's mean).",
+        help="compare (pairs of systems), select (the best of all systems, in --seeds pools drawn at random), or "
+        "estimate (the mean of each system).",
         panel=PROTOCOL,
         envvar=flags.variable("job"),
     )
@@ -46,10 +46,10 @@ def replay() -> click.Command:
         callback=_replay,
         params=[*flags.parameters_of(*CONFIGS.values()), job, flags.as_json()],
         help="Measure selectors and stopping rules on recorded verdicts, over many pairs of systems.\n\n"
-        "By numbers of judgments: how often the judged items name the better system. With --iterative: judgments, errors "
-        "and successes until a rule is met. With --job select: how often the best of all systems is named, by judge calls "
-        "and by items. With --job estimate: how far from each system's mean score the estimate is from some of its scores. "
-        "Asks nobody and spends nothing.",
+        "By default: how often the judged items name the better system, by number of judgments. With --iterative: "
+        "judgments, errors and successes until a rule is met. With --job select: how often the best of all systems is "
+        "named, by number of judge calls and of items. With --job estimate: the error of a system's estimated mean, by "
+        "share of items judged. Asks no judge and spends nothing.",
         context_settings=flags.CONTEXT,
     )
 
@@ -75,7 +75,7 @@ def _replay(*, job: str, as_json: bool, **given: Any) -> None:
 
 
 def _replay_select(config: ReplaySelectConfig, *, as_json: bool) -> None:
-    """Run the realisations, write their tables and pictures, print what it takes to name the best so often."""
+    """Run the realisations, write tables and pictures, print the calls needed to name the best."""
     from judgeloop.cli.files import write_pictures
     from judgeloop.replay.run import replay_select
     from judgeloop.replay.select_tables import by_calls, by_queries, needed, races
@@ -100,7 +100,7 @@ def _replay_select(config: ReplaySelectConfig, *, as_json: bool) -> None:
 
 
 def _grid(most: int) -> list[int]:
-    """Calls to look at, closer together where they are few."""
+    """Return numbers of calls from 1 to `most`, evenly spaced on a logarithmic scale."""
     steps = 120
     return sorted({round(most ** (step / steps)) for step in range(steps + 1)})
 
@@ -119,7 +119,7 @@ def _select_pictures(tables: dict[str, Rows]) -> dict[str, str]:
 
 
 def _replay_estimate(config: ReplayEstimateConfig, *, as_json: bool) -> None:
-    """Estimate every system again and again, write the tables and pictures, print how far off each selector is."""
+    """Estimate every system repeatedly, write tables and pictures, print each selector's error."""
     from judgeloop.cli.files import write_pictures
     from judgeloop.replay.estimate_inputs import EVERY, check
     from judgeloop.replay.estimate_tables import areas, by_share, headlines
@@ -166,7 +166,7 @@ def _replay_compare(config: ReplayConfig, *, as_json: bool) -> None:
 
 
 def _table(config: ReplayConfig) -> tuple[Rows, Rows]:
-    """The rows of all runs, and what they say together."""
+    """Return the rows of all runs, and the table that sums them up."""
     from judgeloop.replay.compare_tables import by_budget, by_rule
     from judgeloop.replay.run import replay_compare
 
@@ -176,7 +176,7 @@ def _table(config: ReplayConfig) -> tuple[Rows, Rows]:
 
 
 def _write(config: ReplayConfig, table: Rows) -> None:
-    """The table as CSV and JSON, and pictures where matplotlib is installed."""
+    """Write the table as CSV and JSON, and pictures if matplotlib is installed."""
     from judgeloop.cli.files import write_pictures
 
     _write_tables(config.output, {"rules" if config.iterative else "budgets": table})
@@ -194,12 +194,12 @@ def _pictures(config: ReplayConfig, table: Rows) -> dict[str, str]:
 
 
 def _say(note: str) -> None:
-    """Something worth knowing, beside the result."""
+    """Print a note to standard error."""
     click.echo(f"judgeloop: {as_flags(note)}", err=True)
 
 
 def _can_draw() -> bool:
-    """Whether matplotlib is installed; says so if not."""
+    """Return whether matplotlib is installed; print a note if not."""
     from importlib.util import find_spec
 
     if find_spec("matplotlib") is None:
@@ -209,7 +209,7 @@ def _can_draw() -> bool:
 
 
 def _write_tables(folder: Path, tables: dict[str, Rows]) -> None:
-    """Each as CSV and JSON."""
+    """Write each table as CSV and JSON."""
     from judgeloop.cli.files import write_whole
 
     for name, table in tables.items():
@@ -226,7 +226,7 @@ def _csv(table: Rows) -> str:
 
 
 def _render(table: Rows) -> str:
-    """The table in columns; standard errors and win distances are in the files."""
+    """Return the table in columns, without standard errors, which are in the files."""
     shown = [name for name in table[0] if not name.endswith("_se")] if table else []
     cells = [shown, *([_cell(row[name]) for name in shown] for row in table)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(shown))]

@@ -1,4 +1,4 @@
-"""Settings from the working folder: `judgeloop.toml`, `.env`, and the judges in JUDGELOOP_JUDGE."""
+"""Reads settings from `judgeloop.toml` and `.env`, and the judges from JUDGELOOP_JUDGE."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SETTINGS_FILE = "judgeloop.toml"
 
 
 def load_env_file() -> None:
-    """Read the nearest `.env`, in the working folder or above it; what is set already stays."""
+    """Read the nearest `.env`, in the working folder or above; variables that are set stay."""
     here = Path.cwd()
     found = next(
         (path for folder in (here, *here.parents) if (path := folder / ".env").is_file()), None
@@ -25,10 +25,12 @@ def load_env_file() -> None:
 
 
 def defaults_for(group: click.Group, context: click.Context, invoked: str | None) -> dict[str, Any]:
-    """The defaults of each command: a table a command in the file, its keys spelt as the flags.
+    """Return the defaults of each command from the file and the environment.
+
+    The file has a table for each command; its keys are flags without the dashes.
 
     Raises:
-        DataError: the file is no TOML, or names a command or a flag that there is not.
+        DataError: the file is not TOML, or names an unknown command or flag.
     """
     tables = _tables(Path(SETTINGS_FILE))
     names = {*tables, *([invoked] if invoked else [])}
@@ -56,12 +58,12 @@ def _tables(path: Path) -> dict[str, Any]:
 def _renamed(
     name: str, table: Any, flags: dict[str, str], group: click.Group, context: click.Context
 ) -> dict[str, Any]:
-    """A table's values by the names of parameters."""
+    """Return the values of a command's table, by the names of parameters."""
     from judgeloop.core.errors import DataError
 
     known = group.list_commands(context)
     if name not in known or not isinstance(table, dict):
-        tables = ", ".join(f"[{one}]" for one in known)
+        tables = ", ".join(f"[{command}]" for command in known)
         raise DataError(SETTINGS_FILE, f"expected the tables {tables}, found {name!r}")
     if unknown := table.keys() - flags.keys():
         raise DataError(SETTINGS_FILE, f"[{name}] has no flag {min(unknown)!r}")
@@ -69,7 +71,7 @@ def _renamed(
 
 
 def _flags(group: click.Group, context: click.Context, name: str) -> dict[str, str]:
-    """The flags of a command, without their dashes, with the names of their parameters."""
+    """Return the parameter name of each flag of a command, by flag without dashes."""
     command = group.get_command(context, name)
     if command is None:
         return {}
@@ -82,7 +84,10 @@ def _flags(group: click.Group, context: click.Context, name: str) -> dict[str, s
 
 
 def _name_judges(settings: dict[str, Any], known: dict[str, str]) -> None:
-    """One judge or several, from the file or, line by line, from JUDGELOOP_JUDGE; a name may hold spaces."""
+    """Add the judges as a list: from JUDGELOOP_JUDGE, a judge on each line, or from the file.
+
+    Click would split the variable at spaces, which a judge's name may hold.
+    """
     given = os.environ.get("JUDGELOOP_JUDGE")
     if "judge" in known and given:
         settings["judge"] = given.splitlines()

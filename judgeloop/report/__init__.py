@@ -1,1 +1,1 @@
-"""An outcome in words and figures: for a terminal, for a program, for a page."""
+"""What the results of all questions share: records, sentences, text, HTML, Markdown and CSV."""

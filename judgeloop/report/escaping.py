@@ -1,6 +1,6 @@
-"""Strangers' text made harmless to show: what cannot be seen is made visible, what steers is taken apart.
+"""Escapes untrusted text for terminals, logs and spreadsheets: unseen characters and commands.
 
-Only what is shown is changed; what is judged and stored stays as it is.
+Only the shown text is escaped. The text that is judged and stored is not changed.
 """
 
 from __future__ import annotations
@@ -8,18 +8,19 @@ from __future__ import annotations
 import re
 import unicodedata
 
-# Control, format (bidi, zero width), surrogate, private use, unassigned, line and paragraph separators.
+# Control, format (bidi, zero width), surrogate, private use, unassigned, and the separators of
+# lines and paragraphs.
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-# What a CI system reads as a command: GitHub's at the beginning of a line, Azure's anywhere.
+# Commands to a CI system: GitHub reads them at the beginning of a line, Azure anywhere.
 _COMMAND = re.compile(r"\A\s*::|##(?=\[|vso\[)")
-# Letters and marks that show nothing: fillers, joiners, variation selectors.
+# Letters and marks without a glyph: fillers, joiners, variation selectors.
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 
 
 def visible(text: str) -> str:
-    r"""`text` on one line, with every character that a terminal, a reader or a CI log would not show as its escape.
+    r"""Return `text` on a single line, with unseen characters and CI commands escaped.
 
     >>> visible("a\x1b[31mb")
     'a\\x1b[31mb'
@@ -29,7 +30,7 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """`text` with its line breaks and tabs kept, and every other unseen character made visible."""
+    """Return `text` as `visible` does, but keep its line breaks and tabs."""
     return "\n".join(
         "\t".join(visible(part) for part in line.split("\t")) for line in text.split("\n")
     )
@@ -44,6 +45,6 @@ def _escaped(letter: str) -> str:
 
 
 def csv_cell(text: str) -> str:
-    """`text` as a cell that no spreadsheet takes for a formula: one that begins like one gets a quote before it."""
+    """Return `text` as a spreadsheet cell, with a quote before a text that looks like a formula."""
     shown = visible(text)
     return f"'{shown}" if shown[:1] in {"=", "+", "-", "@"} else shown

@@ -1,6 +1,6 @@
-"""A result as one HTML page that opens anywhere: no script, nothing fetched, strangers' text escaped.
+"""Renders a result as a single HTML page, without scripts or external files.
 
-Nothing is worked out here.
+Reads the result and its `Page`; all text is escaped. Computes no figure and writes no file.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ th {{ font-weight: 600; white-space: nowrap; }}
 
 
 def render_html(result: RunResult, words: Words) -> str:
-    """The decision as the heading, what it rests on, and every judged item."""
+    """Return the page: the headline, the details, and a table of all judged items."""
     rows = "\n".join(
         f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in words.details
     )

@@ -1,6 +1,7 @@
-"""A result as Markdown, for a pull request's comment or a job's summary.
+"""Renders a result as Markdown, for a comment on a pull request or a CI summary.
 
-Nothing is worked out here; strangers' text is escaped twice, for the reader's eye and for Markdown.
+Reads the `Page` of a result, whose texts have no unseen characters, and escapes them for Markdown.
+Computes no figure and writes no file.
 """
 
 from __future__ import annotations
@@ -9,18 +10,17 @@ import re
 
 from judgeloop.report.page import Page
 
-_LINKING = re.compile(
-    r"(@|https?:|www)", re.IGNORECASE
-)  # an empty comment behind it keeps it from linking
+# Text that begins a link or a mention. An empty comment behind it prevents the link.
+_LINKING = re.compile(r"(@|https?:|www)", re.IGNORECASE)
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!&~])")
 
 
 def render_markdown(page: Page) -> str:
-    """The decision as a heading, and what it rests on as a table."""
+    """Return the headline as a heading and the details as a table."""
     rows = "\n".join(f"| {name} | {escape(text)} |" for name, text in page.details)
     return f"### {escape(page.headline)}\n\n| | |\n|---|---|\n{rows}\n"
 
 
 def escape(text: str) -> str:
-    """`text` with everything escaped that Markdown or HTML would read as markup, a mention or a link."""
+    """Return `text` with Markdown and HTML markup, mentions and links escaped."""
     return _LINKING.sub(r"\1<!-- -->", _SPECIAL.sub(r"\\\1", text))

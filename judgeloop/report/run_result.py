@@ -1,6 +1,7 @@
-"""What the result of every job has: how a run ended, what it asked, what it cost.
+"""The record of a run's result that all questions share: decision, judgments, cost and labels.
 
-Each job adds its own figures (`result.py`, `selection.py`). It formats nothing for people and writes no file.
+A question's own `result.py` adds its figures. Nothing is formatted here (`sentences.py`, `html.py`,
+`markdown.py`, `table.py`), and no file is written.
 """
 
 from __future__ import annotations
@@ -19,9 +20,16 @@ EXIT_UNDECIDED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_INTERRUPTED = 3, 4, 5, 130
 
 @dataclass(frozen=True, slots=True)
 class LabelRow:
-    """One judged item; `score` is 1 for `system`, 0 for the one it is compared with, None for an abstention.
+    """A judged item, as files and pages show it.
 
-    Where `system` is rated alone, `against` is None and `score` its own.
+    - `system`, `against`: the two systems compared; `against` is None for a rating.
+    - `score`: in [0, 1]; in a comparison 1 means that `system` is better, 0 that `against` is. None
+      for an abstention.
+    - `winner`: the preferred system; None for a tie, a rating or an abstention.
+    - `flipped`: True for a tie because the two orders of presentation disagreed.
+    - `propensity`: the probability with which the item was drawn; None if it was picked.
+    - `in_decision`: False if the item was judged and left the decision.
+    - `votes`: the scores of a panel's judges; None for a judge that abstained.
     """
 
     item_id: str
@@ -38,10 +46,17 @@ class LabelRow:
 
 @dataclass(frozen=True, slots=True)
 class RunSetup:
-    """What was asked, and how: all that was settled before the first question.
+    """What was asked, and how: all that is known before the first judgment.
 
-    `judge` names one judge, or several with " + " between; `vote` is None for one. `order` is None for judges that order cannot
-    sway. `repeated` has the systems that gave many items the very same output, and how many.
+    - `judge`: the name of the judge, or of several joined by " + "; `judges` holds each name.
+    - `vote`: how a panel decides; None for a single judge.
+    - `guarantee`: what the stated risk guarantees; None for a heuristic rule.
+    - `order`: the order of presentation; None if it cannot change a verdict.
+    - `calls_per_item`: number of calls for a judgment.
+    - `required_winner`: the system that must win; None if none must.
+    - `left_out`: a sentence on the items that were left out; empty if none were.
+    - `repeated`: the systems that gave the same output to many items, with the number of items.
+    - `run`: the run's id; `version`: the version of judgeloop.
     """
 
     systems: tuple[str, ...]
@@ -64,7 +79,10 @@ class RunSetup:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far a panel's judges agree beyond chance, on the items on which all of them gave a verdict."""
+    """The agreement of a panel's judges beyond chance, over the items judged by all of them.
+
+    `name` is the name of the coefficient and `value` its value.
+    """
 
     name: str
     value: float
@@ -73,11 +91,15 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """How a run ended.
+    """The result of a run.
 
-    `winner` is None when undecided. `risk` is the stated risk of naming the leader; None where none is stated. `judged` are verdicts,
-    `asked` what was put to the judge. `judge_models` are the names by which each judge's server called its model. `more_judgments` is
-    a projection.
+    - `winner`: None if undecided.
+    - `risk`: the stated risk of naming the leader; None if no risk is stated.
+    - `judged`: number of verdicts; `asked`: number of queries; `ahead`: number of queries asked
+      ahead whose answers were not needed.
+    - `more_judgments`: a forecast of the further judgments until a decision; None without a
+      forecast.
+    - `judge_models`: the model names that each judge's server reported.
     """
 
     job: ClassVar[str]
@@ -105,12 +127,12 @@ class RunResult:
 
     @property
     def more_p(self) -> int | None:
-        """What `more_judgments` would probably cost, at this run's mean, in picodollars."""
+        """The probable cost of `more_judgments`, at this run's mean cost, in picodollars."""
         return None if self.more_judgments is None else self._cost_of(self.more_judgments)
 
     @property
     def ahead_p(self) -> int | None:
-        """What was asked ahead and never needed probably cost, at this run's mean, in picodollars."""
+        """The probable cost of the answers not needed, at this run's mean cost, in picodollars."""
         return self._cost_of(self.ahead) if self.ahead else 0
 
     def _cost_of(self, judgments: int) -> int | None:
@@ -121,7 +143,7 @@ class RunResult:
 
     @property
     def exit_code(self) -> int:
-        """The exit code that says how the run ended."""
+        """The exit code of the command."""
         if self.winner is not None:
             return EXIT_OTHER_WON if self.setup.required_winner not in {None, self.winner} else 0
         if self.stop_reason is StopKind.INTERRUPTED:
@@ -132,7 +154,7 @@ class RunResult:
         return EXIT_JUDGE if failed else EXIT_UNDECIDED
 
     def to_json(self) -> dict[str, Any]:
-        """The result as JSON values, without the labels; amounts in dollars."""
+        """Return the result as JSON values, without the labels; amounts in dollars."""
         figures = asdict(self)
         setup = figures.pop("setup")
         spend = self.spend
@@ -162,7 +184,7 @@ def label_rows(
     item_ids: Sequence[str],
     deciding: frozenset[Key],
 ) -> tuple[LabelRow, ...]:
-    """The labels for people and programs; `item_ids` by position."""
+    """Return label rows; `item_ids` are by position, `deciding` are keys in the decision."""
     return tuple(
         _row(label, systems, item_ids, in_decision=label.choice.key in deciding) for label in labels
     )
@@ -190,7 +212,7 @@ def _row(
 
 
 def agreement_of(labels: Sequence[Label]) -> Agreement | None:
-    """How far the judges of a panel agree; None for one judge."""
+    """Return the agreement of a panel's judges; None for a single judge, or if it is undefined."""
     verdicts = [label.answer for label in labels if isinstance(label.answer, Verdict)]
     rows = [
         [Verdict(score).preference for score in verdict.votes if score is not None]
@@ -206,5 +228,5 @@ def _preferred(verdict: Verdict, first: str, second: str) -> str | None:
 
 
 def _usd(pico: int | None) -> float | None:
-    """Dollars for JSON: exact to the picodollar up to some thousand dollars."""
+    """Return dollars for JSON: exact to the picodollar up to some thousand dollars."""
     return None if pico is None else float(to_usd(pico))

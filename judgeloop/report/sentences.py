@@ -1,6 +1,6 @@
-"""Sentences that the result of every job has: its money, its judge, its cost.
+"""The sentences that the results of all questions share: on money, judge, decoys, data and cost.
 
-What the job found is said elsewhere (`text.py`, `selection_text.py`).
+Reads a `RunResult`, returns text. A question's own `text.py` states its decision.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.run_result import RunResult
 
 LEAST_RISK_SHOWN = 0.001
-MANY_FLIPS = (
-    0.5  # share of verdicts that change with the order, above which the judge judges places
-)
+# With a higher share of verdicts that change with the order, the judge mainly prefers a position.
+MANY_FLIPS = 0.5
 
 CUT_SHORT = {
     StopKind.INTERRUPTED: "the same command goes on from here",
@@ -24,7 +23,7 @@ CUT_SHORT = {
 
 
 def with_warnings(line: str, result: RunResult) -> str:
-    """The decision with what must not be overlooked: a judge that judges places, a required winner that did not win."""
+    """Return the headline with its warnings: many flipped verdicts, a required winner that lost."""
     if result.flip_rate is not None and result.flip_rate > MANY_FLIPS:
         line += f"; beware: {result.flip_rate:.0%} of the verdicts changed with the order of presentation"
     required = result.setup.required_winner
@@ -34,7 +33,7 @@ def with_warnings(line: str, result: RunResult) -> str:
 
 
 def show_risk(risk: float) -> str:
-    """A risk for people.
+    """Return a risk as text.
 
     >>> show_risk(0.0861), show_risk(0.00002)
     ('0.086', 'under 0.001')
@@ -43,7 +42,7 @@ def show_risk(risk: float) -> str:
 
 
 def money(result: RunResult) -> str:
-    """What was spent of what."""
+    """Return the money spent and the budget."""
     spend = result.spend
     spent = show_usd(spend.run_p) if spend.known else "an unknown amount"
     if spend.budget_p is None:
@@ -55,12 +54,12 @@ def money(result: RunResult) -> str:
 
 
 def count(number: int, thing: str) -> str:
-    """A number of things."""
+    """Return a number with its noun, such as `2 items`."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def judge(result: RunResult) -> str:
-    """Who judged, and how consistently."""
+    """Return the judge's name, with its agreement, order and flipped verdicts."""
     text = visible(result.setup.judge)
     text += _models(result)
     if result.setup.vote:
@@ -78,7 +77,7 @@ def judge(result: RunResult) -> str:
 
 
 def _models(result: RunResult) -> str:
-    """What the servers called their models, where that is not what was asked for."""
+    """Return the model names that servers reported, where they differ from the requested names."""
     text = ""
     for judge, models in zip(result.setup.judges, result.judge_models, strict=True):
         asked = judge.partition("/")[2] or judge
@@ -90,7 +89,7 @@ def _models(result: RunResult) -> str:
 
 
 def decoys(result: RunResult) -> str:
-    """How decoys fared."""
+    """Return the results of the decoys."""
     tried = result.decoys
     assert tried is not None
     judged = tried.won + tried.tied + tried.lost
@@ -98,13 +97,14 @@ def decoys(result: RunResult) -> str:
         text = f"{tried.won} of {count(judged, 'empty or constant answer')} were rated over one half, {tried.tied} at it"
     else:
         text = f"{tried.won} of {count(judged, 'empty or constant answer')} beat a real one, {tried.tied} tied"
-    if 2 * (2 * tried.won + tried.tied) > judged:  # more than a quarter of the points
+    # More than a quarter of the points, with half a point for a tie.
+    if 2 * (2 * tried.won + tried.tied) > judged:
         text += ": this judge can be fooled, and its verdicts deserve little trust"
     return text
 
 
 def bewares(result: RunResult) -> list[tuple[str, str]]:
-    """What makes the data doubtful: an output that many items share, items left out."""
+    """Return rows on doubtful data: results of decoys, repeated outputs, items left out."""
     rows = [("decoys", decoys(result))] if result.decoys is not None else []
     for name, count_ in result.setup.repeated.items():
         rows.append(
@@ -119,7 +119,7 @@ def bewares(result: RunResult) -> list[tuple[str, str]]:
 
 
 def cost(result: RunResult) -> str:
-    """What the run cost, and what it did not need to buy."""
+    """Return the cost of the run, its attempts, and what was answered from the ledger."""
     spend = result.spend
     now = f"{show_usd(spend.now_p)} now" if spend.known else "unknown: the model has no known price"
     text = f"{now}, {count(spend.attempts, 'attempt')} made, {spend.remembered} answered from the ledger"

@@ -1,6 +1,6 @@
-"""The judged items as CSV, one row each in the order asked.
+"""Renders the judged items as CSV, a row for each item in the order asked.
 
-Texts are escaped for a spreadsheet, which would run a cell that begins like a formula.
+Texts are escaped, because a spreadsheet runs a cell that looks like a formula.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from judgeloop.report.run_result import LabelRow, RunResult
 
 
 def render_csv(result: RunResult) -> str:
-    """A header and a row for each judged item."""
+    """Return a header and a row for each judged item."""
     text = io.StringIO()
     names = [field.name for field in fields(LabelRow)]
     writer = csv.DictWriter(text, names, lineterminator="\n")

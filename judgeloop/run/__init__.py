@@ -1,1 +1,1 @@
-"""What all questions share: settings, identity, inputs, driving, and looking into a run."""
+"""Shared by all questions: settings, run ids, inputs, running a session, `doctor` and `explain`."""

@@ -1,6 +1,7 @@
-"""`doctor`: is the judge fit to work? Key, server, model, structured output and price, in one call at most.
+"""`doctor`: checks a judge's key, server, model, structured output and price with at most one call.
 
-The call is a real comparison of two answers of which one is plainly right, or a rating of the right one; it is reserved and booked like any other.
+The call compares a right answer with a wrong answer, or rates the right answer. It is reserved and
+booked in the ledger like any other call. `findings.py` formats the findings.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ RATING = replace(CALL, systems=CALL.systems[:1], outputs=CALL.outputs[:1])
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked at: fine (True), not fine (False), or worth knowing (None), and a sentence."""
+    """The result of a check, with a sentence on it.
+
+    `what` names the check. `fine` is True if it passed, False if it failed, None for a note.
+    """
 
     what: str
     fine: bool | None
@@ -46,7 +50,10 @@ class Finding:
 async def examine(
     config: JudgeSettings, spec: str, environment: Mapping[str, str], *, rating: bool = False
 ) -> list[Finding]:
-    """Look at the judge that `spec` names, as one that compares or as one that is to rate; stops at the first thing that makes the rest pointless."""
+    """Check the judge that `spec` names, as a judge that compares or, with `rating`, that rates.
+
+    The checks end at the first failure that makes the others pointless.
+    """
     call = RATING if rating else CALL
     try:
         judge = judge_from_spec(spec, judge_options(config, environment, rating=rating))
@@ -71,7 +78,7 @@ async def examine(
 async def _try(
     config: JudgeSettings, judge: Judge, ledger: SqliteLedger, call: Call
 ) -> list[Finding]:
-    """One attempt, booked; no second one."""
+    """Make a single attempt, and book it."""
     key = KeyIngredients.of(judge.identity, call, blind=judge.blind).key
     quote = judge.quote(call)
     wanted = Reservation(

@@ -1,6 +1,6 @@
-"""What every question does with a session that is ready: on which terms it asks, and through which ledger.
+"""Runs the session of any question: makes the terms, opens the ledger, and starts the engine.
 
-What the session is made of stands in the question's own folder (`run.py`).
+Reads a `Prepared`. The question's own `run.py` makes the session and the result.
 """
 
 from __future__ import annotations
@@ -22,11 +22,16 @@ from judgeloop.engine.terms import Terms
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.run.prepared import Prepared
 
+# An output counts as repeated from this many items and this share of the items on.
 FEWEST_REPEATS, REPEATED_SHARE = 3, 0.2
 
 
 def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
-    """On which terms to ask; a person sees a whole round, in an order of its own, and takes the time it takes."""
+    """Return the terms of a run.
+
+    With a human judge, a whole round is asked at once, comparisons are shown in random order, and
+    attempts have no time limit.
+    """
     config, by_hand = prepared.config, prepared.by_hand
     return Terms(
         run=prepared.run.id,
@@ -55,7 +60,11 @@ async def drive_session(
     interruption: Interruption | None = None,
     observe: Observe[T] = unobserved,
 ) -> Finished[T]:
-    """Run a session to its end through the ledger, alone under its run's id; `judges` are the run's unless given."""
+    """Run a session to its end through the ledger, and close the judges and the ledger.
+
+    No other process can run under the same run id meanwhile, unless the terms are offline. `judges`
+    replace the run's judges.
+    """
     asked = prepared.judges if judges is None else judges
     ledger = SqliteLedger(prepared.config.ledger)
     try:
@@ -81,7 +90,7 @@ def quotes_of(
     queries: Iterable[Query],
     judges: tuple[Judge, ...] | None = None,
 ) -> list[list[Quote]]:
-    """The quotes of every call that each query takes; `judges` are the run's unless given."""
+    """Return the quotes of every call, by query; `judges` replace the run's judges."""
     asked = prepared.judges if judges is None else judges
     return [
         [
@@ -93,12 +102,12 @@ def quotes_of(
 
 
 def decoy_quotes_of(prepared: Prepared[Any], terms: Terms) -> list[list[Quote]]:
-    """The quotes of every call that the run's decoys take."""
+    """Return the quotes of every call for the run's decoys, by query."""
     return quotes_of(prepared, terms, decoys_of(prepared.pool, terms))
 
 
 def setup_of(prepared: Prepared[Any]) -> dict[str, Any]:
-    """What a result says of how its run was set up, whatever the question; see `report.run_result.RunSetup`."""
+    """Return the fields of `report.run_result.RunSetup` that all questions share."""
     config, judges, terms = prepared.config, prepared.judges, terms_of(prepared)
     swayed = [judge for judge in judges if judge.order_matters]
     twice = len(swayed) if terms.order is Order.BOTH else 0
@@ -119,7 +128,7 @@ def setup_of(prepared: Prepared[Any]) -> dict[str, Any]:
 
 
 def _repeated(pool: Pool) -> dict[str, int]:
-    """Systems that gave one output to so many items that it can hardly be an answer to each."""
+    """Return the systems that gave the same output to many items, with the number of items."""
     many = max(FEWEST_REPEATS, REPEATED_SHARE * len(pool))
     counts = {name: pool.most_repeated(number) for number, name in enumerate(pool.systems)}
     return {name: count for name, count in counts.items() if count >= many}

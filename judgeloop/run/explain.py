@@ -1,6 +1,7 @@
-"""`ledger explain`: why a query was, or was not, answered from the ledger.
+"""`ledger explain`: finds out why a query was, or was not, answered from the ledger.
 
-It reads the ledger and compares the ingredients of keys; it asks nobody and changes nothing.
+It reads the ledger and compares the ingredients of keys. It asks no judge and changes nothing.
+`findings.py` formats the explanations.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from judgeloop.run.prepared import Prepared
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One call of the query: the verdict held for it, or the attempts that come nearest and what differs.
+    """Why a call of the query was, or was not, answered from the ledger.
 
-    `attempts` are those under the very key, which brought no verdict; `differences` the ingredients in which the nearest
-    other attempt on the item differs, with its value and this one's.
+    `verdict` is the verdict under the call's key; None if there is none. `attempts` are the
+    attempts under the same key. `differences` are the ingredients in which the nearest other
+    attempt on the item differs, each with the value of that attempt and the value of this call. It
+    is None if there is a verdict, an attempt under the same key, or no other attempt on the item.
     """
 
     judge: str
@@ -35,7 +38,7 @@ class Explanation:
 
 
 async def explain(prepared: Prepared[Any], item_id: str) -> list[Explanation]:
-    """Explain every call that the item's query takes.
+    """Return the explanation of every call that the item's query takes.
 
     Raises:
         InputError: there is no such item, or no ledger.

@@ -1,6 +1,6 @@
-"""What `doctor` and `ledger explain` found, as text.
+"""Formats the results of `doctor` and `ledger explain` as text.
 
-Nothing is looked at here.
+Reads the records of `doctor.py` and `explain.py`.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ from judgeloop.run.doctor import Finding
 from judgeloop.run.explain import Explanation
 
 MARKS = {True: "ok", False: "FAILED", None: "note"}
-LONGEST_VALUE = 16  # of a hash or another ingredient
+LONGEST_VALUE = 16  # number of characters shown of a hash or another ingredient
 
 
 def render_findings(findings: Sequence[Finding]) -> str:
-    """One line a thing looked at: its mark, its name, a sentence."""
+    """Return a line for each finding: mark, name and sentence."""
     return "\n".join(
-        f"{MARKS[one.fine]:<8}{one.what:<10}{visible(one.sentence)}" for one in findings
+        f"{MARKS[finding.fine]:<8}{finding.what:<10}{visible(finding.sentence)}"
+        for finding in findings
     )
 
 
 def render_explanation(found: Explanation) -> str:
-    """Why one call was, or was not, answered from the ledger."""
+    """Return as text why a call was, or was not, answered from the ledger."""
     call = f"{visible(found.judge)}, {visible(found.shown_first)} shown first"
     if found.verdict is not None:
         verdict = f"score {found.verdict.score:g} ({visible(found.verdict.reason)})"
@@ -42,7 +43,7 @@ def render_explanation(found: Explanation) -> str:
 
 
 def _attempt(attempt: RecordedAttempt) -> str:
-    """When, how it ended, what was charged, what was said."""
+    """Return a line on an attempt: its start time, state, charge and outcome."""
     charged = f"{show_usd(attempt.charged_p)} charged"
     return f"    {attempt.began_at}  {attempt.state}, {charged}: {visible(attempt.outcome)}"
 

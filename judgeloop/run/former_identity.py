@@ -1,8 +1,8 @@
-"""Run ids of the first version, to find what was spent under them.
+"""Computes the run ids of the first version, to find the money spent under them.
 
-They left out settings that change the outcome, so that two different runs could share one. No run
-goes on under such an id; what it spent is shown, and counts against the budget of every run that
-would have had it.
+These ids left out settings that change the outcome, so two different runs could share an id. No run
+continues under such an id. The money spent under it is shown, and counts against the budget of
+every run that would have had this id.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from judgeloop.core.verdict_key import digest
 from judgeloop.run.identity import LENGTH, plain
 
+# Settings of every id, and the defaults of settings that were part of the id only at other values.
 ALL = (
     "selector", "risk", "min_judgments", "max_judgments", "max_abstentions", "order", "vote", "seed",
     "decoys",
@@ -21,7 +22,10 @@ VARIANT = {"combine": "difference", "clustering": "ward", "representative": "cos
 
 
 def former_compare_id(config: Any, data: Mapping[str, Any], history: str | None) -> str:
-    """The former id of a comparison; `history` is its name where earlier comparisons are looked at."""
+    """Return the former id of a comparison.
+
+    `history` identifies the past comparisons that the run reads; None if it reads none.
+    """
     given = {name: getattr(config, name) for name in ("near_tie", "give_up")}
     return _id(
         "compare",
@@ -39,7 +43,7 @@ def former_compare_id(config: Any, data: Mapping[str, Any], history: str | None)
 
 
 def former_select_id(config: Any, data: Mapping[str, Any], *, weak_judges: bool) -> str:
-    """The former id of a search; `weak_judges` says whether its selector looks at theirs."""
+    """Return the former id of a selection; `weak_judges` says whether its selector reads theirs."""
     own = ["baseline", "near_best", *(["weak_judges", "epsilon"] if weak_judges else [])]
     return _id(
         "select", data, _settings(config, ALL), {"rule": config.rule}, _settings(config, own)
@@ -55,7 +59,11 @@ def former_estimate_id(
     confidence: Any,
     history: str | None,
 ) -> str:
-    """The former id of an estimate; `vectors` says whether its selector looks at any."""
+    """Return the former id of an estimate.
+
+    `vectors` says whether its selector reads vectors. `history` identifies the past ratings that
+    the run reads; None if it reads none.
+    """
     own = ["half_width", "interval", "clusters", "allocation"]
     represent = {"represent": config.represent, "layer": config.layer or "middle"}
     return _id(

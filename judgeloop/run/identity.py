@@ -1,9 +1,9 @@
-"""A run's id: everything that can change its outcome, and nothing else.
+"""Computes a run's id from everything that can change its outcome, and from nothing else.
 
-A budget bounds what is ever spent under one id, and a repeated command goes on under the same one.
-So the id is made of the question, the data, the judges, and every setting that is not declared as
-pace, money, place or report (`setting.py`). Ids of the first version left settings out; the spend
-under such an id counts against the budget of the run that has it now (`former_identity.py`).
+The budget bounds all money ever spent under an id, and a repeated command continues under the same
+id. So the id is made of the question, the data, the judges, and every setting that is not declared
+as pace, money, place or report (`setting.py`). `former_identity.py` computes the ids of the first
+version.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ LENGTH = 16  # hexadecimal digits
 def run_id(
     question: str, config: Any, pool: Pool, judges: Sequence[Judge], content: Mapping[str, Any]
 ) -> str:
-    """The name under which the ledger books a run.
+    """Return the id under which the ledger books a run: `LENGTH` hexadecimal digits.
 
-    `content` has what else the run reads, by the name of the setting that names it: a file's
-    digest, a proxy's identity, confidences.
+    `content` holds what else the run reads, by the name of the setting that names it: the digest of
+    a file, the identity of a proxy, or confidences.
     """
     return digest(
         {
@@ -44,7 +44,7 @@ def run_id(
 
 
 def data_of(pool: Pool, judges: Sequence[Judge]) -> dict[str, Any]:
-    """What is judged, and by whom."""
+    """Return the judges, systems, items and outputs as JSON values."""
     return {
         "judges": [
             [judge.identity.provider, judge.identity.model, dict(judge.identity.parameters)]
@@ -57,7 +57,7 @@ def data_of(pool: Pool, judges: Sequence[Judge]) -> dict[str, Any]:
 
 
 def settings_in_id(config: Any) -> dict[str, Any]:
-    """The settings that are part of a run's id by their values."""
+    """Return the settings whose values are part of a run's id."""
     return {
         name: plain(getattr(config, name))
         for name, field in declared(type(config)).items()
@@ -66,17 +66,20 @@ def settings_in_id(config: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it."""
+    """Return a setting's value as a JSON value."""
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, Path | Decimal):
         return str(value)
     if isinstance(value, tuple | list):
-        return [plain(one) for one in value]
+        return [plain(part) for part in value]
     return value
 
 
 def named_by_content(text: str) -> str:
-    """The digest of the file that `text` names, as other contents give other draws; else the text itself."""
+    """Return the SHA-256 digest of the file that `text` names, or `text` if it names no file.
+
+    The content of the file changes the draws, its name does not.
+    """
     path = Path(text)
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else text

@@ -1,7 +1,8 @@
-"""Files and settings to what every question needs before it can ask: systems joined on their items, judges, decoys.
+"""Reads and checks the inputs that all questions share: systems joined on items, judges, decoys.
 
-Whatever somebody may have got wrong is looked at here, before the first call. Nothing is asked or
-spent. What one question needs beside is in its own folder (`prepare.py`).
+Reads the files that the settings name, and returns an `Inputs`. Errors in files and settings are
+reported here, before the first call; nothing is asked or spent. The question's own `prepare.py`
+reads what only this question needs.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from judgeloop.run.settings import JudgeSettings, RunSettings
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a run is about and who judges: read, joined and checked."""
+    """The joined pool, the judges, the limits and the decoy texts of a run, all checked."""
 
     joined: Joined
     judges: tuple[Judge, ...]
@@ -36,18 +37,19 @@ class Inputs:
 def read_inputs(
     config: RunSettings, environment: Mapping[str, str], *, offline: bool = False
 ) -> Inputs:
-    """Read and check the files and the judges that a run names; `environment` holds the judges' keys.
+    """Read and check the files and judges that a run names.
 
-    `offline` says that only a forecast is wanted, which needs no key.
+    `environment` holds the judges' API keys. With `offline`, no judge is asked and no key is
+    needed.
 
     Raises:
-        InputError: something given is wrong; nothing was spent.
+        InputError: a setting or a file is wrong.
     """
     limits = Limits(config.min_judgments, config.max_judgments, config.max_abstentions)
     outputs = [read_outputs(path) for path in config.output_files]
     items = read_items(config.items) if config.items else None
     joined = join(outputs, items, config.items, allow_partial=config.allow_partial)
-    config.questions(joined.pool.systems)  # a wrong name is reported before a judge is looked for
+    config.questions(joined.pool.systems)  # so that a wrong name is reported before a wrong judge
     options = judge_options(config, environment, rating=config.rates, offline=offline)
     judges = tuple(checked_judge(spec, options, config, joined.pool) for spec in config.judge)
     _check_panel(config, judges)
@@ -56,10 +58,11 @@ def read_inputs(
 
 
 def checked_judge(spec: str, options: JudgeOptions, config: RunSettings, pool: Pool) -> Judge:
-    """The judge that `spec` names, fit to judge the systems of `pool`.
+    """Return the judge that `spec` names, checked for the systems of `pool`.
 
     Raises:
-        InputError: there is no such judge, or it cannot do that.
+        InputError: there is no such judge, or it cannot judge these systems.
+        UnpricedError: its price is not known, and there is a budget.
     """
     judge = judge_from_spec(spec, options)
     judge.check(config.questions(pool.systems), pool.items, config.max_abstentions)
@@ -72,8 +75,8 @@ def checked_judge(spec: str, options: JudgeOptions, config: RunSettings, pool: P
         )
     if config.decoys and not (judge.blind and judge.order_matters):
         raise InputError(
-            f"`decoys`: {spec} does not read answers as a model or a person does, so that none can "
-            "fool it"
+            f"`decoys`: {spec} does not read answers as a model or a person does, so that no decoy "
+            "can fool it"
         )
     return judge
 
@@ -85,7 +88,7 @@ def judge_options(
     rating: bool = False,
     offline: bool = False,
 ) -> JudgeOptions:
-    """What the judges need of a configuration; `rating` says that they are shown one output at a time."""
+    """Return the judges' part of a configuration; with `rating` they see a single output a call."""
     return JudgeOptions(
         template=template_for(config.verdict, config.prompt, config.rubric, rating=rating),
         environment=environment,
@@ -102,7 +105,7 @@ def judge_options(
 
 
 def wanted_for(config: RunSettings, inputs: Inputs) -> About:
-    """What a run wants a history for."""
+    """Return what the history of a run is searched for."""
     pool = inputs.joined.pool
     return About(
         items=pool.items,
@@ -134,7 +137,7 @@ def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
 
 
 def _decoy_texts(config: RunSettings) -> tuple[str, ...]:
-    """What to try on the judge: judgeloop's own texts, or the distinct outputs of a file."""
+    """Return the texts of the decoys: judgeloop's own, or the distinct outputs of a file."""
     if config.decoy_outputs is None:
         return decoys.TEXTS
     if not config.decoys:

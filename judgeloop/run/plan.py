@@ -1,6 +1,7 @@
-"""What a run may take, in judgments, calls and dollars: what the forecasts of all questions share.
+"""Forecasts the further judgments, calls and cost of a run, for any question.
 
-Arithmetic on counts and quotes. It asks nobody, and promises nothing but its upper bound.
+Reads numbers of judgments and quotes, and returns a `Plan`. The worst case is an upper bound; the
+low and expected cases are guesses. The question's own `plan.py` forecasts the judgments.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from dataclasses import dataclass
 
 from judgeloop.core.records import Quote
 
-Quotes = Sequence[Sequence[Quote]]  # of every call, by query
+Quotes = Sequence[Sequence[Quote]]  # the quotes of every call, by query
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Low, expected and worst."""
+    """The low, expected and worst case of a number."""
 
     low: int
     expected: int
@@ -24,11 +25,11 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Further judgments, calls and picodollars.
+    """Further judgments, calls and cost in picodollars.
 
-    `assumed` says on what the expected case rests where nothing is known; None where it rests on
-    verdicts. `affordable` is how many judgments what is left of the budget probably pays for (None:
-    without a budget, or for nothing).
+    `assumed` says in words what the expected case assumes; None if it rests on verdicts.
+    `affordable` is the number of judgments that the rest of the budget probably pays for; None
+    without a budget, or if calls cost nothing.
     """
 
     judgments: Range
@@ -46,12 +47,13 @@ def priced(
     assumed: str | None,
     beside: Quotes = (),
 ) -> Plan:
-    """What so many further judgments cost.
+    """Return the plan for further `judgments`.
 
-    `quotes` holds the calls of every query that may be asked, `beside` those of queries that are
-    made in any case (decoys, a proxy). Low and expected: at likely costs. Worst: all that the limit
-    allows, each the dearest and at its worst case. Retries are not foreseen, and `left_p`, what is
-    left of the budget, cuts no figure: a run stops when it is gone.
+    `quotes` holds the quotes of every query that may be asked, and `beside` those of queries that
+    are asked in any case (decoys, a proxy). The low and expected cases use likely costs. The worst
+    case has all judgments that the limit allows, on the most expensive queries, at worst-case
+    costs. Retries are not included. `left_p`, the rest of the budget, bounds no figure: it only
+    gives `affordable`.
     """
     most = judgments.worst
     calls_each = max((len(calls) for calls in quotes), default=0)

@@ -1,6 +1,6 @@
-"""A forecast as text and as JSON values: what a run would take.
+"""Formats the forecast of a dry run as text and as JSON values.
 
-No figure is worked out here.
+Reads a `Plan` and the result so far; computes no figure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from judgeloop.run.plan import Plan
 
 
 def render_plan(plan: Plan, result: RunResult, page: Page, *, priced: bool) -> str:
-    """A dry run's forecast, as text; `priced` says whether its dollars mean anything."""
+    """Return the forecast as text; `priced` says whether the prices are known."""
     if plan.calls.worst == 0 or result.stop_reason is not StopKind.DRY_RUN:
         return f"nothing to ask: the ledger already decides.\n{render(page)}"
     known = f"; {result.asked} items are answered from the ledger" if result.asked else ""
@@ -44,11 +44,11 @@ def render_plan(plan: Plan, result: RunResult, page: Page, *, priced: bool) -> s
 
 
 def _learned(result: RunResult) -> str:
-    """By which selector and rule, where earlier runs had a say in that."""
+    """Return a line on selector and rule if the run reads past comparisons, else nothing."""
     instead, history = (getattr(result.setup, name, None) for name in ("instead", "history"))
     if instead is None and history is None:
         return ""
-    said = visible("; ".join(one for one in (instead, history) if one))
+    said = visible("; ".join(sentence for sentence in (instead, history) if sentence))
     return f"\n  by the rule {result.setup.rule} and the selector {result.setup.selector}: {said}"
 
 
@@ -69,7 +69,7 @@ def _affordable(plan: Plan, result: RunResult) -> str:
 
 
 def plan_json(plan: Plan, result: RunResult, *, priced: bool) -> dict[str, Any]:
-    """A dry run's forecast as JSON values; amounts in dollars, null without a price."""
+    """Return the forecast as JSON values; amounts in dollars, null without a price."""
     dollars = {name: float(to_usd(cost_p)) for name, cost_p in asdict(plan.cost_p).items()}
     return {
         "schema_version": SCHEMA_VERSION,

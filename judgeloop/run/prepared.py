@@ -1,4 +1,4 @@
-"""A run that is ready: its settings, its inputs and its name in the ledger. Nothing is spent yet."""
+"""A run that is ready to start: settings, inputs and run id; and the check for unused settings."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from judgeloop.run.settings import RunSettings
 from judgeloop.selectors.catalogue import SelectorRow
 from judgeloop.stopping.catalogue import RuleRow
 
-NONE = "none"  # a value that asks for nothing, so that nothing is passed over
+NONE = "none"  # a value that switches a setting off, so it may be given to any selector or rule
 
 C = TypeVar("C", bound=RunSettings)
 
 
 @dataclass(frozen=True, slots=True)
 class RunName:
-    """A run's id, and the ids of earlier versions under which its money may have been booked."""
+    """A run's id, and its ids in earlier versions, under which money may have been booked."""
 
     id: str
     former: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class RunName:
 
 @dataclass(frozen=True, slots=True)
 class Prepared(Generic[C]):
-    """What every question's run is made of; a question adds its own parts."""
+    """The parts of a run that all questions share; each question adds its own parts."""
 
     config: C
     inputs: Inputs
@@ -44,12 +44,12 @@ class Prepared(Generic[C]):
 
     @property
     def judges(self) -> tuple[Judge, ...]:
-        """Who judges: one, or a panel."""
+        """The judge, or the judges of a panel."""
         return self.inputs.judges
 
     @property
     def limits(self) -> Limits:
-        """How few and how many items to judge."""
+        """The minimum and maximum number of judgments, and the limit of abstentions."""
         return self.inputs.limits
 
     @property
@@ -63,12 +63,12 @@ def check_idle_settings(
     chosen: Iterable[SelectorRow | RuleRow],
     every: Iterable[SelectorRow | RuleRow],
 ) -> None:
-    """Refuse a setting that means something to other selectors or rules only: it would be passed over in silence.
+    """Refuse a setting that only other selectors or rules read: it would silently do nothing.
 
-    `chosen` are the catalogue rows that the run uses, `every` those that it could.
+    `chosen` are the catalogue rows that the run uses, and `every` all rows that it could use.
 
     Raises:
-        InputError: names the setting, and what it goes with.
+        InputError: such a setting is given; the message says which selectors and rules read it.
     """
     taken = frozenset[str]().union(*(row.takes for row in chosen))
     rows = list(every)

@@ -1,8 +1,8 @@
-"""How a setting is declared: once, as an annotated field of a configuration.
+"""The declaration of a setting: an annotated field of a configuration.
 
-The annotation says what the field is part of, who may set it, and its help. Command line, settings
-file, run identity and documentation are made from it. Nothing is checked here (`validation.py`);
-pydantic is not imported, so that `--help` stays fast.
+The annotation holds the setting's help, what it is part of, and who may set it. The command line,
+the settings file, the run id and the documentation are made from it. `validation.py` checks values.
+Pydantic is not imported here, so that `--help` stays fast.
 """
 
 from __future__ import annotations
@@ -22,31 +22,37 @@ SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 class Part(enum.Enum):
-    """What a setting is part of. A run's id is made of the first three; the others leave it alone."""
+    """What a setting is part of. Only the first three parts enter the run's id."""
 
     RUN = "run"  # the run's id, by value
-    CONTENT = "content"  # the run's id, by the content of what the setting names
-    KEY = "key"  # the keys of verdicts, and by the judges' identities the run's id
-    PACE = "pace"  # how fast, and for how long
-    MONEY = "money"  # how much, and at what price
-    PLACE = "place"  # where things are, and what code may run
-    REPORT = "report"  # what is shown, and which exit code it gets
+    CONTENT = "content"  # the run's id, by the content of the file that the setting names
+    KEY = "key"  # the keys of verdicts and, through the judges' identities, the run's id
+    PACE = "pace"  # speed and duration of the run
+    MONEY = "money"  # budget and prices
+    PLACE = "place"  # files and folders, and permission to run code
+    REPORT = "report"  # what is shown, and the exit code
 
 
 class Source(enum.Enum):
-    """Who may set a setting: only the caller, or also a file found in the working folder."""
+    """Where a setting may be set: by the caller only, or also in a file found by judgeloop."""
 
-    CALLER = "caller"  # the command line, the environment, Python, or a file that the caller names
-    FOUND = "found"  # also a file that merely lies in the working folder
+    # On the command line, in the environment, in Python, or in a file that the caller names.
+    CALLER = "caller"
+    # Also in a file that judgeloop finds in the working folder.
+    FOUND = "found"
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """The declaration of one setting.
 
-    `panel` is its heading in the help, `metavar` what its value is called there, `short` its
-    one-letter flag. An `argument` is given by its place, under that name. `flag` is False for a
-    setting without a flag.
+    - `help`: the help text.
+    - `panel`: the heading in the help under which it is listed.
+    - `part`, `source`: what it is part of, and where it may be set.
+    - `short`: the one-letter flag.
+    - `metavar`: the name of its value in the help.
+    - `argument`: the name of a positional argument; None for a flag.
+    - `flag`: False if the command line has no flag for it.
     """
 
     help: str
@@ -61,12 +67,12 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Parse:
-    """A function applied to a given value before its type is checked; raises ValueError."""
+    """A function that is applied to a value before its type is checked; may raise ValueError."""
 
     function: Callable[[Any], object]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
-        """What pydantic asks an annotation for."""
+        """Return the schema that pydantic requests from an annotation."""
         from pydantic_core import core_schema
 
         return core_schema.no_info_before_validator_function(self.function, handler(source))
@@ -74,7 +80,7 @@ class Parse:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A field of a configuration with its declaration; `default` is MISSING where it has to be given."""
+    """A field of a configuration and its declaration; `default` is MISSING if it is required."""
 
     name: str
     type: Any
@@ -83,7 +89,7 @@ class Declared:
 
     @property
     def required(self) -> bool:
-        """Whether it has to be given."""
+        """Whether a value is required."""
         return self.default is MISSING
 
     @property
@@ -93,7 +99,7 @@ class Declared:
 
 
 def declared(config: Any) -> dict[str, Declared]:
-    """Every field of a configuration, by name, in the order declared."""
+    """Return every field of a configuration, by name, in the order declared."""
     return _declared(config)
 
 
@@ -113,7 +119,7 @@ def _declared(config: Any) -> dict[str, Declared]:
 
 
 def amount(value: object) -> Decimal | None:
-    """Dollars such as 5.00, or None for `none`."""
+    """Parse dollars such as 5.00, or `none` as None."""
     if value is None or str(value).lower() in {"none", "inf"}:
         return None
     try:
@@ -126,7 +132,7 @@ def amount(value: object) -> Decimal | None:
 
 
 def seconds(value: object) -> object:
-    """Seconds from 90s, 30m or 2h."""
+    """Parse a duration such as 90s, 30m or 2h to seconds."""
     if value is None or isinstance(value, int | float):
         return value
     found = DURATION.fullmatch(str(value).strip())
@@ -136,14 +142,14 @@ def seconds(value: object) -> object:
 
 
 def listed(value: object) -> object:
-    """`a,b` as a list."""
+    """Parse `a,b` to a list."""
     if not isinstance(value, str):
         return value
     return [part.strip() for part in value.split(",") if part.strip()]
 
 
 def numbers(value: object) -> object:
-    """`5:200:5` (first, last, step) or `5,10,20` as a list."""
+    """Parse `5:200:5` (first, last, step) or `5,10,20` to a list."""
     if not isinstance(value, str) or ":" not in value:
         return listed(value)
     try:
@@ -151,17 +157,17 @@ def numbers(value: object) -> object:
         return list(range(first, last + 1, step))
     except ValueError:
         raise ValueError(
-            "expected FIRST:LAST:STEP, such as 5:200:5, or numbers with commas between"
+            "expected FIRST:LAST:STEP, such as 5:200:5, or numbers separated by commas"
         ) from None
 
 
 def unless_auto(value: object) -> object:
-    """`auto` as None."""
+    """Parse `auto` to None."""
     return None if value == "auto" else value
 
 
 def one_of(names: Sequence[str]) -> Parse:
-    """One of some names."""
+    """Make a parser that accepts one of `names`."""
 
     def check(value: object) -> object:
         if value is not None and value not in names:
@@ -172,19 +178,19 @@ def one_of(names: Sequence[str]) -> Parse:
 
 
 def some_of(names: Sequence[str]) -> Parse:
-    """Several of some names, with commas between."""
+    """Make a parser that accepts several of `names`, separated by commas."""
 
     def check(value: object) -> object:
         several = listed(value)
-        if isinstance(several, Sequence) and any(one not in names for one in several):
-            raise ValueError(f"expected names among {', '.join(names)}, with commas between")
+        if isinstance(several, Sequence) and any(name not in names for name in several):
+            raise ValueError(f"expected names among {', '.join(names)}, separated by commas")
         return several
 
     return Parse(check)
 
 
 def like(pattern: str, expected: str) -> Parse:
-    """Text that a regular expression describes; `expected` says what in words."""
+    """Make a parser of text that matches a regular expression; `expected` describes it in words."""
     compiled = re.compile(pattern)
 
     def check(value: object) -> object:
@@ -200,22 +206,22 @@ class Described(Protocol):
 
     @property
     def name(self) -> str:
-        """What is typed."""
+        """The name as typed."""
         ...
 
     @property
     def help(self) -> str:
-        """What it is, in a few words."""
+        """A description in a few words."""
         ...
 
 
 def described(rows: Iterable[Described]) -> str:
-    """The rows of a catalogue for a help text: `random (uniform draws); race (…)`."""
+    """Return the rows of a catalogue for a help text: `random (uniform draws); race (…)`."""
     return "; ".join(f"{row.name} ({row.help})" for row in rows)
 
 
 def alternatives(names: Sequence[str]) -> str:
-    """`a, b or c`.
+    """Return the names as `a, b or c`.
 
     >>> alternatives(["a", "b", "c"])
     'a, b or c'

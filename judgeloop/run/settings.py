@@ -1,7 +1,7 @@
-"""The settings that all questions share: who judges, what is judged, how far, how fast, at what price.
+"""The settings that all questions share: judges, items, stopping, budget, pace and files.
 
-Each field is declared once, with its help, what it is part of and who may set it (`setting.py`).
-Nothing is read or run here.
+Each field is declared with its help, what it is part of, and who may set it (`setting.py`). The
+question's own `config.py` declares the others.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from judgeloop.run.validation import Configuration
 DEFAULT_HOME = Path(".judgeloop")
 JUDGE, ITEMS, SELECTION, STOPPING = "Judge", "Items", "Selection", "Stopping"
 MONEY, OUTPUT = "Money and pace", "Files and output"
-DATA, PROTOCOL, MANY, ONE = "Data", "Protocol", "Best of many", "How good is one"  # of a replay
-PAST = "Past"  # of a calibration
+# Headings of the help of `replay` and `calibrate` only.
+DATA, PROTOCOL, MANY, ONE = "Data", "Protocol", "With --job select", "With --job estimate"
+PAST = "Past comparisons"
 PANELS = (DATA, ITEMS, JUDGE, PAST, SELECTION, PROTOCOL, MANY, ONE, STOPPING, MONEY, OUTPUT)
 
 Count = Annotated[int, Ge(1)]
@@ -38,7 +39,7 @@ RepresentOne = Annotated[
 Layer = Annotated[str, like(r"middle|last|auto|\d+", "middle, last, auto or a number")]
 CallerOnly, Found = Source.CALLER, Source.FOUND
 
-# Settings of several configurations.
+# Settings of several configurations that do not inherit them from each other.
 Seed = Annotated[int, Ge(0), Setting("Seed of all random numbers.", SELECTION, Part.RUN, Found)]
 MinJudgments = Annotated[
     int, Ge(1), Setting("Minimum number of judgments.", STOPPING, Part.RUN, Found)
@@ -47,13 +48,13 @@ MaxJudgments = Annotated[
     int, Ge(1), Setting("Maximum number of judgments.", STOPPING, Part.RUN, Found)
 ]
 Ledger = Annotated[
-    Path, Setting("File that remembers verdicts and money.", OUTPUT, Part.PLACE, Found)
+    Path, Setting("File of paid verdicts and spending (SQLite).", OUTPUT, Part.PLACE, Found)
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSettings(Configuration):
-    """Who judges, by which prompt, and at what price. Money in dollars, times in seconds."""
+    """The judges, their prompt, prices and budget. Money in dollars, times in seconds."""
 
     judge: Annotated[
         tuple[str, ...],
@@ -70,13 +71,19 @@ class JudgeSettings(Configuration):
     ] = None
     judge_price: Annotated[
         str | None,
-        Setting("Dollars per million tokens.", JUDGE, Part.MONEY, CallerOnly, metavar="IN,OUT"),
+        Setting(
+            "Dollars per million input and output tokens.",
+            JUDGE,
+            Part.MONEY,
+            CallerOnly,
+            metavar="IN,OUT",
+        ),
     ] = None
     prices: Annotated[
-        Path | None, Setting("Your own prices, a TOML file.", JUDGE, Part.MONEY, CallerOnly)
+        Path | None, Setting("TOML file of your own prices.", JUDGE, Part.MONEY, CallerOnly)
     ] = None
     judge_timeout: Annotated[
-        float, Gt(0), Setting("Seconds for one attempt.", JUDGE, Part.PACE, Found)
+        float, Gt(0), Setting("Seconds until an attempt times out.", JUDGE, Part.PACE, Found)
     ] = 120.0
     judge_max_tokens: Annotated[
         int, Ge(16), Setting("Maximum number of tokens in a reply.", JUDGE, Part.KEY, Found)
@@ -84,7 +91,12 @@ class JudgeSettings(Configuration):
     tie_margin: Annotated[
         float,
         Ge(0),
-        Setting("Scores that differ by no more than this are a tie.", JUDGE, Part.RUN, Found),
+        Setting(
+            "Scores that differ by no more than this (0 or more) are a tie.",
+            JUDGE,
+            Part.RUN,
+            Found,
+        ),
     ] = 0.0
     verdict: Annotated[
         str,
@@ -99,23 +111,26 @@ class JudgeSettings(Configuration):
     prompt: Annotated[
         str | None,
         Setting(
-            "Your own prompt, a .md file, or the name of one of judgeloop's.",
+            "Prompt: your own .md file, or the name of a prompt of judgeloop.",
             JUDGE,
             Part.KEY,
             Found,
         ),
     ] = None
     rubric: Annotated[
-        str | None, Setting("Criteria to judge by: text, or a file.", JUDGE, Part.KEY, Found)
+        str | None, Setting("Criteria to judge by: text or a file.", JUDGE, Part.KEY, Found)
     ] = None
     allow_plugins: Annotated[
-        bool, Setting("Allow python:MODULE:FUNCTION to run code.", JUDGE, Part.PLACE, CallerOnly)
+        bool,
+        Setting(
+            "Allow judges python:MODULE:FUNCTION, which run code.", JUDGE, Part.PLACE, CallerOnly
+        ),
     ] = False
     budget: Annotated[
         Decimal | None,
         Parse(amount),
         Setting(
-            "Dollars that this run may ever cost, or none.",
+            "Limit of dollars for this run, repeated commands included, or none.",
             MONEY,
             Part.MONEY,
             Found,
@@ -126,18 +141,21 @@ class JudgeSettings(Configuration):
 
     @property
     def budget_p(self) -> int | None:
-        """The budget in picodollars; None for no limit."""
+        """The budget in picodollars; None without a budget."""
         return None if self.budget is None else to_pico(self.budget)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings(JudgeSettings):
-    """What every run depends on in which judges are asked about systems' outputs."""
+    """The settings of every run that asks judges about systems' outputs."""
 
     items: Annotated[
         Path | None,
         Setting(
-            "File of prompts and references, joined by id or prompt.", ITEMS, Part.CONTENT, Found
+            "File of prompts and references, joined with the outputs by id or prompt.",
+            ITEMS,
+            Part.CONTENT,
+            Found,
         ),
     ] = None
     allow_partial: Annotated[
@@ -145,7 +163,16 @@ class RunSettings(JudgeSettings):
     ] = False
     seed: Seed = 0
     risk: Annotated[
-        float, Gt(0), Le(1), Setting("Stated risk at which to stop.", STOPPING, Part.RUN, Found)
+        float,
+        Gt(0),
+        Le(1),
+        Setting(
+            "Stop once the stated risk of naming the wrong winner is at most this (above 0, up to "
+            "1).",
+            STOPPING,
+            Part.RUN,
+            Found,
+        ),
     ] = 0.1
     min_judgments: MinJudgments = 5
     max_judgments: MaxJudgments = 200
@@ -153,18 +180,30 @@ class RunSettings(JudgeSettings):
         float,
         Ge(0),
         Le(1),
-        Setting("Share of items without a verdict at which to stop.", STOPPING, Part.RUN, Found),
+        Setting(
+            "Stop once the share of items without a verdict exceeds this (0 to 1).",
+            STOPPING,
+            Part.RUN,
+            Found,
+        ),
     ] = 0.05
     require_winner: Annotated[
         str | None,
         Setting(
-            "Exit with 5 if another system wins.", STOPPING, Part.REPORT, Found, metavar="NAME"
+            "Exit with code 5 if another system wins.",
+            STOPPING,
+            Part.REPORT,
+            Found,
+            metavar="NAME",
         ),
     ] = None
     order: Annotated[
         Order,
         Setting(
-            "Order in which the outputs are shown: both, random or fixed.", JUDGE, Part.RUN, Found
+            "Order in which the two outputs are shown: both, random or fixed.",
+            JUDGE,
+            Part.RUN,
+            Found,
         ),
     ] = Order.BOTH
     vote: Annotated[
@@ -173,17 +212,28 @@ class RunSettings(JudgeSettings):
     decoys: Annotated[
         int,
         Ge(0),
-        Setting("Number of empty or constant answers to try on the judge.", JUDGE, Part.RUN, Found),
+        Setting(
+            "Number of decoys (empty or constant answers) to test the judge with.",
+            JUDGE,
+            Part.RUN,
+            Found,
+        ),
     ] = 0
     decoy_outputs: Annotated[
         Path | None,
-        Setting("File of answers to try in place of judgeloop's own.", JUDGE, Part.CONTENT, Found),
+        Setting("File of decoys to use in place of judgeloop's own.", JUDGE, Part.CONTENT, Found),
     ] = None
     deadline: Annotated[
         float | None,
         Parse(seconds),
         Gt(0),
-        Setting("Stop asking after 90s, 30m or 2h.", MONEY, Part.PACE, Found, metavar="DURATION"),
+        Setting(
+            "Stop asking after this time, such as 90s, 30m or 2h.",
+            MONEY,
+            Part.PACE,
+            Found,
+            metavar="DURATION",
+        ),
     ] = None
     concurrency: Annotated[
         int, Ge(1), Setting("Maximum number of calls in flight.", MONEY, Part.PACE, Found)
@@ -192,14 +242,21 @@ class RunSettings(JudgeSettings):
         int,
         Ge(0),
         Setting(
-            "Steps to ask ahead of the stopping rule: faster, and dearer.", MONEY, Part.PACE, Found
+            "Number of steps to ask before the stopping rule has decided: faster, but may cost more.",
+            MONEY,
+            Part.PACE,
+            Found,
         ),
     ] = 0
     rpm: Annotated[
-        int | None, Ge(1), Setting("Maximum number of calls a minute.", MONEY, Part.PACE, Found)
+        int | None,
+        Ge(1),
+        Setting("Maximum number of calls a minute for each judge.", MONEY, Part.PACE, Found),
     ] = None
     tpm: Annotated[
-        int | None, Ge(1), Setting("Maximum number of tokens a minute.", MONEY, Part.PACE, Found)
+        int | None,
+        Ge(1),
+        Setting("Maximum number of tokens a minute for each judge.", MONEY, Part.PACE, Found),
     ] = None
     run_dir: Annotated[
         Path | None, Setting("Folder for the verdicts and the result.", OUTPUT, Part.PLACE, Found)
@@ -207,34 +264,37 @@ class RunSettings(JudgeSettings):
     cache_dir: Annotated[
         Path,
         Setting(
-            "Folder for vectors and other things that can be recomputed.", OUTPUT, Part.PLACE, Found
+            "Folder for vectors and other results that can be recomputed.",
+            OUTPUT,
+            Part.PLACE,
+            Found,
         ),
     ] = DEFAULT_HOME / "cache"
 
     @property
     def rates(self) -> bool:
-        """Whether judges are shown one output at a time, and not two."""
+        """Whether judges rate a single output in each call, and do not compare two."""
         return False
 
     @property
     @abstractmethod
     def output_files(self) -> tuple[Path, ...]:
-        """The outputs of each system."""
+        """The file of each system's outputs."""
 
     @abstractmethod
     def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """Which systems may be compared with each other, or rated, on an item.
+        """Return the pairs of systems that may be compared on an item, or the systems to rate.
 
         Raises:
-            InputError: one that is named is not among them.
+            InputError: a named system is not among `systems`.
         """
 
     @property
     def specs(self) -> tuple[str, ...]:
-        """Every judge that is asked, as typed."""
+        """Every judge that is asked, as typed by the user."""
         return self.judge
 
     def files_read(self) -> list[Path]:
-        """Every file that the run reads, and its ledger."""
+        """Return every file that the run reads, and its ledger."""
         given = [*self.output_files, self.items, self.prices, self.ledger, self.decoy_outputs]
         return [path for path in (*given, *recorded_files(self.specs)) if path is not None]

@@ -1,7 +1,7 @@
-"""Values to a checked configuration, with one clear error for what is wrong.
+"""Checks values and makes a configuration of them, or raises an `InputError` that names the field.
 
-pydantic does the checking, from the annotations of the configuration's fields. It is imported when
-a configuration is made, not before.
+Pydantic checks the values by the annotations of the configuration's fields. It is imported only
+when a configuration is made.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ C = TypeVar("C", bound="Configuration")
 
 
 class Configuration:
-    """What every configuration is: a frozen dataclass whose fields are declared settings."""
+    """The base class of all configurations: frozen dataclasses whose fields are settings."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "frozen": True}
 
     @classmethod
     def of(cls, **values: object) -> Self:
-        """A checked configuration; a value of None counts as not given.
+        """Return a checked configuration; a value of None counts as not given.
 
         Raises:
             InputError: a value is missing, unknown or out of range; names the field.
@@ -31,12 +31,12 @@ class Configuration:
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
-        """The values given, with defaults that depend on others of them."""
+        """Return the values with added defaults that depend on other values."""
         return values
 
 
 def checked(config: type[C], values: Mapping[str, object]) -> C:
-    """`values` as a `config`; a value of None counts as not given.
+    """Return `values` as a `config`; a value of None counts as not given.
 
     Raises:
         InputError: a value is missing, unknown or out of range; names the field.
@@ -65,7 +65,7 @@ def _adapter(config: Any) -> Any:
 
 
 def _said(first: Mapping[str, Any]) -> str:
-    """What is wrong, in the form of every other message here: the field, expected, found."""
+    """Return pydantic's error in judgeloop's form: the field, what was expected, what was found."""
     place = [str(part) for part in first["loc"] if part != "function-before"]
     name = place[0] if place else "configuration"
     if first["type"] == "missing":
@@ -76,7 +76,7 @@ def _said(first: Mapping[str, Any]) -> str:
 
 
 def _expected(problem: str) -> str:
-    """Pydantic's sentence, beginning with what was expected."""
+    """Return pydantic's message, rewritten to begin with what was expected."""
     if problem.startswith(
         ("Value should have at least 1 item", "Tuple should have at least 1 item")
     ):
