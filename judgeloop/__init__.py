@@ -1,7 +1,7 @@
-"""Find out which language model is better: judge only what settles it, under a hard budget, with a stated risk.
+"""Find out which language model is better, with few judgments, a hard budget and a stated risk.
 
-The names below are the public ones. Each is imported when it is first used, so that `import judgeloop`
-costs next to nothing; nothing is read, written or configured on import.
+This module defines the public names. Each name is imported on first use, so that
+`import judgeloop` is fast. The import reads, writes and configures nothing.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _HOMES = {
     "select": "select",
 }
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605 - the list is the dictionary's, so that they cannot differ
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - made from the dictionary, so that they cannot differ
 
 
 def __getattr__(name: str) -> Any:
@@ -62,13 +62,12 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'judgeloop' has no attribute {name!r}")
     module = import_module(f"judgeloop.{_HOMES[name]}")
-    value = (
-        module if _HOMES[name] == name else getattr(module, name)
-    )  # a question's folder can be called
+    # `compare`, `select` and `estimate` are packages that can be called.
+    value = module if _HOMES[name] == name else getattr(module, name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    """The public names."""
+    """Return the public names."""
     return list(__all__)

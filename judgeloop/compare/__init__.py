@@ -1,4 +1,4 @@
-"""`compare`: which of two systems is better?"""
+"""`compare`: find out which of two systems is better."""
 
 from judgeloop.core.callable_module import make_callable
 

@@ -1,4 +1,7 @@
-"""The settings of `compare`: which two systems, which items first, and when that is enough."""
+"""The settings of `compare`: the two systems, the selector and the stopping rule.
+
+The settings that all questions share are in `run/settings.py`.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +28,15 @@ from judgeloop.stopping.catalogue import RuleRow, default_rule, rule_names, rule
 
 QUESTION = "compare"
 SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
-PREFERRING = "decisive"  # the selector of rules that bear draws with a preference
+# The default selector for a stopping rule that does not need uniform draws.
+PREFERRING = "decisive"
 
-# Settings that replays have, too.
+# Settings that replays have too.
 Combine = Annotated[
     str,
     one_of(COMBINATIONS),
     Setting(
-        f"Vectors to cluster: the outputs' {', '.join(COMBINATIONS)}.",
+        f"Vectors to cluster, made from the two outputs: {', '.join(COMBINATIONS)}.",
         SELECTION,
         Part.RUN,
         Found,
@@ -42,7 +46,7 @@ Clustering = Annotated[
     str,
     one_of(CLUSTERINGS),
     Setting(
-        f"{', '.join(CLUSTERINGS)} (as ward is from 20,000 items on).",
+        f"Clustering method: {', '.join(CLUSTERINGS)}. Above 20,000 items ward is approximated.",
         SELECTION,
         Part.RUN,
         Found,
@@ -52,7 +56,7 @@ Representative = Annotated[
     str,
     one_of(REPRESENTATIVES),
     Setting(
-        f"Item of a cluster that is judged: {', '.join(REPRESENTATIVES)}.",
+        f"How the judged item of a cluster is chosen: {', '.join(REPRESENTATIVES)}.",
         SELECTION,
         Part.RUN,
         Found,
@@ -62,12 +66,12 @@ Representative = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class CompareConfig(RunSettings):
-    """Everything that a comparison of two systems depends on."""
+    """All settings of a comparison of two systems."""
 
     first: Annotated[
         Path,
         Setting(
-            "Outputs of one system: JSONL, CSV or JSON.",
+            "Outputs of the first system: JSONL, CSV or JSON.",
             ITEMS,
             Part.CONTENT,
             CallerOnly,
@@ -75,14 +79,15 @@ class CompareConfig(RunSettings):
         ),
     ]
     second: Annotated[
-        Path, Setting("Outputs of the other.", ITEMS, Part.CONTENT, CallerOnly, argument="B")
+        Path,
+        Setting("Outputs of the second system.", ITEMS, Part.CONTENT, CallerOnly, argument="B"),
     ]
     selector: Annotated[
         str,
         one_of(SELECTORS),
         Setting(
-            f"{described(selectors_of(QUESTION))}. Default: {SELECTORS[0]}, and {PREFERRING} for a rule without a "
-            "guarantee of its own.",
+            f"{described(selectors_of(QUESTION))}. Default: {SELECTORS[0]}; {PREFERRING} for a rule "
+            "that does not need uniform draws.",
             SELECTION,
             Part.RUN,
             Found,
@@ -92,8 +97,8 @@ class CompareConfig(RunSettings):
         str,
         MinLen(1),
         Setting(
-            "Earlier comparisons, for decisive and calibrated: auto (those in the ledger), none, "
-            "RUN,RUN... of the ledger, or a FILE of verdicts.",
+            "Earlier comparisons, used by decisive and calibrated: auto (all in the ledger), none, "
+            "RUN,RUN... (these runs of the ledger), or a FILE of verdicts.",
             SELECTION,
             Part.CONTENT,
             Found,
@@ -101,7 +106,12 @@ class CompareConfig(RunSettings):
     ] = "auto"
     represent: Annotated[
         Represent,
-        Setting("Vectors of texts: lexical, minilm or minilm:FOLDER.", SELECTION, Part.RUN, Found),
+        Setting(
+            "How texts become vectors: lexical, minilm or minilm:FOLDER.",
+            SELECTION,
+            Part.RUN,
+            Found,
+        ),
     ] = "lexical"
     combine: Combine = "difference"
     clustering: Clustering = "ward"
@@ -110,8 +120,8 @@ class CompareConfig(RunSettings):
         str,
         one_of(RULES),
         Setting(
-            f"{described(rules_of(QUESTION))}. Default: {RULES[0]}, "
-            "and tie-aware for a selector that prefers items.",
+            f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; "
+            "tie-aware for a selector that prefers some items.",
             STOPPING,
             Part.RUN,
             Found,
@@ -122,8 +132,8 @@ class CompareConfig(RunSettings):
         Gt(0),
         Lt(1),
         Setting(
-            'With the rule anytime: end with "no practical difference" once the win distance is surely '
-            "within this of zero.",
+            'With the rule anytime: stop with "no practical difference" once the win distance is within '
+            "this of zero, at the stated risk. Above 0 and below 1.",
             STOPPING,
             Part.RUN,
             Found,
@@ -134,8 +144,8 @@ class CompareConfig(RunSettings):
         Gt(0),
         Lt(1),
         Setting(
-            "End undecided once a decision within the maximum number of judgments is less likely than "
-            "this, such as 0.1.",
+            "Stop undecided once the probability of a decision within the maximum number of judgments "
+            "is below this, for example 0.1.",
             STOPPING,
             Part.RUN,
             Found,
@@ -143,12 +153,14 @@ class CompareConfig(RunSettings):
     ] = None
     analyse: Annotated[
         bool,
-        Setting("Draw which items were picked, into the run's folder.", OUTPUT, Part.REPORT, Found),
+        Setting(
+            "Write pictures of the picked items to the run's folder.", OUTPUT, Part.REPORT, Found
+        ),
     ] = False
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
-        """Selector and rule by each other, where one of them is not given."""
+        """Choose a missing selector to suit the rule, and a missing rule to suit the selector."""
         selector, rule = values.get("selector"), values.get("rule")
         if selector is None:
             even = (
@@ -171,28 +183,28 @@ class CompareConfig(RunSettings):
 
     @property
     def output_files(self) -> tuple[Path, ...]:
-        """The outputs of both systems."""
+        """The files with the outputs of both systems."""
         return self.first, self.second
 
     def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """The two."""
+        """Return the only pair that can be compared: the two systems."""
         return [systems]
 
     def files_read(self) -> list[Path]:
-        """Every file that the run reads, and its ledger."""
+        """Return every file that the run reads, and its ledger."""
         history = Path(self.history)
         return [*super().files_read(), *([history] if history.is_file() else [])]
 
     @property
     def looks_back(self) -> bool:
-        """Whether selector or rule look at earlier comparisons."""
+        """Whether the selector or the rule uses earlier comparisons."""
         return "history" in self.selector_row.takes | self.rule_row.takes
 
 
 def compare_config(**values: object) -> CompareConfig:
-    """A checked configuration; `judge` is one name, or several for a panel.
+    """Return a checked configuration; `judge` is one name, or several names for a panel.
 
     Raises:
-        InputError: a value is out of range; names the field.
+        InputError: a value is out of range; the message names the field.
     """
     return CompareConfig.of(**values)

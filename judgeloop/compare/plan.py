@@ -1,6 +1,7 @@
-"""How many judgments a comparison may take, before it is paid for, and how many it may still take.
+"""How many further judgments a comparison is likely to take, for the forecast and for the result.
 
-Arithmetic on counts; it asks nobody.
+Takes a rule, a tally and the limits; returns numbers of judgments. Asks no judge. Prices are added
+in `run/plan.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from judgeloop.engine.session import Limits
 from judgeloop.run.plan import Range
 from judgeloop.stopping.projection import first_met
 
-# What the expected case assumes while nothing is known: shares in per cent, the rest ties.
+# Assumed by the expected case until enough verdicts are known: shares in per cent.
 ASSUMED_WINS = (45, 25)
 ASSUMED_TIES = 30
 ASSUMED = "45 % to 25 % wins and 30 % ties"
@@ -22,9 +23,11 @@ ASSUMED = "45 % to 25 % wins and 30 % ties"
 def judgments_to_decide(
     rule: StoppingRule[Tally], tally: Tally, limits: Limits, *, asked: int
 ) -> tuple[Range, str | None]:
-    """Further judgments that a run at `tally` would take with `asked` items asked, and what the expected case assumes.
+    """Return the range of further judgments for a run at `tally`, and the assumption behind it.
 
-    Low: the fewest that can meet the rule. Worst: all that the limit allows.
+    `asked` is the number of items asked about so far. Low: the fewest judgments that can meet the
+    rule. Expected: with the shares so far, or with assumed shares. Worst: all judgments that the
+    limit allows. The assumption is a sentence on the assumed shares, None if none are assumed.
     """
     most = min(limits.max_judgments, tally.items) - asked
     assumed = tally.judged < limits.min_judgments or tally.leader is None
@@ -39,9 +42,10 @@ def judgments_to_decide(
 def more_to_decide(
     rule: StoppingRule[Tally], tally: Tally, limits: Limits, unasked: int
 ) -> int | None:
-    """How many further judgments would probably decide, were the shares so far to go on; None: not even all.
+    """Return how many further judgments would decide if the shares so far continue.
 
-    All that are `unasked` do, whatever the rule says, unless some item is left without a verdict.
+    None if not even all of them would decide. Judging all `unasked` items decides whatever the rule
+    says, unless an item has no verdict.
     """
     if tally.leader is None:
         return None

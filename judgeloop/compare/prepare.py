@@ -1,7 +1,7 @@
-"""A comparison that is ready to run, with nothing spent.
+"""Prepares a comparison: checks the settings, reads files and earlier comparisons. Spends nothing.
 
-It reads files, and the ledger where earlier comparisons are looked at. What every question needs is
-read in `run/inputs.py`.
+The ledger is read only if the selector or the rule uses earlier comparisons. `run/inputs.py` reads
+what all questions need.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from judgeloop.stopping.giving_up import GivingUp
 class Comparison(Prepared[CompareConfig]):
     """A comparison ready to run.
 
-    `history` is None where nothing looks at earlier comparisons. `selector` and `rule` are those
-    asked for, unless earlier comparisons are too few for them, as `instead` then says.
+    `history` is None if neither selector nor rule uses earlier comparisons. `selector` and `rule`
+    are those of the settings, unless there are too few earlier comparisons for them. Then
+    `instead` says why; else it is None.
     """
 
     selector: SelectorRow
@@ -44,12 +45,13 @@ class Comparison(Prepared[CompareConfig]):
 def prepare(
     config: CompareConfig, environment: Mapping[str, str], *, offline: bool = False
 ) -> Comparison:
-    """Read and check everything that a comparison needs; `environment` holds the judges' keys.
+    """Read and check everything that a comparison needs.
 
-    `offline` says that only a forecast is wanted, which needs no key.
+    `environment` holds the judges' API keys. With `offline`, only a forecast is made, which needs
+    no key.
 
     Raises:
-        InputError: something given is wrong; nothing was spent.
+        InputError: a setting or a file is wrong; nothing was spent.
     """
     chosen: list[SelectorRow | RuleRow] = [config.selector_row, config.rule_row]
     check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
@@ -84,14 +86,14 @@ def prepare(
 
 
 def _instead(found: TooLittle, rule: str, history: History) -> str:
-    """Why the rule is not the one that was asked for, and what would mend it."""
+    """Return why the requested rule is not used, and what would change that."""
     text = f"too little history for {rule}: {found.sentence}"
     if not history.by_same:
-        text += "; comparisons by other judges choose no threshold"
+        text += "; comparisons by other judges are not used for its threshold"
     if history.began is not None:
         text += (
-            f"; what came after this run began ({history.began[:16]}) does not count for it: another "
-            "`seed` begins a new one"
+            f"; comparisons made after this run began ({history.began[:16]}) are not used for it: "
+            "another `seed` begins a new run"
         )
     return text
 
@@ -99,9 +101,10 @@ def _instead(found: TooLittle, rule: str, history: History) -> str:
 def _rule(
     config: CompareConfig, row: RuleRow, inputs: Inputs, calibrated: Calibration | None = None
 ) -> StoppingRule[Tally]:
-    """The rule of `row`, ending undecided early where that is wanted.
+    """Return the rule of `row`, wrapped in `GivingUp` if `give_up` is set.
 
-    A threshold that past comparisons chose without giving up stays good: fewer are named.
+    A threshold that was calibrated without giving up stays valid, because giving up only lowers
+    the number of winners named.
     """
     rule: StoppingRule[Tally] = row.make(
         Ingredients(
@@ -134,10 +137,10 @@ def _calibrated(
 
 
 def _check_selector(config: CompareConfig) -> None:
-    """Refuse a rule that replays earlier comparisons by chance with a selector that picks items."""
+    """Refuse a rule calibrated on random draws together with a selector that picks items."""
     if config.rule_row.by_past and config.selector_row.draws is Draws.PICKED:
         raise InputError(
-            f"`rule={config.rule}` replays earlier comparisons by chance, and "
+            f"`rule={config.rule}` is calibrated with random draws, but "
             f"`selector={config.selector}` picks items; use `selector=decisive` or `selector=random`"
         )
 

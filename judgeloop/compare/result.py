@@ -1,6 +1,7 @@
-"""The result of a comparison: every figure that any report shows, worked out once.
+"""The result of a comparison: all figures that the reports show, computed once.
 
-The same record becomes JSON (`to_json`), text and Markdown. It formats nothing for people and writes no file.
+The same record becomes JSON (`to_json`) and text (`text.py`). Formats nothing for people and writes
+no file.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label
 
 @dataclass(frozen=True, slots=True)
 class CompareSetup(RunSetup):
-    """What was compared, and how.
+    """What was compared, and with which settings.
 
-    `give_up` is the chance of a decision under which the run was to end undecided. `represent` is None for a selector that looks at no
-    vectors, `history` where no earlier comparisons were looked at. `instead` says why it is not the rule that was asked for.
+    `give_up` is the probability of a decision below which the run stops undecided. `represent` is
+    None if the selector uses no vectors. `history` is None if no earlier comparisons were used.
+    `instead` says why the requested rule was not used; None if it was.
     """
 
     near_tie: float | None
@@ -34,12 +36,15 @@ class CompareSetup(RunSetup):
 class Result(RunResult):
     """A comparison's result.
 
-    `win_distance` is the leader's share of wins minus the other's among the judged items, and `win_distance_biased` says that the items were picked
-    and do not stand for the others; `win_distance_interval` holds bounds for that of all items, from the leader's side too (without a leader the first minus the second), each
-    of which is wrong with at most the threshold's chance.
+    `win_distance` is the leader's share of wins minus the other system's, among the judged items.
+    `win_distance_biased` is True if the items were picked, so that they do not represent the
+    others. `win_distance_interval` bounds the win distance over all items, also leader minus other
+    system (first minus second without a leader). Each bound is wrong with at most the threshold's
+    probability.
 
-    `win_distance_weighted` says that the draws preferred some items: `win_distance` is then an estimate for all items, negative where it speaks
-    against the leader (without a leader, the first system minus the second), and the interval an approximate one of 90 %.
+    `win_distance_weighted` is True if the draws preferred some items. Then `win_distance` is an
+    estimate for all items, negative if it contradicts the leader (without a leader: first system
+    minus second). The interval is then approximate, at 90 %.
     """
 
     job: ClassVar[str] = "compare"
@@ -64,7 +69,7 @@ def result_of(
     decoys: DecoyTally | None,
     more_judgments: int | None,
 ) -> Result:
-    """Work out a result from how a run ended; `item_ids` by position."""
+    """Compute the result from a run's outcome; `item_ids` are in the order of positions."""
     tally, systems = outcome.estimate.tally, setup.systems
     weighted = weighted_distance(tally) if tally.judged < tally.items else None
     return Result(
@@ -104,12 +109,15 @@ def result_of(
 def _seen_from_the_leader(
     tally: Tally, bounds: tuple[float, float] | None
 ) -> tuple[float, float] | None:
-    """Bounds of the first system minus the second, as those of the leader minus the other."""
+    """Turn bounds of first system minus second into bounds of leader minus other system."""
     return (0.0 - bounds[1], 0.0 - bounds[0]) if bounds and tally.leader == 1 else bounds
 
 
 def _for_the_leader(tally: Tally, weighted: WeightedDistance | None) -> float | None:
-    """The leader's share of wins minus the other's: as estimated where it can be, else among the judged items."""
+    """Return the leader's share of wins minus the other system's.
+
+    It is the estimate for all items if there is one, else the figure among the judged items.
+    """
     if weighted is not None:
         return 0.0 - weighted.value if tally.leader == 1 else weighted.value
     return None if tally.win_distance is None else abs(tally.win_distance)

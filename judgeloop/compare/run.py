@@ -1,6 +1,7 @@
-"""`compare`: which of two systems is better? A result, or a forecast of what it would take.
+"""Runs a comparison of two systems, or forecasts what it would take.
 
-It puts the parts together and hands them to the driver. It prints nothing and knows no exit codes.
+Makes the session from its parts and passes it to the driver (`run/drive.py`). Prints nothing and
+knows no exit codes.
 """
 
 from __future__ import annotations
@@ -31,12 +32,13 @@ from judgeloop.stopping.giving_up import GivingUp
 
 
 def compare(config: CompareConfig, environment: Mapping[str, str] | None = None) -> Result:
-    """Compare two systems from a program without an event loop; in one with, `prepare` and await `run`.
+    """Compare two systems, from a program without a running event loop.
 
-    `environment` holds the judges' keys; by default it is the process's own.
+    In a program with an event loop, call `prepare` and await `run`. `environment` holds the judges'
+    API keys; by default it is the environment of the process.
 
     Raises:
-        InputError: something given is wrong; nothing was spent.
+        InputError: a setting or a file is wrong; nothing was spent.
         LedgerError: the ledger cannot be opened or written.
     """
     return asyncio.run(run(prepare(config, os.environ if environment is None else environment)))
@@ -48,14 +50,17 @@ async def run(
     interruption: Interruption | None = None,
     observe: Observe[Tally] = unobserved,
 ) -> Result:
-    """Judge until it is decided, or until money, judgments or items run out."""
+    """Judge until the comparison is decided, or until money, judgments or items run out."""
     terms = terms_of(comparison)
     finished = await _drive(comparison, terms, interruption=interruption, observe=observe)
     return _result(comparison, finished)
 
 
 async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
-    """What the comparison would take, and how far the ledger alone brings it; asks nobody and spends nothing."""
+    """Return what the comparison would take, and the result from the ledger's verdicts alone.
+
+    Asks no judge and spends nothing.
+    """
     terms, pool = terms_of(comparison, offline=True), comparison.pool
     finished = await _drive(comparison, terms)
     outcome = finished.outcome
@@ -77,7 +82,7 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
 
 
 def _deciding(rule: StoppingRule[Tally]) -> StoppingRule[Tally]:
-    """The rule that names a winner: a forecast says what that takes, not how soon it may be given up."""
+    """Return the rule without `GivingUp`: a forecast is about the judgments to a decision."""
     return rule.rule if isinstance(rule, GivingUp) else rule
 
 
@@ -144,7 +149,7 @@ def _setup(comparison: Comparison) -> CompareSetup:
 
 
 def _variant(comparison: Comparison) -> str | None:
-    """What of the selector is not as its papers have it."""
+    """Return how the selector differs from its paper; None if it does not."""
     given, papers, items = variant_of(comparison.config), Variant(), len(comparison.pool)
     changed = [
         f"{name} {getattr(given, name)}"

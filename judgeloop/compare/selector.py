@@ -1,7 +1,7 @@
-"""The selector of a comparison, made of what it looks at: alike for a live run and for a replay.
+"""Makes the selector of a comparison from the data it needs, for live runs and replays alike.
 
-Which selector looks at what stands in the catalogue (`selectors/catalogue.py`). Vectors are
-computed here for a live run; a replay brings its own (`replay/compare.py`).
+The catalogue (`selectors/catalogue.py`) says which data a selector needs. `LiveMaterial` computes
+them for a live run, `RecordedMaterial` in `replay/compare.py` for a replay.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ Vectors = NDArray[np.floating]
 
 
 class Material(Protocol):
-    """What selectors may look at; each is asked for only where the catalogue says so."""
+    """The data that selectors may use; a method is called only if the catalogue row needs it."""
 
     def outputs(self) -> tuple[Vectors, Vectors]:
-        """The vectors of both systems' outputs, each of shape (items, dimensions)."""
+        """Return the vectors of both systems' outputs, each of shape (items, dimensions)."""
         ...
 
     def prompts(self) -> Vectors:
-        """The vectors of the prompts, shape (items, dimensions)."""
+        """Return the vectors of the prompts, shape (items, dimensions)."""
         ...
 
     def prospects(self) -> Prospects | None:
-        """How likely each item is to tell the systems apart; None where nothing says so."""
+        """Return how likely each item is to tell the systems apart; None without evidence."""
         ...
 
 
 def make_selector(
     row: SelectorRow, material: Material, *, start: int, variant: Variant
 ) -> Selector[Any]:
-    """The selector of `row`; one that clusters begins with `start` clusters."""
+    """Make the selector of `row`; a selector that clusters begins with `start` clusters."""
     vectors = None
     if Need.OUTPUT_VECTORS in row.needs:
         vectors = combined(variant.combine, *material.outputs())
@@ -56,33 +56,33 @@ def make_selector(
 
 
 def variant_of(config: CompareConfig) -> Variant:
-    """How a selector that clusters is told to do it."""
+    """Return the settings of a selector that clusters."""
     return Variant(config.combine, config.clustering, config.representative)
 
 
 @dataclass(frozen=True, slots=True)
 class LiveMaterial:
-    """What selectors look at in a live run: its texts, and what its history says of the items."""
+    """The data for selectors in a live run: vectors of its texts, and `known` from its history."""
 
     config: CompareConfig
     pool: Pool
     known: Prospects | None
 
     def outputs(self) -> tuple[Vectors, Vectors]:
-        """The vectors of both systems' outputs."""
+        """Return the vectors of both systems' outputs."""
         first, second = self.pool.outputs
         both = self._embedded([*first, *second])
         return both[: len(first)], both[len(first) :]
 
     def prompts(self) -> Vectors:
-        """The vectors of the prompts."""
+        """Return the vectors of the prompts."""
         return self._embedded([item.prompt for item in self.pool.items])
 
     def prospects(self) -> Prospects | None:
-        """What the history says, with how far the two outputs are apart.
+        """Return what the history says of the items, with the distances of the output lengths.
 
-        Not for a rule that past comparisons calibrate: their outputs are not kept, so that it could
-        not be calibrated with such distances.
+        The distances are left out for a rule that is calibrated on earlier comparisons. The outputs
+        of those are not kept, so the rule could not be calibrated with distances.
         """
         if self.known is None or self.config.rule_row.by_past:
             return self.known

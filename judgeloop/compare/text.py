@@ -1,6 +1,6 @@
-"""A comparison as text: the decision first, then what it rests on.
+"""The result of a comparison as text: the decision first, then the evidence.
 
-Nothing is printed here, and no figure is worked out here.
+Takes a `Result` and returns sentences. Computes no figures and prints nothing.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from judgeloop.report.sentences import (
 
 
 def page(result: Result) -> Page:
-    """The result in words."""
+    """Return the result as headline and details."""
     return Page(headline(result), tuple(details(result)))
 
 
 def headline(result: Result) -> str:
-    """The decision in one line."""
+    """Return the decision in one line."""
     return with_warnings(_decision(result), result)
 
 
@@ -69,7 +69,7 @@ def _standing(result: Result) -> str:
 
 
 def details(result: Result) -> list[tuple[str, str]]:
-    """What the decision rests on, as pairs of a name and a sentence."""
+    """Return the evidence for the decision, as pairs of a name and a sentence."""
     rows = [("votes", _votes(result)), ("gap", _gap(result)), ("rule", _rule(result))]
     rows += [("judge", judge(result)), ("selector", _selector(result))]
     rows += [("history", visible(result.setup.history))] if result.setup.history else []
@@ -124,7 +124,10 @@ def _gap(result: Result) -> str:
 
 
 def _estimated(distance: float, result: Result) -> str:
-    """A win distance for all items, for the system that it favours; and a warning where that is not the one that leads."""
+    """Describe an estimated win distance, from the view of the system that it favours.
+
+    Adds a warning if that system is not the leader.
+    """
     first, second = result.setup.systems
     leader, other = (second, first) if result.leader == second else (first, second)
     favoured = leader if round(distance, 2) >= 0 else other
@@ -162,7 +165,7 @@ def _bounds(result: Result) -> str:
 
 
 def _signed(distance: float) -> str:
-    """A win distance for people, without a sign on zero."""
+    """Format a win distance, without a sign on zero."""
     return f"{round(distance, 2) + 0.0:.2f}"
 
 

@@ -1,4 +1,4 @@
-"""`estimate`: how good is one system?"""
+"""`estimate`: estimate the mean score of one system."""
 
 from judgeloop.core.callable_module import make_callable
 

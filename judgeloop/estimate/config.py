@@ -1,4 +1,7 @@
-"""The settings of `estimate`: which system, how its items are drawn, and how precise is enough."""
+"""The settings of `estimate`: the system, the selector and the width of the interval.
+
+The settings that all questions share are in `run/settings.py`.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +31,15 @@ from judgeloop.stats.names import ALLOCATIONS, INTERVALS
 
 QUESTION = "estimate"
 SELECTORS = names_of(QUESTION)
-FIRST_LOOK = 20  # judgments after which an interval is first looked at
+FIRST_LOOK = 20  # judgments before the interval is first computed
 CONFIDENCE_FIELD = "logprobs"
 CONFIDENCES = ("geometric-mean", "first-token")
-BY_CONFIDENCE, BY_HISTORY = "confidence", "history"  # as a proxy
+BY_CONFIDENCE, BY_HISTORY = "confidence", "history"  # proxies that are not judges
 
 
 @dataclass(frozen=True, kw_only=True)
 class EstimateConfig(RunSettings):
-    """Everything that an estimate of one system's mean score depends on."""
+    """All settings of an estimate of one system's mean score."""
 
     outputs: Annotated[
         Path,
@@ -51,8 +54,8 @@ class EstimateConfig(RunSettings):
     proxy: Annotated[
         str | None,
         Setting(
-            "A cheap judge of every item, confidence, or history (other systems' ratings): it narrows "
-            "the interval.",
+            "Cheap guess at every item's score, to narrow the interval: a judge, confidence, or history "
+            "(other systems' ratings).",
             JUDGE,
             Part.KEY,
             Found,
@@ -62,8 +65,8 @@ class EstimateConfig(RunSettings):
         str,
         MinLen(1),
         Setting(
-            "For the proxy history: auto (the ledger's ratings by this judge), none, RUN,RUN... of the "
-            "ledger, or a FILE of scores.",
+            "Earlier ratings, used by the proxy history: auto (all in the ledger by this judge), none, "
+            "RUN,RUN... (these runs of the ledger), or a FILE of scores.",
             JUDGE,
             Part.CONTENT,
             Found,
@@ -77,7 +80,8 @@ class EstimateConfig(RunSettings):
     represent: Annotated[
         RepresentOne,
         Setting(
-            "lexical, minilm, minilm:FOLDER, or hidden:MODEL, a causal language model's hidden states.",
+            "How items become vectors: lexical, minilm, minilm:FOLDER, or hidden:MODEL (hidden states "
+            "of a causal language model).",
             SELECTION,
             Part.RUN,
             Found,
@@ -86,8 +90,8 @@ class EstimateConfig(RunSettings):
     layer: Annotated[
         Layer | None,
         Setting(
-            "Layer of the hidden states: middle, last, auto or a number. Default: middle; the papers of "
-            "cross-entropy and mmd-critic prescribe the last.",
+            "Layer of the hidden states: middle, last, auto or a number. Default: middle; last for "
+            "cross-entropy and mmd-critic, as in their papers.",
             SELECTION,
             Part.RUN,
             Found,
@@ -97,23 +101,30 @@ class EstimateConfig(RunSettings):
         int | None,
         Parse(unless_auto),
         Ge(1),
-        Setting("Number of strata, or auto.", SELECTION, Part.RUN, Found),
+        Setting("Number of strata, at least 1, or auto.", SELECTION, Part.RUN, Found),
     ] = None
     allocation: Annotated[
         str,
         one_of(ALLOCATIONS),
-        Setting("Judgments among strata: mc-ucb or proportional.", SELECTION, Part.RUN, Found),
+        Setting(
+            "How judgments are divided among strata: mc-ucb or proportional.",
+            SELECTION,
+            Part.RUN,
+            Found,
+        ),
     ] = ALLOCATIONS[0]
     confidence: Annotated[
         str,
         MinLen(1),
-        Setting("Field of OUTPUTS with the system's confidence.", SELECTION, Part.CONTENT, Found),
+        Setting(
+            "Field of OUTPUTS that holds the system's confidence.", SELECTION, Part.CONTENT, Found
+        ),
     ] = CONFIDENCE_FIELD
     confidence_by: Annotated[
         str,
         one_of(CONFIDENCES),
         Setting(
-            "Confidence from log-probabilities of tokens: geometric-mean or first-token.",
+            "How log-probabilities of tokens become a confidence: geometric-mean or first-token.",
             SELECTION,
             Part.RUN,
             Found,
@@ -124,14 +135,17 @@ class EstimateConfig(RunSettings):
         Gt(0),
         Lt(0.5),
         Setting(
-            "End once the interval reaches no farther from the score.", STOPPING, Part.RUN, Found
+            "Stop once the interval reaches at most this far from the score. Above 0 and below 0.5.",
+            STOPPING,
+            Part.RUN,
+            Found,
         ),
     ] = None
     interval: Annotated[
         str,
         one_of(INTERVALS),
         Setting(
-            "approximate (for one look) or anytime (for any number of looks).",
+            "Kind of interval: approximate (valid for one look) or anytime (for any number of looks).",
             STOPPING,
             Part.RUN,
             Found,
@@ -142,7 +156,7 @@ class EstimateConfig(RunSettings):
         Ge(0),
         Le(1),
         Setting(
-            "Exit with 0 if the interval lies above this score, with 5 if below.",
+            "Exit code 0 if the interval lies above this score, 5 if it lies below.",
             STOPPING,
             Part.REPORT,
             Found,
@@ -152,10 +166,10 @@ class EstimateConfig(RunSettings):
         float,
         Gt(0),
         Lt(1),
-        Setting("Stated risk that the interval misses.", STOPPING, Part.RUN, Found),
+        Setting("Stated risk that the interval misses the mean.", STOPPING, Part.RUN, Found),
     ] = 0.1
     min_judgments: MinJudgments = FIRST_LOOK
-    # One output has no order, its scores no majority, and one system nobody to win against.
+    # Fixed: one output has no order of presentation, scores no majority, one system no opponent.
     order: Annotated[Order, Setting("", JUDGE, Part.RUN, Source.CALLER, flag=False)] = Order.FIXED
     vote: Annotated[Vote, Setting("", JUDGE, Part.RUN, Source.CALLER, flag=False)] = Vote.MEAN
     require_winner: Annotated[
@@ -164,7 +178,7 @@ class EstimateConfig(RunSettings):
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
-        """The layer by the selector; and a first look at the end at the latest, unless one is given."""
+        """Fill in a missing layer by the selector, and a missing minimum by a small maximum."""
         name, most = str(values.get("selector", SELECTORS[0])), str(values.get("max_judgments", ""))
         if values.get("layer") is None and name in SELECTORS:
             values = values | {"layer": default_layer(selector_row(QUESTION, name))}
@@ -179,39 +193,39 @@ class EstimateConfig(RunSettings):
 
     @property
     def rates(self) -> bool:
-        """Always."""
+        """True: the judge sees one output at a time."""
         return True
 
     @property
     def output_files(self) -> tuple[Path, ...]:
-        """The outputs of the one system."""
+        """The file with the outputs of the system."""
         return (self.outputs,)
 
     @property
     def proxy_judge(self) -> str | None:
-        """The judge that rates every item, as typed; None where the proxy is none."""
+        """The judge that rates every item, as typed; None if the proxy is not a judge."""
         return None if self.proxy in {BY_CONFIDENCE, BY_HISTORY} else self.proxy
 
     @property
     def specs(self) -> tuple[str, ...]:
-        """Every judge that is asked, and the one that is asked about everything."""
+        """Every judge, as typed, and the proxy if it is a judge."""
         return self.judge if self.proxy_judge is None else (*self.judge, self.proxy_judge)
 
     @property
     def looks_at_confidence(self) -> bool:
-        """Whether selector or proxy look at the system's own confidence."""
+        """Whether the selector or the proxy uses the system's confidence."""
         return Need.CONFIDENCE in self.selector_row.needs or self.proxy == BY_CONFIDENCE
 
     def files_read(self) -> list[Path]:
-        """Every file that the run reads, and its ledger."""
+        """Return every file that the run reads, and its ledger."""
         history = Path(self.history)
         return [*super().files_read(), *([history] if history.is_file() else [])]
 
     def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """The one alone."""
+        """Return the only question: a rating of the system."""
         return [systems]
 
 
 def default_layer(row: SelectorRow) -> str:
-    """The layer that a selector looks at unless told otherwise: its paper's, else the middle."""
+    """Return a selector's default layer: the last if its paper prescribes it, else the middle."""
     return "last" if Need.LAST_STATES in row.needs else "middle"

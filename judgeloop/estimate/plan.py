@@ -1,6 +1,7 @@
-"""What an estimate of a mean may take until it is precise enough, before it is paid for, and what it may still take.
+"""How many further judgments an estimate is likely to take, for the forecast and for the result.
 
-A projection from the variance so far, or from an assumed one; it asks nobody.
+Projects the width of the interval from the variance so far, or from an assumed variance. Asks no
+judge. Prices are added in `run/plan.py`.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from judgeloop.stats.strata import Moments
 from judgeloop.stopping.precise import Precise
 
 ASSUMED = "scores of 0 and 1, as many of each"
-ASSUMED_MEAN = 0.5  # of scores of 0 and 1, which vary most there
+ASSUMED_MEAN = 0.5  # at this mean, scores of 0 and 1 vary most
 
 
 def judgments_to_know(rule: Precise, tally: Ratings, limit: int) -> tuple[Range, str | None]:
-    """Further judgments that a run at `tally` would take, low, expected and worst; and what the expected case assumes.
+    """Return the range of further judgments for a run at `tally`, and the assumption behind it.
 
-    `limit` is how many items are judged at most, those in `tally` included.
+    `limit` is the maximum number of judged items, including the items in `tally`. The assumption is
+    a sentence on the assumed scores, None if none are assumed.
     """
     most = max(0, limit - tally.asked)
     if rule.half_width is None:
@@ -34,7 +36,10 @@ def judgments_to_know(rule: Precise, tally: Ratings, limit: int) -> tuple[Range,
 
 
 def more_to_know(rule: Precise, tally: Ratings) -> int | None:
-    """How many further judgments would probably make the interval narrow enough; None where it cannot be said."""
+    """Return how many further judgments would probably make the interval narrow enough.
+
+    None without a `half_width`, or if the variance is not known yet.
+    """
     moments = tally.moments
     if rule.half_width is None or tally.judged < 2 or math.isnan(moments.variance):  # noqa: PLR2004
         return None
@@ -48,7 +53,10 @@ def _assumed_spread() -> float:
 
 
 def _enough(rule: Precise, items: int, each: float, asked: int) -> int:
-    """The fewest judgments, more than `asked`, that would do were the variance of one `each`; by bisection."""
+    """Return the fewest judgments above `asked` that make the interval narrow enough, by bisection.
+
+    `each` is the variance of a single score. At most `items` are returned.
+    """
     low, high = asked, items
     while high - low > 1:
         middle = (low + high) // 2

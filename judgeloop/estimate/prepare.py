@@ -1,7 +1,7 @@
-"""An estimate of one system's mean score that is ready to run, with nothing spent.
+"""Prepares an estimate: checks the settings, reads files and makes the selector. Spends nothing.
 
-It reads files, computes clusters, and reads the ledger where earlier ratings are looked at. What
-every question needs is read in `run/inputs.py`.
+Vectors and clusters are computed here. The ledger is read only if the proxy uses earlier ratings.
+`run/inputs.py` reads what all questions need.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ from judgeloop.selectors.catalogue import Need, selectors_of
 from judgeloop.stats.strata import Floats
 from judgeloop.stopping.precise import Precise
 
-CONFIDENCE_SETTINGS = {"confidence", "confidence_by"}  # a proxy may look at confidence, too
+CONFIDENCE_SETTINGS = {"confidence", "confidence_by"}  # used by a selector or by the proxy
 
 
 @dataclass(frozen=True, slots=True)
 class Estimation(Prepared[EstimateConfig]):
     """An estimate ready to run.
 
-    `confidence`, shape (items,), is the system's own in its outputs, where anything looks at it.
-    `foretold` is what earlier ratings let expect, None where nothing looks at them.
+    `confidence`, shape (items,), is the system's confidence in its outputs; None if neither
+    selector nor proxy uses it. `foretold` is the forecast from earlier ratings; None if they are
+    not used. `proxy` is the judge that rates every item; None if the proxy is not a judge.
     """
 
     rule: Precise
@@ -52,19 +53,20 @@ class Estimation(Prepared[EstimateConfig]):
 
     @property
     def most(self) -> int:
-        """How many items are judged, at most."""
+        """Maximum number of judged items."""
         return min(self.config.max_judgments, len(self.pool))
 
 
 def prepare(
     config: EstimateConfig, environment: Mapping[str, str], *, offline: bool = False
 ) -> Estimation:
-    """Read and check everything that an estimate needs; `environment` holds the judges' keys.
+    """Read and check everything that an estimate needs.
 
-    `offline` says that only a forecast is wanted, which needs no key.
+    `environment` holds the judges' API keys. With `offline`, only a forecast is made, which needs
+    no key.
 
     Raises:
-        InputError: something given is wrong; nothing was spent.
+        InputError: a setting or a file is wrong; nothing was spent.
     """
     _check_settings(config)
     inputs = read_inputs(config, environment, offline=offline)
@@ -76,7 +78,7 @@ def prepare(
         )
     proxy = _proxy(config, inputs, environment, offline=offline)
     run = _name(config, inputs, confidence, proxy)
-    # Here and not later, so that it can be interrupted as any computation.
+    # Clusters are computed here, before the run, so that the user can interrupt it.
     material = LiveMaterial(config, pool, confidence)
     selector = make_selector(config.selector_row, material, wanted_by(config, len(pool)))
     foretold = None
@@ -111,7 +113,7 @@ def _check_settings(config: EstimateConfig) -> None:
     row = config.selector_row
     if not config.looks_at_confidence and config.confidence != CONFIDENCE_FIELD:
         raise InputError(
-            f"`confidence={config.confidence}`: `selector={row.name}` does not look at confidence; give "
+            f"`confidence={config.confidence}`: `selector={row.name}` does not use confidence; set "
             "`proxy=confidence`, or a selector that does"
         )
     if config.layer != default_layer(row):
@@ -121,19 +123,19 @@ def _check_settings(config: EstimateConfig) -> None:
     check_idle_settings(config, [chosen], selectors_of(QUESTION))
     if config.history != AUTO and config.proxy != BY_HISTORY:
         raise InputError(
-            f"`history={config.history}`: without `proxy=history` no earlier ratings are looked at; give "
-            "that, too"
+            f"`history={config.history}`: earlier ratings are used only with `proxy=history`; set that "
+            "too"
         )
     if row.draws is Draws.PICKED:
         _refuse_intervals(config)
 
 
 def _check_layer(config: EstimateConfig) -> None:
-    """Refuse a layer where there is none, or where the selector's paper prescribes another."""
+    """Refuse a layer if the vectors have none, or if the selector's paper prescribes another."""
     takers = [row.name for row in selectors_of(QUESTION) if "layer" in row.takes]
     if config.selector not in takers:
         raise InputError(
-            f"`layer={config.layer}`: `selector={config.selector}` has no such choice; it goes with "
+            f"`layer={config.layer}`: `selector={config.selector}` has no such setting; it goes with "
             f"{alternatives([f'`selector={name}`' for name in takers])}"
         )
     if not config.represent.startswith(f"{HIDDEN}:"):
@@ -141,24 +143,27 @@ def _check_layer(config: EstimateConfig) -> None:
 
 
 def _refuse_intervals(config: EstimateConfig) -> None:
-    """Refuse what is about an interval where the selector picks its items, and none can be stated."""
+    """Refuse settings of an interval if the selector picks its items: none can be stated then."""
     for name in ("half_width", "require_score", "interval", "proxy"):
         if getattr(config, name) != declared(EstimateConfig)[name].default:
             raise InputError(
-                f"`{name}`: `selector={config.selector}` picks its items, and no interval can be stated "
-                "then; use `selector=random` or `selector=stratified`"
+                f"`{name}`: `selector={config.selector}` picks its items, so no interval can be stated; "
+                "use `selector=random` or `selector=stratified`"
             )
 
 
 def _proxy(
     config: EstimateConfig, inputs: Inputs, environment: Mapping[str, str], *, offline: bool
 ) -> Judge | None:
-    """The judge that rates everything; its address and its price are its own, and not those given for the real one."""
+    """Return the judge that rates every item; None if the proxy is not a judge.
+
+    The address and the price in the settings are the judge's and are not used for the proxy.
+    """
     spec = config.proxy_judge
     if spec is None:
         return None
     if spec in config.judge:
-        raise InputError(f"`proxy={spec}`: this is the judge itself; a proxy is a cheaper one")
+        raise InputError(f"`proxy={spec}`: this is the judge itself; give a cheaper judge as proxy")
     options = judge_options(config, environment, rating=True, offline=offline)
     own = replace(options, price=None, base_url=None)
     try:
@@ -167,11 +172,9 @@ def _proxy(
         reason = str(error).replace(
             "`judge_price=IN,OUT` (a server of your own: `judge_price=0,0`), or in a file: ", ""
         )
-        raise InputError(f"`proxy={spec}`, as a judge of its own: {reason}") from None
+        raise InputError(f"`proxy={spec}`: {reason}") from None
     if judge.by_hand:
-        raise InputError(
-            f"`proxy={spec}`: a proxy rates every item, and is there to spare people that"
-        )
+        raise InputError(f"`proxy={spec}`: a proxy rates every item, so it cannot be a person")
     return judge
 
 

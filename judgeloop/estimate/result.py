@@ -1,6 +1,6 @@
-"""The result of an estimate of one system's mean score: every figure that any report shows, worked out once.
+"""The result of an estimate of one system's mean score: all figures that the reports show.
 
-It formats nothing for people and writes no file.
+Every figure is computed once, here. Formats nothing for people and writes no file.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from judgeloop.stats.ratings import Ratings
 
 @dataclass(frozen=True, slots=True)
 class EstimateSetup(RunSetup):
-    """What was estimated, and how.
+    """What was estimated, and with which settings.
 
-    `represent` is None for a selector that looks at no vectors, `layer` for vectors that are no hidden states. `strata` is how many parts the
-    pool was cut into, `half_width` how narrow the interval was to be. `history` says where earlier ratings are from, None where none were looked
-    at.
+    `represent` is None if the selector uses no vectors, `layer` if the vectors are not hidden
+    states. `strata` is the number of strata in the pool. `half_width` is the greatest accepted
+    reach of the interval, None if the run was to go to its limit. `history` is the source of
+    earlier ratings, None if none were used.
     """
 
     represent: str | None
@@ -47,10 +48,11 @@ class EstimateSetup(RunSetup):
 class Estimated(RunResult):
     """One system's mean score over all items.
 
-    `mean` is None while nothing is judged; `interval` misses the mean over all items with the threshold's chance, and is None where items were picked:
-    then `mean_biased` says that nothing is known of how far off the mean is. `cautious` says that the interval is as wide as scores that few
-    items have, and none of those judged, may make it. `sampled_mean` is the plain mean of the judged items,
-    `proxy_mean` that of the proxy over all items.
+    `mean` is None if nothing is judged. `interval` misses the mean over all items with the
+    threshold's probability. It is None if too few items are judged, or if items were picked. In the
+    second case `mean_biased` is True, and the error of the mean is unknown. `cautious` is True if
+    the interval was widened for rare scores that the judged items may not contain. `sampled_mean`
+    is the plain mean of the judged items. `proxy_mean` is the mean of the proxy over all items.
     """
 
     job: ClassVar[str] = "estimate"
@@ -65,13 +67,13 @@ class Estimated(RunResult):
 
     @property
     def reach(self) -> float | None:
-        """How far the interval reaches from the mean, to the farther side."""
+        """Distance from the mean to the farther end of the interval; None without an interval."""
         if self.interval is None or self.mean is None:
             return None
         return reach(self.mean, self.interval)
 
     def to_json(self) -> dict[str, Any]:
-        """The result as JSON values: with whether it is decided, and nothing of what only a contest has."""
+        """Return the result as JSON values, without the fields that only comparisons have."""
         values = super(Estimated, self).to_json()
         contest = (
             "winner",
@@ -93,7 +95,7 @@ class Estimated(RunResult):
 
     @property
     def shown(self) -> str | None:
-        """What is known of the required score: reached, missed, or open; None where none is required."""
+        """Whether the required score is reached, missed or open; None if no score is required."""
         required = self.setup.required_score
         if required is None:
             return None
@@ -103,8 +105,9 @@ class Estimated(RunResult):
 
     @property
     def exit_code(self) -> int:
-        """The exit code that says how the run ended; with a required score, whether it is surely reached or surely missed."""
-        ended = super(Estimated, self).exit_code  # by its name: a class with slots is made twice
+        """The exit code of the run, which also says whether a required score is reached."""
+        # A dataclass with slots is a new class, so `super()` without arguments fails.
+        ended = super(Estimated, self).exit_code
         if self.shown is None or ended not in {0, EXIT_UNDECIDED}:
             return ended
         return {"reached": 0, "missed": EXIT_OTHER_WON, "open": EXIT_UNDECIDED}[self.shown]
@@ -122,7 +125,10 @@ def estimated_of(
     more_judgments: int | None,
     least: int,
 ) -> Estimated:
-    """Work out a result from how a run ended; `item_ids` by position, `least` is how many judgments there were to be."""
+    """Compute the result from a run's outcome.
+
+    `item_ids` are in the order of positions. `least` is the minimum number of judgments.
+    """
     tally, systems = outcome.estimate.tally, setup.systems
     certain = outcome.stop.kind is StopKind.ALL_JUDGED
     mean = tally.moments.mean
@@ -162,7 +168,7 @@ def estimated_of(
 
 
 def _cut_too_short(outcome: Outcome[Ratings], least: int) -> bool:
-    """Whether money or time ended the run before there was anything to be sure of."""
+    """Return whether money or time ended the run before the minimum, or without an interval."""
     tally = outcome.estimate.tally
     cut = outcome.stop.kind in {StopKind.BUDGET, StopKind.DEADLINE}
     return cut and (tally.judged < least or (tally.drawn and outcome.estimate.interval is None))

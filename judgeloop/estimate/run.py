@@ -1,7 +1,7 @@
-"""`estimate`: how good is one system? A result, or a forecast of what it would take.
+"""Runs an estimate of one system's mean score, or forecasts what it would take.
 
-It puts the parts together and hands them to the driver: first the proxy, where there is one, on
-everything; then the judge on a sample. It prints nothing and knows no exit codes.
+Makes the sessions from their parts and passes them to the driver (`run/drive.py`). A proxy judge
+rates every item first; then the judge rates a sample. Prints nothing and knows no exit codes.
 """
 
 from __future__ import annotations
@@ -34,16 +34,18 @@ from judgeloop.stats.ratings import Ratings
 from judgeloop.stats.strata import Floats, Strata
 from judgeloop.stopping.precise import Precise
 
-WHOLE = {StopKind.ALL_JUDGED, StopKind.POOL_EXHAUSTED}  # the proxy has been asked about everything
+# Ends of the proxy's run after which it was asked about every item.
+WHOLE = {StopKind.ALL_JUDGED, StopKind.POOL_EXHAUSTED}
 
 
 def estimate(config: EstimateConfig, environment: Mapping[str, str] | None = None) -> Estimated:
-    """Estimate a system's mean score from a program without an event loop; in one with, `prepare` and await `run`.
+    """Estimate a system's mean score, from a program without a running event loop.
 
-    `environment` holds the judges' keys; by default it is the process's own.
+    In a program with an event loop, call `prepare` and await `run`. `environment` holds the judges'
+    API keys; by default it is the environment of the process.
 
     Raises:
-        InputError: something given is wrong; nothing was spent.
+        InputError: a setting or a file is wrong; nothing was spent.
         LedgerError: the ledger cannot be opened or written.
     """
     return asyncio.run(run(prepare(config, os.environ if environment is None else environment)))
@@ -55,13 +57,16 @@ async def run(
     interruption: Interruption | None = None,
     observe: Observe[Ratings] = unobserved,
 ) -> Estimated:
-    """Judge until the mean is known well enough, or until money, judgments or items run out."""
+    """Judge until the interval is narrow enough, or until money, judgments or items run out."""
     ran = await _run(estimation, terms_of(estimation), interruption=interruption, observe=observe)
     return _result(estimation, ran)
 
 
 async def forecast(estimation: Estimation) -> tuple[Plan, Estimated]:
-    """What the estimate would take, and how far the ledger alone brings it; asks nobody and spends nothing."""
+    """Return what the estimate would take, and the result from the ledger's verdicts alone.
+
+    Asks no judge and spends nothing.
+    """
     terms, pool = terms_of(estimation, offline=True), estimation.pool
     ran = await _run(estimation, terms)
     outcome = ran.finished.outcome
@@ -85,7 +90,7 @@ async def forecast(estimation: Estimation) -> tuple[Plan, Estimated]:
 
 @dataclass(frozen=True)
 class _Ran:
-    """How the judge's run ended, and what the proxy said of every item."""
+    """How the judge's run ended, and the proxy's score of every item, shape (items,), if known."""
 
     finished: Finished[Ratings]
     proxy: Floats | None
@@ -138,10 +143,11 @@ def _forecast(estimation: Estimation) -> Forecast | None:
 
 
 def _draws(estimation: Estimation) -> np.random.Generator:
-    """Where a history helps, draws of this run alone.
+    """Return the generator of the draws; with a history, it also depends on the run's id.
 
-    Runs with one seed draw the same items. Were those in the history the very items drawn here, it would explain their scores, say nothing
-    of the others, and make the interval too narrow.
+    Runs with the same seed draw the same items. If the rated items of the history were the items
+    drawn here, the history would explain their scores and say nothing about the other items. The
+    interval would then be too narrow.
     """
     seed = estimation.config.seed
     own = _forecast(estimation) is not None
@@ -151,7 +157,7 @@ def _draws(estimation: Estimation) -> np.random.Generator:
 async def _ask_proxy(
     estimation: Estimation, terms: Terms, *, interruption: Interruption | None
 ) -> Finished[Ratings] | None:
-    """Have the proxy rate every item, within the same budget."""
+    """Let the proxy rate every item, within the same budget; None if the proxy is not a judge."""
     if estimation.proxy is None:
         return None
     items = len(estimation.pool)
@@ -173,7 +179,10 @@ async def _ask_proxy(
 
 
 def _proxy_scores(estimation: Estimation, first: Finished[Ratings] | None) -> Floats | None:
-    """What the proxy says of each item, shape (items,); its mean where it says nothing, which helps and harms nobody."""
+    """Return the proxy's score of each item, shape (items,); None without scores for all items.
+
+    An item on which the proxy abstained gets the proxy's mean, which is neutral.
+    """
     if forecast := _forecast(estimation):
         return forecast.scores
     if estimation.config.proxy == BY_CONFIDENCE:
@@ -191,14 +200,18 @@ def _of_proxy(stop: StopReason) -> StopReason:
 
 
 def _later(terms: Terms, took_s: float) -> Terms:
-    """The terms with what is left of the deadline."""
+    """Return the terms with the rest of the deadline."""
     if terms.deadline_s is None:
         return terms
     return replace(terms, deadline_s=max(0.0, terms.deadline_s - took_s))
 
 
 def _together(first: Finished[Ratings] | None, then: Finished[Ratings]) -> Spend:
-    """What both commands to the ledger cost; it counts a run's money itself, but not what each was for."""
+    """Return the spend of the proxy's and the judge's parts together.
+
+    The ledger adds up the run's money over both parts itself. The figures of each part are added
+    here.
+    """
     if first is None:
         return then.spend
     one, two = first.spend, then.spend

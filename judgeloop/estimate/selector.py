@@ -1,7 +1,7 @@
-"""The selector of an estimate, made of what it looks at: alike for a live run and for a replay.
+"""Makes the selector of an estimate from the data it needs, for live runs and replays alike.
 
-Which selector looks at what stands in the catalogue (`selectors/catalogue.py`). Vectors and
-clusters are computed here for a live run; a replay brings its own (`replay/estimate.py`).
+The catalogue (`selectors/catalogue.py`) says which data a selector needs. `LiveMaterial` computes
+them for a live run, `RecordedMaterial` in `replay/estimate.py` for a replay.
 """
 
 from __future__ import annotations
@@ -24,43 +24,47 @@ from judgeloop.stats.allocation import ITEMS_A_STRATUM, paying_strata
 from judgeloop.stats.sections import SECTIONS, by_sections
 from judgeloop.stats.strata import Floats, Strata
 
-BUDGET_A_CLUSTER = 4  # judgments, at least, of what CluSearch looks at
-SEARCHED, PAYING = "searched", "paying"  # how many clusters, in the catalogue
+BUDGET_A_CLUSTER = 4  # judgments per cluster, at least, in the clusterings that CluSearch tries
+SEARCHED, PAYING = "searched", "paying"  # values of `clusters` in the catalogue
 HIDDEN = "hidden"
 
 
 class Material(Protocol):
-    """What selectors may look at; each is asked for only where the catalogue says so."""
+    """The data that selectors may use; a method is called only if the catalogue row needs it."""
 
     @property
     def items(self) -> int:
-        """How many items there are."""
+        """Number of items."""
         ...
 
     def states(self, *, last: bool) -> Floats:
-        """Vectors of the system's inner states, shape (items, dimensions); of the `last` layer, or the one asked for."""
+        """Return vectors of the system's hidden states, shape (items, dimensions).
+
+        They are from the last layer with `last`, else from the layer of the settings.
+        """
         ...
 
     def confidence(self) -> Floats:
-        """The system's confidence, shape (items,)."""
+        """Return the system's confidence, shape (items,)."""
         ...
 
     def clusters(self, count: int) -> Strata:
-        """So many balanced clusters of the states."""
+        """Return `count` balanced clusters of the states."""
         ...
 
     def searched(self, most: int) -> Strata:
-        """As many balanced clusters of the states as CluSearch finds, at most `most`."""
+        """Return as many balanced clusters as CluSearch finds, at most `most`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What an estimate asks of its selector.
+    """The settings of an estimate that its selector needs.
 
-    `budget` is how many items are judged at most. `start` is the number of clusters in the first
-    step of one that begins with clusters. A run that ends by its width may end after `first_look`
-    judgments; None where it runs to its end. `clusters` is the number of strata, None to choose it.
+    `budget` is the maximum number of judged items, not dollars. `start` is the number of clusters
+    in the first step of a selector that begins with clusters. `clusters` is the number of strata,
+    None to choose it here. `first_look` is the number of judgments after which the run may end
+    because the interval is narrow enough; None if it runs to its limit.
     """
 
     budget: int
@@ -72,10 +76,10 @@ class Wanted:
 
 
 def make_selector(row: SelectorRow, material: Material, wanted: Wanted) -> Selector[Any]:
-    """The selector of `row`.
+    """Make the selector of `row`.
 
     Raises:
-        InputError: more clusters are asked for than the budget pays two judgments each of.
+        InputError: there are too many clusters for two judgments in each.
     """
     looks_at_states = row.needs & {Need.STATES, Need.LAST_STATES}
     ingredients = ForOne(
@@ -92,7 +96,7 @@ def make_selector(row: SelectorRow, material: Material, wanted: Wanted) -> Selec
 
 
 def strata_of(selector: Selector[Any], items: int) -> Strata:
-    """The parts of the pool that a selector draws from; one for a selector that knows none."""
+    """Return the strata that a selector draws from; a single stratum if it does not use strata."""
     return selector.strata if isinstance(selector, Stratified) else Strata.single(items)
 
 
@@ -105,8 +109,8 @@ def _strata(row: SelectorRow, material: Material, wanted: Wanted) -> Strata:
     if wanted.clusters is not None:
         if wanted.clusters > most:
             raise InputError(
-                f"`clusters={wanted.clusters}`: at least two items of each are judged, and with "
-                f"{wanted.budget} judgments of {material.items} items there can be at most {most}"
+                f"`clusters={wanted.clusters}`: at least two items of each cluster are judged, so "
+                f"{wanted.budget} judgments of {material.items} items allow at most {most} clusters"
             )
         return material.clusters(wanted.clusters)
     if row.clusters == SEARCHED:
@@ -120,17 +124,23 @@ def _strata(row: SelectorRow, material: Material, wanted: Wanted) -> Strata:
 
 
 def most_clusters(budget: int, items: int) -> int:
-    """How many clusters CluSearch looks at, at most: one for four judgments (Huang et al. 2024, appendix A.1.3)."""
+    """Return the maximum number of clusters that CluSearch tries: one for every four judgments.
+
+    `budget` is a number of judgments. Huang et al. (2024), appendix A.1.3.
+    """
     return min(budget // BUDGET_A_CLUSTER, items // ITEMS_A_STRATUM)
 
 
 def distance_of(confidence_by: str) -> str:
-    """The distance between samples of confidences that goes with a way of reading them (Huang et al. 2024, A.1.3)."""
+    """Return the distance between samples of confidences that suits a kind of confidence.
+
+    Huang et al. (2024), appendix A.1.3.
+    """
     return "ks" if confidence_by == "first-token" else "wasserstein"
 
 
 def wanted_by(config: EstimateConfig, items: int) -> Wanted:
-    """What a configuration asks of its selector."""
+    """Return what a configuration asks of its selector, for a pool of `items`."""
     budget = min(config.max_judgments, items)
     return Wanted(
         budget=budget,
@@ -144,7 +154,10 @@ def wanted_by(config: EstimateConfig, items: int) -> Wanted:
 
 @dataclass(frozen=True)
 class LiveMaterial:
-    """What selectors look at in a live run: texts or a model's hidden states, and confidences that were read."""
+    """The data for selectors in a live run: vectors computed here, and confidences read before.
+
+    The vectors are of texts, or hidden states of a model.
+    """
 
     config: EstimateConfig
     pool: Pool
@@ -152,27 +165,27 @@ class LiveMaterial:
 
     @property
     def items(self) -> int:
-        """How many items there are."""
+        """Number of items."""
         return len(self.pool)
 
     def states(self, *, last: bool) -> Floats:
-        """A model's hidden states of the prompts; by other representations, vectors of prompt and output together."""
-        del last  # the configuration's layer is the one that suits the selector
+        """Return hidden states of the prompts, or vectors of prompt and output together."""
+        del last  # the layer in the configuration suits the selector
         return self._states
 
     def confidence(self) -> Floats:
-        """What was read from the outputs."""
-        assert self.read_confidence is not None, "read for every selector that looks at it"
+        """Return the confidences read from the outputs, shape (items,)."""
+        assert self.read_confidence is not None, "read for every selector that uses it"
         return self.read_confidence
 
     def clusters(self, count: int) -> Strata:
-        """Balanced clusters."""
+        """Return `count` balanced clusters."""
         from judgeloop.stats.balanced_kmeans import balanced_kmeans
 
         return Strata(balanced_kmeans(self._states, count, self._rng).labels)
 
     def searched(self, most: int) -> Strata:
-        """The clusters at the elbow."""
+        """Return the clusters at the elbow of the inertia, at most `most`."""
         from judgeloop.stats.cluster_search import strata_by_clusters
 
         return Strata(strata_by_clusters(self._states, most, self._rng)[0])
@@ -196,10 +209,10 @@ class LiveMaterial:
 
 
 def states_of(pool: Pool, represent: str, layer: str, *, seed: int, cache_dir: Any) -> Floats:
-    """Vectors of one system's items, reduced, shape (items, dimensions).
+    """Return vectors of one system's items, reduced, shape (items, dimensions).
 
-    By `hidden:MODEL` the model's hidden states of the prompts at `layer`; else of prompt and output
-    together, as the model's own states are not at hand.
+    With `hidden:MODEL`, they are the model's hidden states of the prompts at `layer`. Otherwise
+    they are vectors of prompt and output together, in place of the hidden states.
     """
     from judgeloop.represent.reducing import reduced
 

@@ -1,6 +1,6 @@
-"""An estimate as text: the score first, then what it rests on.
+"""The result of an estimate as text: the score first, then the evidence.
 
-Nothing is printed here, and no figure is worked out here.
+Takes an `Estimated` and returns sentences. Computes no figures and prints nothing.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ NEARLY = 0.0005  # a narrower interval is a point as shown
 
 
 def page(result: Estimated) -> Page:
-    """The result in words."""
+    """Return the result as headline and details."""
     return Page(headline(result), tuple(details(result)))
 
 
 def headline(result: Estimated) -> str:
-    """The score in one line, and before it whether a required one is reached."""
+    """Return the score in one line, and whether the required score is reached."""
     required = result.setup.required_score
     said = {
         None: "",
@@ -40,14 +40,14 @@ def _decision(result: Estimated) -> str:
 
 
 def _cut(result: Estimated) -> str:
-    """What ended a run before all its judgments were made."""
+    """Return why a run ended before all its judgments were made; empty if it did not."""
     if result.stop_reason in {StopKind.BUDGET, StopKind.DEADLINE}:
         return f"; ended early: {visible(result.stop_sentence)}"
     return ""
 
 
 def _known(result: Estimated) -> str:
-    """What is known of the mean."""
+    """Return what is known of the mean."""
     name = visible(result.setup.systems[0])
     if result.mean is None:
         return f"nothing is known of {name}"
@@ -80,7 +80,7 @@ def _what_would_do(result: Estimated) -> str:
 
 
 def details(result: Estimated) -> list[tuple[str, str]]:
-    """What the score rests on, as pairs of a name and a sentence."""
+    """Return the evidence for the score, as pairs of a name and a sentence."""
     rows = [("score", _score(result)), ("interval", _interval(result)), ("judge", judge(result))]
     if result.setup.proxy is not None:
         rows.append(("proxy", _proxy(result)))

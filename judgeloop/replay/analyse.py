@@ -1,6 +1,7 @@
-"""What was picked, drawn: the DiffUse papers' analyses for one run, and for a replay.
+"""Pictures of DiffUse's picks and clusters, for one run and for a replay.
 
-It gathers arrays and hands them to `pictures.py`; it writes no files.
+Gathers the arrays for the analyses of the DiffUse papers (`stats/anatomy.py`) and passes them to
+`pictures.py`. Returns SVG texts and writes no files.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Pictures = dict[str, str]  # SVG by name
 
 
 def pictures_of_run(comparison: Comparison, result: Result) -> Pictures:
-    """One run: its clusters, the norms of the judged items beside all, and its differences on a plane."""
+    """Draw one run: its clusters, the norms of judged and of all items, and a projection."""
     config, pool = comparison.config, comparison.pool
     place = {item.id: position for position, item in enumerate(pool.items)}
     vectors = _differences(comparison)
@@ -46,12 +47,12 @@ def _differences(comparison: Comparison) -> pictures.Floats:
 
 
 def pictures_of_replay(config: ReplayConfig, rows: list[Row], budget: int) -> Pictures:
-    """All pairs of a replay, with `budget` picked items, and one pair on a plane."""
+    """Draw all pairs of a replay, and a projection of one pair, with `budget` picked items."""
     found, picks = _analyse(config, budget)
-    binned = [one.named for one in found if len(one.named)]
+    binned = [pair.named for pair in found if len(pair.named)]
     drawn = {"distances": pictures.distances_picture(rows, budget)}
     if picks is not None:
-        bodies = [one.anatomy for one in found]
+        bodies = [pair.anatomy for pair in found]
         plane = projection(picks.vectors, config.seed)
         drawn |= {
             "clusters": pictures.clusters_picture(bodies),
@@ -64,7 +65,7 @@ def pictures_of_replay(config: ReplayConfig, rows: list[Row], budget: int) -> Pi
 
 
 def _analyse(config: ReplayConfig, budget: int) -> tuple[list[PairAnalysis], Picks | None]:
-    """Every pair that is not level, on all cores; and the picks on the first of them."""
+    """Analyse every pair that is not level, on all cores; also return the first pair's picks."""
     from joblib import Parallel, delayed
 
     recordings, protocol = recordings_for(config), protocol_of(config)
@@ -73,6 +74,6 @@ def _analyse(config: ReplayConfig, budget: int) -> tuple[list[PairAnalysis], Pic
         delayed(analyse_pair)(recordings, pair, protocol, budget) for pair in pairs
     )
     looks = (picks_of(recordings, pair, protocol, budget) for pair in pairs)
-    return [one for one in found if one is not None], next(
+    return [analysis for analysis in found if analysis is not None], next(
         (look for look in looks if look is not None), None
     )

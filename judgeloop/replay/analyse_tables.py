@@ -1,6 +1,7 @@
-"""The analyses of the DiffUse papers over the pairs of a replay: clusters, norms, and success by norm.
+"""DiffUse's picks on each pair of systems: its clusters, vector norms, and success by norm.
 
-One contest a pair. The formulas stand in `stats/anatomy.py`, the pictures in `pictures.py`.
+Takes recordings and returns arrays, from one contest per pair. The formulas are in
+`stats/anatomy.py`, the pictures in `pictures.py`.
 """
 
 from __future__ import annotations
@@ -16,20 +17,28 @@ from judgeloop.stats.anatomy import Anatomy, anatomy, named_by_norm_bin
 from judgeloop.stats.combining import combined
 
 BINS = 5
-LEAST_A_BIN = 4  # items: of fewer, a bin says nothing
+LEAST_A_BIN = 4  # items drawn from a bin; fewer say nothing
 
 
 @dataclass(frozen=True, slots=True)
 class PairAnalysis:
-    """One pair's clusters and norms, and for each bin of ascending norm whether items drawn from it name the right system."""
+    """One pair's clusters and norms, and its success by norm.
+
+    `named` has the shape (bins,), by ascending norm: 1 where the items drawn from a bin name the
+    right system, else 0. It is empty if the pool is too small for bins.
+    """
 
     anatomy: Anatomy
-    named: NDArray[np.float64]  # shape (bins,); empty where the pool is too small for bins
+    named: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Picks:
-    """One pair's vectors, which system is preferred on each item, and which items DiffUse picks."""
+    """One pair's vectors, its preferences, and the positions of the items that DiffUse picks.
+
+    `vectors` has the shape (items, dimensions), `preferences` the shape (items,), `picked` the
+    shape (picked items,).
+    """
 
     vectors: NDArray[np.floating]
     preferences: NDArray[np.int8]
@@ -39,7 +48,7 @@ class Picks:
 def analyse_pair(
     recordings: Recordings, pair: tuple[int, int], protocol: Protocol, budget: int
 ) -> PairAnalysis | None:
-    """Analyse one pair with `budget` picked items; None for level systems."""
+    """Analyse one pair with `budget` picked items; return None for level systems."""
     found = picks_of(recordings, pair, protocol, budget)
     if found is None:
         return None
@@ -58,7 +67,7 @@ def analyse_pair(
 def picks_of(
     recordings: Recordings, pair: tuple[int, int], protocol: Protocol, budget: int
 ) -> Picks | None:
-    """One pair with the `budget` items that DiffUse picks first; None for level systems."""
+    """Return the first `budget` items that DiffUse picks on one pair; None for level systems."""
     contest = recordings.contest(pair, protocol.subset, np.random.default_rng([*pair, 0]))
     if contest.distance == 0:
         return None

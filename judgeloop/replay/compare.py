@@ -1,7 +1,8 @@
-"""One pair of systems run again and again on recorded verdicts: at fixed numbers of judgments, or until a stopping rule is met.
+"""Runs comparisons of one pair of systems on recorded verdicts and returns a row for each run.
 
-The selectors, sessions and rules are the very ones that spend money live. What the rows say together
-stands in `compare_tables.py`.
+A run has a fixed number of judged items, or ends when a stopping rule is met. The selectors,
+sessions and rules are those of live runs. Files are read in `compare_inputs.py`; the rows are
+summed up in `compare_tables.py`.
 """
 
 from __future__ import annotations
@@ -32,12 +33,15 @@ QUESTION = "compare"
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """What is run on every pair: either `budgets`, ascending, or `rules` at each of `risks`, with `limits`.
+    """What is run on every pair.
 
-    Runs by rules are given up where a decision is less likely than `give_up`.
+    Either `budgets` is given: numbers of judged items, ascending. Or `rules` is given: each rule is
+    run at each of `risks`, within `limits`. Such a run stops undecided once the probability of a
+    decision is below `give_up`; None to go on.
 
-    Each of `seeds` repetitions takes a share `subset` of the items for the whole test set, and a history of `history` other
-    systems for the selector that draws by one; `power` is its weights' exponent, by None what so many systems call for.
+    Each of `seeds` repetitions takes a share `subset` of the items as the whole test set. `history`
+    is the number of other systems in the history of a selector that uses a history. `power` is the
+    exponent of that selector's draw weights; by default it grows with the number of systems.
     """
 
     selectors: tuple[str, ...]
@@ -57,10 +61,11 @@ Row = dict[str, Any]
 
 
 def run_pair(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) -> list[Row]:
-    """All rows of one pair; the same whatever else is run beside it.
+    """Return all rows of one pair; they do not depend on the other pairs.
 
-    A row of a fixed budget has `estimate`, the win distance among the judged items from the view of the true winner, so that it is
-    positive where the right system is named. A row of a rule has `asked` and `named`: 1 the right one, -1 the wrong, 0 neither.
+    A row for a number of judged items has `estimate`: the win distance among the judged items, true
+    winner minus true loser, so that it is positive if the right system is named. A row for a rule
+    has `asked` and `named`: 1 for the right system, -1 for the wrong system, 0 if undecided.
     Repetitions in which the systems are exactly level have no right answer and are left out.
     """
     rows: list[Row] = []
@@ -71,7 +76,8 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) 
         for name in protocol.selectors:
             selector = selector_for(name, recordings, contest, seed, protocol)
             run = _at_budgets if protocol.budgets else _until_met
-            # The same draws for all selectors and rules, others for every pair: runs of two pairs must not be alike.
+            # All selectors and rules use the same seed. The seed differs between pairs, so that
+            # their runs are not correlated.
             head = {"first": pair[0], "second": pair[1], "seed": seed, "selector": name}
             rows += [
                 head | {"distance": contest.distance} | row
@@ -83,7 +89,7 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) 
 def selector_for(
     name: str, recordings: Recordings, contest: Contest, seed: int, protocol: Protocol
 ) -> Selector[Any]:
-    """The selector called `name`, made as for a live run."""
+    """Make the selector called `name`, as for a live run."""
     start = protocol.budgets[0] if protocol.budgets else protocol.limits.min_judgments
     material = RecordedMaterial(recordings, contest, seed, protocol)
     row = selector_row(QUESTION, name)
@@ -92,7 +98,7 @@ def selector_for(
 
 @dataclass(frozen=True, slots=True)
 class RecordedMaterial:
-    """What selectors look at in a replay: vectors of recordings, and a history drawn among other systems."""
+    """The data for selectors in a replay: recorded vectors, and a history of other systems."""
 
     recordings: Recordings
     contest: Contest
@@ -100,15 +106,19 @@ class RecordedMaterial:
     protocol: Protocol
 
     def outputs(self) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-        """The vectors of both systems' outputs."""
+        """Return the vectors of both systems' outputs, each of shape (items, dimensions)."""
         return self.recordings.output_vectors(self.contest)
 
     def prompts(self) -> NDArray[np.floating]:
-        """The vectors of the prompts."""
+        """Return the vectors of the prompts, shape (items, dimensions)."""
         return self.recordings.prompt_vectors(self.contest)
 
     def prospects(self) -> Prospects | None:
-        """What a history drawn for this pair and repetition says of the items, with how far outputs are apart."""
+        """Return what a random history says of the items, with the distances of the output lengths.
+
+        The history is drawn among the other systems, anew for each pair and repetition. None if it
+        prefers no item.
+        """
         rng = np.random.default_rng([*self.contest.pair, self.seed, 2])
         past = self.recordings.past(self.contest, self.protocol.history, rng)
         known = prospects_of(past, (), self.protocol.power)
@@ -118,7 +128,10 @@ class RecordedMaterial:
 def _at_budgets(
     selector: Selector[Any], contest: Contest, protocol: Protocol, seed: Sequence[int]
 ) -> Iterator[Row]:
-    """One walk through the selector's steps for all budgets: the clusters of a larger one are splits of a smaller one's."""
+    """Yield a row for each number of judged items, from one walk through the selector's steps.
+
+    One walk is enough: the clusters for a larger number are splits of those for a smaller number.
+    """
     rng = np.random.default_rng(seed)
     items = len(contest.preferences)
     state = selector.init(items, rng)
@@ -163,6 +176,6 @@ def _until_met(
 
 
 def suiting(rules: Sequence[str], selector: str) -> list[str]:
-    """Those of `rules` that may go with a selector: some need draws that prefer no item."""
+    """Return the `rules` that are valid with a selector: some need draws that prefer no item."""
     even = selector_row(QUESTION, selector).draws is Draws.EVEN
     return [rule for rule in rules if even or not rule_row(QUESTION, rule).needs_even_draws]

@@ -1,4 +1,4 @@
-"""The settings of a replay of comparisons: which selectors and rules, on which pairs of systems, how often."""
+"""The settings of a replay of comparisons: the selectors, the rules, the pairs and repetitions."""
 
 from __future__ import annotations
 
@@ -25,20 +25,26 @@ from judgeloop.selectors.catalogue import names_of
 from judgeloop.stats.names import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
 from judgeloop.stopping.catalogue import rules_of
 
-# A rule that past comparisons calibrate needs a past of its own, which a replay does not give it.
+# A rule that is calibrated on earlier comparisons is left out: a replay has none to give it.
 REPLAYED_RULES = tuple(row.name for row in rules_of("compare") if not row.by_past)
 
 
 def _not_one(value: object) -> object:
-    """A number of systems that can have been compared."""
+    """Refuse 1 as a number of systems.
+
+    Raises:
+        ValueError: the value is 1.
+    """
     if str(value) == "1":
-        raise ValueError("expected 0 or at least 2; one system was compared with nobody")
+        raise ValueError(
+            "expected 0 or at least 2; a single system has nothing to be compared with"
+        )
     return value
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayConfig(ReplaySettings):
-    """Everything that a replay of comparisons depends on."""
+    """All settings of a replay of comparisons."""
 
     QUESTION: ClassVar[str] = "compare"
     LOOSE: ClassVar[frozenset[str]] = ReplaySettings.LOOSE | {"pairs", "analyse"}
@@ -48,8 +54,8 @@ class ReplayConfig(ReplaySettings):
         some_of(names_of("compare")),
         MinLen(1),
         Setting(
-            f"{', '.join(names_of('compare'))}; for another question those of its command, by default "
-            "all.",
+            f"For compare: {', '.join(names_of('compare'))}. For select and estimate: the selectors of "
+            "that command, by default all.",
             SELECTION,
             Part.RUN,
             Caller,
@@ -59,7 +65,8 @@ class ReplayConfig(ReplaySettings):
     represent: Annotated[
         Represent,
         Setting(
-            "lexical, minilm, minilm:FOLDER; for estimates also hidden:MODEL.",
+            "How texts become vectors: lexical, minilm or minilm:FOLDER; for estimates also "
+            "hidden:MODEL.",
             SELECTION,
             Part.RUN,
             Caller,
@@ -68,7 +75,10 @@ class ReplayConfig(ReplaySettings):
     vectors: Annotated[
         Path | None,
         Setting(
-            "Outputs' vectors: an .npz with models and embeddings.", SELECTION, Part.CONTENT, Caller
+            "File of output vectors: .npz with the arrays models and embeddings.",
+            SELECTION,
+            Part.CONTENT,
+            Caller,
         ),
     ] = None
     combine: Combine = COMBINATIONS[0]
@@ -79,7 +89,8 @@ class ReplayConfig(ReplaySettings):
         Ge(0),
         Parse(_not_one),
         Setting(
-            "Number of other systems judged before, for decisive and for the proxy history.",
+            "Number of other systems in the history, for decisive (0 or at least 2) and for the proxy "
+            "history.",
             SELECTION,
             Part.RUN,
             Caller,
@@ -90,7 +101,8 @@ class ReplayConfig(ReplaySettings):
         Ge(0),
         Lt(float("inf")),
         Setting(
-            "Exponent of decisive's weights. Default: by the number of systems judged before.",
+            "Exponent of decisive's draw weights, at least 0. Default: grows with the number of "
+            "systems in the history.",
             SELECTION,
             Part.RUN,
             Caller,
@@ -101,7 +113,7 @@ class ReplayConfig(ReplaySettings):
         Parse(numbers),
         MinLen(1),
         Setting(
-            "Numbers of judgments: FIRST:LAST:STEP, or with commas between.",
+            "Numbers of items judged: FIRST:LAST:STEP, or separated by commas.",
             PROTOCOL,
             Part.RUN,
             Caller,
@@ -110,20 +122,28 @@ class ReplayConfig(ReplaySettings):
     ] = tuple(range(5, 201, 5))
     iterative: Annotated[
         bool,
-        Setting("Run until a rule is met, not to fixed numbers.", PROTOCOL, Part.RUN, Caller),
+        Setting(
+            "Run until a rule is met, not to fixed numbers of items.", PROTOCOL, Part.RUN, Caller
+        ),
     ] = False
     rules: Annotated[
         tuple[str, ...],
         some_of(REPLAYED_RULES),
         MinLen(1),
-        Setting(f"{', '.join(REPLAYED_RULES)}.", PROTOCOL, Part.RUN, Caller, metavar="NAME,..."),
+        Setting(
+            f"Stopping rules of iterative runs: {', '.join(REPLAYED_RULES)}.",
+            PROTOCOL,
+            Part.RUN,
+            Caller,
+            metavar="NAME,...",
+        ),
     ] = REPLAYED_RULES
     risk: Annotated[
         tuple[Annotated[float, Gt(0), Le(1)], ...],
         Parse(listed),
         MinLen(1),
         Setting(
-            "Stated risks, with commas between.", PROTOCOL, Part.RUN, Caller, metavar="RISK,..."
+            "Stated risks, separated by commas.", PROTOCOL, Part.RUN, Caller, metavar="RISK,..."
         ),
     ] = (0.1, 0.2)
     pairs: Annotated[
@@ -134,7 +154,7 @@ class ReplayConfig(ReplaySettings):
         float,
         Gt(0),
         Le(1),
-        Setting("Share of the items in a repetition.", PROTOCOL, Part.RUN, Caller),
+        Setting("Share of the items in a repetition, up to 1.", PROTOCOL, Part.RUN, Caller),
     ] = 0.8
     tie_margin: Annotated[
         float,
@@ -148,7 +168,8 @@ class ReplayConfig(ReplaySettings):
         Gt(0),
         Lt(1),
         Setting(
-            "End undecided once a decision within the maximum is less likely than this.",
+            "Stop undecided once the probability of a decision within the maximum number of judgments "
+            "is below this.",
             STOPPING,
             Part.RUN,
             Caller,
@@ -158,15 +179,18 @@ class ReplayConfig(ReplaySettings):
         int | None,
         Ge(2),
         Setting(
-            "Draw what DiffUse picks at this number of judgments.", OUTPUT, Part.REPORT, Caller
+            "Draw pictures of DiffUse's picks at this number of items judged, at least 2.",
+            OUTPUT,
+            Part.REPORT,
+            Caller,
         ),
     ] = None
 
     def __post_init__(self) -> None:
-        """Put the budgets in order."""
+        """Sort `budgets` and drop duplicates."""
         object.__setattr__(self, "budgets", tuple(sorted(set(self.budgets))))
 
     @property
     def looks_at_lengths(self) -> bool:
-        """Whether a selector looks at how long the outputs are."""
+        """Whether a selector uses the lengths of the outputs."""
         return "decisive" in self.selectors and self.history_systems > 0

@@ -1,4 +1,8 @@
-"""What a replay of comparisons reads: recorded scores, and vectors and lengths as far as a selector looks at them."""
+"""Reads what a replay of comparisons needs, and checks its settings.
+
+Returns `Recordings`: recorded scores, and vectors and output lengths if a selector uses them. Runs
+nothing on them.
+"""
 
 from __future__ import annotations
 
@@ -32,20 +36,20 @@ FEWEST_SYSTEMS = 2
 
 
 def check(config: ReplayConfig) -> list[str]:
-    """Refuse settings that contradict each other; what is worth knowing of the others, in sentences.
+    """Refuse settings that contradict each other; return notes on the others, as sentences.
 
     Raises:
-        InputError: there is nothing to run, or a setting means nothing beside the others.
+        InputError: there is nothing to run, or a setting has no effect with the other settings.
     """
     by_history = _needs(config, Need.HISTORY)
     if not by_history and (config.history_systems or config.history_power is not None):
         raise InputError(
-            "`history_systems` and `history_power`: only the selector decisive draws by a history"
+            "`history_systems` and `history_power`: only the selector decisive uses a history"
         )
     if config.history_power is not None and not config.history_systems:
         raise InputError("`history_power`: there is no history without `history_systems`")
     if config.give_up is not None and not config.iterative:
-        raise InputError("`give_up`: only runs until a rule is met can end before; use `iterative`")
+        raise InputError("`give_up`: only runs until a rule is met can give up; use `iterative`")
     notes = _check_rules(config) if config.iterative else []
     if config.analyse is not None:
         _check_analysis(config)
@@ -53,28 +57,31 @@ def check(config: ReplayConfig) -> list[str]:
 
 
 def without_lengths(config: ReplayConfig) -> str | None:
-    """Why no lengths of outputs are looked at, where they would be; said once the rest is known to be right."""
+    """Return why a selector does not get the output lengths that it uses; None if it gets them.
+
+    Call this after the other inputs have been checked.
+    """
     if not config.looks_at_lengths or config.outputs.is_dir():
         return None
-    alone = "decisive draws by the history alone, and not by lengths of outputs"
-    return f"{config.outputs} is no folder: {alone}"
+    alone = "decisive uses the history alone, without lengths of outputs"
+    return f"{config.outputs} is not a folder: {alone}"
 
 
 def _check_rules(config: ReplayConfig) -> list[str]:
-    """Which rules are not run with which selectors."""
+    """Return a note on the rules that are not run with some selectors."""
     refused = {
         name: set(config.rules) - set(suiting(config.rules, name)) for name in config.selectors
     }
     if all(rules == set(config.rules) for rules in refused.values()):
         raise InputError(
-            "`rules`: expected one that holds for these `selectors`; a guarantee needs random"
+            "`rules`: expected a rule that holds for these `selectors`; a guarantee needs random"
         )
     rules = [rule for rule in config.rules if any(rule in names for names in refused.values())]
     if not rules:
         return []
     picky = ", ".join(name for name, names in refused.items() if names)
     return [
-        f"{', '.join(rules)} not run with {picky}: they hold only for random draws that prefer no item"
+        f"{', '.join(rules)} not run with {picky}: valid only for random draws that prefer no item"
     ]
 
 
@@ -89,7 +96,7 @@ def _check_analysis(config: ReplayConfig) -> None:
 
 
 def protocol_of(config: ReplayConfig) -> Protocol:
-    """What to run on every pair."""
+    """Return what to run on every pair."""
     return Protocol(
         selectors=config.selectors,
         seeds=config.seeds,
@@ -106,10 +113,10 @@ def protocol_of(config: ReplayConfig) -> Protocol:
 
 
 def recordings_for(config: ReplayConfig) -> Recordings:
-    """Read the verdicts, and the texts or vectors as far as a selector looks at them.
+    """Read the verdicts, and the texts or vectors that a selector uses.
 
     Raises:
-        InputError: a file is wrong, or they do not go together.
+        InputError: a file is wrong, or the files do not match.
     """
     table = read_scores(config.verdicts)
     systems = systems_of(table, config.leave_out)
@@ -155,7 +162,7 @@ def _embedded(config: ReplayConfig, texts: Sequence[str]) -> NDArray[np.floating
 def _recordings(
     config: ReplayConfig, table: VerdictTable, systems: Sequence[str], items: Sequence[str]
 ) -> Recordings:
-    """The scores of `systems` on `items`, as an array."""
+    """Return the recordings of `systems` on `items`, without vectors and lengths."""
     if len(systems) < FEWEST_SYSTEMS:
         raise InputError(
             f"{config.verdicts}: a replay needs two systems, found {', '.join(systems) or 'none'}"
@@ -164,6 +171,6 @@ def _recordings(
     if config.history_systems > others:
         raise InputError(
             f"`history_systems={config.history_systems}`: {len(systems)} systems are recorded, which "
-            f"leaves {others} beside a pair"
+            f"leaves {others} besides a pair"
         )
     return Recordings(tuple(systems), table.scores(systems, items), tie_margin=config.tie_margin)

@@ -1,6 +1,7 @@
-"""Rows of runs to tables: success by budget, and judgments, errors and successes by rule.
+"""Turns rows of replayed comparisons into tables: by number of items judged, or by stopping rule.
 
-Standard errors are over pairs of systems, because runs of one pair are alike. Nothing is run or drawn here.
+Standard errors have pairs of systems as clusters, because runs of the same pair are correlated.
+Runs nothing and draws no pictures.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from judgeloop.replay.compare import Row
 
 
 def by_budget(rows: Sequence[Row]) -> list[Row]:
-    """For each selector and budget: `success`, the share of runs that name the right system, and the win distance's `bias`.
+    """Return a row for each selector and number of items judged.
 
-    A run whose judged items are level names nobody, and is no success (Ashury-Tahan et al. 2024, section 5). `estimate` and
-    `distance` are the mean win distances among the judged and among all items, from the view of the right system.
+    `success` is the share of runs that name the right system. A run whose judged items are level
+    names no system and is no success (Ashury-Tahan et al. 2024, section 5). `estimate` and
+    `distance` are the mean win distances among the judged and among all items, right system minus
+    wrong system. `bias` is `estimate` minus `distance`.
     """
     table = []
     for (selector, budget), group in _groups(rows, "selector", "budget"):
@@ -39,7 +42,10 @@ def by_budget(rows: Sequence[Row]) -> list[Row]:
 
 
 def by_rule(rows: Sequence[Row]) -> list[Row]:
-    """The columns of Ashury-Tahan et al. (2024), tables 2 and 3, for each rule, risk and selector."""
+    """Return a row for each rule, risk and selector.
+
+    The columns are those of Ashury-Tahan et al. (2024), tables 2 and 3.
+    """
     table = []
     for (rule, risk, selector), group in _groups(rows, "rule", "risk", "selector"):
         asked, asked_error = _mean(group, lambda row: row["asked"])
@@ -53,19 +59,19 @@ def by_rule(rows: Sequence[Row]) -> list[Row]:
         }
         for name, value in (("error", -1), ("success", 1), ("inconclusive", 0)):
             share, error = _mean(
-                [one | {"is": one["named"] == value} for one in group], lambda one: one["is"]
+                [run | {"is": run["named"] == value} for run in group], lambda run: run["is"]
             )
             row |= {name: share, f"{name}_se": error}
-        row["distance"] = _mean(group, lambda one: one["distance"])[0]
+        row["distance"] = _mean(group, lambda run: run["distance"])[0]
         for name, value in (("error", -1), ("success", 1), ("inconclusive", 0)):
-            apart = [one["distance"] for one in group if one["named"] == value]
+            apart = [run["distance"] for run in group if run["named"] == value]
             row[f"distance_{name}"] = float(np.mean(apart)) if apart else None
         table.append(row)
     return table
 
 
 def _groups(rows: Iterable[Row], *fields: str) -> list[tuple[tuple[object, ...], list[Row]]]:
-    """Rows alike in `fields`, in the order in which they first appear."""
+    """Group rows by their values of `fields`, in the order in which the values first appear."""
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[field] for field in fields), []).append(row)
@@ -73,7 +79,10 @@ def _groups(rows: Iterable[Row], *fields: str) -> list[tuple[tuple[object, ...],
 
 
 def _mean(group: Sequence[Row], value: Callable[[Row], float]) -> tuple[float, float | None]:
-    """The mean of `value` over runs, and its standard error with the pairs as clusters; None for a single pair."""
+    """Return the mean of `value` over runs, and its standard error with pairs as clusters.
+
+    The standard error is None for a single pair.
+    """
     values = np.array([value(row) for row in group], dtype=np.float64)
     _, pair = np.unique(
         [(row["first"], row["second"]) for row in group], axis=0, return_inverse=True

@@ -1,7 +1,7 @@
-"""The configuration of a replay, by the question that is replayed.
+"""The configuration class of each question that can be replayed.
 
-Each question has one of its own (`compare_config.py`, `select_config.py`, `estimate_config.py`). A
-field of several of them is declared alike, and is one flag.
+Each question has its own class (`compare_config.py`, `select_config.py`, `estimate_config.py`). A
+field that several classes have is a single flag on the command line.
 """
 
 from __future__ import annotations

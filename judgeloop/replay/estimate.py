@@ -1,7 +1,8 @@
-"""The mean score of one system estimated again and again from some of its recorded scores: by every selector, from every share of the items.
+"""Runs estimates of one system's mean on recorded scores and returns a row for each run.
 
-The selectors, sessions, estimators and intervals are the very ones that spend money live. What the
-rows say together stands in `estimate_tables.py`; files are read in `estimate_inputs.py`.
+Every selector is run at every share of the items. The selectors, sessions, estimators and intervals
+are those of live runs. Files are read in `estimate_inputs.py`; the rows are summed up in
+`estimate_tables.py`.
 """
 
 from __future__ import annotations
@@ -29,15 +30,18 @@ from judgeloop.stats.strata import Floats, Strata
 from judgeloop.stopping.precise import Precise
 
 QUESTION = "estimate"
-WALK = 0  # the part of a system's runs that is no share's: the shares are numbered from 1
+# The part with the runs of all selectors that walk; parts from 1 on are the shares.
+WALK = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subject:
-    """A recorded system: its `scores` in [0, 1] on all items, none missing, shape (items,), and what selectors look at.
+    """A recorded system: its scores on all items, and the data that selectors use.
 
-    `confidence` has the same shape, `vectors` and `last` the shape (items, dimensions); `last` are of the model's last layer, or the same
-    again. `earlier` are other systems' scores, shape (systems, items), NaN where there is none. Each is None where nothing looks at it.
+    `scores` in [0, 1] and `confidence` have the shape (items,); no score is missing. `vectors` and
+    `last` have the shape (items, dimensions). `last` holds vectors of the model's last layer, or
+    the same as `vectors`. `earlier` holds other systems' scores, shape (systems, items), NaN where
+    a score is missing. A field that nothing uses is None.
     """
 
     system: str
@@ -49,16 +53,18 @@ class Subject:
 
     @property
     def truth(self) -> float:
-        """The mean over all items."""
+        """The mean score over all items."""
         return float(self.scores.mean())
 
 
 @dataclass(frozen=True, slots=True)
 class Estimations:
-    """What is run on every system: each of `selectors`, `seeds` times, with each of `shares`, ascending, per cent of the items judged.
+    """What is run on every system: each selector, `seeds` times at each share.
 
-    `risk` is that of the intervals; `distance` is AcTracer's between confidences. With `by_confidence` it is the proxy of drawing selectors,
-    with `history` what so many other systems' scores let expect, drawn anew in every repetition.
+    `shares` are per cent of the items judged, ascending. `risk` is the risk of the intervals.
+    `distance` is AcTracer's distance between samples of confidences. With `by_confidence`, the
+    confidence is the proxy of the selectors that draw. With `history` above 0, their proxy is the
+    forecast from the scores of that many other systems, drawn anew in every repetition.
     """
 
     selectors: tuple[str, ...]
@@ -71,44 +77,45 @@ class Estimations:
     seed: int = 0
 
     def rows(self, *, walking: bool) -> list[SelectorRow]:
-        """The selectors that are run, of those whose order of the items depends on no budget, or of the others."""
+        """Return the selectors whose order of items is independent of the limit, or the others."""
         found = [selector_row(QUESTION, name) for name in self.selectors]
         return [row for row in found if row.walks is walking]
 
 
 def parts_of(plan: Estimations) -> list[int]:
-    """The parts that a system's runs come in: all walks, and each share by itself."""
+    """Return the parts of a system's runs: all walks together, and each share by itself."""
     walks = [WALK] if plan.rows(walking=True) else []
     shares = range(1, len(plan.shares) + 1) if plan.rows(walking=False) else ()
     return [*walks, *shares]
 
 
 def run_part(subject: Subject, number: int, part: int, plan: Estimations) -> list[Row]:
-    """All rows of one part, for the system of that number."""
+    """Return all rows of one part, for the system numbered `number`."""
     if part == WALK:
         return walk(subject, number, plan)
     return stratify(subject, number, plan.shares[part - 1], plan)
 
 
 def judgments(share: int, items: int) -> int:
-    """How many items a share is, in per cent."""
+    """Return the number of items in a `share` in per cent; at least 1."""
     return max(1, round(share / 100 * items))
 
 
 def walk(subject: Subject, number: int, plan: Estimations) -> list[Row]:
-    """All rows of the selectors whose order depends on no budget, for the system numbered `number`.
+    """Return all rows of the selectors whose order of items is independent of the limit.
 
-    Each is a walk of its own: were the shares of a repetition read off one walk, their errors would be nearly the same one, and
-    a curve over all shares would say little more than a single point of it.
+    Each share of a repetition has its own walk. If all shares were read off one walk, their errors
+    would be nearly equal, and a curve over all shares would say little more than a single point.
 
-    A row has the `estimate` from so many `judged` items, the `truth`, and `low` and `high` of its interval, None without one.
+    A row has the `estimate` from `judged` items, the `truth`, and the bounds `low` and `high` of
+    the interval, None without an interval.
     """
     items = len(subject.scores)
     wanted = Wanted(budget=items, start=judgments(plan.shares[0], items))
     return [
         _Trial(subject, number, share, repetition, plan).walk(selector)
         for row in plan.rows(walking=True)
-        # What it computes once, it keeps.
+        # Made once for all runs: the selector keeps what it computes.
         for selector in [make_selector(row, RecordedMaterial(subject), wanted)]
         for share in plan.shares
         for repetition in range(plan.seeds)
@@ -116,10 +123,10 @@ def walk(subject: Subject, number: int, plan: Estimations) -> list[Row]:
 
 
 def stratify(subject: Subject, number: int, share: int, plan: Estimations) -> list[Row]:
-    """All rows of one share of the selectors that cluster, which begin anew with every budget.
+    """Return all rows of one share, for the selectors that cluster by the number of judgments.
 
-    CluSearch looks for the number of clusters once, and every repetition then makes clusters of its own: a search takes twenty
-    clusterings, and finds nearly the same number again.
+    CluSearch finds the number of clusters once; every repetition then makes its own clusters. A
+    search takes twenty clusterings, and another search finds nearly the same number.
     """
     rows = plan.rows(walking=False)
     budget = judgments(share, len(subject.scores))
@@ -141,10 +148,10 @@ def _searches(rows: list[SelectorRow]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class RecordedMaterial:
-    """What selectors look at in a replay: a system's vectors and confidences, and clusters drawn anew in every repetition.
+    """The data for selectors in a replay: recorded vectors and confidences, and random clusters.
 
-    `seed` draws clusters, and `found` is the number of them that CluSearch found; None where no
-    selector clusters.
+    `seed` is the seed of the clusters, which differ between repetitions; None for selectors that do
+    not cluster. `found` is the number of clusters that CluSearch found; None without a search.
     """
 
     subject: Subject
@@ -153,19 +160,19 @@ class RecordedMaterial:
 
     @property
     def items(self) -> int:
-        """How many items there are."""
+        """Number of items."""
         return len(self.subject.scores)
 
     def states(self, *, last: bool) -> Floats:
-        """The system's vectors."""
+        """Return the system's vectors, shape (items, dimensions)."""
         return _needed(self.subject.last if last else self.subject.vectors)
 
     def confidence(self) -> Floats:
-        """The system's confidences."""
+        """Return the system's confidences, shape (items,)."""
         return _needed(self.subject.confidence)
 
     def clusters(self, count: int) -> Strata:
-        """So many, worked out once for all selectors."""
+        """Return `count` balanced clusters, computed once for all selectors."""
         if count not in self._known:
             assert self.seed is not None, "given for selectors that cluster"
             rng = np.random.default_rng(self.seed)
@@ -173,18 +180,18 @@ class RecordedMaterial:
         return self._known[count]
 
     def searched(self, most: int) -> Strata:
-        """As many as were found once for all repetitions: a search takes twenty clusterings, and finds nearly the same number again."""
+        """Return as many clusters as one search found for all repetitions (see `stratify`)."""
         del most
         assert self.found is not None, "found for selectors that search"
         return self.clusters(self.found)
 
     @cached_property
     def _known(self) -> dict[int, Strata]:
-        """Clusters by their number."""
+        """Clusters made so far, by their number."""
         return {}
 
     def search(self, budget: int, rng: np.random.Generator) -> int:
-        """The number of clusters that CluSearch finds for a budget."""
+        """Return the number of clusters that CluSearch finds for `budget` judgments."""
         from judgeloop.estimate.selector import most_clusters
         from judgeloop.stats.cluster_search import strata_by_clusters
 
@@ -195,7 +202,7 @@ class RecordedMaterial:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Trial:
-    """One repetition on one system at one share."""
+    """One repetition on one system at one share of the items."""
 
     subject: Subject
     number: int
@@ -204,7 +211,11 @@ class _Trial:
     plan: Estimations
 
     def walk(self, selector: Selector[Any]) -> Row:
-        """What a session would say that ends after so many items: the steps that it would take, without its care for answers."""
+        """Return the row of a session that ends after this share of the items.
+
+        Takes the steps that a session would take. No session is needed, because the steps do not
+        depend on the answers.
+        """
         rng, items = self.rng(), len(self.subject.scores)
         state = selector.init(items, rng)
         active: dict[int, Choice] = {}
@@ -215,11 +226,13 @@ class _Trial:
                 del active[position]
             active |= {choice.position: choice for choice in step.choices}
         estimator, rule = self._parts(selector)
-        tally = estimator.tally([Label(one, self._answer(one)) for one in active.values()], items)
+        tally = estimator.tally(
+            [Label(choice, self._answer(choice)) for choice in active.values()], items
+        )
         return self._row(selector, tally, rule.interval(tally))
 
     def session(self, selector: Selector[Any]) -> Row:
-        """One session to the end of its budget: with no width to reach, it never ends before."""
+        """Return the row of one session; without a width to reach, it ends at its limit."""
         items, budget = len(self.subject.scores), self._budget
         estimator, rule = self._parts(selector)
         session = Session(
@@ -238,11 +251,11 @@ class _Trial:
         return judgments(self.share, len(self.subject.scores))
 
     def seed(self, *what: int) -> tuple[int, ...]:
-        """Alike for all selectors."""
+        """Return a seed for one purpose, the same for all selectors."""
         return self.plan.seed, self.number, self.share, self.repetition, *what
 
     def rng(self, *what: int) -> np.random.Generator:
-        """Draws of this repetition, for one purpose."""
+        """Return a generator of this repetition for one purpose, the same for all selectors."""
         return np.random.default_rng(self.seed(*what))
 
     def _answer(self, choice: Choice) -> Verdict:
@@ -258,7 +271,10 @@ class _Trial:
         return MeanScore(strata, _needed(self.subject.confidence) if by_proxy else None), rule
 
     def _forecast(self) -> Forecast | None:
-        """What a history of other systems lets expect: those of a larger one are the smaller one's and more."""
+        """Return the forecast from a random history of other systems.
+
+        A larger history contains the systems of a smaller history.
+        """
         earlier = _needed(self.subject.earlier)
         return foretell(earlier[self.rng(2).permutation(len(earlier))[: self.plan.history]])
 
@@ -278,5 +294,5 @@ class _Trial:
 
 
 def _needed(values: Floats | None) -> Floats:
-    assert values is not None, "the job finds it for every selector that looks at it"
+    assert values is not None, "read for every selector that uses it"
     return values

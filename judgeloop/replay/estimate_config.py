@@ -1,4 +1,4 @@
-"""The settings of a replay of estimates of single systems."""
+"""The settings of a replay of estimates: the selectors, the shares and the repetitions."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from judgeloop.selectors.catalogue import names_of
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayEstimateConfig(ReplaySettings):
-    """Everything that a replay of estimates of single systems depends on.
+    """All settings of a replay of estimates of single systems.
 
-    Empty `selectors` are all that the files have something for. `proxy` helps those that draw; with
-    history, it is what `history_systems` others' scores let expect of each system.
+    Empty `selectors` mean all selectors whose data are in the files. `proxy` is used by the
+    selectors that draw. With the proxy history, it is the forecast from the scores of
+    `history_systems` other systems.
     """
 
     QUESTION: ClassVar[str] = "estimate"
@@ -35,7 +36,7 @@ class ReplayEstimateConfig(ReplaySettings):
         tuple[str, ...],
         some_of(names_of("estimate", ablations=True)),
         Setting(
-            f"{', '.join(names_of('estimate', ablations=True))}.",
+            f"Selectors: {', '.join(names_of('estimate', ablations=True))}.",
             SELECTION,
             Part.RUN,
             Caller,
@@ -44,25 +45,33 @@ class ReplayEstimateConfig(ReplaySettings):
     ] = ()
     represent: Annotated[
         RepresentOne,
-        Setting("lexical, minilm, minilm:FOLDER or hidden:MODEL.", SELECTION, Part.RUN, Caller),
+        Setting(
+            "How items become vectors: lexical, minilm, minilm:FOLDER or hidden:MODEL.",
+            SELECTION,
+            Part.RUN,
+            Caller,
+        ),
     ] = "lexical"
     vectors: Annotated[
         Path | None,
         Setting(
-            "Outputs' vectors: an .npz with models and embeddings.", SELECTION, Part.CONTENT, Caller
+            "File of output vectors: .npz with the arrays models and embeddings.",
+            SELECTION,
+            Part.CONTENT,
+            Caller,
         ),
     ] = None
     history_systems: Annotated[
         int,
         Ge(0),
-        Setting("Number of other systems judged before.", SELECTION, Part.RUN, Caller),
+        Setting("Number of other systems in the history.", SELECTION, Part.RUN, Caller),
     ] = 0
     shares: Annotated[
         tuple[Annotated[int, Ge(1), Le(100)], ...],
         Parse(numbers),
         MinLen(1),
         Setting(
-            "Per cent of the items: FIRST:LAST:STEP, or numbers.",
+            "Shares of the items judged, in per cent: FIRST:LAST:STEP, or separated by commas.",
             ONE,
             Part.RUN,
             Caller,
@@ -72,8 +81,8 @@ class ReplayEstimateConfig(ReplaySettings):
     layer: Annotated[
         Layer | None,
         Setting(
-            "Layer of the hidden states: middle, last, auto or a number. Default: middle; last for "
-            "cross-entropy and mmd-critic always.",
+            "Layer of the hidden states: middle, last, auto or a number. Default: middle. "
+            "cross-entropy and mmd-critic always use the last.",
             ONE,
             Part.RUN,
             Caller,
@@ -82,13 +91,15 @@ class ReplayEstimateConfig(ReplaySettings):
     confidence: Annotated[
         str,
         MinLen(1),
-        Setting("Field of the outputs with the system's confidence.", ONE, Part.CONTENT, Caller),
+        Setting(
+            "Field of the outputs that holds the system's confidence.", ONE, Part.CONTENT, Caller
+        ),
     ] = CONFIDENCE_FIELD
     confidence_by: Annotated[
         str,
         one_of(CONFIDENCES),
         Setting(
-            "Confidence from log-probabilities of tokens: geometric-mean or first-token.",
+            "How log-probabilities of tokens become a confidence: geometric-mean or first-token.",
             ONE,
             Part.RUN,
             Caller,
@@ -97,7 +108,12 @@ class ReplayEstimateConfig(ReplaySettings):
     proxy: Annotated[
         str | None,
         one_of((BY_CONFIDENCE, BY_HISTORY)),
-        Setting("confidence or history: it helps the selectors that draw.", ONE, Part.RUN, Caller),
+        Setting(
+            "Guess at every item's score, for the selectors that draw: confidence or history.",
+            ONE,
+            Part.RUN,
+            Caller,
+        ),
     ] = None
     risk: Annotated[
         float, Gt(0), Lt(1), Setting("Stated risk of the intervals.", PROTOCOL, Part.RUN, Caller)
@@ -105,5 +121,5 @@ class ReplayEstimateConfig(ReplaySettings):
     seeds: Annotated[int, Ge(1), Setting("Number of repetitions.", PROTOCOL, Part.RUN, Caller)] = 10
 
     def __post_init__(self) -> None:
-        """Put the shares in order."""
+        """Sort `shares` and drop duplicates."""
         object.__setattr__(self, "shares", tuple(sorted(set(self.shares))))

@@ -1,6 +1,7 @@
-"""What a replay of estimates reads: each system's recorded scores, and the vectors and confidences that selectors look at.
+"""Reads what a replay of estimates needs, and checks its settings.
 
-It reads files and asks models for vectors; nothing is run on the scores here.
+Returns a `Subject` for each system: recorded scores, and vectors and confidences if a selector uses
+them. Computes vectors with models. Runs nothing on the scores.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from judgeloop.selectors.catalogue import VECTORS, Need, names_of, selector_row
 from judgeloop.stats.strata import Floats
 
 QUESTION = "estimate"
-# Without `selectors`; the ablations have to be asked for.
+# The selectors run without `selectors`; ablations run only by name.
 EVERY = names_of(QUESTION)
 
 
@@ -41,22 +42,20 @@ def check(config: ReplayEstimateConfig) -> None:
     """Refuse settings that contradict each other.
 
     Raises:
-        InputError: a setting means nothing beside the others.
+        InputError: a setting has no effect with the other settings.
     """
     if (config.proxy == BY_HISTORY) != (config.history_systems > 0):
         raise InputError(
-            "`proxy=history` and `history_systems=N`: neither says anything without the other"
+            "`proxy=history` and `history_systems=N`: neither has an effect without the other"
         )
     if config.layer is not None and not config.represent.startswith(f"{HIDDEN}:"):
         raise InputError(f"`layer={config.layer}`: only `represent=hidden:MODEL` has layers")
     if config.vectors is not None and config.represent != "lexical":
-        raise InputError(
-            f"`represent={config.represent}`: `vectors` are given, and nothing else is looked at"
-        )
+        raise InputError(f"`represent={config.represent}`: not used, because `vectors` are given")
 
 
 def plan_for(config: ReplayEstimateConfig, selectors: tuple[str, ...]) -> Estimations:
-    """What to run on every system."""
+    """Return what to run on every system."""
     return Estimations(
         selectors=selectors,
         shares=config.shares,
@@ -71,7 +70,10 @@ def plan_for(config: ReplayEstimateConfig, selectors: tuple[str, ...]) -> Estima
 
 @dataclass(frozen=True)
 class _Sources:
-    """What was read for all systems: items' ids, recorded scores, and outputs or vectors where anything looks at them."""
+    """What was read for all systems.
+
+    `ids` are the items' ids. `outputs` and `vectors`, by system, are empty if nothing uses them.
+    """
 
     config: ReplayEstimateConfig
     needs: frozenset[Need]
@@ -82,26 +84,28 @@ class _Sources:
 
 
 def read_systems(config: ReplayEstimateConfig) -> tuple[list[Subject], tuple[str, ...]]:
-    """Every system of the verdicts that is not left out, by name, and the selectors to run.
+    """Return every system with verdicts that is not left out, by name, and the selectors to run.
 
-    Those are the ones asked for; else all, less those that look at a confidence where the outputs
-    hold none.
+    Without `selectors` in the settings, all selectors are run. Those that use a confidence are left
+    out if the outputs contain none.
 
     Raises:
-        InputError: a file is wrong, or they do not go together.
+        InputError: a file is wrong, or the files do not match.
     """
     check(config)
     table = _read_scores(config.verdicts)
     systems = systems_of(table, config.leave_out)
     if not systems:
-        raise InputError(f"{config.verdicts}: a replay needs a system, found none")
+        raise InputError(f"{config.verdicts}: a replay needs at least one system, found none")
     vectors: dict[str, Floats] = {}
     ids = tuple(item_ids(config.items))
     if config.vectors is not None:
-        vectors = {name: np.asarray(one) for name, one in read_vectors(config.vectors, ids).items()}
+        vectors = {
+            name: np.asarray(table) for name, table in read_vectors(config.vectors, ids).items()
+        }
         systems = [name for name in systems if name in vectors]
         if not systems:
-            raise InputError(f"`vectors`: {config.vectors} knows no system that has verdicts")
+            raise InputError(f"`vectors`: {config.vectors} contains no system that has verdicts")
     outputs = _read_outputs(config, systems) if _looks_at_outputs(config) else {}
     selectors = config.selectors or _possible(config, outputs)
     sources = _Sources(config, _needs(selectors), table, ids, outputs, vectors)
@@ -124,19 +128,19 @@ def _read_scores(path: Path) -> VerdictTable:
 
 
 def _looks_at_outputs(config: ReplayEstimateConfig) -> bool:
-    """Whether for texts, to make vectors of, or for confidences."""
+    """Return whether outputs are used: their texts for vectors, or their confidences."""
     needs = _needs(config.selectors or EVERY)
     texts = config.vectors is None and bool(needs & VECTORS)
     return texts or config.proxy == BY_CONFIDENCE or Need.CONFIDENCE in needs
 
 
 def _read_outputs(config: ReplayEstimateConfig, systems: list[str]) -> dict[str, Outputs]:
-    """The output file of each system; one system and one file belong together whatever their names."""
+    """Return the outputs of each system; a single file belongs to a single system of any name."""
     path = config.outputs
     found = read_folder(path) if path.is_dir() else [read_outputs(path)]
     if len(found) == len(systems) == 1:
         return {systems[0]: found[0]}
-    named = {one.system: one for one in found}
+    named = {outputs.system: outputs for outputs in found}
     if missing := [name for name in systems if name not in named]:
         raise InputError(
             f"{path}: no outputs of {missing[0]!r}, which has verdicts; leave it out with `leave_out`"
@@ -146,8 +150,8 @@ def _read_outputs(config: ReplayEstimateConfig, systems: list[str]) -> dict[str,
 
 def _possible(config: ReplayEstimateConfig, outputs: dict[str, Outputs]) -> tuple[str, ...]:
     known = all(
-        any(config.confidence in row.fields for row in read_rows(one.path))
-        for one in outputs.values()
+        any(config.confidence in row.fields for row in read_rows(of_system.path))
+        for of_system in outputs.values()
     )
     return tuple(
         name for name in EVERY if known or Need.CONFIDENCE not in selector_row(QUESTION, name).needs
@@ -155,7 +159,7 @@ def _possible(config: ReplayEstimateConfig, outputs: dict[str, Outputs]) -> tupl
 
 
 def _subject(sources: _Sources, name: str) -> Subject:
-    """A system on the items that it has a score for, and an output where any is looked at."""
+    """Return a system on the items with a score, and with an output if outputs are used."""
     config, needs = sources.config, sources.needs
     scored = sources.table.scores([name], sources.ids)[0]
     scores = {
@@ -168,8 +172,8 @@ def _subject(sources: _Sources, name: str) -> Subject:
     known = np.array([scores[item] for item in ids], dtype=np.float64)
     if not known.sum() > 0:
         raise InputError(
-            f"{config.verdicts}: {name!r} has no score above 0 on these items, so that no error is "
-            "relative to it; leave it out with `leave_out`"
+            f"{config.verdicts}: {name!r} has no score above 0 on these items, so that relative errors "
+            "are undefined; leave it out with `leave_out`"
         )
     confidence = None
     if pool is not None and (Need.CONFIDENCE in needs or config.proxy == BY_CONFIDENCE):
@@ -185,10 +189,12 @@ def _subject(sources: _Sources, name: str) -> Subject:
 
 
 def _earlier(sources: _Sources, name: str, ids: list[str]) -> Floats | None:
-    """The scores of all other systems on these items, shape (systems, items), NaN where there is none; None where no history is drawn.
+    """Return the scores of all other systems on these items, shape (systems, items).
+
+    A missing score is NaN. The result is None if no history is drawn.
 
     Raises:
-        InputError: there are fewer than one history takes.
+        InputError: there are fewer other systems than a history needs.
     """
     config = sources.config
     if not config.history_systems:
@@ -196,14 +202,14 @@ def _earlier(sources: _Sources, name: str, ids: list[str]) -> Floats | None:
     others = sorted(sources.table.systems - {name, *config.leave_out})
     if len(others) < config.history_systems:
         raise InputError(
-            f"`history_systems={config.history_systems}`: beside {name!r} there are {len(others)} "
+            f"`history_systems={config.history_systems}`: besides {name!r} there are {len(others)} "
             "systems with verdicts"
         )
     return sources.table.scores(others, ids)
 
 
 def _pool(sources: _Sources, name: str, scored: set[str]) -> Pool | None:
-    """The system's outputs on the items with a score; None where nothing looks at them."""
+    """Return the system's outputs on the items with a score; None if outputs are not used."""
     if name not in sources.outputs:
         return None
     items = read_items(sources.config.items)
@@ -217,7 +223,10 @@ def _pool(sources: _Sources, name: str, scored: set[str]) -> Pool | None:
 
 
 def _vectors(sources: _Sources, name: str, pool: Pool | None, ids: list[str], layer: str) -> Floats:
-    """What a run of `estimate` would look at, shape (items, dimensions); or the vectors given, reduced as it reduces its own."""
+    """Return the vectors that a run of `estimate` would use, shape (items, dimensions).
+
+    Given vectors are reduced in the same way.
+    """
     config = sources.config
     if config.vectors is not None:
         places = {item: place for place, item in enumerate(sources.ids)}

@@ -1,7 +1,8 @@
-"""Rows of estimates to tables: how far they are from the truth by share of the items judged, and how often their intervals hold it.
+"""Turns rows of replayed estimates into tables: errors and coverage by share of the items judged.
 
-Standard errors are by the bootstrap: of systems with all their repetitions, or of the repetitions where there is one system. A selector
-that draws nothing says the same in every repetition; on one system its standard error is 0 and means nothing. Nothing is run here.
+Standard errors are from a bootstrap of systems with all their repetitions, or of repetitions if
+there is only one system. A selector without random draws has the same result in every repetition;
+with a single system its standard error is 0 and means nothing. Runs nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from judgeloop.replay.compare import Row
 from judgeloop.stats.strata import Floats
 
 RESAMPLES = 400
-SHOWN = (10, 30)  # per cent of the items, at which errors are printed
+SHOWN = (10, 30)  # shares in per cent of the items whose errors are printed
 ROUNDING = 1e-9
 RUNS = (-2, -1)  # the axes of systems and repetitions
 
@@ -26,33 +27,38 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class _Runs:
-    """All runs, each array of the shape (selectors, shares, systems, repetitions); NaN where there is no interval."""
+    """All runs, as arrays of the shape (selectors, shares, systems, repetitions).
 
-    errors: Floats  # relative
+    `errors` are relative. `covered` and `half_widths` are NaN where there is no interval.
+    """
+
+    errors: Floats
     covered: Floats
     half_widths: Floats
 
     def take(self, systems: Places, repetitions: Places) -> _Runs:
-        """Some of them."""
+        """Return the runs of some systems and repetitions."""
         return _Runs(
             *(
-                one[:, :, systems][..., repetitions]
-                for one in (self.errors, self.covered, self.half_widths)
+                values[:, :, systems][..., repetitions]
+                for values in (self.errors, self.covered, self.half_widths)
             )
         )
 
 
 def by_share(rows: Sequence[Row]) -> list[Row]:
-    """For each selector and share: the median of |estimate - truth| / truth over all runs, its root mean square, and what the intervals do.
+    """Return a row for each selector and share: relative errors, and coverage of the intervals.
 
-    `coverage` is the share of the intervals that hold the truth, `half_width` their mean one; None for a selector that picks.
+    `error` is the median over all runs of |estimate - truth| / truth, `rms` its root mean square.
+    `coverage` is the share of the intervals that contain the truth, `half_width` their mean half
+    width; both are None for a selector that picks.
     """
     runs = _runs(rows)
     resampled = list(_resampled(runs))
     columns: dict[str, Floats] = {}
     for name, statistic in (("error", _median), ("coverage", _coverage)):
         columns[name] = statistic(runs)
-        columns[f"{name}_se"] = np.std([statistic(one) for one in resampled], axis=0)
+        columns[f"{name}_se"] = np.std([statistic(sample) for sample in resampled], axis=0)
     columns["rms"] = np.sqrt((runs.errors**2).mean(axis=RUNS))
     columns["half_width"] = _mean_of_known(runs.half_widths)
     selectors, shares = _values(rows, "selector"), _values(rows, "share")
@@ -73,10 +79,12 @@ def by_share(rows: Sequence[Row]) -> list[Row]:
 
 
 def areas(rows: Sequence[Row]) -> list[Row]:
-    """For each selector the area under its median relative errors, divided by the width of the shares: their mean height.
+    """Return a row for each selector with the area under the curve of its median relative errors.
 
-    Huang et al. (2024), table 1, has the area over proportions from 0.05 to 0.5: 0.45 times this. `against_random` is how much larger
-    it is than random's, as a share; lower is better. `coverage` is that of the intervals at all shares.
+    `area` is divided by the width of the shares, which gives the mean height of the curve. Table 1
+    of Huang et al. (2024) has the area over proportions from 0.05 to 0.5, which is 0.45 times this.
+    `against_random` is how much larger the area is than that of random, as a share; lower is
+    better. `coverage` is the mean coverage of the intervals at all shares.
     """
     runs = _runs(rows)
     selectors, shares = (
@@ -84,8 +92,8 @@ def areas(rows: Sequence[Row]) -> list[Row]:
         np.array(_values(rows, "share"), dtype=np.float64),
     )
     others = list(_resampled(runs))
-    resampled = np.array([_heights(_median(one), shares) for one in others])
-    covered = np.array([_coverage(one).mean(axis=1) for one in others])
+    resampled = np.array([_heights(_median(sample), shares) for sample in others])
+    covered = np.array([_coverage(sample).mean(axis=1) for sample in others])
     found, coverage = _heights(_median(runs), shares), _coverage(runs).mean(axis=1)
     base = selectors.index("random") if "random" in selectors else None
     table: list[Row] = []
@@ -105,10 +113,10 @@ def areas(rows: Sequence[Row]) -> list[Row]:
 
 
 def headlines(shares: Sequence[Row], area: Sequence[Row]) -> list[Row]:
-    """A line a selector from both tables: its area, its coverage, and its error at the `SHOWN` shares."""
+    """Return a row for each selector with its area, its coverage and its errors at `SHOWN`."""
     lines = []
     for row in area:
-        own = {one["share"]: one for one in shares if one["selector"] == row["selector"]}
+        own = {line["share"]: line for line in shares if line["selector"] == row["selector"]}
         lines.append(row | {f"error at {at} %": own[at]["error"] for at in SHOWN if at in own})
     return lines
 
@@ -130,7 +138,7 @@ def _runs(rows: Sequence[Row]) -> _Runs:
 
 
 def _values(rows: Sequence[Row], name: str) -> list[Any]:
-    """In the order in which they first appear."""
+    """Return the values of a field, in the order in which they first appear."""
     return list(dict.fromkeys(row[name] for row in rows))
 
 
@@ -154,7 +162,7 @@ def _coverage(runs: _Runs) -> Floats:
 
 
 def _mean_of_known(values: Floats) -> Floats:
-    """The mean over runs of what is not NaN; NaN where all is."""
+    """Return the mean over runs of the values that are not NaN; NaN if all are."""
     known = ~np.isnan(values)
     count = known.sum(axis=RUNS)
     sums = np.where(known, values, 0.0).sum(axis=RUNS)
@@ -163,7 +171,10 @@ def _mean_of_known(values: Floats) -> Floats:
 
 
 def _heights(errors: Floats, shares: Floats) -> Floats:
-    """The mean height of each curve, by the trapezoidal rule; `errors` has the shape (selectors, shares)."""
+    """Return the mean height of each curve by the trapezoidal rule, shape (selectors,).
+
+    `errors` has the shape (selectors, shares), `shares` the shape (shares,).
+    """
     if len(shares) == 1:
         return errors[:, 0]
     heights: Floats = np.trapezoid(errors, shares, axis=1) / (shares[-1] - shares[0])

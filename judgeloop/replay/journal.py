@@ -1,4 +1,8 @@
-"""What a replay has finished so far, on disk: a line a pair, so that an interrupted one goes on where it was."""
+"""The journal of a replay: a file with the rows of every finished part, to resume a replay.
+
+The first line holds the settings, each further line a part. Does not decide which parts to run
+(`run.py`).
+"""
 
 from __future__ import annotations
 
@@ -11,29 +15,32 @@ from typing import Any, final
 from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.replay.compare import Row
 
-Part = tuple[
-    int, int
-]  # of a replay: two systems; or twice the number of a realisation; or a system and its part
+# A part of a replay: two systems; the number of a realisation, twice; or a system and its part.
+Part = tuple[int, int]
 
 
 @final
 class Journal:
-    """The rows of finished pairs in one file, under the settings that made them."""
+    """The rows of finished parts in one file, with the settings that made them."""
 
     def __init__(self, path: Path, settings: Mapping[str, Any], *, resume: bool) -> None:
-        """Go on with the file that is there, or begin one with the first pair: what is refused before leaves none behind.
+        """Read the file to resume, or prepare a new journal.
+
+        A new file is written with the first finished part, so that a replay that is refused before
+        leaves no file.
 
         Raises:
-            InputError: there is one and nobody said to go on with it, or it was made with other settings; or none can be written there.
+            InputError: there is a file and `resume` is False, or the file was made with other
+                settings, or the folder cannot be written.
         """
         self._path = path
-        self._head: Mapping[str, Any] | None = None  # to be written first
+        self._head: Mapping[str, Any] | None = None  # written before the first part
         self.finished: dict[Part, list[Row]] = {}
         settings = json.loads(json.dumps(settings))
         if path.exists():
             if not resume:
                 raise InputError(
-                    f"-o: {path} is there already; go on with it by `resume`, or name another folder"
+                    f"-o: {path} exists already; continue it with `resume`, or name another folder"
                 )
             self._read(settings)
         else:
@@ -41,7 +48,7 @@ class Journal:
             self._head = {"settings": settings}
 
     def add(self, part: Part, rows: list[Row]) -> None:
-        """Keep the rows of a finished pair."""
+        """Write the rows of a finished part."""
         if self._head is not None:
             self._append(self._head)
             self._head = None
@@ -53,7 +60,9 @@ class Journal:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"-o: the folder {folder} cannot be made: {error.strerror}") from None
+            raise InputError(
+                f"-o: the folder {folder} cannot be created: {error.strerror}"
+            ) from None
         if not os.access(folder, os.W_OK):
             raise InputError(f"-o: the folder {folder} cannot be written; name another")
 
@@ -66,7 +75,7 @@ class Journal:
 
     def _read(self, settings: Mapping[str, Any]) -> None:
         text = self._path.read_text(encoding="utf-8")
-        whole = text[: text.rfind("\n") + 1]  # the last line may be torn
+        whole = text[: text.rfind("\n") + 1]  # the last line may be incomplete
         if whole != text:
             self._path.write_text(whole, encoding="utf-8")
         try:
@@ -75,7 +84,7 @@ class Journal:
             self.finished = {tuple(entry["pair"]): entry["rows"] for entry in entries}
         except (ValueError, LookupError, TypeError):
             raise InputError(
-                f"`resume`: {self._path} is no journal of a replay; name another folder"
+                f"`resume`: {self._path} is not the journal of a replay; name another folder"
             ) from None
         changed = sorted(
             name for name in settings.keys() | before if settings.get(name) != before.get(name)

@@ -1,6 +1,6 @@
-"""Tables of a replay as pictures, in SVG.
+"""Draws the tables of replays as pictures, and returns them as SVG texts.
 
-matplotlib draws them and is imported on first use; it comes with the extra `judgeloop[pictures]`.
+matplotlib is imported on first use; it comes with the extra `judgeloop[pictures]`. Writes no files.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from judgeloop.replay.compare import Row
 from judgeloop.stats.anatomy import Anatomy
 
 SIZE = (6.4, 4.0)  # inches
-NOT_JUDGED = -2  # in place of a preference
-FEWEST_ON_A_PLANE = 3  # items, for a projection
+NOT_JUDGED = -2  # the preference of an item that is not judged
+FEWEST_ON_A_PLANE = 3  # a projection needs more items than this
 ANALYSED = "diffuse"  # the selector whose picks are drawn
 Floats = NDArray[np.float64]
-Z = 1.96  # error bars hold 95 %
+Z = 1.96  # error bars of 95 %
 
 
 def check_pictures() -> None:
-    """Refuse to begin what could not be drawn.
+    """Refuse a replay whose pictures cannot be drawn.
 
     Raises:
         InputError: matplotlib is not installed.
@@ -36,17 +36,20 @@ def check_pictures() -> None:
 
 
 def success_picture(table: Sequence[Row]) -> str:
-    """Success by budget, a line a selector, with 95 % error bars."""
+    """Draw success by number of items judged: a line per selector, with 95 % error bars."""
     return _lines(table, "success", "success_se", "share of runs that name the better system")
 
 
 def bias_picture(table: Sequence[Row]) -> str:
-    """How far the win distance among the judged items leans to the winner, by budget."""
+    """Draw the bias of the win distance among the judged items, by number of items judged."""
     return _lines(table, "bias", "bias_se", "bias of the win distance")
 
 
 def identification_picture(table: Sequence[Row], unit: str) -> str:
-    """How often the best of many is named, by calls or queries, a line a selector: Durmazkeser et al. (2025), figure 2."""
+    """Draw how often the best of many is named, by calls or queries: a line per selector.
+
+    Durmazkeser et al. (2025), figure 2.
+    """
     figure, axes = _axes()
     for selector in dict.fromkeys(row["selector"] for row in table):
         rows = [row for row in table if row["selector"] == selector]
@@ -69,9 +72,9 @@ def identification_picture(table: Sequence[Row], unit: str) -> str:
 
 
 def shares_picture(table: Sequence[Row], value: str) -> str:
-    """The median relative error of a mean, or how often its interval holds it, by share of the items; a line a selector that has any.
+    """Draw the median relative error or the coverage, by share of the items: a line per selector.
 
-    Huang et al. (2024), appendix A.3.
+    `value` is "error" or "coverage". Huang et al. (2024), appendix A.3.
     """
     figure, axes = _axes()
     for selector in dict.fromkeys(row["selector"] for row in table):
@@ -102,7 +105,10 @@ def shares_picture(table: Sequence[Row], value: str) -> str:
 
 
 def rules_picture(table: Sequence[Row]) -> str:
-    """Judgments against realised error: a line a rule and selector, a point a stated risk, which stands beside it."""
+    """Draw the realised error against the judgments: a line per rule and selector.
+
+    Each point is labelled with its stated risk.
+    """
     figure, axes = _axes()
     for rule, selector in dict.fromkeys((row["rule"], row["selector"]) for row in table):
         rows = [row for row in table if (row["rule"], row["selector"]) == (rule, selector)]
@@ -123,7 +129,7 @@ def rules_picture(table: Sequence[Row]) -> str:
 
 
 def distances_picture(rows: Sequence[Row], budget: int) -> str:
-    """The win distance among the judged items against that among all, a point a run, at one budget."""
+    """Draw the win distance among `budget` judged items against that of all items, by run."""
     figure, axes = _axes()
     at_budget = [row for row in rows if row["budget"] == budget]
     for selector in dict.fromkeys(row["selector"] for row in at_budget):
@@ -146,7 +152,10 @@ def distances_picture(rows: Sequence[Row], budget: int) -> str:
 
 
 def clusters_picture(bodies: Sequence[Anatomy]) -> str:
-    """Cluster size against mean norm, a point a cluster: Ashury-Tahan et al. (2024), figure 8."""
+    """Draw the mean norm against the size of the cluster: a point per cluster.
+
+    Ashury-Tahan et al. (2024), figure 8.
+    """
     figure, axes = _axes()
     for body in bodies:
         axes.plot(
@@ -169,7 +178,10 @@ def clusters_picture(bodies: Sequence[Anatomy]) -> str:
 
 
 def norms_picture(bodies: Sequence[Anatomy]) -> str:
-    """How the norms of the picked items are distributed beside those of all: figure 9."""
+    """Draw the distributions of the norms of the picked items and of all items.
+
+    Ashury-Tahan et al. (2024), figure 9.
+    """
     figure, axes = _axes()
     for label, norms in (
         ("all items", np.concatenate([body.norms for body in bodies])),
@@ -183,7 +195,10 @@ def norms_picture(bodies: Sequence[Anatomy]) -> str:
 
 
 def norm_bins_picture(named: NDArray[np.float64]) -> str:
-    """How often items of each bin of norms name the right system; `named` has the shape (pairs, bins)."""
+    """Draw how often items of each bin of norms name the right system.
+
+    `named` has the shape (pairs, bins).
+    """
     figure, axes = _axes()
     shares = named.mean(axis=0)
     errors = Z * np.sqrt(shares * (1 - shares) / len(named))
@@ -201,9 +216,13 @@ def projection_picture(
     picked: NDArray[np.int64],
     systems: tuple[str, ...] = ("the better system", "the other"),
 ) -> str:
-    """One pair's difference vectors on a plane, with who is preferred and what was picked: figure 7."""
+    """Draw one pair's difference vectors on a plane, with preferences and picked items.
+
+    Ashury-Tahan et al. (2024), figure 7. `plane` has the shape (items, 2), `preferences` the shape
+    (items,); `picked` holds positions.
+    """
     figure, axes = _axes()
-    # A dollar sign would begin a formula.
+    # matplotlib takes text between dollar signs as a formula.
     first, second = (name.replace("$", r"\$") for name in systems)
     shown = (
         ("not judged", NOT_JUDGED, "0.85"),
@@ -244,9 +263,8 @@ def _lines(table: Sequence[Row], value: str, error: str, label: str) -> str:
 def _axes() -> tuple[Any, Any]:
     from matplotlib.figure import Figure
 
-    figure = Figure(
-        figsize=SIZE, layout="constrained", dpi=150
-    )  # of what is too many points for lines of text
+    # `dpi` is for clouds of points, which are stored as bitmaps.
+    figure = Figure(figsize=SIZE, layout="constrained", dpi=150)
     axes = figure.subplots()
     axes.grid(visible=True, alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
@@ -254,7 +272,7 @@ def _axes() -> tuple[Any, Any]:
 
 
 def _svg(figure: Any) -> str:
-    """The picture's text; the same for the same table."""
+    """Return the figure as SVG text; equal tables give equal texts."""
     import matplotlib as mpl
 
     with mpl.rc_context({"svg.hashsalt": "judgeloop", "svg.fonttype": "none"}):

@@ -1,4 +1,7 @@
-"""Files that replays read: recorded scores, output files of many systems, and vectors made elsewhere."""
+"""Reads the files of replays: recorded scores, outputs of many systems, and vectors.
+
+Used by the `*_inputs.py` modules. The file formats are in `formats/`.
+"""
 
 from __future__ import annotations
 
@@ -15,51 +18,53 @@ from judgeloop.formats.join import join
 from judgeloop.formats.outputs import Outputs, read_items, read_outputs
 from judgeloop.formats.verdicts import read_verdicts
 
-TABLE_OF_VECTORS = 3  # axes: systems, items, dimensions
-
 
 def read_scores(path: Path) -> VerdictTable:
-    """A table of scores, one a system and item.
+    """Read a table with a score for each system and item.
 
     Raises:
-        DataError: it holds pairs.
+        DataError: the file holds verdicts on pairs.
     """
     table = read_verdicts(path)
     if table.paired:
-        raise DataError(path, "expected a score a system (item_id, model, score), found pairs")
+        raise DataError(
+            path, "expected a score for each system and item (item_id, model, score), found pairs"
+        )
     return table
 
 
 def systems_of(table: VerdictTable, leave_out: Collection[str]) -> list[str]:
-    """The systems of a table that are not left out, in alphabetical order.
+    """Return the systems of a table that are not left out, in alphabetical order.
 
     Raises:
-        InputError: one that is to be left out is not in the table.
+        InputError: a name in `leave_out` is not in the table.
     """
     if unknown := sorted(set(leave_out) - table.systems):
-        raise InputError(f"`leave_out={unknown[0]}`: the verdicts know no such system")
+        raise InputError(f"`leave_out={unknown[0]}`: the verdicts contain no such system")
     return sorted(table.systems - set(leave_out))
 
 
 def read_folder(folder: Path) -> list[Outputs]:
-    """Every output file of a folder.
+    """Read every output file of a folder; hidden files are passed over.
 
     Raises:
-        InputError: there is no such folder, or a file in it is no output file.
+        InputError: there is no such folder, or a file in it is not an output file.
     """
     if not folder.is_dir():
-        raise InputError(f"{folder}: expected a folder of output files, one a system")
+        raise InputError(f"{folder}: expected a folder of output files, one per system")
     files = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     return [read_outputs(path) for path in files]
 
 
 def read_pool(folder: Path, items: Path, systems: Sequence[str]) -> Pool:
-    """The outputs of all `systems`, in their order, on the items that all of them have.
+    """Read the outputs of all `systems`, in their order, on the items that all of them have.
 
     Raises:
         InputError: there is no such folder, or a system has no outputs in it.
     """
-    found = {one.system: one for one in read_folder(folder) if one.system in systems}
+    found = {
+        outputs.system: outputs for outputs in read_folder(folder) if outputs.system in systems
+    }
     if missing := [name for name in systems if name not in found]:
         raise InputError(
             f"{folder}: no outputs of {missing[0]!r}, which has verdicts or is the baseline; leave it "
@@ -72,10 +77,10 @@ def read_pool(folder: Path, items: Path, systems: Sequence[str]) -> Pool:
 def recorded_outputs(
     folder: Path, items: Path, systems: Sequence[str]
 ) -> Iterator[tuple[str, str, str]]:
-    """System, item and text of every output that `folder` has of `systems`.
+    """Yield system, item id and text of every output of `systems` in `folder`.
 
     Raises:
-        InputError: there is no such folder, or an output file does not go with the items.
+        InputError: there is no such folder, or an output file does not match the items.
     """
     known = read_items(items)
     for found in read_folder(folder):
@@ -88,10 +93,10 @@ def recorded_outputs(
 def output_lengths(
     folder: Path, items_file: Path, systems: Sequence[str], items: Sequence[str]
 ) -> NDArray[np.float64]:
-    """The lengths of outputs in characters, shape (systems, items); NaN where `folder` has no output.
+    """Return the lengths of outputs in characters, shape (systems, items); NaN without an output.
 
     Raises:
-        InputError: as `recorded_outputs`.
+        InputError: as in `recorded_outputs`.
     """
     rows, columns = (
         {name: place for place, name in enumerate(names)} for names in (systems, items)
@@ -104,10 +109,13 @@ def output_lengths(
 
 
 def read_vectors(path: Path, items: Sequence[str]) -> dict[str, NDArray[np.floating]]:
-    """The vectors of each system's outputs, shape (items, dimensions), from an .npz with `models` and `embeddings`.
+    """Read the vectors of each system's outputs, shape (items, dimensions), from an .npz file.
+
+    The file holds the arrays `models`, shape (systems,), and `embeddings`, shape (systems, items,
+    dimensions).
 
     Raises:
-        DataError: it has not these arrays, or not one vector for each item.
+        DataError: an array is missing, or has another shape.
     """
     try:
         with np.load(path, allow_pickle=False) as arrays:
@@ -116,7 +124,7 @@ def read_vectors(path: Path, items: Sequence[str]) -> dict[str, NDArray[np.float
         raise DataError(
             path, f"expected an .npz with the arrays models and embeddings: {error}"
         ) from None
-    if vectors.ndim != TABLE_OF_VECTORS or vectors.shape[:2] != (len(names), len(items)):
+    if vectors.shape[:-1] != (len(names), len(items)):
         raise DataError(
             path,
             f"expected embeddings of the shape ({len(names)}, {len(items)}, …), "
@@ -126,5 +134,5 @@ def read_vectors(path: Path, items: Sequence[str]) -> dict[str, NDArray[np.float
 
 
 def item_ids(path: Path) -> list[str]:
-    """The ids of an items file, in its order."""
+    """Return the ids of an items file, in its order."""
     return [located.row.id or "" for located in read_items(path)]

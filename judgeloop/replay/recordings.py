@@ -1,6 +1,6 @@
-"""Recorded verdicts on many systems as arrays, the pairs among them, and histories of others.
+"""Recorded scores of many systems as arrays; their pairs, contests and random histories.
 
-Files are read in `compare_inputs.py`; what is run on a pair stands in `compare.py`.
+Files are read in `compare_inputs.py`; `compare.py` runs the contests.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from judgeloop.stats.decision_model import length_distances
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """Two systems on a pool of items: a run's whole world.
+    """Two systems on a pool of items, which a run treats as the whole test set.
 
-    `positions` are those of the recordings; `preferences` are 1, 0 or -1 from the view of the system that wins on the whole pool.
+    Both arrays have the shape (items,). `positions` are positions in the recordings. `preferences`
+    are 1 for the system that wins on the whole pool, -1 for the other system, 0 for a tie.
     """
 
     pair: tuple[int, int]
@@ -30,19 +31,20 @@ class Contest:
 
     @property
     def distance(self) -> float:
-        """The win distance on the whole pool; not negative, and 0 for level systems."""
+        """The win distance on the whole pool, winner minus loser; 0 for level systems."""
         return float(self.preferences.mean())
 
     def score(self, position: int) -> float:
-        """The verdict's score on the pool's item number `position`: 1 for the winner of the whole."""
+        """Return the verdict's score at `position` of the pool: 1 for the winner on the pool."""
         return float(TIE + self.preferences[position] / 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """Systems that were compared before, by whatever judge: histories are drawn among them.
+    """Systems with earlier scores, by the same or another judge; histories are drawn among them.
 
-    `scores` has the shape (systems, items), on the items of the recordings, NaN where there is none. `always` names those that are in
+    `scores` has the shape (systems, items), on the items of the recordings, NaN where a score is
+    missing. Scores that differ by at most `tie_margin` tie. `always` names systems that are in
     every history.
     """
 
@@ -58,12 +60,13 @@ class Earlier:
         positions: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> Past:
-        """Every comparison among `count` systems drawn at random, none of them in `but`, on the items at `positions`.
+        """Return every comparison among `count` systems drawn at random, on items at `positions`.
 
-        Those drawn with the same seed for a larger `count` hold those for a smaller.
+        Systems in `but` are not drawn. With the same seed, the systems for a larger `count` contain
+        those for a smaller `count`.
 
         Raises:
-            ValueError: there are not so many.
+            ValueError: there are fewer than `count` systems to draw from.
         """
         free = [row for row, name in enumerate(self.systems) if name not in but]
         first = [row for row in free if self.systems[row] in self.always]
@@ -77,10 +80,13 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Recordings:
-    """Scores of `systems` on items, NaN where there is none; and vectors and lengths of outputs, if any selector looks at them.
+    """Scores of systems on items, and vectors and lengths if a selector uses them.
 
-    `scores` has the shape (systems, items), `outputs` (systems, items, dimensions), `inputs` (items, dimensions), `lengths` that of `scores`. Scores that differ
-    by no more than `tie_margin` tie. Histories are drawn from `earlier`, or by None from these very systems.
+    `scores` has the shape (systems, items), NaN where a score is missing. `outputs` has the shape
+    (systems, items, dimensions): vectors of the outputs. `inputs` has the shape (items,
+    dimensions): vectors of the prompts. `lengths` has the shape (systems, items): lengths of the
+    outputs in characters. Scores that differ by at most `tie_margin` tie. Histories are drawn from
+    `earlier`, or from the recorded systems if that is None.
     """
 
     systems: tuple[str, ...]
@@ -92,15 +98,16 @@ class Recordings:
     earlier: Earlier | None = None
 
     def pairs(self, most: int, rng: np.random.Generator) -> list[tuple[int, int]]:
-        """At most `most` pairs of systems with an item in common, drawn without replacement."""
+        """Draw at most `most` pairs of systems with common items, without replacement."""
         every = list(combinations(range(len(self.systems)), 2))
         shuffled = (every[number] for number in rng.permutation(len(every)))
         return [pair for pair in shuffled if len(self._common(pair))][:most]
 
     def contest(self, pair: tuple[int, int], subset: float, rng: np.random.Generator) -> Contest:
-        """Two systems on a share of their common items, drawn at random and treated as the whole test set.
+        """Return two systems on a random share `subset` of their common items.
 
-        So repetitions differ even for a selector that draws nothing (Ashury-Tahan et al. 2024, section 5).
+        The share is treated as the whole test set. So repetitions differ even for a selector
+        without random draws (Ashury-Tahan et al. 2024, section 5).
         """
         common = self._common(pair)
         kept = np.sort(rng.permutation(common)[: max(1, round(subset * len(common)))])
@@ -108,31 +115,34 @@ class Recordings:
         return Contest(pair, kept, -preferred if preferred.sum(dtype=np.int64) < 0 else preferred)
 
     def past(self, contest: Contest, count: int, rng: np.random.Generator) -> Past:
-        """Earlier comparisons of `count` other systems on the contest's items.
+        """Return earlier comparisons of `count` other systems on the contest's items.
 
         Raises:
-            ValueError: there are not so many others.
+            ValueError: there are fewer than `count` other systems.
         """
         earlier = self.earlier or Earlier(self.systems, self.scores, self.tie_margin)
         compared = [self.systems[system] for system in contest.pair]
         return earlier.past(count, compared, contest.positions, rng)
 
     def distances(self, contest: Contest) -> NDArray[np.float64] | None:
-        """How far the lengths of the two outputs are apart, shape (items of the contest,); None where lengths are not known."""
+        """Return the distances of the two outputs' lengths, shape (items of the contest,).
+
+        None if the lengths are not known.
+        """
         if self.lengths is None:
             return None
         first, second = (self.lengths[system, contest.positions] for system in contest.pair)
         return length_distances(first, second)
 
     def output_vectors(self, contest: Contest) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-        """The vectors of both systems' outputs, each of shape (items of the contest, dimensions)."""
-        assert self.outputs is not None, "read for every selector that looks at outputs"
+        """Return both systems' output vectors, each of shape (items of the contest, dimensions)."""
+        assert self.outputs is not None, "read for every selector that uses outputs"
         first, second = (self.outputs[system][contest.positions] for system in contest.pair)
         return first, second
 
     def prompt_vectors(self, contest: Contest) -> NDArray[np.floating]:
-        """The vectors of the prompts, shape (items of the contest, dimensions)."""
-        assert self.inputs is not None, "read for every selector that looks at prompts"
+        """Return the vectors of the prompts, shape (items of the contest, dimensions)."""
+        assert self.inputs is not None, "read for every selector that uses prompts"
         return self.inputs[contest.positions]
 
     def _common(self, pair: tuple[int, int]) -> NDArray[np.int64]:

@@ -1,7 +1,8 @@
-"""Replays on all cores, each part kept as soon as it is finished, so that an interrupted one goes on where it was.
+"""Runs a whole replay on all cores and returns its rows.
 
-What one part runs stands in `compare.py`, `select.py` and `estimate.py`; what the rows say together,
-in the questions' tables.
+Every finished part is written to the journal, so that an interrupted replay can be resumed.
+`compare.py`, `select.py` and `estimate.py` run a single part; the `*_tables.py` modules sum up the
+rows.
 """
 
 from __future__ import annotations
@@ -26,14 +27,16 @@ from judgeloop.replay.select_inputs import plan_for as select_plan
 from judgeloop.replay.settings import ReplaySettings
 
 JOURNAL = "runs.jsonl"
-Observe = Callable[[int, int], None]  # told how many of how many parts are finished
+Observe = Callable[[int, int], None]  # called with the numbers of finished and of all parts
 
 
 def replay_compare(config: ReplayConfig, observe: Observe) -> list[Row]:
-    """Run every pair of systems; the rows in an order of their own, whichever finished first.
+    """Run every pair of systems; return the rows in the order of the pairs.
+
+    The order does not depend on which pair finished first.
 
     Raises:
-        InputError: something given is wrong.
+        InputError: a setting or a file is wrong.
     """
     journal = _journal(config)
     recordings, protocol = recordings_for(config), protocol_of(config)
@@ -44,10 +47,10 @@ def replay_compare(config: ReplayConfig, observe: Observe) -> list[Row]:
 
 
 def replay_select(config: ReplaySelectConfig, observe: Observe) -> list[Row]:
-    """Run every realisation; the rows in order.
+    """Run every realisation; return the rows in the order of the realisations.
 
     Raises:
-        InputError: something given is wrong.
+        InputError: a setting or a file is wrong.
     """
     journal = _journal(config)
     field = field_for(config)
@@ -57,10 +60,12 @@ def replay_select(config: ReplaySelectConfig, observe: Observe) -> list[Row]:
 
 
 def replay_estimate(config: ReplayEstimateConfig, observe: Observe) -> list[Row]:
-    """Run every system at every share; the rows in the order of systems, selectors, shares and repetitions.
+    """Run every system at every share.
+
+    The rows are in the order of systems, selectors, shares and repetitions.
 
     Raises:
-        InputError: something given is wrong.
+        InputError: a setting or a file is wrong.
     """
     journal = _journal(config)
     subjects, selectors = read_systems(config)
@@ -88,7 +93,10 @@ def _run_all(
     work: Callable[[Part], tuple[Any, ...]],
     observe: Observe,
 ) -> list[Row]:
-    """The rows of all parts; `work` gives a function and its arguments for a part that is not finished yet."""
+    """Run all unfinished parts and return the rows of all parts.
+
+    `work` returns the function that runs a part, and its arguments.
+    """
     from joblib import Parallel, delayed
 
     wanted = set(parts)

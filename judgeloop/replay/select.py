@@ -1,7 +1,8 @@
-"""The best of many looked for again and again on recorded verdicts: each time in a pool of items drawn at random.
+"""Runs searches for the best of many systems on recorded verdicts; returns a row for each run.
 
-The selectors, sessions and rules are the very ones that spend money live. What the rows say together
-stands in `select_tables.py`.
+A realisation is a random pool of items, on which every selector is run. The selectors, sessions and
+rules are those of live runs. Files are read in `select_inputs.py`; the rows are summed up in
+`select_tables.py`.
 """
 
 from __future__ import annotations
@@ -30,9 +31,12 @@ QUESTION = "select"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Recorded systems and the baseline: `scores` is 1, ½ or 0 against it, NaN where none is recorded, shape (systems, items).
+    """The recorded systems, with the baseline among them.
 
-    `lengths` has the same shape; `opinions` those of the weak judges, shape (z, items, systems). Either is None where no selector looks at it.
+    `scores` has the shape (systems, items): 1 if the system is better than the baseline, ½ for a
+    tie, 0 if it is worse, NaN without a verdict. `lengths` has the same shape: lengths of the
+    outputs in characters. `opinions` holds those of the weak judges, shape (judges, items,
+    systems). Data that no selector uses are None.
     """
 
     systems: tuple[str, ...]
@@ -44,7 +48,10 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Realisations:
-    """What is run in every pool of `pool` items: the `selectors`, a race at `risk`, halving for each of `calls` judgments."""
+    """What is run in every pool of `pool` items.
+
+    A race is run at `risk`. Halving is run once for each number of judgments in `calls`.
+    """
 
     selectors: tuple[str, ...]
     pool: int
@@ -55,10 +62,11 @@ class Realisations:
 
 
 def realise(field: Field, realisation: int, plan: Realisations) -> list[Row]:
-    """All rows of one pool; the same whatever else is run beside it.
+    """Return all rows of one realisation; they do not depend on the other realisations.
 
-    A row has `steps`, from how many calls (and queries) on how often the best was named, from 0 to 1 where several are level, and how far below
-    it the named one's win rate is over the whole pool; and for a race whether and when it named a winner.
+    A row has `steps`, as described in `_steps`. `winner_gap` is the win rate lost by the winner
+    over the whole pool; None if the run named no winner. `calls` and `queries` are their numbers at
+    the end of the run.
     """
     rng = np.random.default_rng([plan.seed, realisation])
     items = np.sort(rng.permutation(field.scores.shape[1])[: plan.pool])
@@ -72,7 +80,7 @@ def realise(field: Field, realisation: int, plan: Realisations) -> list[Row]:
     for name in plan.selectors:
         by_limit = Need.LENGTHS in selector_row(QUESTION, name).needs
         for limit in plan.calls if by_limit else (None,):
-            draws = np.random.default_rng([plan.seed, realisation, 1])  # alike for all selectors
+            draws = np.random.default_rng([plan.seed, realisation, 1])  # the same for all selectors
             outcome = replay(_session(field, items, (name, limit), plan, draws), oracle)
             rows.append(
                 {
@@ -118,7 +126,7 @@ def _session(
 
 @dataclass(frozen=True, slots=True)
 class RecordedMaterial:
-    """What selectors look at in a replay: the recordings on the items of a pool."""
+    """The data for selectors in a replay: the recordings on the items of a pool."""
 
     field: Field
     positions: NDArray[np.int64]
@@ -126,40 +134,44 @@ class RecordedMaterial:
 
     @property
     def systems(self) -> int:
-        """How many systems there are."""
+        """Number of systems."""
         return len(self.field.systems)
 
     @property
     def baseline(self) -> int:
-        """The baseline's number."""
+        """Number of the baseline."""
         return self.field.baseline
 
     def lengths(self) -> NDArray[np.int64]:
-        """The lengths of the outputs."""
-        assert self.field.lengths is not None, "read for every selector that looks at lengths"
+        """Return the lengths of the outputs, shape (systems, items)."""
+        assert self.field.lengths is not None, "read for every selector that uses lengths"
         return self.field.lengths[:, self.positions]
 
     def opinions(self) -> NDArray[np.int8]:
-        """What weak judges think."""
-        assert self.field.opinions is not None, "read for every selector that looks at opinions"
+        """Return the opinions of the weak judges, shape (judges, items, systems)."""
+        assert self.field.opinions is not None, "read for every selector that uses opinions"
         return self.field.opinions[:, self.positions]
 
     def epsilons(self, opinions: NDArray[np.int8]) -> Epsilons:
-        """Those of the plan, the same for all pools."""
+        """Return the epsilons of the plan, the same for all pools."""
         del opinions
-        assert self.plan.epsilons is not None, "chosen for every selector that looks at them"
+        assert self.plan.epsilons is not None, "chosen for every selector that uses them"
         return self.plan.epsilons
 
 
 def _gaps(scores: Floats) -> Floats:
-    """How far each system's win rate over the pool is below the best one's, among the recorded verdicts."""
+    """Return how far each system's win rate over the pool is below the best, shape (systems,)."""
     rates = np.nanmean(scores, axis=1)
     gaps: Floats = rates.max() - rates
     return gaps
 
 
 def _steps(outcome: Outcome[Standings], gaps: Floats, *, last_only: bool) -> list[list[float]]:
-    """[calls, queries, share of the level leaders that are best, their mean gap], wherever one of the last two changes."""
+    """Return [calls, queries, share of leaders that are best, mean gap of the leaders] by step.
+
+    The leaders are the systems that share the highest win rate so far. There is a step wherever
+    the share or the gap changes; with `last_only`, only the last query.
+    """
     tally = outcome.estimate.tally
     scores = np.array(tally.scores)
     asked = _asked(outcome, scores.shape[1])
@@ -170,18 +182,19 @@ def _steps(outcome: Outcome[Standings], gaps: Floats, *, last_only: bool) -> lis
     leading = rates == rates.max(axis=1, keepdims=True)
     identified = (leading & (gaps == 0)).sum(axis=1) / leading.sum(axis=1)
     gap = (leading * gaps).sum(axis=1) / leading.sum(axis=1)
-    calls = np.cumsum(asked.sum(axis=1) - 1)  # the baseline is asked about for nothing
+    calls = np.cumsum(asked.sum(axis=1) - 1)  # the baseline needs no call
     changes = np.flatnonzero(
         (np.diff(identified, prepend=-1) != 0) | (np.diff(gap, prepend=-1) != 0)
     )
     shown: Sequence[int] = [len(scores) - 1] if last_only else changes.tolist()
-    return [
-        [int(calls[one]), int(one) + 1, float(identified[one]), float(gap[one])] for one in shown
-    ]
+    return [[int(calls[at]), int(at) + 1, float(identified[at]), float(gap[at])] for at in shown]
 
 
 def _asked(outcome: Outcome[Standings], systems: int) -> Flags:
-    """Which systems each query was judged for, in the order asked; the baseline for all."""
+    """Return which systems were asked about on each query, shape (queries, systems).
+
+    Queries are in the order asked. The baseline counts as asked on all of them.
+    """
     rows: dict[int, Flags] = {}
     for label in outcome.labels:
         row = rows.setdefault(label.choice.position, np.zeros(systems, dtype=bool))

@@ -1,4 +1,4 @@
-"""The settings of a replay of searches for the best of many systems."""
+"""The settings of a replay of searches for the best: the baseline, selectors and realisations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from judgeloop.selectors.catalogue import names_of
 
 @dataclass(frozen=True, kw_only=True)
 class ReplaySelectConfig(ReplaySettings):
-    """Everything that a replay of searches for the best of many depends on."""
+    """All settings of a replay of searches for the best of many systems."""
 
     QUESTION: ClassVar[str] = "select"
     LOOSE: ClassVar[frozenset[str]] = ReplaySettings.LOOSE | {"seeds"}
@@ -29,7 +29,7 @@ class ReplaySelectConfig(ReplaySettings):
     baseline: Annotated[
         str,
         Setting(
-            "The system that all others are compared with.", MANY, Part.RUN, Caller, metavar="NAME"
+            "System that all others are compared with.", MANY, Part.RUN, Caller, metavar="NAME"
         ),
     ]
     selectors: Annotated[
@@ -37,17 +37,23 @@ class ReplaySelectConfig(ReplaySettings):
         some_of(names_of("select")),
         MinLen(1),
         Setting(
-            f"{', '.join(names_of('select'))}.", SELECTION, Part.RUN, Caller, metavar="NAME,..."
+            f"Selectors: {', '.join(names_of('select'))}.",
+            SELECTION,
+            Part.RUN,
+            Caller,
+            metavar="NAME,...",
         ),
     ] = names_of("select")
     pool: Annotated[
-        int, Ge(1), Setting("Number of items in a realisation.", MANY, Part.RUN, Caller)
+        int,
+        Ge(1),
+        Setting("Number of items in the random pool of a realisation.", MANY, Part.RUN, Caller),
     ] = 400
     calls: Annotated[
         tuple[Count, ...],
         Parse(numbers),
         Setting(
-            "Numbers of judgments for halving, with commas between.",
+            "Numbers of judgments for halving: FIRST:LAST:STEP, or separated by commas.",
             MANY,
             Part.RUN,
             Caller,
@@ -57,13 +63,13 @@ class ReplaySelectConfig(ReplaySettings):
     weak_judges: Annotated[
         int,
         Ge(1),
-        Setting("Number of word-sequence models that guess for the judge.", MANY, Part.RUN, Caller),
+        Setting("Number of weak judges (word-sequence models).", MANY, Part.RUN, Caller),
     ] = 10
     epsilon: Annotated[
         Epsilons | None,
         Parse(epsilons),
         Setting(
-            "For llm-selector: how often the best system loses and ties.",
+            "For llm-selector: probabilities that the best system loses to and ties with the baseline, or auto.",
             MANY,
             Part.RUN,
             Caller,
@@ -71,7 +77,10 @@ class ReplaySelectConfig(ReplaySettings):
         ),
     ] = None
     risk: Annotated[
-        float, Gt(0), Lt(1), Setting("Stated risk of a race.", PROTOCOL, Part.RUN, Caller)
+        float,
+        Gt(0),
+        Lt(1),
+        Setting("Stated risk at which a race stops.", PROTOCOL, Part.RUN, Caller),
     ] = 0.1
     seeds: Annotated[int, Ge(1), Setting("Number of realisations.", PROTOCOL, Part.RUN, Caller)] = (
         100

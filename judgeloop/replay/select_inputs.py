@@ -1,4 +1,8 @@
-"""What a replay of searches for the best reads: scores against the baseline, and the outputs as far as a selector looks at them."""
+"""Reads what a replay of searches for the best needs.
+
+Returns a `Field`: scores against the baseline, and output lengths and weak judges' opinions if a
+selector uses them. Runs nothing on them.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +20,18 @@ from judgeloop.selectors.catalogue import Need, selector_row
 from judgeloop.stats.information import choose_epsilons
 from judgeloop.stats.racing import Floats
 
-# Judgments that halving is given, as shares of all there are.
+# Numbers of judgments for halving, as shares of all judgments on a pool.
 SHARES = (
     0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.085, 0.1, 0.125, 0.15, 0.2, 0.25, 0.35, 0.5, 1.0,
 )  # fmt: skip
-BUDGET_OF_EPSILONS = 50  # queries
+BUDGET_OF_EPSILONS = 50  # number of queries for which the epsilons are chosen
 
 
 def plan_for(config: ReplaySelectConfig, field: Field) -> Realisations:
-    """What to run in every pool."""
+    """Return what to run in every pool."""
     epsilons = config.epsilon
     if epsilons is None and Need.EPSILONS in _needs(config):
-        assert field.opinions is not None, "read for every selector that looks at them"
+        assert field.opinions is not None, "read for every selector that uses them"
         budget = min(BUDGET_OF_EPSILONS, config.pool)
         rng = np.random.default_rng([config.seed, budget])
         epsilons = choose_epsilons(field.opinions, budget, rng)
@@ -44,10 +48,10 @@ def plan_for(config: ReplaySelectConfig, field: Field) -> Realisations:
 
 
 def field_for(config: ReplaySelectConfig) -> Field:
-    """Read the verdicts and the outputs, and ask the weak judges where a selector does.
+    """Read the verdicts, and the outputs and weak judges' opinions that a selector uses.
 
     Raises:
-        InputError: a file is wrong, or they do not go together.
+        InputError: a file is wrong, or the files do not match.
     """
     table, needs = read_scores(config.verdicts), _needs(config)
     known = set(systems_of(table, config.leave_out))
@@ -76,7 +80,11 @@ def _needs(config: ReplaySelectConfig) -> frozenset[Need]:
 def _scores(
     config: ReplaySelectConfig, table: VerdictTable, systems: Sequence[str], items: Sequence[str]
 ) -> Floats:
-    """1, ½ or 0 against the baseline: by its own scores where the table has them, else the scores are against it already."""
+    """Return 1, ½ or 0 for each system against the baseline, shape (systems, items).
+
+    If the table has scores of the baseline, each score is compared with the baseline's score.
+    Otherwise the scores are verdicts against the baseline already.
+    """
     raw, own = table.scores(systems, items), systems.index(config.baseline)
     apart = raw - (raw[own] if config.baseline in table.systems else TIE)
     ties = np.abs(apart) <= config.tie_margin + ROUNDING

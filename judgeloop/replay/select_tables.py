@@ -1,6 +1,7 @@
-"""Rows of realisations to tables: how often the best is named by calls and queries, and what it takes to name it so often.
+"""Turns rows of realisations into tables: how often the best is named, by calls and by queries.
 
-Standard errors are over realisations: pools of one set of items, which overlap. Nothing is run or drawn here.
+Standard errors are over realisations, whose pools overlap: all are drawn from the same items. Runs
+nothing and draws no pictures.
 """
 
 from __future__ import annotations
@@ -12,29 +13,39 @@ import numpy as np
 from judgeloop.replay.compare import Row
 from judgeloop.stats.racing import Floats
 
-LEVELS = (0.7, 0.8, 0.9, 1.0)
-NEAR = (0.01, 0.005, 0.001)
-CALLS, QUERIES, IDENTIFIED, GAP = range(4)  # of a step
+LEVELS = (0.7, 0.8, 0.9, 1.0)  # shares of realisations that reach a goal
+NEAR = (0.01, 0.005, 0.001)  # gaps of win rate within which a system is near the best
+CALLS, QUERIES, IDENTIFIED, GAP = range(4)  # indices of the figures in a step
 ROUNDING = 1e-9
-POINTS = 400  # at which calls are looked at
+POINTS = 400  # numbers of calls that are tried
 
 
 def by_calls(rows: Sequence[Row], calls: Sequence[int]) -> list[Row]:
-    """For each selector and number of calls: how often the best was named, how often a near-best one, the 95th percentile of the gap."""
+    """Return a row for each selector and number of calls.
+
+    `identified` is how often the best is named, `within_X` how often a system within X of the best,
+    `gap95` the 95th percentile of the win rate lost.
+    """
     return _by(rows, calls, CALLS, "calls")
 
 
 def by_queries(rows: Sequence[Row], queries: Sequence[int]) -> list[Row]:
-    """The same by judged queries, for the selectors that judge a query for all systems (Durmazkeser et al. 2025, figure 2)."""
+    """Return the same by judged queries, for selectors that judge a query for all systems.
+
+    Durmazkeser et al. (2025), figure 2.
+    """
     whole = [row for row in rows if row["selector"] not in {"race", "halving"}]
     return _by(whole, queries, QUERIES, "queries")
 
 
 def needed(rows: Sequence[Row]) -> list[Row]:
-    """For each selector the calls that it takes to name the best, or a near-best one, so often; beside random's.
+    """Return the calls that each selector needs to name the best or a near-best system.
 
-    `goal` is "best" or how near; `level` is how often. `against_random` is the share of random's calls that is saved (table 1's label
-    efficiency), `gap95` the 95th percentile of the gap there (table 2). What is never reached is None.
+    There is a row for each selector, `goal` and `level`. `goal` is "best", or a gap within which a
+    system is near the best. `level` is how often the goal is to be reached. `against_random` is the
+    share of the calls of random that is saved (label efficiency: Durmazkeser et al. 2025, table 1).
+    `gap95` is the 95th percentile of the gap at these calls (table 2). Figures of a level that is
+    never reached are None.
     """
     table: list[Row] = []
     for name, group in _selectors(rows):
@@ -59,7 +70,10 @@ def needed(rows: Sequence[Row]) -> list[Row]:
 
 
 def races(rows: Sequence[Row]) -> list[Row]:
-    """For a race: how often it named a winner before its pool ended, how often a wrong one, and after how many calls."""
+    """Return a row for the race: shares of runs with a winner and with a wrong winner, and calls.
+
+    Empty if no race was run.
+    """
     group = [row for row in rows if row["selector"] == "race"]
     if not group:
         return []
@@ -100,7 +114,10 @@ def _by(rows: Sequence[Row], budgets: Sequence[int], unit: int, name: str) -> li
 
 
 def _at(group: Sequence[Row], budget: int, unit: int) -> Floats:
-    """The last step of each run within a budget, shape (runs, 4); of runs with limits those with the largest that fits."""
+    """Return the last step of each run within `budget` calls or queries, shape (runs, 4).
+
+    If the runs have limits, only those with the largest limit within `budget` are taken.
+    """
     limits = {row["limit"] for row in group}
     if None not in limits:
         fitting = [limit for limit in limits if limit <= budget]
@@ -110,10 +127,10 @@ def _at(group: Sequence[Row], budget: int, unit: int) -> Floats:
 
 
 def _first_at(group: Sequence[Row], goal: str | float, level: float) -> int | None:
-    """The fewest calls from which on the goal is reached so often, and stays reached."""
+    """Return the fewest calls from which on the goal is reached at `level`; None if never."""
     limits = sorted({row["limit"] for row in group} - {None})
     most = max(row["calls"] for row in group)
-    budgets = limits or [round(one) for one in np.linspace(0, most, POINTS + 1)[1:]]
+    budgets = limits or [round(calls) for calls in np.linspace(0, most, POINTS + 1)[1:]]
     found = None
     for budget in reversed(budgets):
         at = _at(group, budget, CALLS)

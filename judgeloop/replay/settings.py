@@ -1,4 +1,7 @@
-"""The settings that all replays share: which recorded verdicts, and where the tables go."""
+"""The settings that all replays share: the recorded data, the output folder and the seed.
+
+The settings of each question are in `compare_config.py`, `select_config.py`, `estimate_config.py`.
+"""
 
 from __future__ import annotations
 
@@ -16,45 +19,58 @@ Caller = Source.CALLER
 
 @dataclass(frozen=True, kw_only=True)
 class ReplaySettings(Configuration):
-    """What every replay depends on."""
+    """Settings of every replay."""
 
     outputs: Annotated[
         Path,
-        Setting("Output files, one a system.", DATA, Part.CONTENT, Caller, argument="OUTPUTS_DIR"),
+        Setting(
+            "Folder of output files, one per system.",
+            DATA,
+            Part.CONTENT,
+            Caller,
+            argument="OUTPUTS_DIR",
+        ),
     ]
-    items: Annotated[Path, Setting("Prompts, joined by id or prompt.", DATA, Part.CONTENT, Caller)]
+    items: Annotated[
+        Path, Setting("File of prompts, joined by id or prompt.", DATA, Part.CONTENT, Caller)
+    ]
     verdicts: Annotated[
-        Path, Setting("Recorded scores: item_id, model, score.", DATA, Part.CONTENT, Caller)
+        Path, Setting("File of recorded scores: item_id, model, score.", DATA, Part.CONTENT, Caller)
     ]
     leave_out: Annotated[
         tuple[str, ...],
         Parse(listed),
         Setting(
-            "Systems to leave out, with commas between.", DATA, Part.RUN, Caller, metavar="NAME,..."
+            "Systems to leave out, separated by commas.", DATA, Part.RUN, Caller, metavar="NAME,..."
         ),
     ] = ()
     output: Annotated[
         Path,
         Setting(
-            "Folder for tables, pictures and the journal.", OUTPUT, Part.PLACE, Caller, short="-o"
+            "Folder for the tables, the pictures and the journal.",
+            OUTPUT,
+            Part.PLACE,
+            Caller,
+            short="-o",
         ),
     ]
     jobs: Annotated[
-        int, Setting("Number of processes; -1 for one a core.", OUTPUT, Part.PACE, Caller)
+        int, Setting("Number of processes; -1 for one per core.", OUTPUT, Part.PACE, Caller)
     ] = -1
     resume: Annotated[
-        bool, Setting("Go on with what is not finished.", OUTPUT, Part.PLACE, Caller)
+        bool,
+        Setting("Continue an interrupted replay in the output folder.", OUTPUT, Part.PLACE, Caller),
     ] = False
     cache_dir: Annotated[Path, Setting("", OUTPUT, Part.PLACE, Caller, flag=False)] = (
         DEFAULT_HOME / "cache"
     )
     seed: Seed = 0
 
-    # What may differ where a replay is resumed: it changes where and how fast it runs, or adds to it.
+    # Settings that may differ when a replay is resumed: they do not change finished rows.
     LOOSE: ClassVar[frozenset[str]] = frozenset({"output", "jobs", "resume", "cache_dir"})
 
     def decisive(self) -> dict[str, Any]:
-        """What the rows depend on: it has to be the same for a replay to be resumed."""
+        """Return the settings that the rows depend on; a resumed replay needs the same values."""
         return {
             name: plain(value) for name, value in asdict(self).items() if name not in self.LOOSE
         }

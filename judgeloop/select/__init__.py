@@ -1,4 +1,4 @@
-"""`select`: which of many systems is best?"""
+"""`select`: find out which of many systems is best."""
 
 from judgeloop.core.callable_module import make_callable
 

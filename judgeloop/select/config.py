@@ -1,4 +1,7 @@
-"""The settings of `select`: which systems, against which baseline, and when the best is found."""
+"""The settings of `select`: the systems, the baseline, the selector and the stopping rule.
+
+The settings that all questions share are in `run/settings.py`.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,11 @@ Epsilons = tuple[float, float]
 
 
 def epsilons(value: object) -> object:
-    """`auto` as None, `0.1,0.2` as two numbers between 0 and 1 with a sum under 1."""
+    """Parse `auto` as None, and `0.1,0.2` as two positive numbers with a sum below 1.
+
+    Raises:
+        ValueError: the value is neither.
+    """
     if unless_auto(value) is None:
         return None
     expected = "expected auto, or E1,E2: how often the best system loses and ties"
@@ -45,12 +52,12 @@ def epsilons(value: object) -> object:
 
 @dataclass(frozen=True, kw_only=True)
 class SelectConfig(RunSettings):
-    """Everything that a search for the best of many systems depends on."""
+    """All settings of a search for the best of many systems."""
 
     outputs: Annotated[
         tuple[Path, ...],
         Setting(
-            "Outputs of all systems, a file each: JSONL, CSV or JSON.",
+            "Outputs of the systems, one file per system: JSONL, CSV or JSON.",
             ITEMS,
             Part.CONTENT,
             CallerOnly,
@@ -60,7 +67,7 @@ class SelectConfig(RunSettings):
     baseline: Annotated[
         str,
         Setting(
-            "The system that all others are compared with.",
+            "System that all others are compared with.",
             SELECTION,
             Part.RUN,
             Found,
@@ -75,15 +82,13 @@ class SelectConfig(RunSettings):
     weak_judges: Annotated[
         int,
         Ge(1),
-        Setting(
-            "Number of word-sequence models that guess for the judge.", SELECTION, Part.RUN, Found
-        ),
+        Setting("Number of weak judges (word-sequence models).", SELECTION, Part.RUN, Found),
     ] = 10
     epsilon: Annotated[
         Epsilons | None,
         Parse(epsilons),
         Setting(
-            "For llm-selector: how often the best system loses and ties.",
+            "For llm-selector: probabilities that the best system loses to and ties with the baseline, or auto.",
             SELECTION,
             Part.RUN,
             Found,
@@ -94,14 +99,14 @@ class SelectConfig(RunSettings):
         str,
         one_of(RULES),
         Setting(
-            f"{described(rules_of(QUESTION))}. Default: {RULES[0]}, "
-            "and fixed-budget for a selector that picks.",
+            f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; "
+            "fixed-budget for a selector that picks.",
             STOPPING,
             Part.RUN,
             Found,
         ),
     ] = RULES[0]
-    # At a risk of 1 every system would be out before the first query.
+    # At a risk of 1 every system would be ruled out before the first query.
     risk: Annotated[
         float, Gt(0), Lt(1), Setting("Stated risk at which to stop.", STOPPING, Part.RUN, Found)
     ] = 0.1
@@ -109,14 +114,19 @@ class SelectConfig(RunSettings):
         float | None,
         Gt(0),
         Lt(1),
-        Setting("End once the winner is within this of the best.", STOPPING, Part.RUN, Found),
+        Setting(
+            "Stop once the winner's win rate is within this of the best. Above 0 and below 1.",
+            STOPPING,
+            Part.RUN,
+            Found,
+        ),
     ] = None
     min_judgments: MinJudgments = 1
     max_judgments: MaxJudgments = 2000
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
-        """The rule by the selector, where it is not given."""
+        """Choose a missing rule to suit the selector."""
         selector = str(values.get("selector", SELECTORS[0]))
         if "rule" in values or selector not in SELECTORS:
             return values
@@ -134,14 +144,14 @@ class SelectConfig(RunSettings):
 
     @property
     def output_files(self) -> tuple[Path, ...]:
-        """The outputs of all systems."""
+        """The files with the outputs of all systems."""
         return self.outputs
 
     def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """Each system with the baseline.
+        """Return the pairs that can be compared: each other system with the baseline.
 
         Raises:
-            InputError: the baseline is none of the systems.
+            InputError: the baseline is not among the systems.
         """
         if self.baseline not in systems:
             raise InputError(

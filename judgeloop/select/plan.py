@@ -1,6 +1,7 @@
-"""What a search for the best of many may take, before it is paid for, and what it may still take, after it stopped.
+"""How many further judgments a search for the best is likely to take, for forecast and result.
 
-A projection by running the race on, with the answers so far or with assumed ones; it asks nobody.
+Projects the race (`stats/racing.py`) with the answers so far, or with assumed answers. Asks no
+judge. Prices are added in `run/plan.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from judgeloop.run.plan import Range
 from judgeloop.stats.racing import Flags, Floats, Race, after, could_be_out
 from judgeloop.stats.standings import Standings
 
-# What the expected case assumes while little is known: win rates spread evenly, and so many ties.
+# Assumed by the expected case until `LEAST_KNOWN` queries are answered.
 ASSUMED_RATES = (0.3, 0.7)
 ASSUMED_TIES = 0.3
 ASSUMED = "win rates spread evenly from 30 % to 70 % and 30 % ties (a close field takes far more)"
@@ -26,10 +27,11 @@ LEAST_KNOWN = 5  # queries
 def judgments_to_separate(
     tally: Standings, limits: Limits, *, level: float | None, asked: int, shrinking: bool
 ) -> tuple[Range, str | None]:
-    """Further judgments that a run at `tally` would take, low, expected and worst; and what the expected case assumes.
+    """Return the range of further judgments for a run at `tally`, and the assumption behind it.
 
-    `level` is the risk at which a system is out, None for a run to the end of its budget; `shrinking` says that a system that is out is asked
-    about no more.
+    `level` is the risk at which a system is ruled out, None for a run to its limit. `asked` is the
+    number of judgments so far. With `shrinking`, a system that is ruled out is not asked about
+    again. The assumption is a sentence on the assumed answers, None if none are assumed.
     """
     allowed = max(0, limits.max_judgments - asked)
     if level is None or tally.race is None:
@@ -45,7 +47,10 @@ def judgments_to_separate(
 
 
 def more_to_separate(tally: Standings, level: float, *, shrinking: bool) -> int | None:
-    """How many further judgments would probably separate the best, were the answers so far to go on; None: not even all."""
+    """Return how many further judgments would separate the best if the answers so far repeat.
+
+    None if not even all of them would, and without a race or an answered query.
+    """
     if tally.race is None or not tally.queries:
         return None
     judgments, separated = _run_on(
@@ -57,7 +62,10 @@ def more_to_separate(tally: Standings, level: float, *, shrinking: bool) -> int 
 def _run_on(
     race: Race, rows: Iterator[Floats], baseline: int, level: float, *, shrinking: bool
 ) -> tuple[int, bool]:
-    """The judgments until all systems but one are out, or all queries are asked; and whether one is left alone."""
+    """Return the judgments to the end of the race, and whether a single system is left then.
+
+    The race ends when all systems but one are ruled out, or when all queries are asked.
+    """
     judgments = 0
     while (~race.out(level)).sum() > 1:
         if not race.left:
@@ -68,20 +76,23 @@ def _run_on(
 
 
 def _asked(race: Race, level: float, *, shrinking: bool) -> Flags:
-    """Which systems the next query is about."""
+    """Return which systems the next query is asked for."""
     return race.running & ~race.out(level) if shrinking else race.running
 
 
 def _rivals_asked(race: Race, baseline: int, level: float, *, shrinking: bool) -> int:
-    """The judgments that the next query takes."""
+    """Return the number of judgments that the next query takes."""
     asked = _asked(race, level, shrinking=shrinking)
     return int(asked.sum()) - int(asked[baseline])
 
 
 def _fewest(tally: Standings, level: float, *, shrinking: bool) -> int:
-    """The judgments before all systems but one could be out, each asked about until it could be."""
+    """Return the fewest judgments after which all systems but one could be ruled out.
+
+    Each system is asked about until it could be ruled out.
+    """
     assert tally.race is not None
-    queries = np.zeros(len(tally.wins), dtype=np.int64)  # that have to be asked about each system
+    queries = np.zeros(len(tally.wins), dtype=np.int64)  # needed for each system
     for ahead in range(tally.race.left):
         inside = ~could_be_out(tally.race, ahead, level)
         if inside.sum() <= 1:
@@ -91,7 +102,7 @@ def _fewest(tally: Standings, level: float, *, shrinking: bool) -> int:
 
 
 def _assumed_rows(tally: Standings) -> Iterator[Floats]:
-    """Answers of systems whose win rates are spread evenly; the same every time."""
+    """Yield random answers of systems with evenly spread win rates; the same on every call."""
     rng = np.random.default_rng(0)
     systems = len(tally.wins)
     wins = np.linspace(*ASSUMED_RATES, systems) - ASSUMED_TIES / 2

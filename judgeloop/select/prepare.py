@@ -1,6 +1,6 @@
-"""A search for the best of many that is ready to run, with nothing spent.
+"""Prepares a search for the best of many: checks the settings and reads the files. Spends nothing.
 
-What every question needs is read in `run/inputs.py`.
+`run/inputs.py` reads what all questions need.
 """
 
 from __future__ import annotations
@@ -27,31 +27,35 @@ FEWEST_SYSTEMS = 2
 
 @dataclass(frozen=True, slots=True)
 class Selection(Prepared[SelectConfig]):
-    """A search for the best of many, ready to run; `baseline` is the number of the system that all others are compared with."""
+    """A search for the best of many, ready to run.
+
+    `baseline` is the number of the system that all others are compared with.
+    """
 
     rule: StoppingRule[Standings]
     baseline: int
 
     @property
     def level(self) -> float | None:
-        """The risk at which a system is out; None for a rule that states none."""
+        """The risk at which a system is ruled out; None for a rule without a stated risk."""
         return self.rule.level if isinstance(self.rule, Separated) else None
 
     @property
     def rivals(self) -> tuple[int, ...]:
-        """The systems that are compared with the baseline."""
+        """The numbers of the systems that are compared with the baseline."""
         return tuple(number for number in range(len(self.pool.systems)) if number != self.baseline)
 
 
 def prepare(
     config: SelectConfig, environment: Mapping[str, str], *, offline: bool = False
 ) -> Selection:
-    """Read and check everything that a search for the best needs; `environment` holds the judges' keys.
+    """Read and check everything that a search for the best needs.
 
-    `offline` says that only a forecast is wanted, which needs no key.
+    `environment` holds the judges' API keys. With `offline`, only a forecast is made, which needs
+    no key.
 
     Raises:
-        InputError: something given is wrong; nothing was spent.
+        InputError: a setting or a file is wrong; nothing was spent.
     """
     chosen: list[SelectorRow | RuleRow] = [config.selector_row, config.rule_row]
     _check_settings(config)
@@ -80,31 +84,31 @@ def _check_settings(config: SelectConfig) -> None:
         )
     if config.max_judgments < count - 1:
         raise InputError(
-            f"`max_judgments={config.max_judgments}`: one item alone takes {count - 1} judgments, each "
-            "system's but the baseline's; give at least so many"
+            f"`max_judgments={config.max_judgments}`: one item takes {count - 1} judgments, one for "
+            "each system except the baseline; allow at least that many"
         )
     even = config.selector_row.draws is Draws.EVEN
     if config.rule_row.needs_even_draws and not even:
         raise InputError(
-            f"`rule={config.rule}` holds only for random draws, and `selector={config.selector}` picks "
+            f"`rule={config.rule}` holds only for random draws, but `selector={config.selector}` picks "
             "queries; use `selector=race`, or `rule=fixed-budget`"
         )
     if Need.RISK in config.selector_row.needs and not config.rule_row.guaranteed:
         raise InputError(
-            f"`selector={config.selector}` drops systems at a stated risk, which `rule={config.rule}` has not; for a "
-            "fixed budget use `selector=halving`"
+            f"`selector={config.selector}` drops systems at a stated risk, but `rule={config.rule}` states "
+            "none; for a fixed number of judgments use `selector=halving`"
         )
 
 
 def _check_outputs(pool: Pool) -> None:
-    """Refuse systems that no judge could tell apart: the whole budget would go on them."""
+    """Refuse systems that no judge can tell apart: a run would spend its whole budget on them."""
     first: dict[tuple[str, ...], str] = {}
     for name, outputs in zip(pool.systems, pool.outputs, strict=True):
         other = first.setdefault(outputs, name)
         if other != name:
             raise InputError(
-                f"{other} and {name} gave the very same output on every one of {len(pool)} items, so "
-                "that nothing can tell them apart; leave one of them out"
+                f"{other} and {name} gave the same output on all {len(pool)} items, so no judge can "
+                "tell them apart; leave one of them out"
             )
 
 

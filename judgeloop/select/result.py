@@ -1,6 +1,6 @@
-"""The result of a search for the best of many: every figure that any report shows, worked out once.
+"""The result of a search for the best of many: all figures that the reports show, computed once.
 
-It formats nothing for people and writes no file.
+Formats nothing for people and writes no file.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from judgeloop.stats.standings import Standings
 
 @dataclass(frozen=True, slots=True)
 class SelectSetup(RunSetup):
-    """Between what the best was looked for, and how.
+    """Which systems were searched for the best, and with which settings.
 
-    `near` is how near the best is near enough, `epsilon` what LLM Selector took for losses and draws of the best.
+    `near` is the distance from the best win rate that is near enough, None for the best itself.
+    `epsilon` holds the probabilities of a loss and a tie of the best system that LLM Selector used.
     """
 
     baseline: str
@@ -30,9 +31,10 @@ class SelectSetup(RunSetup):
 
 @dataclass(frozen=True, slots=True)
 class SystemRow:
-    """One system: how it fared against the baseline on the queries that it was asked for.
+    """One system's verdicts against the baseline on the `queries` that it was asked for.
 
-    `risk` is the stated risk of saying that it is not the best; None where none is stated. `near_best` says that it is not separated from the best.
+    `risk` is the stated risk of saying that the system is not the best; None if no risk is stated.
+    `near_best` is True if the system is not ruled out as the best.
     """
 
     system: str
@@ -48,11 +50,12 @@ class SystemRow:
 
 @dataclass(frozen=True, slots=True)
 class Selected(RunResult):
-    """The best of many.
+    """The result of a search for the best of many systems.
 
-    `standings` has every system, the best first; `queries` is how many items were asked about. `near_best` are the systems that are not
-    separated from the best at the stated risk: it is among them but for that chance. None where queries were picked, and
-    nothing can be said. `win_rates_biased` says that, too.
+    `standings` has a row for every system, the best first. `queries` is the number of items asked
+    about. `near_best` names the systems not ruled out at the stated risk: the best is missing from
+    them with at most that probability. It is None if queries were picked, because no risk can be
+    stated then. `win_rates_biased` is True if queries were picked and not all items were judged.
     """
 
     job: ClassVar[str] = "select"
@@ -75,7 +78,10 @@ def selected_of(
     level: float,
     more_judgments: int | None,
 ) -> Selected:
-    """Work out a result from how a run ended; `item_ids` by position, `level` is the risk at which a system is out."""
+    """Compute the result from a run's outcome.
+
+    `item_ids` are in the order of positions. `level` is the risk at which a system is ruled out.
+    """
     tally, systems = outcome.estimate.tally, setup.systems
     certain = outcome.stop.kind is StopKind.ALL_JUDGED
     rows = _standings(tally, systems, outcome.winner, level, certain=certain)
@@ -113,24 +119,34 @@ def selected_of(
 def _standings(
     tally: Standings, systems: Sequence[str], winner: int | None, level: float, *, certain: bool
 ) -> tuple[SystemRow, ...]:
-    """Every system: who was asked longest first, then by win rate."""
+    """Return a row for every system: the winner, systems not ruled out, then those ruled out.
+
+    Within these groups the order is by number of queries, then by win rate.
+    """
     rates, asked, race = tally.rates, tally.asked, tally.race
     out = np.zeros(len(systems), dtype=bool) if race is None else race.out(level)
     order = sorted(
         range(len(systems)),
-        key=lambda one: (one != winner, out[one], -asked[one], -np.nan_to_num(rates[one])),
+        key=lambda number: (
+            number != winner,
+            out[number],
+            -asked[number],
+            -np.nan_to_num(rates[number]),
+        ),
     )
     return tuple(
         SystemRow(
-            system=systems[one],
-            win_rate=None if np.isnan(rates[one]) else float(rates[one]),
-            wins=int(tally.wins[one]),
-            ties=int(tally.ties[one]),
-            losses=int(tally.losses[one]),
-            abstentions=int(tally.silent[one]),
-            queries=int(asked[one]),
-            risk=None if race is None else float(min(1.0, np.exp(-race.evidence[one]))),
-            near_best=one in tally.best if certain else race is not None and not bool(out[one]),
+            system=systems[number],
+            win_rate=None if np.isnan(rates[number]) else float(rates[number]),
+            wins=int(tally.wins[number]),
+            ties=int(tally.ties[number]),
+            losses=int(tally.losses[number]),
+            abstentions=int(tally.silent[number]),
+            queries=int(asked[number]),
+            risk=None if race is None else float(min(1.0, np.exp(-race.evidence[number]))),
+            near_best=number in tally.best
+            if certain
+            else race is not None and not bool(out[number]),
         )
-        for one in order
+        for number in order
     )

@@ -1,6 +1,7 @@
-"""`select`: which of many systems is best? A result, or a forecast of what it would take.
+"""Runs a search for the best of many systems, or forecasts what it would take.
 
-It puts the parts together and hands them to the driver. It prints nothing and knows no exit codes.
+Makes the session from its parts and passes it to the driver (`run/drive.py`). Prints nothing and
+knows no exit codes.
 """
 
 from __future__ import annotations
@@ -29,12 +30,13 @@ from judgeloop.stats.standings import Standings
 
 
 def select(config: SelectConfig, environment: Mapping[str, str] | None = None) -> Selected:
-    """Find the best of many systems from a program without an event loop; in one with, `prepare` and await `run`.
+    """Find the best of many systems, from a program without a running event loop.
 
-    `environment` holds the judges' keys; by default it is the process's own.
+    In a program with an event loop, call `prepare` and await `run`. `environment` holds the judges'
+    API keys; by default it is the environment of the process.
 
     Raises:
-        InputError: something given is wrong; nothing was spent.
+        InputError: a setting or a file is wrong; nothing was spent.
         LedgerError: the ledger cannot be opened or written.
     """
     return asyncio.run(run(prepare(config, os.environ if environment is None else environment)))
@@ -53,7 +55,10 @@ async def run(
 
 
 async def forecast(selection: Selection) -> tuple[Plan, Selected]:
-    """What the search would take, and how far the ledger alone brings it; asks nobody and spends nothing."""
+    """Return what the search would take, and the result from the ledger's verdicts alone.
+
+    Asks no judge and spends nothing.
+    """
     made, terms = _made(selection), terms_of(selection, offline=True)
     finished = await _drive(selection, made, terms)
     outcome, pool = finished.outcome, selection.pool
@@ -89,7 +94,7 @@ def _made(selection: Selection) -> Made:
 
 
 def _shrinks(selection: Selection) -> bool:
-    """Whether a system that is out is asked about no more."""
+    """Return whether the selector stops asking about systems that are ruled out."""
     return Need.RISK in selection.config.selector_row.needs
 
 

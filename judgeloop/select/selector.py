@@ -1,7 +1,7 @@
-"""The selector of a search for the best of many, made of what it looks at: alike for a live run and for a replay.
+"""Makes the selector of a search for the best of many, for live runs and replays alike.
 
-Which selector looks at what stands in the catalogue (`selectors/catalogue.py`). Weak judges are
-asked here for a live run; a replay brings its own material (`replay/select.py`).
+The catalogue (`selectors/catalogue.py`) says which data a selector needs. `LiveMaterial` computes
+them for a live run, `RecordedMaterial` in `replay/select.py` for a replay.
 """
 
 from __future__ import annotations
@@ -21,41 +21,47 @@ from judgeloop.stats.information import Epsilons, choose_epsilons
 
 
 class Material(Protocol):
-    """What selectors may look at; each is asked for only where the catalogue says so."""
+    """The data that selectors may use; a method is called only if the catalogue row needs it."""
 
     @property
     def systems(self) -> int:
-        """How many systems there are, the baseline included."""
+        """Number of systems, the baseline included."""
         ...
 
     @property
     def baseline(self) -> int:
-        """The number of the system that all others are compared with."""
+        """Number of the system that all others are compared with."""
         ...
 
     def lengths(self) -> NDArray[np.int64]:
-        """The lengths of the outputs in characters, shape (systems, items)."""
+        """Return the lengths of the outputs in characters, shape (systems, items)."""
         ...
 
     def opinions(self) -> NDArray[np.int8]:
-        """What weak judges think, shape (judges, items, systems)."""
+        """Return the opinions of the weak judges, shape (judges, items, systems)."""
         ...
 
     def epsilons(self, opinions: NDArray[np.int8]) -> Epsilons:
-        """How often the best system loses to and ties with the baseline."""
+        """Return the probabilities that the best system loses to and ties with the baseline."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A selector, and what LLM Selector takes for the losses and draws of the best; None for all others."""
+    """A selector, and the `epsilons` that LLM Selector uses; None for other selectors.
+
+    `epsilons` are the probabilities that the best system loses to and ties with the baseline.
+    """
 
     selector: Selector[Any]
     epsilons: Epsilons | None = None
 
 
 def make_selector(row: SelectorRow, material: Material, *, level: float | None, limit: int) -> Made:
-    """The selector of `row`; `level` is the risk at which a race drops a system, `limit` the judgments at most."""
+    """Make the selector of `row`.
+
+    `level` is the risk at which a race drops a system. `limit` is the maximum number of judgments.
+    """
     lengths = material.lengths() if Need.LENGTHS in row.needs else None
     opinions = material.opinions() if Need.OPINIONS in row.needs else None
     epsilons = None
@@ -70,7 +76,7 @@ def make_selector(row: SelectorRow, material: Material, *, level: float | None, 
 
 @dataclass(frozen=True, slots=True)
 class LiveMaterial:
-    """What selectors look at in a live run: its outputs."""
+    """The data for selectors in a live run, computed from its outputs."""
 
     config: SelectConfig
     pool: Pool
@@ -78,22 +84,22 @@ class LiveMaterial:
 
     @property
     def systems(self) -> int:
-        """How many systems there are."""
+        """Number of systems."""
         return len(self.pool.systems)
 
     def lengths(self) -> NDArray[np.int64]:
-        """The lengths of the outputs."""
+        """Return the lengths of the outputs."""
         return np.array([[len(text) for text in outputs] for outputs in self.pool.outputs])
 
     def opinions(self) -> NDArray[np.int8]:
-        """What weak judges think; their work is kept in the cache."""
+        """Return the opinions of the weak judges; they are kept in the cache."""
         from judgeloop.represent.weak_judges import weak_opinions
 
         folder = self.config.cache_dir / "weak-judges"
         return weak_opinions(self.pool.outputs, self.baseline, self.config.weak_judges, folder)
 
     def epsilons(self, opinions: NDArray[np.int8]) -> Epsilons:
-        """Those given, or else the ones that suit the weak judges' opinions best."""
+        """Return the epsilons of the settings, or else choose them by the `opinions`."""
         config = self.config
         if config.epsilon is not None:
             return config.epsilon

@@ -1,6 +1,6 @@
-"""The best of many as text: the decision first, then the standings.
+"""The result of a search for the best of many as text: the decision first, then the standings.
 
-Nothing is printed here, and no figure is worked out here.
+Takes a `Selected` and returns sentences. Computes no figures and prints nothing.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from judgeloop.report.sentences import (
 )
 from judgeloop.select.result import Selected, SystemRow
 
-MOST_NAMED = 5  # systems in a sentence
+MOST_NAMED = 5  # systems named in a sentence
 
 
 def page(result: Selected) -> Page:
-    """The result in words."""
+    """Return the result as headline and details."""
     return Page(headline(result), tuple(details(result)))
 
 
 def headline(result: Selected) -> str:
-    """The decision in one line."""
+    """Return the decision in one line."""
     return with_warnings(_decision(result), result)
 
 
@@ -78,7 +78,7 @@ def _in_question(result: Selected) -> str:
 
 
 def details(result: Selected) -> list[tuple[str, str]]:
-    """What the decision rests on, as pairs of a name and a sentence."""
+    """Return the evidence for the decision, as pairs of a name and a sentence."""
     rows = [("standings", _heading(result))]
     width = max(len(visible(row.system)) for row in result.standings)
     rows += [("", _row(row, width, result)) for row in result.standings]
