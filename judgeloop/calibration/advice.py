@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 
 from judgeloop.calibration.result import ROUNDING, PastFared, Settings, Tried
+from judgeloop.calibration.study import QUESTION
 from judgeloop.selectors.catalogue import names_of, selector_row
 from judgeloop.stopping.catalogue import rule_names, rule_row
-
-QUESTION = "compare"
 
 
 def default(fared: PastFared, risk: float) -> Tried:

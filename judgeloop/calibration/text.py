@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from judgeloop.calibration.advice import QUESTION, advised, default, settings_of
+from judgeloop.calibration.advice import advised, default, settings_of
 from judgeloop.calibration.result import Figure, PastFared, Tried
+from judgeloop.calibration.study import QUESTION
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import lines

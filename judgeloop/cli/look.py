@@ -33,7 +33,7 @@ def doctor() -> click.Command:
 def _examine(*, rating: bool, **given: Any) -> None:
     import asyncio
 
-    from judgeloop.report.run_result import EXIT_JUDGE
+    from judgeloop.core.exits import EXIT_JUDGE
     from judgeloop.run.doctor import examine
     from judgeloop.run.findings import render_findings
     from judgeloop.run.settings import JudgeSettings

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from judgeloop.core.exits import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE
+
 if TYPE_CHECKING:
     from judgeloop.core.records import Estimate
     from judgeloop.engine.loop import Progress
 
 SECONDS_BETWEEN_LINES = 5.0
-EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 BAR = 20  # characters
 
 

@@ -12,14 +12,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from judgeloop.core.exits import EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.records import DecoyTally, Outcome, Spend, StopKind
-from judgeloop.report.run_result import (
-    EXIT_OTHER_WON,
-    EXIT_UNDECIDED,
-    RunResult,
-    RunSetup,
-    label_rows,
-)
+from judgeloop.report.run_result import RunResult, RunSetup, label_rows
 from judgeloop.stats.mean_intervals import reach, unseen_variance
 from judgeloop.stats.ratings import Ratings
 

@@ -12,8 +12,6 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
 from judgeloop.report.sentences import CUT_SHORT, bewares, cost, count, judge, money
 
-NEARLY = 0.0005  # a narrower interval is a point as shown
-
 
 def page(result: Estimated) -> Page:
     """Return the result as headline and details."""

@@ -21,7 +21,7 @@ from judgeloop.run.settings import (
     MinJudgments,
     Represent,
 )
-from judgeloop.selectors.catalogue import names_of
+from judgeloop.selectors.catalogue import Need, names_of, selector_row
 from judgeloop.stats.names import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
 from judgeloop.stopping.catalogue import rules_of
 
@@ -193,4 +193,5 @@ class ReplayConfig(ReplaySettings):
     @property
     def looks_at_lengths(self) -> bool:
         """Whether a selector uses the lengths of the outputs."""
-        return "decisive" in self.selectors and self.history_systems > 0
+        rows = [selector_row("compare", name) for name in self.selectors]
+        return self.history_systems > 0 and any(Need.LENGTHS in row.needs for row in rows)

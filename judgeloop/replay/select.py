@@ -19,14 +19,13 @@ from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.win_rates import WinRates
 from judgeloop.replay.compare import Row
+from judgeloop.select.config import QUESTION
 from judgeloop.select.selector import make_selector
 from judgeloop.selectors.catalogue import Need, selector_row
 from judgeloop.stats.information import Epsilons
 from judgeloop.stats.racing import Flags, Floats
 from judgeloop.stats.standings import Standings
 from judgeloop.stopping.catalogue import Ingredients, rules_of
-
-QUESTION = "select"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ def realise(field: Field, realisation: int, plan: Realisations) -> list[Row]:
         return Abstention("no recorded verdict") if np.isnan(score) else Verdict(float(score))
 
     for name in plan.selectors:
-        by_limit = Need.LENGTHS in selector_row(QUESTION, name).needs
+        by_limit = selector_row(QUESTION, name).by_limit
         for limit in plan.calls if by_limit else (None,):
             draws = np.random.default_rng([plan.seed, realisation, 1])  # the same for all selectors
             outcome = replay(_session(field, items, (name, limit), plan, draws), oracle)

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from judgeloop.replay.compare import Row
+from judgeloop.select.config import QUESTION
+from judgeloop.selectors.catalogue import selector_row
 from judgeloop.stats.racing import Floats
 
 LEVELS = (0.7, 0.8, 0.9, 1.0)  # shares of realisations that reach a goal
@@ -34,7 +36,7 @@ def by_queries(rows: Sequence[Row], queries: Sequence[int]) -> list[Row]:
 
     Durmazkeser et al. (2025), figure 2.
     """
-    whole = [row for row in rows if row["selector"] not in {"race", "halving"}]
+    whole = [row for row in rows if not selector_row(QUESTION, row["selector"]).drops]
     return _by(whole, queries, QUERIES, "queries")
 
 

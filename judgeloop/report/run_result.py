@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
+from judgeloop.core.exits import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.money import to_usd
 from judgeloop.core.records import Abstention, DecoyTally, Key, Label, Spend, StopKind, Verdict
 from judgeloop.stats.agreement import kappa
 
 SCHEMA_VERSION = 1
-EXIT_UNDECIDED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_INTERRUPTED = 3, 4, 5, 130
 
 
 @dataclass(frozen=True, slots=True)

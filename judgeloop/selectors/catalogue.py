@@ -47,6 +47,9 @@ class SelectorRow:
     the settings that this selector reads, beside those that every selector reads. `help` completes
     "NAME: ".
 
+    For the best of many: `drops` is True if the selector leaves systems out while it goes on.
+    `by_limit` is True if it has to know the number of judgments beforehand.
+
     For estimates: `clusters` is the number of strata: "searched" (chosen by CluSearch), "paying"
     (as many as random draws can use), or a fixed number. `allocation` fixes how a variant divides
     the judgments between strata; None leaves it to the setting. `walks` is True if the order of the
@@ -61,6 +64,8 @@ class SelectorRow:
     help: str
     needs: frozenset[Need] = frozenset()
     takes: frozenset[str] = frozenset()
+    drops: bool = False
+    by_limit: bool = False
     clusters: str | int | None = None
     allocation: str | None = None
     walks: bool = False
@@ -113,12 +118,14 @@ SELECTORS: tuple[SelectorRow, ...] = (
     ),
     _row(
         "select", "race", "race:for_many", Draws.EVEN,
-        "random draws; drops each system that is shown not to be the best", needs=[Need.RISK],
+        "random draws; drops each system that is shown not to be the best",
+        needs=[Need.RISK], drops=True,
     ),
     _row("select", "random", "random:for_many", Draws.EVEN, "random draws for all systems"),
     _row(
         "select", "halving", "halving:for_many", Draws.PICKED,
-        "rounds; the better half of the systems goes on to the next", needs=[Need.LENGTHS],
+        "rounds; the better half of the systems goes on to the next",
+        needs=[Need.LENGTHS], drops=True, by_limit=True,
     ),
     _row(
         "select", "llm-selector", "llm_selector:for_many", Draws.PICKED,
