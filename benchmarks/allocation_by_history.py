@@ -1,11 +1,18 @@
-"""What `estimate` would gain if it judged more items where earlier systems' scores spread more, on recorded scores.
+"""Measures what `estimate` gains by more judgments where earlier systems' scores spread more.
 
     python benchmarks/allocation_by_history.py DATA [--histories 200] [--draws 8]
 
-DATA as for `benchmarks/results.py`. Of every history other systems are drawn at random, and one more is estimated with their scores for a proxy,
-as by `--proxy history`: from random draws, and from strata of equal shares of the expected spread with judgments in proportion (Neyman's
-allocation), of which an even share goes to all items alike. Errors (root mean square) and half-widths of the 90 % interval are ratios to those
-of random draws; ± is one standard error over histories.
+DATA is as for `benchmarks/results.py`; no judge is asked. For each history, earlier systems are
+drawn at random, and then another system. Its mean score is estimated with their scores as proxy,
+as by `--proxy history`. Two ways of drawing items are compared:
+
+- random draws;
+- draws from strata with equal shares of the expected spread. The number of judgments in a stratum
+  is in proportion to its spread (Neyman's allocation), but an even share of the judgments goes to
+  all items alike.
+
+Errors (root mean square) and half-widths of the 90 % interval are ratios to those of random draws;
+± is one standard error over histories.
 """
 
 from __future__ import annotations
@@ -28,15 +35,17 @@ TABLES = {
     "REALSumm, people": ("realsumm/verdicts-human-pyramid.csv.gz", (0.2,)),
     "REALSumm, ROUGE-2": ("realsumm/verdicts-rouge2.csv.gz", (0.2,)),
 }
-HISTORIES = (2, 4, 16)  # systems
+HISTORIES = (2, 4, 16)  # numbers of earlier systems
 EVEN_SHARES = (0.1, 0.3, 0.5)
-PRIOR_SYSTEMS = 5.0  # scores of an item that the mean spread of all items is worth
+# Number of scores of an item that the mean variance over all items is worth.
+PRIOR_SYSTEMS = 5.0
+# FEWEST is the minimum number of judgments in a stratum.
 JUDGMENTS_A_STRATUM, MOST_STRATA, FEWEST = 5, 8, 2
 RISK = 0.1
 
 
 class Found(NamedTuple):
-    """The error of an estimate, whether its interval holds the truth, and how far that reaches."""
+    """The error of an estimate, and the coverage and half-width of its interval."""
 
     error: float
     covers: bool
@@ -46,9 +55,9 @@ class Found(NamedTuple):
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--histories", type=int, default=200)
-    parser.add_argument("--draws", type=int, default=8, help="of each history")
+    parser.add_argument("data", type=Path, help="folder of the recorded verdicts")
+    parser.add_argument("--histories", type=int, default=200, help="number of random histories")
+    parser.add_argument("--draws", type=int, default=8, help="number of draws for each history")
     given = parser.parse_args()
     columns = (
         "recorded scores",
@@ -69,7 +78,7 @@ def main() -> None:
 
 
 def lines(scores: Floats, systems: int, share: float, histories: int, draws: int) -> Sequence[str]:
-    """A line for each way of drawing: ratios to random draws, and coverage."""
+    """Return a line for each way of drawing: ratios to random draws, and coverage."""
     ways: tuple[float | None, ...] = (None, *EVEN_SHARES)
     rng = np.random.default_rng([systems, round(100 * share)])
     found: dict[float | None, list[list[Found]]] = {way: [] for way in ways}
@@ -91,7 +100,11 @@ def lines(scores: Floats, systems: int, share: float, histories: int, draws: int
 
 
 def expected_spread(earlier: Floats) -> Floats:
-    """The standard deviation of earlier scores on each item, each less its system's mean, drawn towards the mean of all: shape (items,)."""
+    """Compute the standard deviation of the earlier scores on each item, shape (items,).
+
+    `earlier` has the shape (systems, items), NaN where there is no score. Each system's mean is
+    subtracted from its scores. The variances are shrunk towards their mean over all items.
+    """
     known = ~np.isnan(earlier)
     apart = np.where(known, earlier - np.nanmean(earlier, axis=1, keepdims=True), 0.0)
     means = apart.sum(axis=0) / np.maximum(known.sum(axis=0), 1)
@@ -103,7 +116,11 @@ def expected_spread(earlier: Floats) -> Floats:
 
 
 def _strata(spread: Floats, judged: int, even: float | None) -> tuple[Strata, Counts]:
-    """Strata, and how many items of each to judge."""
+    """Return strata, and the number of items to judge in each, shape (strata,).
+
+    `even` is the share of the judgments that is spread evenly over all items; None means random
+    draws. Strata are ranges of the expected spread with equal sums of weights.
+    """
     if even is None or not spread.any():
         return Strata.single(len(spread)), np.array([judged])
     weights = (1 - even) * spread / spread.mean() + even
@@ -117,7 +134,10 @@ def _strata(spread: Floats, judged: int, even: float | None) -> tuple[Strata, Co
 
 
 def _shared_out(judged: int, weights: Floats, sizes: Counts) -> Counts:
-    """So many judgments in proportion to the weights: two of each stratum at least, and no more than it has."""
+    """Share `judged` judgments out in proportion to `weights`, shape (strata,).
+
+    Each stratum gets at least `FEWEST` judgments, and at most one for each of its items.
+    """
     wanted = judged * weights / weights.sum()
     given = np.minimum(np.maximum(FEWEST, np.floor(wanted)), sizes).astype(np.int64)
     while given.sum() != judged:
@@ -142,9 +162,9 @@ def _estimated(
 
 
 def _per_history(runs: list[list[Found]]) -> Floats:
-    """Squared error, half-width and coverage, each the mean over draws: shape (histories, 3)."""
+    """Return squared error, half-width and coverage as means over draws, shape (histories, 3)."""
     values = np.array(
-        [[(one.error**2, one.half_width, one.covers) for one in history] for history in runs]
+        [[(run.error**2, run.half_width, run.covers) for run in history] for history in runs]
     )
     return values.mean(axis=1)
 

@@ -1,11 +1,16 @@
-"""What the rule `calibrated` needs and how often it errs, on recorded verdicts of systems that its past does not hold.
+r"""Measures judgments and errors of the rule `calibrated`, on systems that its past does not hold.
 
-    python benchmarks/calibrated_rule.py DATA [--histories 60] [--pairs 12] [--past SYSTEMS] [--give-up CHANCE]
+    python benchmarks/calibrated_rule.py DATA [--histories 60] [--pairs 12] [--past SYSTEMS] \
+        [--give-up CHANCE]
 
-DATA holds the folders `alpacaeval` and `realsumm` with their `verdicts-*.csv.gz` (item_id, model, score). Some systems are drawn as the past,
-all compared with each other; the rule is calibrated on it, and names winners among fresh pairs: of a system of the past with a
-new one, or of two new ones. Pairs that are level on all items are left out. Standard errors are over histories. The last columns: how often
-there was too little past, and the bound's threshold for the statistic, in the median.
+DATA holds the folders `alpacaeval` and `realsumm` with their `verdicts-*.csv.gz` (item_id, model,
+score). Some systems are drawn as the past, and all of them are compared with each other. The rule
+is calibrated on this past. Then it names the winners of fresh pairs: of a system of the past with a
+new system, or of two new systems. Pairs that are level on all items are left out.
+
+± is one standard error over random pasts. The last two columns are the share of pasts with too few
+comparisons for the risk, and the median of the value under which the statistic must fall to end a
+run.
 """
 
 from __future__ import annotations
@@ -37,7 +42,12 @@ SELECTORS = ("random", "decisive")
 
 @dataclass(frozen=True)
 class Data:
-    """Recorded scores, how many systems to take as the past, and how many judgments are allowed."""
+    """Recorded scores, and the settings of the comparisons on them.
+
+    `scores` has the shape (systems, items), NaN where a score is missing. Scores that differ by at
+    most `tie_margin` tie. `past` is the number of systems in the past. `give_up` is the chance of a
+    decision under which a run ends undecided.
+    """
 
     title: str
     systems: tuple[str, ...]
@@ -50,16 +60,16 @@ class Data:
 
 @dataclass(frozen=True)
 class Setting:
-    """A row of the table."""
+    """The settings of a row of the table."""
 
-    kind: str  # of the fresh pairs
+    kind: str  # of the fresh pairs: "baseline" or "two new"
     risk: float
     selector: str
 
 
 @dataclass(frozen=True)
 class Run:
-    """One fresh comparison."""
+    """The end of a fresh comparison."""
 
     judgments: int
     wrong: bool
@@ -67,7 +77,10 @@ class Run:
 
 
 def read(path: Path, title: str, *, tie_margin: float, past: int, most: int) -> Data:
-    """The table of scores, systems by items, without the systems that were built to fool the judge."""
+    """Read a table of scores, without the systems that were built to fool the judge.
+
+    `past` is the number of systems in the past, `most` the maximum number of judgments.
+    """
     systems, _, scores = score_table(path)
     return Data(title, systems, scores, tie_margin, past, Limits(max_judgments=most))
 
@@ -75,7 +88,7 @@ def read(path: Path, title: str, *, tie_margin: float, past: int, most: int) -> 
 def fresh_run(
     data: Data, pair: tuple[int, int], foreseen: Prospects | None, rule: Calibrated, seed: int
 ) -> Run | None:
-    """A session on the items that both systems have; None for level systems."""
+    """Run a session on the items that both systems have; None for level systems."""
     known = np.flatnonzero(~np.isnan(data.scores[list(pair)]).any(axis=0))
     preferences = signs(data.scores[pair[0], known], data.scores[pair[1], known], data.tie_margin)
     better = int(np.sign(preferences.sum(dtype=np.int64)))
@@ -97,10 +110,13 @@ def fresh_run(
 
 
 def pairs_of(kind: str, order: list[int], past: int, most: int) -> Iterator[tuple[int, int]]:
-    """Fresh pairs: a system of the past with new ones, or disjoint pairs of new ones."""
+    """Yield at most `most` fresh pairs: a past system with new systems, or disjoint new pairs.
+
+    `order` holds all systems; the first `past` of them are the past.
+    """
     new = order[past:]
     if kind == "baseline":
-        yield from ((order[0], one) for one in new[:most])
+        yield from ((order[0], system) for system in new[:most])
     else:
         yield from zip(new[::2][:most], new[1::2], strict=False)
 
@@ -108,28 +124,35 @@ def pairs_of(kind: str, order: list[int], past: int, most: int) -> Iterator[tupl
 def one_history(
     data: Data, setting: Setting, seed: int, most: int
 ) -> tuple[list[Run], float] | TooLittle:
-    """Calibrate on one past, and run its fresh pairs; the statistic's threshold too."""
+    """Calibrate on a random past, and run its fresh pairs.
+
+    Returns the runs, and the value of the statistic under which the stated risk is low enough: NaN
+    if there is none. Level pairs are left out.
+    """
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(data.systems)).tolist()
     old = order[: data.past]
-    past = past_of_scores([data.systems[one] for one in old], data.scores[old], data.tie_margin)
+    past = past_of_scores(
+        [data.systems[system] for system in old], data.scores[old], data.tie_margin
+    )
     fresh = list(pairs_of(setting.kind, order, data.past, most))
     pair = (data.systems[fresh[0][0]], data.systems[fresh[0][1]])
     weighted = setting.selector == "decisive"
     found = calibrate(past, pair, risk=setting.risk, limits=data.limits, weighted=weighted, rng=rng)
     if isinstance(found, TooLittle):
         return found
-    foreseen = prospects_of(past, pair) if weighted else None  # the same for all fresh pairs
+    # All fresh pairs have the same prospects, because the past has no new system.
+    foreseen = prospects_of(past, pair) if weighted else None
     rule = Calibrated(setting.risk, *found.threshold)
-    runs = [fresh_run(data, one, foreseen, rule, seed) for one in fresh]
+    runs = [fresh_run(data, compared, foreseen, rule, seed) for compared in fresh]
     threshold = found.bounds.below(setting.risk)
     return [run for run in runs if run], np.nan if threshold is None else min(1.0, threshold)
 
 
 def row(data: Data, setting: Setting, histories: int, most: int) -> str:
-    """A line of the table."""
+    """Return a line of the table."""
     found = [one_history(data, setting, seed, most) for seed in range(histories)]
-    enough = [one for one in found if not isinstance(one, TooLittle)]
+    enough = [runs for runs in found if not isinstance(runs, TooLittle)]
     head = (
         f"| {data.title} | {data.past} | {setting.kind} | {setting.risk:g} | {setting.selector} |"
     )
@@ -146,7 +169,7 @@ def row(data: Data, setting: Setting, histories: int, most: int) -> str:
 
 
 def shown(histories: list[tuple[list[Run], float]], pick: Callable[[Run], float]) -> str:
-    """A mean over histories with its standard error."""
+    """Return the mean of `pick` over pasts, with its standard error."""
     means = np.array([np.mean([pick(run) for run in runs]) for runs, _ in histories])
     return f"{means.mean():.1f} ± {means.std(ddof=1) / np.sqrt(len(means)):.1f}"
 
@@ -156,11 +179,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--histories", type=int, default=60)
-    parser.add_argument("--pairs", type=int, default=12, help="fresh ones of each history")
-    parser.add_argument("--past", type=int, help="systems of the past, at most")
-    parser.add_argument("--give-up", type=float, help="as of judgeloop compare")
+    parser.add_argument("data", type=Path, help="folder of the recorded verdicts")
+    parser.add_argument("--histories", type=int, default=60, help="number of random pasts")
+    parser.add_argument(
+        "--pairs", type=int, default=12, help="maximum number of fresh pairs for each past"
+    )
+    parser.add_argument("--past", type=int, help="maximum number of systems in the past")
+    parser.add_argument(
+        "--give-up",
+        type=float,
+        help="end a run undecided once the chance of a decision is under this, between 0 and 1",
+    )
     arguments = parser.parse_args()
     alpaca, realsumm = arguments.data / "alpacaeval", arguments.data / "realsumm"
     tables = [
@@ -181,14 +210,14 @@ def main() -> None:
         ),
     ]
     tables = [
-        replace(one, past=min(one.past, arguments.past or one.past), give_up=arguments.give_up)
-        for one in tables
+        replace(data, past=min(data.past, arguments.past or data.past), give_up=arguments.give_up)
+        for data in tables
     ]
     columns = ["data", "past systems", "fresh pair", "risk", "selector", "judgments", "error %", "undecided %", "too little",
                "statistic under"]  # fmt: skip
     print("| " + " | ".join(columns) + " |")
     print("|---" * len(columns) + "|")
-    settings = [Setting(*one) for one in product(("baseline", "two new"), RISKS, SELECTORS)]
+    settings = [Setting(*cell) for cell in product(("baseline", "two new"), RISKS, SELECTORS)]
     for data, setting in product(tables, settings):
         print(row(data, setting, arguments.histories, arguments.pairs), flush=True)
 

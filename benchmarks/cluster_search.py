@@ -1,11 +1,15 @@
-"""How long CluSearch takes, by number of items, beside plain k-means with the same numbers of clusters; vectors given.
+"""Measures the time of CluSearch, and of plain k-means with the same numbers of clusters.
 
     python benchmarks/cluster_search.py [--large] [--hidden FILE]
 
-At a budget of a tenth of the items there may be a fortieth as many clusters. The vectors, 64 numbers each, are drawn around a few hundred
-topics of unequal size; with `--hidden`, they are also the 64 principal components of each array of at least two dimensions in a
-file of hidden states that NumPy can load. `--large` adds 100,000 items, which takes long. Inertia is given as a share of that of one cluster,
-and the smallest and largest cluster of plain k-means by its number of items.
+There is a line for each number of items. The number of clusters is at most a fortieth of the number
+of items: a cluster for every four judgments, with a tenth of the items judged. The vectors of 64
+numbers are drawn around a few hundred topics of unequal size. With `--hidden`, the 64 principal
+components of each two-dimensional array in FILE are added; NumPy must be able to load FILE.
+`--large` adds 100,000 items, which takes long. The time of making the vectors does not count.
+
+Inertia is a share of the inertia of one cluster. The last column has the numbers of items in the
+smallest and in the largest cluster of plain k-means.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ TOPICS = 300
 
 
 def around_topics(items: int) -> np.ndarray:
-    """Points around topics of unequal size, shape (items, dimensions)."""
+    """Draw vectors around topics of unequal size, shape (items, dimensions)."""
     rng = np.random.default_rng(0)
     topics = rng.normal(size=(TOPICS, DIMENSIONS))
     topic = np.minimum(rng.geometric(0.01, size=items) - 1, TOPICS - 1)
@@ -35,7 +39,7 @@ def around_topics(items: int) -> np.ndarray:
 
 
 def hidden_states(file: str) -> dict[str, np.ndarray]:
-    """The principal components of each array of vectors in the file, by its name."""
+    """Return the principal components of each two-dimensional array in the file, by its name."""
     with np.load(file) as arrays:
         vectors = {name: arrays[name] for name in arrays.files if arrays[name].ndim == 2}
     return {
@@ -47,12 +51,13 @@ def hidden_states(file: str) -> dict[str, np.ndarray]:
 
 
 def measure(name: str, vectors: np.ndarray) -> None:
-    """Print a line: how long both take, and what both say at the elbow."""
+    """Print a line: the seconds of both methods, and their inertia and sizes at the elbow."""
     began = time.perf_counter()
     labels, searched = strata_by_clusters(vectors, len(vectors) // 40, np.random.default_rng(0))
     middle = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of fewer different vectors than clusters
+        # k-means warns where there are fewer distinct vectors than clusters.
+        warnings.simplefilter("ignore")
         plain = {k: KMeans(k, n_init=1, random_state=0).fit(vectors) for k, _ in searched.curve}
     ended = time.perf_counter()
     total = float(((vectors - vectors.mean(axis=0)) ** 2).sum(dtype=np.float64))
@@ -72,8 +77,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--large", action="store_true")
-    parser.add_argument("--hidden")
+    parser.add_argument("--large", action="store_true", help="add 100,000 items, which takes long")
+    parser.add_argument("--hidden", help="file of hidden states, in NumPy's format")
     arguments = parser.parse_args()
     print(f"{'':<10}{'':>9}{'':>7}{'':>7}{'seconds':>21}{'inertia':>20}")
     print(

@@ -1,6 +1,8 @@
-"""What the runs of `decisive_variants.py` come to: judgments, errors and undecided at every threshold, and evidence by the judgment.
+"""Judgments, errors and undecided by threshold, and evidence per judgment, of recorded runs.
 
-How the runs are drawn stands there and in `decisive_weights.py`; how a rule ends them, in `judgeloop/calibration/walks.py`.
+`decisive_variants.py` and `decisive_held_out.py` import this module. It takes the runs that
+`decisive_variants.py` draws by the selectors of `decisive_weights.py`, and ends them by a rule as
+`judgeloop/calibration/walks.py` does. Standard errors come from resampling pairs.
 """
 
 from __future__ import annotations
@@ -21,37 +23,42 @@ from judgeloop.stopping.calibrated import chance_not_to_win
 from judgeloop.stopping.rule import CountingRule
 from judgeloop.stopping.tie_aware import TieAware
 
-LEAST = 5  # judgments
+LEAST = 5  # minimum number of judgments
 THRESHOLDS = np.geomspace(0.005, 0.6, 60)
-EQUAL_ERRORS = (0.04, 0.05, 0.06, 0.07)  # the mean over these is steadier than at one
+# Shares of wrong runs. A mean over several has a smaller standard error than the value at one.
+EQUAL_ERRORS = (0.04, 0.05, 0.06, 0.07)
 RESAMPLES = 200
-LOOKED_AT = 50  # judgments, for evidence
-DISTANCES = (0.03, 0.1, 0.2, 1.0)  # evidence is compared among pairs that are about as far apart
+LOOKED_AT = 50  # number of judgments that `worth` uses
+# Bounds of the bands of win distances: `worth` compares pairs of similar distance.
+DISTANCES = (0.03, 0.1, 0.2, 1.0)
 
 
 @dataclass(frozen=True)
 class Predictive(CountingRule):
-    """The statistic of `calibrated` with a threshold that is simply given."""
+    """A rule with the statistic of `calibrated` and a given threshold."""
 
     name: str = "predictive"
     guarantee: str | None = None
     needs_draws: bool = False
 
     def risk(self, tally: Tally) -> float:
-        """The statistic."""
+        """Return the statistic of `calibrated`; 1 without a leader."""
         if tally.leader is None:
             return 1.0
         return chance_not_to_win(max(tally.wins), min(tally.wins), tally.judged, tally.items)
 
 
-TIE_AWARE, PREDICTIVE = TieAware(1.0), Predictive(1.0)  # at any threshold
+# `Runs.ended` sets the thresholds.
+TIE_AWARE, PREDICTIVE = TieAware(1.0), Predictive(1.0)
 
 
 @dataclass(frozen=True)
 class Runs:
-    """All runs of one kind of draws, each walked to the limit: who they are, and the verdicts in the order drawn, shape (runs, limit).
+    """All runs of one kind of draws, each up to the limit of judgments.
 
-    Verdicts are those from the view of the system that wins on all items.
+    `heads` says for each run which pair and repetition it is. `verdicts`, shape (runs, limit), are
+    in the order drawn: 1 for the system that wins on all items, -1 for the other system, 0 for a
+    tie.
     """
 
     heads: list[dict[str, Any]]
@@ -59,13 +66,17 @@ class Runs:
 
     @cached_property
     def drawn(self) -> Drawn:
-        """The same for the walks of a calibration."""
+        """The runs in the form that `judgeloop/calibration/walks.py` takes."""
         items = np.array([head["items"] for head in self.heads])
         return Drawn(self.verdicts, items, np.ones_like(items))
 
     @property
     def resampled(self) -> Floats:
-        """How often each run counts, shape (1 + resamples, runs): once, and then as pairs are drawn anew."""
+        """How often each run counts, shape (1 + resamples, runs).
+
+        In the first row each run counts once. The other rows resample the pairs (a bootstrap with
+        pairs as clusters).
+        """
         pairs = [(head["first"], head["second"]) for head in self.heads]
         _, pair = np.unique(pairs, axis=0, return_inverse=True)
         count = int(pair.max()) + 1
@@ -74,9 +85,10 @@ class Runs:
         return np.array([np.ones(count), *draws])[:, pair.ravel()]
 
     def ended(self, rule: CountingRule, thresholds: Floats, give_up: float = 0.0) -> Floats:
-        """Judgments, whether the wrong system was named, and whether none was, by threshold of the rule: shape (thresholds, 3, runs).
+        """Return judgments, wrong and undecided of each run, shape (thresholds, 3, runs).
 
-        A run ends undecided where a decision is less likely than `give_up`.
+        `thresholds` are those of the rule. Wrong means that the wrong system is named, undecided
+        that none is. A run ends undecided once a decision is less likely than `give_up`.
         """
         limits = Limits(LEAST, self.verdicts.shape[1])
         seen = walks(self.drawn, LEAST, lambda wins, *_: np.zeros(len(wins)))
@@ -91,14 +103,18 @@ class Runs:
 
 @dataclass(frozen=True)
 class Curve:
-    """Judgments, errors and undecided by threshold, each resampled over pairs: shape (1 + resamples, thresholds); the first is what was found."""
+    """Mean judgments, and the shares of wrong and of undecided runs, by threshold.
+
+    Each array has the shape (1 + resamples, thresholds): the first row is the result, and the other
+    rows are resampled over pairs.
+    """
 
     judgments: Floats
     errors: Floats
     undecided: Floats
 
     def at(self, error: float, values: Floats) -> Floats:
-        """`values` where so many are wrong, shape (1 + resamples,)."""
+        """Interpolate `values` at a share `error` of wrong runs, shape (1 + resamples,)."""
         errors = np.maximum.accumulate(self.errors, axis=1)
         return np.array(
             [np.interp(error, row, value) for row, value in zip(errors, values, strict=True)]
@@ -106,7 +122,7 @@ class Curve:
 
     @property
     def needed(self) -> Floats:
-        """Judgments at an equal error, the mean over several."""
+        """Judgments at an equal error: the mean over `EQUAL_ERRORS`, shape (1 + resamples,)."""
         found: Floats = np.mean([self.at(error, self.judgments) for error in EQUAL_ERRORS], axis=0)
         return found
 
@@ -114,18 +130,23 @@ class Curve:
 def curve(
     runs: Runs, rule: CountingRule, thresholds: Floats = THRESHOLDS, give_up: float = 0.0
 ) -> Curve:
-    """One kind of draws at every threshold of a rule; runs end undecided where a decision is less likely than `give_up`."""
+    """Return judgments, errors and undecided of one kind of draws at every threshold of a rule.
+
+    A run ends undecided once a decision is less likely than `give_up`.
+    """
     weights = runs.resampled
     means = np.einsum("br,tvr->vbt", weights, runs.ended(rule, thresholds, give_up))
     return Curve(*(means / weights.sum(axis=1)[None, :, None]))
 
 
 def worth(runs: Runs) -> Floats:
-    """How many judgments the same evidence takes, but for a factor, by how far apart the systems are: shape (1 + resamples, bands).
+    """Return the judgments that equal evidence takes, by band of distances, up to a factor.
 
-    d / m², with d the share of decisive verdicts among the first 50 and m their mean from the view of the winner: a lead of z standard
-    errors takes z² d / m² of them. It is known far better than judgments at an equal error; but it is blind to draws that
-    favour one system of a pair.
+    The result has the shape (1 + resamples, bands). It is d / m²: d is the share of decisive
+    verdicts among the first 50 judgments, and m the mean preference for the winner in all 50. A
+    lead of z standard errors takes z² d / m² judgments. The standard error of this measure is far
+    smaller than that of judgments at an equal error. But it does not show whether draws favour one
+    system of a pair.
     """
     first = runs.verdicts[:, :LOOKED_AT]
     decisive, lead = (first != 0).mean(axis=1), first.mean(axis=1)
@@ -138,6 +159,9 @@ def worth(runs: Runs) -> Floats:
 
 
 def beside(runs: Runs, base: Runs) -> Floats:
-    """The ratio of `worth` to another's, the geometric mean over the bands: shape (1 + resamples,)."""
+    """Return the ratio of `worth` to that of `base`, shape (1 + resamples,).
+
+    It is the geometric mean over the bands.
+    """
     ratio: Floats = np.exp(np.log(worth(runs) / worth(base)).mean(axis=1))
     return ratio

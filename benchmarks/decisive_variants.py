@@ -1,10 +1,13 @@
-"""Draws that prefer decisive items, by every weight that was tried, on recorded verdicts: judgments, errors, undecided.
+"""Measures draws that prefer decisive items, for every weight that was tried, on recorded verdicts.
 
     python benchmarks/decisive_variants.py DATA [-o FOLDER] [--only NAME] [--runs N]
 
-DATA as for `benchmarks/results.py`, which puts the tables into docs/results.md. FOLDER gets NAME.md for each. Of every pair and
-repetition a history of other systems is drawn as by `judgeloop replay --history-systems`; on the first pairs what it finds is compared
-with what `judgeloop replay` does. ± is one standard error, with pairs as clusters. One core is enough.
+DATA is as for `benchmarks/results.py`, which puts the tables into docs/results.md; no judge is
+asked. Each table is written to FOLDER as NAME.md. It has judgments, errors and undecided runs.
+
+For every pair and repetition, a history of other systems is drawn as by `judgeloop replay
+--history-systems`. On the first pairs, the script checks that `judgeloop replay` finds the same.
+± is one standard error, with pairs as clusters. One core is enough.
 """
 
 from __future__ import annotations
@@ -51,7 +54,8 @@ from judgeloop.stats.decisiveness import exponent
 
 RISKS = (0.1, 0.2)
 GOAL_ERROR = 0.05
-RUNS = 4200  # of each kind of draws: of as many pairs as can be, twice each at least
+# Number of runs of each kind of draws: of as many pairs as possible, each at least twice.
+RUNS = 4200
 CHECKED_PAIRS = 3
 COLUMNS = ("data", "H", "draws", "at 0.1: judged; wrong, undecided %", "at 0.2", "at 5 % wrong: judged; undecided %",
            "beside random's", "predictive, at 5 % wrong", "beside random's", "for the same evidence")  # fmt: skip
@@ -67,8 +71,10 @@ CLUSTERS = 10
 class Setting:
     """Recorded verdicts, a history, and the draws to be tried.
 
-    With `shared` the history is comparisons of one of the pair with others, as of a baseline with every candidate so far. `texts` is
-    the folder of items and outputs, where a variant looks at them.
+    `history` is the number of systems in the history, and `most` the limit of judgments. With
+    `shared`, the history has only comparisons of the pair's first system with others, as of a
+    baseline with every candidate so far. `texts` is the folder of items and outputs; it is needed
+    if a variant uses texts.
     """
 
     label: str
@@ -81,13 +87,13 @@ class Setting:
 
 
 def chosen(setting: Setting, count: int) -> tuple[list[tuple[int, int]], int]:
-    """The pairs, and how often each is run."""
+    """Return the pairs, and the number of runs of each pair, for `count` runs in all."""
     pairs = setting.recordings.pairs(count // 2, np.random.default_rng(0))
     return pairs, count // len(pairs)
 
 
 def past_of(setting: Setting, contest: Contest, rng: np.random.Generator) -> Past:
-    """A history as `judgeloop replay` draws it, or the comparisons of the first of the two systems with others."""
+    """Draw a history as `judgeloop replay` does, or with `shared` as `Setting` says."""
     every = setting.recordings
     if not setting.shared:
         return every.past(contest, setting.history, rng)
@@ -100,7 +106,7 @@ def past_of(setting: Setting, contest: Contest, rng: np.random.Generator) -> Pas
 
 
 def run(setting: Setting, count: int) -> dict[str, Runs]:
-    """Every variant on the same pairs, repetitions and histories."""
+    """Run every variant on the same pairs, repetitions and histories; level pairs are left out."""
     found: dict[str, list[Any]] = {name: [] for name in setting.variants}
     heads = []
     texts = None if setting.texts is None else meanings(setting.texts, setting.recordings)
@@ -111,7 +117,7 @@ def run(setting: Setting, count: int) -> dict[str, Runs]:
             if contest.distance == 0:
                 continue
             past = past_of(setting, contest, np.random.default_rng([*pair, seed, 2]))
-            names = tuple(setting.recordings.systems[one] for one in pair)
+            names = tuple(setting.recordings.systems[system] for system in pair)
             world = World(names, contest, past, setting.recordings.distances(contest), texts)
             items = len(contest.preferences)
             heads.append({"first": pair[0], "second": pair[1], "seed": seed, "distance": contest.distance, "items": items})  # fmt: skip
@@ -123,7 +129,7 @@ def run(setting: Setting, count: int) -> dict[str, Runs]:
 
 
 def rows_of(runs: Runs, name: str) -> list[dict[str, Any]]:
-    """Rows as `judgeloop replay` makes them, of the rule `tie-aware`."""
+    """Return the rows that `judgeloop replay` makes for the rule `tie-aware`."""
     rows = []
     for risk, (asked, wrong, undecided) in zip(
         RISKS, runs.ended(TIE_AWARE, np.array(RISKS)), strict=True
@@ -137,7 +143,7 @@ def rows_of(runs: Runs, name: str) -> list[dict[str, Any]]:
 
 
 def check(setting: Setting, runs: Mapping[str, Runs], count: int) -> None:
-    """Compare the first pairs with what `judgeloop replay` does."""
+    """Assert that `judgeloop replay` finds the same on the first pairs."""
     pairs, seeds = chosen(setting, count)
     protocol = Protocol(
         selectors=tuple(name for name in ("random", "decisive") if name in runs),
@@ -152,47 +158,47 @@ def check(setting: Setting, runs: Mapping[str, Runs], count: int) -> None:
     names = ("first", "second", "seed", "selector", "risk", "asked", "named")
     own = {
         tuple(row[name] for name in names)
-        for selector, one in runs.items()
-        for row in rows_of(one, selector)
+        for selector, drawn_by in runs.items()
+        for row in rows_of(drawn_by, selector)
     }
     missing = [row for row in replayed if tuple(row[name] for name in names) not in own]
-    assert not missing, f"judgeloop replay found otherwise: {missing[0]}"
+    assert not missing, f"judgeloop replay differs: {missing[0]}"
 
 
 def lines(setting: Setting, count: int) -> list[str]:
-    """A line of a table for each variant."""
+    """Return a line of a table for each variant, and print it."""
     runs = run(setting, count)
     if not setting.shared:
         check(setting, runs, count)
     base = [(rule, curve(runs["random"], rule).needed) for rule in (TIE_AWARE, PREDICTIVE)]
     found = []
-    for name, one in runs.items():
+    for name, walked in runs.items():
         cells = [setting.label, "" if name == "random" else str(setting.history), name]
         cells += [
             f"{row['judgments']:.0f} ± {row['judgments_se']:.0f}; {_percent(row, 'error')}, {_percent(row, 'inconclusive')}"
-            for row in by_rule(rows_of(one, name))
+            for row in by_rule(rows_of(walked, name))
         ]
         for rule, needed in base:
-            path = curve(one, rule)
+            path = curve(walked, rule)
             judged, undecided = (
                 path.at(GOAL_ERROR, values) for values in (path.judgments, path.undecided)
             )
             cells.append(f"{_pm(judged)}; {_pm(100 * undecided)}")
             cells.append("" if name == "random" else _pm(path.needed / needed, 2))
-        cells.append("" if name == "random" else _pm(beside(one, runs["random"]), 2))
+        cells.append("" if name == "random" else _pm(beside(walked, runs["random"]), 2))
         found.append("| " + " | ".join(cells) + " |")
         print(found[-1], flush=True)
     return found
 
 
 def given_up(setting: Setting, count: int) -> list[str]:
-    """A line of a table for each kind of draws, statistic, and chance under which a run is given up."""
+    """Return a line for each kind of draws, each statistic and each chance to give up under."""
     found = []
-    for name, one in run(setting, count).items():
+    for name, walked in run(setting, count).items():
         for rule in (TIE_AWARE, PREDICTIVE):
             base = None
             for give_up in GIVE_UP:
-                path = curve(one, rule, NEAR_THE_GOAL, give_up)
+                path = curve(walked, rule, NEAR_THE_GOAL, give_up)
                 judged, undecided = (
                     path.at(GOAL_ERROR, values) for values in (path.judgments, path.undecided)
                 )
@@ -218,14 +224,17 @@ def _pm(values: Floats, digits: int = 1) -> str:
 
 
 def read(path: Path, tie_margin: float, *, but: Sequence[str] = ()) -> Recordings:
-    """All systems of a table but some, with the lengths of their outputs; its items in the order of their ids."""
+    """Read the scores of all systems but those in `but`, and the lengths of their outputs.
+
+    The items are in the order of their ids. Scores that differ by at most `tie_margin` tie.
+    """
     systems, items, scores = score_table(path, but=but)
     lengths = output_lengths(path.parent / "outputs", path.parent / "items.jsonl", systems, items)
     return Recordings(systems, scores, lengths=lengths, tie_margin=tie_margin)
 
 
 def meanings(folder: Path, recordings: Recordings) -> Meanings:
-    """The words of the outputs that lie in a folder beside the verdicts, and clusters of its items by the words of their prompts."""
+    """Read the words of the outputs in `folder`, and cluster its items by their prompts' words."""
     path = folder / "items.jsonl"
     prompts = {located.row.id: located.row.prompt for located in read_items(path)}
     items = sorted(prompts)
@@ -244,14 +253,14 @@ def meanings(folder: Path, recordings: Recordings) -> Meanings:
 def with_history(
     recordings: Recordings, others: Recordings, always: tuple[str, ...] = ()
 ) -> Recordings:
-    """With histories of another table, or of one that holds more systems."""
+    """Return `recordings` with histories drawn from `others`; `always` are in every history."""
     return replace(
         recordings, earlier=Earlier(others.systems, others.scores, others.tie_margin, always)
     )
 
 
 def tables(data: Path) -> dict[str, list[Setting]]:
-    """Every setting by the table that it stands in."""
+    """Return the settings of every table, by the table's name."""
     alpaca, summaries = data / "alpacaeval", data / "realsumm"
     by_turbo = alpaca / "verdicts-gpt4turbo.csv.gz"
     gpt4 = read(alpaca / "verdicts-gpt4.csv.gz", 0.0)
@@ -292,13 +301,13 @@ def tables(data: Path) -> dict[str, list[Setting]]:
     }
     main = [("GPT-4", gpt4), ("turbo, margin 0.05", turbo)]
     return {
-        "decisive-issue": [Setting(label, one, h, issue) for label, one in main for h in (28, 4)],
-        "decisive-history": [Setting(label, one, h, ours) for label, one in main for h in (2, 4, 8, 16, 28)],
-        "decisive-tried": [Setting(label, one, 16, tried, texts=alpaca) for label, one in main],
+        "decisive-issue": [Setting(label, recorded, h, issue) for label, recorded in main for h in (28, 4)],
+        "decisive-history": [Setting(label, recorded, h, ours) for label, recorded in main for h in (2, 4, 8, 16, 28)],
+        "decisive-tried": [Setting(label, recorded, 16, tried, texts=alpaca) for label, recorded in main],
         "decisive-cold": [
-            Setting(label, one, 0, cold, most, texts=folder)
-            for label, one, most, folder in [
-                *((label, one, 200, alpaca) for label, one in [*main, ("turbo, no margin", untied)]),
+            Setting(label, recorded, 0, cold, most, texts=folder)
+            for label, recorded, most, folder in [
+                *((label, recorded, 200, alpaca) for label, recorded in [*main, ("turbo, no margin", untied)]),
                 ("ROUGE-2", rouge, 80, summaries), ("human pyramid", pyramid, 80, summaries),
             ]
         ],
@@ -307,8 +316,8 @@ def tables(data: Path) -> dict[str, list[Setting]]:
             Setting("ROUGE-2", rouge, 3, ours, 80), Setting("human pyramid", pyramid, 3, ours, 80),
             Setting("turbo, no margin", untied, 16, ours), Setting("turbo, no margin", untied, 3, ours),
         ],
-        GIVEN_UP: [Setting(label, one, 16, ours) for label, one in main],
-        "decisive-shared": [Setting(label, one, h, either, shared=True) for label, one in main for h in (4, 10, 16)],
+        GIVEN_UP: [Setting(label, recorded, 16, ours) for label, recorded in main],
+        "decisive-shared": [Setting(label, recorded, h, either, shared=True) for label, recorded in main for h in (4, 10, 16)],
         "decisive-foreign": [
             Setting("turbo, history by GPT-4", with_history(turbo, gpt4), 16, foreign),
             Setting("GPT-4, history by turbo", with_history(gpt4, turbo), 16, foreign),
@@ -318,12 +327,16 @@ def tables(data: Path) -> dict[str, list[Setting]]:
 
 
 def main() -> None:
-    """Make every table."""
+    """Make the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    parser.add_argument("data", type=Path)
-    parser.add_argument("-o", "--output", type=Path)
-    parser.add_argument("--only", default="", help="the tables whose names begin so")
-    parser.add_argument("--runs", type=int, default=RUNS, help="of each kind of draws")
+    parser.add_argument("data", type=Path, help="folder of the recorded verdicts")
+    parser.add_argument("-o", "--output", type=Path, help="folder for the tables")
+    parser.add_argument(
+        "--only", default="", help="make only the tables whose names begin with this"
+    )
+    parser.add_argument(
+        "--runs", type=int, default=RUNS, help="number of runs of each kind of draws"
+    )
     arguments = parser.parse_args()
     for name, settings in tables(arguments.data).items():
         if not name.startswith(arguments.only):
@@ -332,7 +345,8 @@ def main() -> None:
         head = ["| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
         print(f"\n{name}\n" + "\n".join(head))
         found = [line for setting in settings for line in made(setting, arguments.runs)]
-        table = [*head, *dict.fromkeys(found)]  # random is alike for every history
+        # Random draws use no history, so their line is the same for every history: once is enough.
+        table = [*head, *dict.fromkeys(found)]
         if arguments.output is not None:
             arguments.output.mkdir(parents=True, exist_ok=True)
             (arguments.output / f"{name}.md").write_text("\n".join(table) + "\n", encoding="utf-8")

@@ -1,6 +1,7 @@
-"""The draws that `decisive_variants.py` tries: by a history, by lengths of outputs, and by what a run has seen.
+"""The selectors and draw weights that `decisive_variants.py` tries.
 
-What they come to is its business.
+They use a history, the outputs' lengths or words, clusters of the prompts, or the verdicts of the
+run so far. `decisive_curves.py` measures the runs.
 """
 
 from __future__ import annotations
@@ -35,20 +36,31 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Meanings:
-    """The words of outputs by system and item, None where there is none; and the cluster of each item."""
+    """The words of the outputs, and the cluster of each item.
+
+    `words` is by system, then item, None where there is no output. `clusters` has the shape
+    (items,).
+    """
 
     words: list[list[frozenset[str] | None]]
     clusters: NDArray[np.int32]
 
     def distances(self, contest: Contest) -> Floats:
-        """The share of the words of either output that the other does not have (Jaccard's distance), NaN where one is not known."""
+        """Return the Jaccard distances of the two outputs' words, shape (items of the contest,).
+
+        This is the share of their words that only one of the outputs has; NaN where an output is
+        missing.
+        """
         first, second = (
             [self.words[system][at] for at in contest.positions] for system in contest.pair
         )
         return np.array([_distance(*both) for both in zip(first, second, strict=True)])
 
     def patterns(self, contest: Contest) -> Floats:
-        """Whether an item is in each cluster, shape (clusters, items), as if comparisons differed by that."""
+        """Return the clusters as if they were patterns of a history, shape (clusters, items).
+
+        An entry is 1/2 for an item in the cluster, else 0.
+        """
         return (self.clusters[contest.positions] == np.arange(self.clusters.max() + 1)[:, None]) / 2
 
 
@@ -60,7 +72,10 @@ def _distance(first: frozenset[str] | None, second: frozenset[str] | None) -> fl
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Two systems on their items, what went before, and how far the lengths of their outputs are apart: shape (items,)."""
+    """Two systems on their items, their history, and the distances of their outputs' lengths.
+
+    `distances` has the shape (items,); it is None if the lengths are not known.
+    """
 
     systems: tuple[str, ...]
     contest: Contest
@@ -70,12 +85,12 @@ class World:
 
     @property
     def known(self) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-        """What the functions of a history take."""
+        """The arguments of the functions in `stats/decisiveness.py`: preferences and `known`."""
         return self.past.preferences, self.past.known
 
     @property
     def power(self) -> float:
-        """The exponent for so many systems."""
+        """The exponent of the weights for the number of systems in the history."""
         return exponent(len(self.past.systems))
 
 
@@ -84,22 +99,27 @@ Weigh = Callable[[World], Floats]
 
 
 def evenly(world: World) -> Selector[Any]:
-    """As `random` draws."""
+    """Draw as the selector `random` does."""
     del world
     return Random()
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What draws look at beside history: which distances, if any, in what ways comparisons differed, clusters, and the run itself."""
+    """What the draws use besides the history's shares and agreements.
 
-    distances: str | None = "lengths"  # or "words"
+    `distances` are of the two outputs: "lengths", "words" or None. `patterns` are the contrasts
+    between past comparisons, and `clusters` are of the prompts. `learning` means that the weights
+    change with the verdicts of the run.
+    """
+
+    distances: str | None = "lengths"
     patterns: bool = True
     clusters: bool = False
     learning: bool = True
 
     def selector(self, known: Prospects, world: World) -> Selector[Any]:
-        """The draws of `--selector decisive` by these."""
+        """Make the selector `decisive` with these parts."""
         patterns = [] if known.patterns is None or not self.patterns else [known.patterns]
         if self.clusters:
             patterns.append(_meanings(world).patterns(world.contest))
@@ -124,12 +144,12 @@ AS_BUILT = Parts()
 
 
 def _meanings(world: World) -> Meanings:
-    assert world.meanings is not None, "the setting gives them where a variant looks at them"
+    assert world.meanings is not None, "a setting whose variants use texts names their folder"
     return world.meanings
 
 
 def built(power: float | None = None, parts: Parts = AS_BUILT) -> Make:
-    """The draws of `--selector decisive`, or of what it would be with other parts."""
+    """Make the draws of `--selector decisive`, or these with another exponent or other parts."""
 
     def make(world: World) -> Selector[Any]:
         known = prospects_of(world.past.with_implied(), world.systems, power)
@@ -139,7 +159,10 @@ def built(power: float | None = None, parts: Parts = AS_BUILT) -> Make:
 
 
 def alone(parts: Parts) -> Make:
-    """The same where nothing is known of the past: until the run says otherwise, every item decides as often as not."""
+    """Make the draws of `--selector decisive` without a history.
+
+    Before the first verdicts, each item is decisive with probability 1/2.
+    """
 
     def make(world: World) -> Selector[Any]:
         items = len(world.contest.positions)
@@ -149,13 +172,20 @@ def alone(parts: Parts) -> Make:
 
 
 def as_they_stand(world: World) -> Selector[Any]:
-    """The same from the comparisons as they stand, though one of the two systems took part in them."""
+    """Draw as built, but count comparisons with one of the two systems like all others.
+
+    Implied comparisons are not added.
+    """
     known = prospects(*world.known, len(world.past.systems))
     return Random() if known is None else AS_BUILT.selector(known, world)
 
 
 def with_todays(*, counted: bool) -> Make:
-    """As built, but that for how often an item decides comparisons with one of the two systems count as much as any, or not at all."""
+    """Make draws as built, but with other shares of decisive verdicts.
+
+    For these shares, comparisons with one of the two systems count as much as the others if
+    `counted`, and not at all otherwise.
+    """
 
     def make(world: World) -> Selector[Any]:
         past = world.past.with_implied()
@@ -172,12 +202,12 @@ def with_todays(*, counted: bool) -> Make:
 
 
 def by(weigh: Weigh) -> Make:
-    """Draws by weights that do not change."""
+    """Make draws by weights that do not change during a run."""
     return lambda world: Decisive(weigh(world))
 
 
 def laplace(power: float) -> Weigh:
-    """Weights h^power, h the plain share of decisive verdicts with one of each kind added."""
+    """Make weights h^power; h is the share of decisive verdicts, with one of each kind added."""
 
     def weigh(world: World) -> Floats:
         preferences, known = world.known
@@ -189,25 +219,28 @@ def laplace(power: float) -> Weigh:
 
 
 def no_even_tenth(world: World) -> Floats:
-    """What history alone gives, without the even share."""
+    """Return weights by the history alone, (h² c)^p, without the even share."""
     weights: Floats = (decisive_shares(*world.known) ** 2 * agreements(*world.known)) ** world.power
     return weights
 
 
 def share_alone(world: World) -> Floats:
-    """Weights without regard to who won on the others."""
+    """Return weights by the shares of decisive verdicts alone, without the agreement."""
     weights: Floats = decisive_shares(*world.known) ** (3 * world.power)
     return weights
 
 
 def agreement_alone(world: World) -> Floats:
-    """Weights without regard to how often an item decided."""
+    """Return weights by the agreement with the winner alone, without the shares."""
     weights: Floats = agreements(*world.known) ** (2 * world.power)
     return weights
 
 
 def drawn(make: Make | str, world: World, most: int, seed: Sequence[int]) -> NDArray[np.int64]:
-    """The first items of a run, in order, each answer heard before the next draw that depends on it."""
+    """Return the positions of the first `most` items of a run, in the order drawn, shape (most,).
+
+    The selector is told each verdict before the next draw that depends on it.
+    """
     rng, items = np.random.default_rng(seed), len(world.contest.preferences)
     if isinstance(make, str):
         assert make == "largest first"

@@ -1,11 +1,15 @@
-"""How far off the win distance from draws of `decisive` is, and how often its 90 % interval holds it, on recorded verdicts.
+"""Measures the error of the win distance from `decisive` draws, and the coverage of its interval.
 
     python benchmarks/distance_coverage.py DATA [--runs 2000] [--history 16]
 
-DATA holds `alpacaeval/verdicts-gpt4.csv.gz` and the like (item_id, model, score). Each run takes other systems for a history, whose comparisons
-give the items their weights, and compares two more: after so many judgments, and where the tie-aware rule ends the run (risk 0.1, from 5 judgments to 200).
-Beside the estimate stand the plain mean of the judged items and the unbiased mean of Des Raj (1956), beside the interval that for any number of looks;
-"level" is the coverage for systems nearer than 0.05.
+DATA holds `alpacaeval/verdicts-gpt4.csv.gz` and the like (item_id, model, score); no judge is
+asked. Each run draws systems for a history, whose comparisons give the items their weights, and
+compares two other systems. The results are measured after fixed numbers of judgments, and where the
+tie-aware rule ends the run (risk 0.1, from 5 judgments to 200).
+
+The estimate ("ours") is compared with the plain mean of the judged items and with the unbiased mean
+of Des Raj (1956). Its 90 % interval is compared with the interval for any number of looks. "level"
+is the coverage for systems whose win distance is under 0.05.
 """
 
 from __future__ import annotations
@@ -38,11 +42,14 @@ TABLES = {
     "REALSumm ROUGE-2": ("realsumm/verdicts-rouge2.csv.gz", 0.0, (20, 50)),
     "REALSumm pyramid": ("realsumm/verdicts-human-pyramid.csv.gz", 0.0, (20, 50)),
 }
-LEVEL = 0.05  # systems nearer than that are looked at apart
+LEVEL = 0.05  # win distance under which the coverage is shown separately
 
 
 class Contest(NamedTuple):
-    """Two systems as one run sees them: preferences of the items that both have, for the better one, and the items' weights."""
+    """Two systems on the items that both have, and the selector of the run.
+
+    `preferences`, shape (items,), are 1 for the better system, -1 for the other, 0 for a tie.
+    """
 
     preferences: np.ndarray
     selector: Decisive | Random
@@ -53,11 +60,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--history", type=int, default=16)
+    parser.add_argument("data", type=Path, help="folder of the recorded verdicts")
+    parser.add_argument("--runs", type=int, default=2000, help="number of runs on each table")
+    parser.add_argument(
+        "--history",
+        type=int,
+        default=16,
+        help="maximum number of systems in the history; at most half of the recorded systems",
+    )
     given = parser.parse_args()
-    print(f"{given.runs} runs; a true coverage of 90 % is seen in 88.7 % to 91.3 % of 2,000")
+    print(f"{given.runs} runs; at a true coverage of 90 %, 2,000 runs show 88.7 % to 91.3 %")
     for name, (file, margin, numbers) in TABLES.items():
         systems, _, scores = score_table(given.data / file)
         history = min(given.history, len(systems) // 2)
@@ -68,14 +80,17 @@ def main() -> None:
             f"{'coverage':>10}{'level':>8}{'half':>7}{'any look':>10}{'level':>8}{'half':>7}"
         )
         for judged in numbers:
-            show(f"at {judged}", [(one, drawn(one, judged, seed)) for seed, one in enumerate(runs)])
-        show("stopped", [(one, stopped(one, seed)) for seed, one in enumerate(runs)])
+            show(
+                f"at {judged}",
+                [(pair, drawn(pair, judged, seed)) for seed, pair in enumerate(runs)],
+            )
+        show("stopped", [(pair, stopped(pair, seed)) for seed, pair in enumerate(runs)])
 
 
 def contest(
     systems: Sequence[str], scores: np.ndarray, margin: float, history: int, seed: int
 ) -> Contest:
-    """Two systems, and weights from `history` others."""
+    """Draw two systems, and `history` others whose comparisons give the weights."""
     order = np.random.default_rng([1, seed]).permutation(len(systems))
     earlier, (first, second) = order[:history], order[history : history + 2]
     past = past_of_scores([systems[at] for at in earlier], scores[earlier], margin)
@@ -89,46 +104,46 @@ def contest(
     )
 
 
-def drawn(one: Contest, judged: int, seed: int) -> Tally:
-    """The tally after so many judgments."""
+def drawn(pair: Contest, judged: int, seed: int) -> Tally:
+    """Return the tally after `judged` judgments."""
     rng = np.random.default_rng([2, seed])
-    items = len(one.preferences)
-    labels = walk(one.selector, items, judged, lambda choice: verdict(one, choice.position), rng)
+    items = len(pair.preferences)
+    labels = walk(pair.selector, items, judged, lambda choice: verdict(pair, choice.position), rng)
     return Preferences().tally(labels, items)
 
 
-def stopped(one: Contest, seed: int) -> Tally:
-    """The tally where the rule ends the run."""
+def stopped(pair: Contest, seed: int) -> Tally:
+    """Return the tally at which the tie-aware rule ends the run."""
     session = Session(
-        items=len(one.preferences),
-        selector=one.selector,
+        items=len(pair.preferences),
+        selector=pair.selector,
         estimator=Preferences(),
         rule=TieAware(0.1),
         limits=Limits(),
         rng=np.random.default_rng([2, seed]),
     )
-    return replay(session, lambda choice: verdict(one, choice.position)).estimate.tally
+    return replay(session, lambda choice: verdict(pair, choice.position)).estimate.tally
 
 
-def verdict(one: Contest, position: int) -> Verdict:
-    """What was recorded, as a judge's."""
-    return Verdict((1 + float(one.preferences[position])) / 2)
+def verdict(pair: Contest, position: int) -> Verdict:
+    """Return the recorded preference as a judge's verdict."""
+    return Verdict((1 + float(pair.preferences[position])) / 2)
 
 
 def show(name: str, runs: list[tuple[Contest, Tally]]) -> None:
-    """Print a line: mean errors, their roots of mean squares, and the coverage and half-width of both intervals."""
-    truth = np.array([one.preferences.mean() for one, _ in runs])
+    """Print a line: bias, root mean squared error, and both intervals' coverage and half-width."""
+    truth = np.array([pair.preferences.mean() for pair, _ in runs])
     tallies = [tally for _, tally in runs]
     found = [weighted_distance(tally) for tally in tallies]
     ours = [
-        tally.win_distance if one is None else one.value
-        for one, tally in zip(found, tallies, strict=True)
+        tally.win_distance if weighted is None else weighted.value
+        for weighted, tally in zip(found, tallies, strict=True)
     ]
     estimates = np.array(
         [[tally.win_distance for tally in tallies], list(map(des_raj, tallies)), ours]
     )
     once = np.array([
-        (-1, 1) if one is None or one.interval is None else one.interval for one in found
+        (-1, 1) if weighted is None or weighted.interval is None else weighted.interval for weighted in found
     ])  # fmt: skip
     ever = np.array(list(map(at_any_look, tallies)))
     errors = estimates - truth
@@ -144,14 +159,17 @@ def show(name: str, runs: list[tuple[Contest, Tally]]) -> None:
 
 
 def des_raj(tally: Tally) -> float:
-    """The mean of (sum of what was seen before + value / propensity) / items over the draws."""
+    """Return the unbiased mean of Des Raj (1956).
+
+    It is the mean over draws of (sum of the earlier values + value / propensity) / items.
+    """
     values, propensities = np.array(tally.preferences, dtype=float), np.array(tally.propensities)
     before = np.concatenate([[0], np.cumsum(values)[:-1]])
     return float(((before + values / propensities) / tally.items).mean())
 
 
 def at_any_look(tally: Tally) -> tuple[float, float]:
-    """What `interval_whenever` says of the same mean and variance."""
+    """Return the interval of `interval_whenever` for the same mean and variance."""
     scores, propensities = (
         (1 + np.array(tally.preferences, dtype=float)) / 2,
         np.array(tally.propensities),

@@ -1,8 +1,10 @@
-"""One step of AcTracer: which cluster by MC-UCB, and which of its items by the confidences sampled so far.
+"""Time of one AcTracer step, against a direct computation with SciPy.
 
     python benchmarks/estimate_steps.py
 
-Beside the plain form, which works every candidate's distance out anew with SciPy (timed on some of the candidates).
+A step chooses a cluster by MC-UCB and an item of it by the confidences of the items asked so far.
+The direct computation gets the Wasserstein distance of every candidate from scratch with SciPy. It
+is timed on some of the candidates and scaled up to all of them. Needs no data.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ PLAIN_CANDIDATES = 30
 
 
 def main() -> None:
-    """Print milliseconds a step, for pools of several sizes."""
-    print(f"{CLUSTERS} clusters; milliseconds a step, after a twentieth of the pool is judged")
+    """Print the milliseconds per step for pools of several sizes."""
+    print(f"{CLUSTERS} clusters; milliseconds per step, with 1/20 of the pool judged")
     print(f"{'items':>8}{'selector':>12}{'plain':>12}{'ratio':>8}")
     for items in SIZES:
         rng = np.random.default_rng(0)
@@ -36,7 +38,7 @@ def main() -> None:
 
 
 def step_ms(strata: Strata, confidence: np.ndarray, scores: np.ndarray) -> float:
-    """Milliseconds of asking for an item and hearing its score, looked at after every answer."""
+    """Return the milliseconds per item asked and scored, with the spread updated every time."""
     items = len(scores)
     selector = Stratified(strata, items // 10, confidence=confidence, rounds=0.0, name="actracer")
     rng = np.random.default_rng(0)
@@ -46,14 +48,18 @@ def step_ms(strata: Strata, confidence: np.ndarray, scores: np.ndarray) -> float
         if step == items // 20:
             began = time.perf_counter()
         asked, state = selector.ask(state, rng)
-        assert asked is not None, "every answer has been heard"
+        assert asked is not None, "every item asked has its score"
         choice = asked.choices[0]
         state = selector.tell(state, [Label(choice, Verdict(float(scores[choice.position])))])
     return 1000 * (time.perf_counter() - began) / STEPS
 
 
 def plain_ms(cluster: np.ndarray) -> float:
-    """Milliseconds of comparing every item of a cluster, each added to a twentieth of it, with the cluster."""
+    """Return the milliseconds for the distances of all candidates in one cluster.
+
+    The sample is 1/20 of the cluster, and every other item is a candidate. A candidate's distance
+    is that from the sample with the candidate to the whole cluster.
+    """
     sample = cluster[: max(1, len(cluster) // 20)]
     candidates = cluster[len(sample) : len(sample) + PLAIN_CANDIDATES]
     began = time.perf_counter()

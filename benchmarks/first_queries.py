@@ -1,9 +1,9 @@
-"""How long DiffUse takes to its first queries, and how much memory, from texts, by number of items.
+"""Time and peak memory from texts to DiffUse's first queries, by number of items.
 
     python benchmarks/first_queries.py [ITEMS …]
 
-Texts are random words from a long-tailed vocabulary, 60 to 120 of them an output. Each size runs in a process of its
-own, so that the peak of memory is its own.
+An output is 60 to 119 random words from a long-tailed vocabulary. Each number of items runs in its
+own process, so that its peak memory is measured alone. `scale.py` starts from vectors instead.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SIZES = ["1000", "3000", "10000"]
 
 
 def texts(items: int, seed: int) -> list[str]:
-    """Random outputs with word frequencies as in natural text."""
+    """Return random outputs with word frequencies in proportion to 1/rank (Zipf's law)."""
     rng = np.random.default_rng(seed)
     words = np.array([f"w{rank}" for rank in range(VOCABULARY)])
     share = 1 / np.arange(1, VOCABULARY + 1)
@@ -31,7 +31,7 @@ def texts(items: int, seed: int) -> list[str]:
 
 
 def measure(items: int) -> dict[str, float]:
-    """Seconds for each stage, and the peak of memory in MB."""
+    """Return the seconds for each stage and the peak memory in MB."""
     from judgeloop.represent.lexical import embed_lexical
     from judgeloop.selectors.diffuse import DiffUse
 
@@ -55,7 +55,7 @@ def measure(items: int) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print the table; each size in a fresh process."""
+    """Print the table, with each number of items measured in a new process."""
     if sys.argv[1:2] == ["--one"]:
         print(json.dumps(measure(int(sys.argv[2]))))
         return

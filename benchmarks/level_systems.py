@@ -1,9 +1,10 @@
-"""How often the stopping rules name a winner where there is none, or the wrong one where there hardly is one.
+"""How often each stopping rule names a wrong winner between level and nearly level systems.
 
     python benchmarks/level_systems.py [--orders 1500] [--items 240]
 
-Random selection, at most 200 judgments, from a population with exactly so many wins for each side. Between two level systems
-any winner is wrong; a rule that kept its stated risk at every look would name one at most that often.
+Items are drawn at random, at most 200 judgments, from a population with a fixed share of wins for
+each system. Between two level systems every winner is wrong. A guaranteed rule names each of
+them with at most its stated risk; the figures, which count both, may be up to twice that.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from judgeloop.estimators.preferences import Preferences
 from judgeloop.selectors.random import Random
 from judgeloop.stopping.catalogue import Ingredients, RuleRow, rules_of
 
+# Shares of items that the first and the second system win; the rest are ties.
 POPULATIONS = {
     "50:50": (0.5, 0.5),
     "55:45": (0.55, 0.45),
@@ -28,7 +30,7 @@ POPULATIONS = {
 
 
 def winner(scores: list[float], rule: RuleRow, risk: float, seed: int) -> int | None:
-    """Who wins one run; 0 is the better one, if there is one."""
+    """Return the winner of one run, None if undecided; 0 is the better system unless level."""
     session = Session(
         items=len(scores),
         selector=Random(),
@@ -48,9 +50,7 @@ def main() -> None:
     parser.add_argument("--orders", type=int, default=1500)
     parser.add_argument("--items", type=int, default=240)
     arguments = parser.parse_args()
-    print(
-        f"{arguments.orders} random orders of {arguments.items} items; a winner is named wrongly in"
-    )
+    print(f"{arguments.orders} random orders of {arguments.items} items; runs with a wrong winner")
     print(f"{'wins':<20}{'rule':<16}{'risk 0.1':>10}{'risk 0.05':>11}{'risk 0.01':>11}")
     for name, shares in POPULATIONS.items():
         wins = [round(share * arguments.items) for share in shares]

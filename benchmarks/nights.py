@@ -1,8 +1,11 @@
-"""What the nights of `examples/nightly` take over many seeds, once so many were judged whole, and after how many nights that pays.
+"""Judgments and errors of the nights of `examples/nightly`, over many seeds.
 
     python benchmarks/nights.py [--seeds 16] [--whole 9]
 
-Wrong is who was named and is not better over all items, as when the systems are level. Nothing is read but what the example makes.
+On the first `--whole` nights every item is judged. The figures are means over the later nights.
+Also prints after how many later nights the judgments saved make up for the whole nights. A winner
+is wrong if it is not better over all items; so between level systems every winner is wrong. Reads
+only files that the example writes.
 """
 
 from __future__ import annotations
@@ -21,11 +24,16 @@ WAYS = ("remembering", "forgetting")
 
 
 def main() -> None:
-    """Run the nights of every seed, and print the means of those that were not judged whole."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    """Run the nights of every seed, and print the means over the nights not judged whole."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=16)
     parser.add_argument(
-        "--whole", type=int, default=nightly.WHOLE, help="nights judged whole, at least four"
+        "--whole",
+        type=int,
+        default=nightly.WHOLE,
+        help="number of nights on which every item is judged, at least 4",
     )
     given = parser.parse_args()
     nightly.WHOLE = given.whole
@@ -40,18 +48,19 @@ def main() -> None:
     remembering, forgetting = found[:, 0]
     dearer = given.whole * (nightly.ITEMS - forgetting)
     print(
-        f"{given.whole} whole nights take {dearer:,.0f} judgments more, and pay after {dearer / (forgetting - remembering):.0f} nights"
+        f"{given.whole} whole nights take {dearer:,.0f} more judgments,"
+        f" made up for after {dearer / (forgetting - remembering):.0f} later nights"
     )
 
 
 def nights(seed: int) -> list[nightly.Night]:
-    """All nights of one seed."""
+    """Return all nights of one seed."""
     with tempfile.TemporaryDirectory() as folder:
         return list(nightly.all_nights(Path(folder), seed))
 
 
 def ended(night: nightly.Night, way: str) -> tuple[int, bool, bool]:
-    """Judgments, whether the wrong system was named, and whether none was."""
+    """Return the judgments, whether a wrong winner was named, and whether none was named."""
     result = getattr(night, way)
     return result.judged, night.is_wrong(way), result.winner is None
 

@@ -1,11 +1,15 @@
-"""Make every table and picture of docs/results.md: run the replays, or go on with those begun, and fill the page.
+r"""Makes every table and picture of docs/results.md: runs the replays and fills the page.
 
-    python benchmarks/results.py DATA -o FOLDER [--realsumm-vectors NPZ] [--alpacaeval-vectors NPZ] [--only estimate]
+    python benchmarks/results.py DATA -o FOLDER [--realsumm-vectors NPZ] \
+        [--alpacaeval-vectors NPZ] [--only estimate]
 
-DATA holds the folders `realsumm` and `alpacaeval`, each with `items.jsonl`, `outputs/` and `verdicts-*.csv.gz` (item_id, model,
-score), and `tiny-lm` with `outputs.jsonl` (prompts, outputs, logprobs), `verdicts-exact.csv.gz` and the language model's folder `model`.
-Without vectors the outputs are embedded by MiniLM, which, like hidden states, needs the extra `judgeloop[embed]`. FOLDER keeps what was
-run. With --only, the experiments whose names begin so.
+DATA holds three folders. `realsumm` and `alpacaeval` each have `items.jsonl`, `outputs/` and
+`verdicts-*.csv.gz` (item_id, model, score). `tiny-lm` has `outputs.jsonl` (prompts, outputs,
+logprobs), `verdicts-exact.csv.gz` and `model`, the folder of the language model.
+
+Without NPZ files, MiniLM embeds the outputs. MiniLM and hidden states need the extra
+`judgeloop[embed]`. FOLDER keeps the runs, and a replay that was interrupted is resumed there.
+`--only` takes the experiments whose names begin with its text.
 """
 
 from __future__ import annotations
@@ -23,14 +27,14 @@ from typing import Any
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = DOCS / "results.md"
 RULES = ["--iterative", "--selectors", "random,diffuse"]
-TURBO = ["--leave-out", "NullModel,gpt4_gamed"]  # these two are built to fool the judge
+TURBO = ["--leave-out", "NullModel,gpt4_gamed"]  # built to fool the judge
 WHOLE = ["--iterative", "--selectors", "random", "--subset", "1", "--seeds", "5"]
 ABLATION = ["--budgets", "10,20,30,40"]
 
 BY_HISTORY = ["--iterative", "--selectors", "random,decisive", "--rules", "tie-aware", "--risk", "0.05,0.1,0.2,0.3",
               "--subset", "1", "--seeds", "5"]  # fmt: skip
 
-# By name: the data, the verdicts, the flags. A name's first word is its folder's.
+# For each name: the data folder, the verdicts, the flags of `judgeloop replay`.
 EXPERIMENTS: dict[str, tuple[str, str, list[str]]] = {
     **{f"realsumm-{one}": ("realsumm", one, ["--budgets", "4:80:4"]) for one in ("rouge2", "rougeL", "human-pyramid")},
     **{f"realsumm-{one}-rules": ("realsumm", one, RULES) for one in ("rouge2", "rougeL", "human-pyramid")},
@@ -124,10 +128,10 @@ Rows = list[dict[str, Any]]
 
 
 def run(name: str, arguments: argparse.Namespace) -> Path:
-    """Run one replay, or go on with it; the folder with its tables."""
+    """Run or resume one replay; return the folder with its tables."""
     data, verdicts, flags = (EXPERIMENTS | SELECTIONS | ESTIMATES)[name]
     folder, out = arguments.data / data, arguments.output / name
-    of_model = (folder / "model").exists()  # whose prompts stand in its outputs
+    of_model = (folder / "model").exists()  # its outputs hold the prompts
     outputs, items = ["outputs.jsonl"] * 2 if of_model else ["outputs", "items.jsonl"]
     command = [
         sys.executable,
@@ -152,18 +156,18 @@ def run(name: str, arguments: argparse.Namespace) -> Path:
 
 
 def read(out: Path, name: str) -> Rows:
-    """One of the tables that a replay left."""
+    """Return a table that a replay wrote."""
     rows: Rows = json.loads((out / f"{name}.json").read_text())
     return rows
 
 
 def share(row: dict[str, Any], name: str) -> str:
-    """A share with its standard error, in per cent."""
+    """Format a share with its standard error, in per cent."""
     return f"{100 * row[name]:.1f} ± {100 * row[f'{name}_se']:.1f}"
 
 
 def success_table(rows: list[dict[str, Any]]) -> str:
-    """Success by budget, a column a selector."""
+    """Format success by number of items judged, with a column for each selector."""
     selectors = list(dict.fromkeys(row["selector"] for row in rows))
     by_place = {(row["selector"], row["budget"]): row for row in rows}
     lines = ["| judged | " + " | ".join(selectors) + " |", "|---" * (len(selectors) + 1) + "|"]
@@ -174,7 +178,7 @@ def success_table(rows: list[dict[str, Any]]) -> str:
 
 
 def rules_table(rows: list[dict[str, Any]]) -> str:
-    """The columns of the papers' tables 2 and 3."""
+    """Format the rules, with the columns of Ashury-Tahan et al. (2024), tables 2 and 3."""
     head = ("rule", "risk", "selector", "judgments", "error %", "success %", "undecided %", "distance", "error's",
             "success's", "undecided's")  # fmt: skip
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
@@ -195,7 +199,10 @@ def rules_table(rows: list[dict[str, Any]]) -> str:
 
 
 def needed_table(rows: Rows) -> str:
-    """What it takes to name the best, or one near it, so often: judge calls, and beside random's."""
+    """Format the judge calls needed to name the best or a near-best system, by level.
+
+    A level is how often the goal is reached. In brackets: the change against random queries.
+    """
     goals = {"best": "the best", 0.01: "within 1 %", 0.005: "within 0.5 %", 0.001: "within 0.1 %"}
     levels = sorted({row["level"] for row in rows})
     lines = [
@@ -224,7 +231,7 @@ def _needed(row: dict[str, Any]) -> str:
 
 
 def identified_table(rows: Rows, unit: str, shown: Sequence[int]) -> str:
-    """How often the best is named, by calls or queries, a column a selector."""
+    """Format how often the best is named, by calls or queries, with a column for each selector."""
     selectors = list(dict.fromkeys(row["selector"] for row in rows))
     lines = [f"| {unit} | " + " | ".join(selectors) + " |", "|---" * (len(selectors) + 1) + "|"]
     for budget in shown:
@@ -237,7 +244,10 @@ def identified_table(rows: Rows, unit: str, shown: Sequence[int]) -> str:
 
 
 def gap_table(calls: Rows, needed: Rows) -> str:
-    """The 95th percentile of the win-rate gap, at the calls that LLM Selector needs to name the best so often."""
+    """Format the 95th percentile of the win-rate gap to the best system, in per cent.
+
+    The columns are the numbers of calls with which LLM Selector names the best at each level.
+    """
     at = {
         row["level"]: row["calls"]
         for row in needed
@@ -262,7 +272,7 @@ def gap_table(calls: Rows, needed: Rows) -> str:
 
 
 def races_table(rows: Rows) -> str:
-    """How races ended."""
+    """Format how the races ended."""
     row = rows[0]
     calls = f"{row['calls']:,.0f} ± {row['calls_se']:,.0f}"
     head = "| realisations | decided before or at the end of the pool | wrong | calls |\n|---|---|---|---|\n"
@@ -270,7 +280,10 @@ def races_table(rows: Rows) -> str:
 
 
 def area_table(rows: Rows) -> str:
-    """How far off each selector is over all shares: the mean height of its curve, beside random's, and how often its intervals hold."""
+    """Format each selector's error over all shares, its change against random, and its coverage.
+
+    The error is the mean height of the curve of median relative errors (`estimate_tables.areas`).
+    """
     lines = [
         "| selector | mean of the median errors, % | beside random's | covered, % |",
         "|---" * 4 + "|",
@@ -285,7 +298,10 @@ def area_table(rows: Rows) -> str:
 
 
 def shares_table(rows: Rows, value: str) -> str:
-    """`value`, in per cent, by share of the items judged, a column a selector that has any."""
+    """Format `value` in per cent, by share of the items judged.
+
+    There is a column for each selector that has values.
+    """
     selectors = list(dict.fromkeys(row["selector"] for row in rows if row[value] is not None))
     by_place = {(row["selector"], row["share"]): row for row in rows}
     lines = ["| judged | " + " | ".join(selectors) + " |", "|---" * (len(selectors) + 1) + "|"]
@@ -303,7 +319,7 @@ def _in_per_cent(row: dict[str, Any], value: str) -> str:
 
 
 def ablation_table(tables: dict[str, list[dict[str, Any]]]) -> str:
-    """A line a variant, a column a budget."""
+    """Format success, with a line for each variant and a column for each number of items judged."""
     lines, budgets = [], (10, 20, 30, 40)
     for name, rows in tables.items():
         variant = name.removeprefix("ablation-")
@@ -322,7 +338,11 @@ def ablation_table(tables: dict[str, list[dict[str, Any]]]) -> str:
 
 
 def fill(page: str, name: str, table: str) -> str:
-    """The page with the table of that name between its marks."""
+    """Return the page with `table` between the marks of `name`.
+
+    Raises:
+        SystemExit: the page has no such mark.
+    """
     marked = re.compile(rf"(<!-- table: {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
     if not marked.search(page):
         raise SystemExit(f"{PAGE} has no mark '<!-- table: {name} -->'")
@@ -330,7 +350,7 @@ def fill(page: str, name: str, table: str) -> str:
 
 
 def main() -> None:
-    """Run all and fill the page."""
+    """Run the experiments, fill the page and copy the pictures."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -356,12 +376,12 @@ def main() -> None:
 
 
 def chosen(names: Iterable[str], arguments: argparse.Namespace) -> list[str]:
-    """Those to be run."""
+    """Return the names that begin with `--only`."""
     return [name for name in names if name.startswith(arguments.only)]
 
 
 def fill_pairs(page: str, arguments: argparse.Namespace) -> str:
-    """Which of two is better."""
+    """Fill the tables of comparisons of two systems."""
     tables = {
         name: read(
             run(name, arguments), "rules" if "--iterative" in EXPERIMENTS[name][2] else "budgets"
@@ -378,7 +398,7 @@ def fill_pairs(page: str, arguments: argparse.Namespace) -> str:
 
 
 def fill_variants(page: str, arguments: argparse.Namespace) -> str:
-    """Every way to prefer decisive items that was tried."""
+    """Fill the tables of the draws that prefer decisive items, from `decisive_variants.py`."""
     names, out = chosen(VARIANTS, arguments), arguments.output / "decisive-variants"
     if names and not all((out / f"{name}.md").exists() for name in names):
         script = Path(__file__).with_name("decisive_variants.py")
@@ -391,7 +411,7 @@ def fill_variants(page: str, arguments: argparse.Namespace) -> str:
 
 
 def fill_many(page: str, arguments: argparse.Namespace) -> str:
-    """Which of many is best."""
+    """Fill the tables of selections of the best of many systems."""
     for name in chosen(SELECTIONS, arguments):
         out = run(name, arguments)
         calls, needed = read(out, "calls"), read(out, "needed")
@@ -408,7 +428,7 @@ def fill_many(page: str, arguments: argparse.Namespace) -> str:
 
 
 def fill_one(page: str, arguments: argparse.Namespace) -> str:
-    """How good is one."""
+    """Fill the tables of estimates of single systems."""
     for name in chosen(ESTIMATES, arguments):
         out = run(name, arguments)
         page = fill(page, f"{name}-area", area_table(read(out, "area")))

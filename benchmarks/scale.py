@@ -1,9 +1,11 @@
-"""How long DiffUse takes to its first queries, and at what peak memory, by number of items; vectors given.
+"""Time and peak memory from vectors to DiffUse's first queries, by number of items.
 
     python benchmarks/scale.py [--items 1000 10000 100000 1000000] [--dimensions 384]
 
-Each size runs in a process of its own. The vectors are drawn around a few hundred topics; the time begins when those of both
-systems are in memory (single precision), and includes their difference, the clustering and the representatives of the first cut.
+Each number of items runs in its own process. The vectors are drawn around a few hundred topics. The
+time starts when the vectors of both systems are in memory, in single precision. It includes their
+difference, the clustering and the representatives of the first cut. `first_queries.py` starts from
+texts instead.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ START = 5
 
 
 def make_vectors(items: int, dimensions: int, rng: np.random.Generator) -> np.ndarray:
-    """Points around topics of unequal size, shape (items, dimensions)."""
+    """Return points around topics of unequal size, shape (items, dimensions)."""
     topics = rng.normal(size=(TOPICS, dimensions)).astype(np.float32)
     topic = np.minimum(rng.geometric(0.01, size=items) - 1, TOPICS - 1)
     vectors = rng.standard_normal((items, dimensions), dtype=np.float32)
@@ -34,7 +36,7 @@ def make_vectors(items: int, dimensions: int, rng: np.random.Generator) -> np.nd
 
 
 def measure(items: int, dimensions: int) -> None:
-    """Print seconds and peak memory of one size."""
+    """Print the seconds and the peak memory for one number of items."""
     rng = np.random.default_rng(0)
     first, second = (make_vectors(items, dimensions, rng) for _ in range(2))
     began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Recorded scores of many systems as an array, for the other benchmarks. It draws nothing and compares nothing."""
+"""Reads the recorded scores of many systems into an array, for the other benchmarks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ ADVERSARIES = ("NullModel", "gpt4_gamed")  # built to fool the judge
 
 
 class ScoreTable(NamedTuple):
-    """Scores of systems on items, both in the order of their names: `scores` has the shape (systems, items), NaN where there is none."""
+    """Scores of systems on items: `scores` has the shape (systems, items), NaN where missing.
+
+    Systems and items are in alphabetical order.
+    """
 
     systems: tuple[str, ...]
     items: tuple[str, ...]
@@ -23,7 +26,7 @@ class ScoreTable(NamedTuple):
 
 
 def score_table(path: Path, *, but: Collection[str] = ADVERSARIES) -> ScoreTable:
-    """All systems of a table of verdicts but some; its items are those of all of them."""
+    """Read the scores of all systems except `but`; items are those of the whole table."""
     table = read_verdicts(path)
     systems, items = tuple(sorted(table.systems.difference(but))), tuple(table.items)
     return ScoreTable(systems, items, table.scores(systems, items))

@@ -1,8 +1,8 @@
-"""How long `judgeloop --help` and `import judgeloop` take, beside an empty Python and beside importing an SDK.
+"""Time of `judgeloop --help` and `import judgeloop`, against an empty Python and an SDK import.
 
     python benchmarks/startup.py
 
-Medians of warm runs, in one run of this script. Nothing is asserted: machines differ.
+Prints medians of warm runs. Asserts nothing, because machines differ.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ COMMANDS = {
 
 
 def milliseconds(arguments: list[str]) -> float:
-    """The median wall time of a command."""
+    """Return the median wall time of a command, in milliseconds."""
     times = []
     for _ in range(REPEATS + 1):
         began = time.perf_counter()
         subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
         times.append(1000 * (time.perf_counter() - began))
-    return statistics.median(times[1:])  # the first one warms the disk cache
+    return statistics.median(times[1:])  # the first run warms the disk cache
 
 
 def main() -> None:

@@ -1,11 +1,12 @@
-"""Judgments a second against a server that takes 200 ms, beside plain SDK calls and plain httpx calls, in one run.
+"""Wall time of judgeloop's calls to a slow server, against plain SDK and plain httpx calls.
 
     python benchmarks/throughput.py [--judgments 2000] [--repeats 5]
 
-All send the same requests to the same server, a process of its own on loopback that answers each after 200 ms. The plain
-ways run in a semaphore and keep nothing; that of httpx, in pools of 16 connections, shows what a leaner client than the SDK would
-give. judgeloop's way is the whole of it: reservations, durable verdicts, both checked and counted. One order a
-query, so that a judgment is a call.
+All three send the same requests to the same server. The server is a separate process on loopback
+that answers each request after 200 ms. The plain SDK and httpx calls run in a semaphore and keep
+nothing. The httpx calls use pools of 16 connections and show what a leaner client than the SDK
+would give. judgeloop runs in full: reservations and durable verdicts, both checked and counted.
+Each query is asked in one order, so that a judgment is one call.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ REPLY = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %
 
 
 async def serve() -> None:
-    """Answer every request after the delay; print the port."""
+    """Print the port, then answer every request after the delay."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -83,7 +84,7 @@ async def serve() -> None:
 
 
 def make_pool(judgments: int) -> Pool:
-    """Distinct short texts."""
+    """Make a pool of distinct short texts."""
     return Pool(
         items=tuple(Item(f"i{i}", f"prompt {i}") for i in range(judgments)),
         systems=("a", "b"),
@@ -95,7 +96,7 @@ def make_pool(judgments: int) -> Pool:
 
 
 def make_judge(url: str) -> OpenAIJudge:
-    """The judge that both ways ask."""
+    """Make the judge; the plain calls use only its request."""
     endpoint = Endpoint(url, "key", 60.0)
     return OpenAIJudge(
         "m",
@@ -106,47 +107,49 @@ def make_judge(url: str) -> OpenAIJudge:
 
 
 async def plain(url: str, pool: Pool, in_flight: int) -> None:
-    """SDK calls in a semaphore, and nothing else."""
+    """Make SDK calls in a semaphore, and nothing else."""
     judge, semaphore = make_judge(url), asyncio.Semaphore(in_flight)
     client = openai.AsyncOpenAI(base_url=url, api_key="key", max_retries=0)
 
-    async def one(position: int) -> None:
+    async def ask(position: int) -> None:
         query = pool.query(position)
-        request = judge._request(Call(query.item, query.systems, query.outputs))  # noqa: SLF001 - the very same request
+        # The same request as the judge's own calls send.
+        request = judge._request(Call(query.item, query.systems, query.outputs))  # noqa: SLF001
         async with semaphore:
             reply = await client.chat.completions.create(**request)
         json.loads(reply.choices[0].message.content or "")
 
-    await asyncio.gather(*map(one, range(len(pool))))
+    await asyncio.gather(*map(ask, range(len(pool))))
     await client.close()
 
 
 class _Client(httpx.AsyncClient):
-    """Closes as the SDKs' clients do."""
+    """A client with the method `close`, which `Clients` expects of the SDKs' clients."""
 
     close = httpx.AsyncClient.aclose
 
 
 async def lean(url: str, pool: Pool, in_flight: int) -> None:
-    """Plain httpx calls in a semaphore, and nothing else."""
+    """Make plain httpx calls in a semaphore, and nothing else."""
     judge, semaphore = make_judge(url), asyncio.Semaphore(in_flight)
     tls = httpx.create_ssl_context()
     clients = Clients(lambda: _Client(verify=tls))
 
-    async def one(position: int) -> None:
+    async def ask(position: int) -> None:
         query = pool.query(position)
-        request = judge._request(Call(query.item, query.systems, query.outputs))  # noqa: SLF001 - the very same request
+        # The same request as the judge's own calls send.
+        request = judge._request(Call(query.item, query.systems, query.outputs))  # noqa: SLF001
         async with semaphore:
             with clients.one() as client:
                 reply = await client.post(f"{url}/chat/completions", json=request)
         json.loads(reply.json()["choices"][0]["message"]["content"])
 
-    await asyncio.gather(*map(one, range(len(pool))))
+    await asyncio.gather(*map(ask, range(len(pool))))
     await clients.aclose()
 
 
 async def whole(url: str, pool: Pool, in_flight: int) -> None:
-    """judgeloop, with its ledger on disk."""
+    """Run judgeloop, with its ledger on disk."""
     with tempfile.TemporaryDirectory() as folder:
         ledger, judge = SqliteLedger(Path(folder) / "ledger.sqlite"), make_judge(url)
         everything = Limits(len(pool), len(pool))
@@ -165,8 +168,8 @@ async def whole(url: str, pool: Pool, in_flight: int) -> None:
         await ledger.aclose()
 
 
-def seconds(way, url: str, pool: Pool, in_flight: int) -> float:  # noqa: ANN001 - one of the three above
-    """The wall time of one run."""
+def seconds(way, url: str, pool: Pool, in_flight: int) -> float:  # noqa: ANN001
+    """Return the wall time of one run of `lean`, `plain` or `whole`, in seconds."""
     began = time.perf_counter()
     asyncio.run(way(url, pool, in_flight))
     return time.perf_counter() - began

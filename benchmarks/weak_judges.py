@@ -1,10 +1,13 @@
-"""How long the weak judges take beside a plain count of the same texts, from the cache, and one selection step at full size.
+r"""Time of the weak judges' opinions, against a direct count, and of one selection step.
 
-    python benchmarks/weak_judges.py [--queries 200] [--systems 54] [--judges 10] [--words 250] [--plain 200]
+    python benchmarks/weak_judges.py [--queries 200] [--systems 54] [--judges 10] [--words 250] \
+        [--plain 200]
 
-The texts are drawn word by word from a Zipf distribution, a vocabulary a query, with stretches that the systems have in common. The plain
-form counts contexts and what follows them in dictionaries, as the definition reads; it runs on the first `--plain` queries, on
-which both must agree. The selection step is one of 10,000 queries x 100 systems x 10 judges.
+The words of a text are drawn from a Zipf distribution. Each query has its own vocabulary, and its
+texts share stretches of words. The direct count follows the definition: it counts contexts and the
+words after them in dictionaries. It runs on the first `--plain` queries, on which both results must
+agree. The opinions are timed with an empty and with a full cache. The selection step is for 10,000
+queries x 100 systems x 10 judges.
 """
 
 from __future__ import annotations
@@ -32,14 +35,14 @@ from judgeloop.stats.weak import opinions
 R = TypeVar("R")
 
 VOCABULARY = 2000
-STRETCH = 8  # words taken over from a text that the systems share
-SHARED = 0.3  # of the stretches
+STRETCH = 8  # words in a stretch
+SHARED = 0.3  # share of the stretches that are copied from a text common to all systems
 EPSILONS = (0.2, 0.3)
 STEP = (10, 10_000, 100)  # weak judges, queries, systems
 
 
 def make_texts(queries: int, systems: int, words: int, rng: np.random.Generator) -> list[list[str]]:
-    """Texts by system, then by query, of `words` words in the mean."""
+    """Return texts by system, then by query, of about `words` words on average."""
     weights = 1 / np.arange(1, VOCABULARY + 1)
     weights /= weights.sum()
     outputs: list[list[str]] = [[] for _ in range(systems)]
@@ -57,8 +60,8 @@ def make_texts(queries: int, systems: int, words: int, rng: np.random.Generator)
 
 
 def plain(texts: tuple[str, ...], orders: int) -> NDArray[np.float64]:
-    """Likelihoods as the definition reads."""
-    words = [["", *text.split()] for text in texts]  # the mark before the first word
+    """Count the likelihoods directly from the definition, shape (orders, texts)."""
+    words = [["", *text.split()] for text in texts]  # start marker
     found = np.zeros((orders, len(texts)))
     for order in range(1, orders + 1):
         pairs = [
@@ -74,7 +77,7 @@ def plain(texts: tuple[str, ...], orders: int) -> NDArray[np.float64]:
 
 
 def timed(work: Callable[[], R]) -> tuple[float, R]:
-    """Seconds, and what came out."""
+    """Return the seconds that `work` takes, and its result."""
     began = time.perf_counter()
     found = work()
     return time.perf_counter() - began, found
@@ -86,7 +89,7 @@ def show(what: str, seconds: float, remark: str = "") -> None:
 
 
 def measure_judges(arguments: argparse.Namespace) -> None:
-    """Print how long the opinions take, and the plain form beside them."""
+    """Print the times of likelihoods, opinions and the choice of epsilons."""
     rng = np.random.default_rng(0)
     outputs = make_texts(arguments.queries, arguments.systems, arguments.words, rng)
     judges = arguments.judges
@@ -99,27 +102,27 @@ def measure_judges(arguments: argparse.Namespace) -> None:
     if first:
         slow, plains = timed(lambda: [plain(texts, judges) for texts in first])
         show(
-            f"likelihoods of {len(first)} queries, plainly",
+            f"likelihoods of {len(first)} queries, direct count",
             slow,
             f"{slow / fast:.1f} times as long",
         )
         assert np.allclose(ours, plains, rtol=1e-12)
         assert all(
-            np.array_equal(opinions(one, 0), opinions(other, 0))
-            for one, other in zip(ours, plains, strict=True)
+            np.array_equal(opinions(own, 0), opinions(direct, 0))
+            for own, direct in zip(ours, plains, strict=True)
         )
     with tempfile.TemporaryDirectory() as folder:
         took, found = timed(lambda: weak_opinions(outputs, 0, judges, Path(folder)))
-        show("opinions, nothing kept", took)
+        show("opinions, cache empty", took)
         again, same = timed(lambda: weak_opinions(outputs, 0, judges, Path(folder)))
-        show("opinions, all kept", again)
+        show("opinions, cache full", again)
         assert np.array_equal(found, same)
     took, pair = timed(lambda: choose_epsilons(found, 30, rng))
-    show("choice of epsilons at a budget of 30", took, str(pair))
+    show("choice of epsilons for 30 queries", took, str(pair))
 
 
 def measure_step() -> None:
-    """Print the seconds of a step of both selectors that look at opinions, and the most memory it allocates."""
+    """Print the time and the peak memory of a step of the two selectors that read opinions."""
     judges, queries, systems = STEP
     print(f"\n{queries:,} queries x {systems} systems x {judges} judges", flush=True)
     rng = np.random.default_rng(0)
@@ -130,19 +133,19 @@ def measure_step() -> None:
         selector = selector_row("select", name).make(given)
         step = partial(selector.ask, selector.init(queries, rng), rng)
         took, _ = timed(step)
-        tracemalloc.start()  # after the time is taken: it slows what it watches
+        tracemalloc.start()  # after the timed step, because tracing slows it
         step()
         peak = tracemalloc.get_traced_memory()[1] / 2**20
         tracemalloc.stop()
         show(
             f"a step of {name}",
             took,
-            f"{peak:.0f} MB beside opinions of {opinions.nbytes / 2**20:.0f} MB",
+            f"{peak:.0f} MB allocated; the opinions take {opinions.nbytes / 2**20:.0f} MB",
         )
 
 
 def main() -> None:
-    """Print the table."""
+    """Print all times."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -150,7 +153,9 @@ def main() -> None:
     parser.add_argument("--systems", type=int, default=54)
     parser.add_argument("--judges", type=int, default=10)
     parser.add_argument("--words", type=int, default=250)
-    parser.add_argument("--plain", type=int, default=200, help="queries to count plainly as well")
+    parser.add_argument(
+        "--plain", type=int, default=200, help="number of queries for the direct count"
+    )
     arguments = parser.parse_args()
     measure_judges(arguments)
     measure_step()

@@ -1,10 +1,10 @@
 """Compose the example collection of incident reports, each with a reference summary.
 
-Every report tells the made-up facts of one incident in sentences picked from `phrases.toml`.
-Its reference tells the same facts in other words. The same seed always gives the same bytes.
+A report states the made-up facts of an incident in sentences picked from `phrases.toml`. Its
+reference states the same facts in other words. The same seed always gives the same bytes.
 
-This script does not summarise anything, does not score anything and reads nothing but
-`phrases.toml`.
+The script reads `phrases.toml` and writes `items.jsonl`, both in its own folder. It does not
+summarise or score anything.
 """
 
 import json
@@ -29,7 +29,7 @@ FIRST_MINUTE_OF_SHIFT, LAST_MINUTE_OF_SHIFT = 10 * 60, 16 * 60
 
 @dataclass(frozen=True)
 class Plan:
-    """The order in which a report tells its story, and how often that order is used."""
+    """An order of the sentences of a report; `weight` says how often it is used."""
 
     weight: int
     opens_with_aside: bool
@@ -38,7 +38,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Service:
-    """One service that can break, and the words for those who use it."""
+    """A service that can break, and the words for its users and what they do with it."""
 
     name: str
     users: str
@@ -48,7 +48,7 @@ class Service:
 
 @dataclass(frozen=True)
 class Impact:
-    """One way in which users are harmed, as told in reports and as put in references."""
+    """A way in which users are harmed: `told` in the words of reports, `brief` of references."""
 
     told: list[str]
     brief: str
@@ -56,7 +56,7 @@ class Impact:
 
 @dataclass(frozen=True)
 class Story:
-    """One cause with the fix that belongs to it."""
+    """A cause with its fix, each in the words of reports and of references."""
 
     cause: list[str]
     cause_brief: str
@@ -67,7 +67,7 @@ class Story:
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of incident."""
+    """A kind of incident: its possible impacts, symptoms, asides and stories."""
 
     name: str
     impacts: list[str]
@@ -78,7 +78,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Phrases:
-    """Everything that `phrases.toml` holds."""
+    """The contents of `phrases.toml`."""
 
     teams: list[str]
     regions: list[str]
@@ -95,7 +95,7 @@ class Phrases:
 
 @dataclass(frozen=True)
 class Incident:
-    """What happened in one incident: the words chosen for it and the facts that fill them."""
+    """An incident: the phrases chosen for it, and the facts that fill their slots."""
 
     kind: Kind
     story: Story
@@ -122,7 +122,7 @@ def clock(minute_of_day: int) -> str:
 
 
 def draw_times(rng: random.Random) -> dict[str, str]:
-    """Draw when an incident starts, is found and ends, and the spans between."""
+    """Draw when an incident starts, is found and ends, and the minutes between these times."""
     start = rng.randint(FIRST_MINUTE_OF_SHIFT, LAST_MINUTE_OF_SHIFT)
     lag = rng.randint(3, 15)
     minutes = lag + rng.randint(12, 110)
@@ -137,7 +137,7 @@ def draw_times(rng: random.Random) -> dict[str, str]:
 
 
 def draw_facts(rng: random.Random, phrases: Phrases) -> dict[str, str]:
-    """Draw the facts of one incident, one for each slot that stays the same throughout it."""
+    """Draw the facts of an incident: a value for each slot that is the same in all sentences."""
     service = rng.choice(phrases.services)
     return draw_times(rng) | {
         "service": service.name,
@@ -155,7 +155,7 @@ def draw_facts(rng: random.Random, phrases: Phrases) -> dict[str, str]:
 
 
 def draw_incident(rng: random.Random, phrases: Phrases, kind: Kind) -> Incident:
-    """Draw one incident of the given kind."""
+    """Draw an incident of the given kind."""
     return Incident(
         kind=kind,
         story=rng.choice(kind.stories),
@@ -170,7 +170,7 @@ def start_with_capitals(text: str) -> str:
 
 
 def sentences_by_role(rng: random.Random, phrases: Phrases, incident: Incident) -> dict[str, str]:
-    """Choose one sentence, its slots still open, for each role in the report."""
+    """Choose a sentence for each role in the report; its slots are not filled yet."""
     shared = {role: rng.choice(options) for role, options in phrases.shared.items()}
     return shared | {
         "symptom": rng.choice(incident.kind.symptoms),
@@ -209,7 +209,7 @@ def order_sentences(
 
 
 def compose_report(rng: random.Random, phrases: Phrases, incident: Incident) -> str:
-    """Compose the report of one incident."""
+    """Compose the report of an incident."""
     by_role = sentences_by_role(rng, phrases, incident)
     asides = choose_asides(rng, phrases, incident.kind)
     plan = rng.choices(phrases.plans, weights=[plan.weight for plan in phrases.plans])[0]
@@ -238,7 +238,7 @@ def compose_reference(rng: random.Random, phrases: Phrases, incident: Incident) 
 
 
 def make_items(seed: int, phrases: Phrases) -> Iterator[dict[str, str]]:
-    """Yield every item of the collection, the kinds mixed."""
+    """Yield all items of the collection, with the kinds in random order."""
     rng = random.Random(seed)
     kinds = phrases.kinds * REPORTS_PER_KIND
     rng.shuffle(kinds)

@@ -1,11 +1,13 @@
 """Summarise each report of a collection by picking two of its own sentences.
 
-`lead` picks the first two sentences, `ending` the last two, `bookends` the first and the last. `central`
-picks the two that have most in common with the rest of the report, by the cosine of TF-IDF vectors,
-`longest` those with the most words, `figures` those with the most numbers; they keep them in their original order.
+- `lead` picks the first two sentences, `ending` the last two, `bookends` the first and the last.
+- `central` picks the two sentences with the most in common with the rest of the report: those with
+  the highest mean cosine of TF-IDF vectors to the other sentences.
+- `longest` picks the two sentences with the most words, `figures` those with the most numbers.
 
-This script does not write new sentences, does not look at the references and does not score
-anything.
+`central`, `longest` and `figures` keep the two sentences in their original order.
+
+This script does not write new sentences, does not read the references and does not score anything.
 """
 
 import argparse
@@ -83,7 +85,7 @@ def pick_most_central(sentences: Sentences, idf: Vector) -> str:
 
 
 def pick_highest(sentences: Sentences, scores: Sequence[float]) -> str:
-    """Join the sentences with the highest scores; of equals, the earlier is preferred."""
+    """Join the sentences with the highest scores; among equal scores the earlier come first."""
     ranked = sorted(range(len(sentences)), key=lambda place: -scores[place])
     return " ".join(sentences[place] for place in sorted(ranked[:SENTENCES_PICKED]))
 
@@ -100,13 +102,14 @@ def bookends(reports: Sequence[Sentences]) -> list[str]:
 
 def longest(reports: Sequence[Sentences]) -> list[str]:
     """Summarise each report by the sentences with the most words."""
-    return [pick_highest(report, [len(words_of(one)) for one in report]) for report in reports]
+    return [pick_highest(report, [len(words_of(text)) for text in report]) for report in reports]
 
 
 def figures(reports: Sequence[Sentences]) -> list[str]:
     """Summarise each report by the sentences with the most numbers."""
     return [
-        pick_highest(report, [len(re.findall(r"\d+", one)) for one in report]) for report in reports
+        pick_highest(report, [len(re.findall(r"\d+", text)) for text in report])
+        for report in reports
     ]
 
 
@@ -121,7 +124,7 @@ SUMMARISERS: Mapping[str, tuple[str, Callable[[Sequence[Sentences]], list[str]]]
 
 
 def summary_lines(items: Sequence[Mapping[str, str]], method: str) -> list[str]:
-    """Return one line of JSON for each item, holding its summary."""
+    """Return a line of JSON with the summary of each item."""
     model, summarise = SUMMARISERS[method]
     summaries = summarise([split_sentences(report_of(item["prompt"])) for item in items])
     rows = [

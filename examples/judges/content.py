@@ -1,8 +1,8 @@
-"""A judge of one's own that rates: passes a summary that has enough of what the reference says.
+"""A custom judge that rates single outputs: passes a summary with enough of the reference's words.
 
     judgeloop estimate A --judge python:examples.judges.content:passes --allow-plugins
 
-It reads longer words and numbers only, and knows nothing of grammar or truth.
+It compares numbers and words of at least five characters. It does not check grammar or truth.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ ENOUGH = 1 / 5
 
 
 def passes(*, prompt: str, output: str, reference: str | None) -> float | None:
-    """Return 1 for a summary with at least a fifth of the reference's words, else 0; None where there is nothing to go by."""
+    """Return 1 for a summary with at least a fifth of the reference's words, else 0.
+
+    None if the reference has no word that counts.
+    """
     del prompt
     wanted = set(WORDS.findall((reference or "").lower()))
     if not wanted:

@@ -1,8 +1,8 @@
-"""A judge of one's own: prefers the summary that names more of what the reference names.
+"""A custom judge: prefers the summary that has more of the names and numbers in the reference.
 
     judgeloop compare A B --judge python:examples.judges.keywords:judge --allow-plugins
 
-It reads capitalised words and numbers only, and knows nothing of grammar or truth.
+It compares capitalised words and numbers only. It does not check grammar or truth.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ NAMES = re.compile(r"\b(?:[A-Z][a-z]+|\d[\d,.]*)\b")
 
 
 def judge(*, prompt: str, first: str, second: str, reference: str | None) -> str | None:
-    """Return "A", "B", "tie", or None where there is nothing to go by; `prompt` is not looked at."""
+    """Return "A" (the first), "B" (the second) or "tie"; None without a reference."""
     del prompt
     if reference is None:
         return None

@@ -1,15 +1,25 @@
-"""Fifteen nights of a release pipeline: each night's candidate against the system in production, on the same test set.
+"""Fifteen nights of a release pipeline: compares each night's candidate with production.
 
     python examples/nightly/nightly.py FOLDER [--seed 15]
 
-Candidates and verdicts are made up, with a fixed seed, in FOLDER; no key is needed. An answer is right or wrong; a verdict, at a cent, says
-which of two is right, and ties where both are or neither is, as for four items in five. Nine nights are judged whole. They teach which items
-tell systems apart, and how far evidence from so few of them can be trusted; from the tenth on a night costs a fraction, at a risk of 0.2 on
-average. Beside it stands what the same night takes by the default rule, which remembers nothing and promises 0.2 for each pair.
+The script makes up the candidates and the verdicts, with a fixed seed, and writes them to FOLDER.
+It needs no key. All nights use the same test set. An answer is right or wrong. A verdict costs a
+cent and says which of two answers is right. It is a tie if both are right or both are wrong, which
+holds for four items in five.
 
-Over the seeds 0 to 15 the nights from the tenth took 38 judgments where the default rule took 114; 15 % of them named the wrong winner and 8 % none,
-against 4 % and 31 %. A promise on average is spent, a guarantee for every pair hardly. Nine whole nights are dear: at that rate they pay for
-themselves after 46 more (`benchmarks/nights.py`; docs/history.md says how to begin with less).
+Nine nights are judged on all items. They show which items tell systems apart, and how far evidence
+from few of these items can be trusted. From the tenth night on, a night costs a fraction of that,
+at a risk of 0.2 on average. The last columns show the same night with the default rule, which uses
+no earlier verdicts and promises a risk of 0.2 for each pair.
+
+Means over the seeds 0 to 15, for the nights from the tenth on:
+
+- 38 judgments a night, 15 % of the nights with the wrong winner and 8 % undecided;
+- by the default rule 114 judgments, 4 % with the wrong winner and 31 % undecided.
+
+A rule that promises its risk on average uses most of it. A rule that guarantees its risk for every
+pair uses little of it. Nine whole nights are expensive: at that rate they pay for themselves after
+46 more nights (`benchmarks/nights.py`; docs/history.md says how to begin with fewer judgments).
 """
 
 from __future__ import annotations
@@ -28,17 +38,19 @@ from judgeloop import Result, compare, compare_config
 
 ITEMS = 500
 NIGHTS, WHOLE = 15, 9
-DOLLARS = 0.01  # a verdict
+DOLLARS = 0.01  # price of a verdict
 RISK = 0.2
 
 
 def main() -> None:
-    """Make the files, run the nights, print what each took."""
+    """Make the files, run the nights, and print the judgments and the cost of each night."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--seed", type=int, default=15, help="of the candidates and their answers")
+    parser.add_argument("folder", type=Path, help="folder for all files of the example")
+    parser.add_argument(
+        "--seed", type=int, default=15, help="seed of the made-up candidates and answers"
+    )
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     print(f"night  over all {ITEMS}  winner      judgments    cost   by the default rule")
@@ -55,19 +67,23 @@ def main() -> None:
 
 
 class Night(NamedTuple):
-    """Who is better over all items, and the night's result: by what the nights before taught, and by the default rule."""
+    """The better system over all items, and the night's result with history and without.
+
+    `better` is "neither" for level systems. `remembering` is the result with the earlier nights as
+    history; `forgetting` is the result of the default rule, which uses no history.
+    """
 
     better: str
     remembering: Result
     forgetting: Result
 
     def is_wrong(self, how: str) -> bool:
-        """Whether somebody was named who is not better."""
+        """Return whether a system was named that is not better; `how` names the result."""
         return getattr(self, how).winner not in {None, self.better}
 
 
 def all_nights(folder: Path, seed: int) -> Iterator[Night]:
-    """Make the files and run the nights, one after the other."""
+    """Make the files, then run the nights in order."""
     make_files(folder, np.random.default_rng(seed))
     right = rights(folder)
     for number in range(1, NIGHTS + 1):
@@ -78,7 +94,7 @@ def all_nights(folder: Path, seed: int) -> Iterator[Night]:
 
 
 def summary(nights: Sequence[Night], how: str) -> str:
-    """What some nights took, and how they ended."""
+    """Return the total cost of `nights`, and how many ended wrong or undecided."""
     results = [getattr(night, how) for night in nights]
     wrong = sum(night.is_wrong(how) for night in nights)
     undecided = sum(result.winner is None for result in results)
@@ -86,7 +102,10 @@ def summary(nights: Sequence[Night], how: str) -> str:
 
 
 def run(folder: Path, night: int, *, remember: bool) -> Result:
-    """One night's comparison: with what the nights before taught, or by the default rule; each with a ledger of its own."""
+    """Compare one night's candidate with production, by the earlier nights or by the default rule.
+
+    Each of the two ways has its own ledger.
+    """
     how = {}
     if remember:
         how = (
@@ -108,33 +127,34 @@ def run(folder: Path, night: int, *, remember: bool) -> Result:
 
 
 def named(result: Result) -> str:
-    """Who won."""
+    """Return the name of the winner, or "undecided"."""
     return result.winner or "undecided"
 
 
 def dollars(results: Sequence[Result]) -> str:
-    """What the verdicts would have cost; they are recorded, so nothing was spent."""
+    """Return what the verdicts would have cost; recorded verdicts cost nothing."""
     return f"${sum(result.spend.rehearsed_p for result in results) / 10**12:.2f}"
 
 
 def rights(folder: Path) -> Counter[str]:
-    """How many items each system has right."""
+    """Count the items that each system answers correctly."""
     with (folder / "verdicts.csv").open(encoding="utf-8", newline="") as file:
         return Counter(row["model"] for row in csv.DictReader(file) if row["score"] == "1")
 
 
 def better(right: Counter[str], candidate: str) -> str:
-    """Who has more items right, the candidate or the system in production."""
+    """Return which system has more correct answers: `candidate`, "production" or "neither"."""
     ahead = right[candidate] - right["production"]
     return candidate if ahead > 0 else "production" if ahead < 0 else "neither"
 
 
 def make_files(folder: Path, rng: np.random.Generator) -> None:
-    """Outputs of all systems, and who is right on what."""
+    """Write the outputs of all systems, and the verdicts on them."""
     systems = {"production": 0.0} | {
         f"night-{night}": rng.normal(0, 0.9) for night in range(1, NIGHTS + 1)
     }
-    difficulty = rng.normal(0, 5, ITEMS)  # most items are right, or wrong, whoever answers
+    # The spread is so large that all systems agree on most items: all are right or all are wrong.
+    difficulty = rng.normal(0, 5, ITEMS)
     rows = []
     for name, skill in systems.items():
         right = skill + rng.logistic(size=ITEMS) > difficulty
