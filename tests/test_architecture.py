@@ -1,4 +1,5 @@
-"""The house rules that a machine can check: layers, types, lint, lazy imports, sizes, public names."""
+"""The house rules that a machine can check: layers, types, lint, lazy imports, sizes,
+public names."""
 
 from __future__ import annotations
 

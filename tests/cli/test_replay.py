@@ -18,7 +18,8 @@ ITEMS, SYSTEMS = 30, 4
 
 @pytest.fixture
 def data(tmp_path):
-    """Four systems, each better than the one before; their outputs, the items, and a verdict table."""
+    """Four systems, each better than the one before; their outputs, the items, and a
+    verdict table."""
     rng = np.random.default_rng(0)
     words = ["apple", "river", "stone", "cloud", "music", "paper", "light", "green"]
     folder = tmp_path / "outputs"

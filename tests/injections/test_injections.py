@@ -200,7 +200,8 @@ def inert(markdown):
 
 
 def as_names(text):
-    """A result with a text for the winner's name, the loser's, and what its server calls the model."""
+    """A result with a text for the winner's name, the loser's, and what its server calls
+    the model."""
     result = make_result(
         winner=0, tally=Tally(items=100, wins=(8, 1), ties=1), systems=(text, f"not {text}")
     )

@@ -1,4 +1,5 @@
-"""`judgeloop compare` on real outputs with real verdicts; skipped where that data is not at hand."""
+"""`judgeloop compare` on real outputs with real verdicts; skipped where that data is not at
+hand."""
 
 from __future__ import annotations
 

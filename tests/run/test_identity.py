@@ -1,4 +1,5 @@
-"""A run's id: every setting is declared as part of it or not, and the id follows the declaration."""
+"""A run's id: every setting is declared as part of it or not, and the id follows the
+declaration."""
 
 import enum
 import json

@@ -1,4 +1,5 @@
-"""Strata in turn: AcTracer's choices by hand, rounds, and what random draws within strata promise."""
+"""Strata in turn: AcTracer's choices by hand, rounds, and what random draws within strata
+promise."""
 
 from __future__ import annotations
 

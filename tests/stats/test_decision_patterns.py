@@ -28,7 +28,8 @@ def found_in(decided, known=None, counts=None):
 
 
 def hard_or_easy(items=ITEMS):
-    """A pattern: half of the items decide between strong systems, the other half between weak ones."""
+    """A pattern: half of the items decide between strong systems, the other half between
+    weak ones."""
     return np.repeat([1.5, -1.5], items // 2)
 
 

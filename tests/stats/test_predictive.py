@@ -1,4 +1,5 @@
-"""The predictive chances of a lead and of its loss: by hand, against SciPy, and what holds of any."""
+"""The predictive chances of a lead and of its loss: by hand, against SciPy, and what holds
+of any."""
 
 from __future__ import annotations
 

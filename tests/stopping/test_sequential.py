@@ -1,4 +1,5 @@
-"""The spending boundary: its promise counted over all orders of small populations, and its parts."""
+"""The spending boundary: its promise counted over all orders of small populations, and its
+parts."""
 
 from __future__ import annotations
 
