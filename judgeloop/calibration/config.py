@@ -13,6 +13,7 @@ from judgeloop.run.settings import (
     PAST,
     STOPPING,
     Found,
+    Inside,
     Ledger,
     MaxJudgments,
     MinJudgments,
@@ -34,7 +35,7 @@ class CalibrateConfig(Configuration):
             "id), or FILE (a table of verdicts).",
             PAST,
             Part.CONTENT,
-            Found,
+            Inside,
         ),
     ] = "auto"
     judge_name: Annotated[

@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from judgeloop.cli.catalogue import QUESTIONS
-from judgeloop.cli.progress import explained
 from judgeloop.cli.questions import command_of
 
 
@@ -95,20 +94,14 @@ def _version(context: click.Context, parameter: click.Parameter, asked: Any) -> 
     callback=_version,
     help="Print the version.",
 )
-@click.pass_context
-def app(context: click.Context) -> None:
+def app() -> None:
     """Find out which language model is better, how sure that is, and what it cost.
 
-    Every flag can also be set as JUDGELOOP_<FLAG> in the environment or in .env, or in
-    judgeloop.toml; a flag wins over the environment, and that over the file.
+    Every flag can also be set as JUDGELOOP_<FLAG> in the environment. What cannot send a key or
+    text elsewhere, run code or raise the cost can also be set in .env and in judgeloop.toml in the
+    working folder; --config FILE trusts a file. A flag wins over the environment, that over .env,
+    and that over judgeloop.toml.
     """
-    from judgeloop.cli.settings_file import defaults_for, load_env_file
-
-    load_env_file()
-    group = context.command
-    assert isinstance(group, click.Group)
-    with explained():
-        context.default_map = defaults_for(group, context, context.invoked_subcommand)
 
 
 def main() -> None:

@@ -23,9 +23,9 @@ from judgeloop.report.table import render_csv
 SENTENCES = ("stop_sentence", "instead")  # fields of a result that may name settings
 
 
-def render_json(result: RunResult) -> str:
-    """Return the result as a JSON object."""
-    values = result.to_json()
+def render_json(result: RunResult, settings_files: Mapping[str, list[str]] | None = None) -> str:
+    """Return the result as a JSON object, with the settings that each file set."""
+    values = result.to_json() | {"settings_files": settings_files or {}}
     for name in SENTENCES:
         if values.get(name) is not None:
             values[name] = as_flags(values[name])
@@ -79,7 +79,9 @@ def write_output(path: Path, result: RunResult, page: Page) -> None:
     write_whole(path, FORMS[path.suffix](result, page))
 
 
-def write_run(folder: Path, result: RunResult) -> None:
+def write_run(
+    folder: Path, result: RunResult, settings_files: Mapping[str, list[str]] | None = None
+) -> None:
     """Write `result.json` and `labels.jsonl`, which has a line for each judged item as asked."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -87,7 +89,7 @@ def write_run(folder: Path, result: RunResult) -> None:
         raise JudgeloopError(f"{folder} cannot be made: {error}") from error
     rows = (json.dumps(asdict(row), ensure_ascii=True) for row in result.labels)
     write_whole(folder / "labels.jsonl", "".join(f"{row}\n" for row in rows))
-    write_whole(folder / "result.json", render_json(result))
+    write_whole(folder / "result.json", render_json(result, settings_files))
 
 
 def write_pictures(folder: Path, pictures: Mapping[str, str]) -> None:

@@ -7,33 +7,60 @@ them.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import MISSING
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeloop.cli.naming import flag
-from judgeloop.run.setting import Declared, Setting, declared
+from judgeloop.cli.naming import flag, variable
+from judgeloop.cli.progress import explained
+from judgeloop.run.setting import Declared, Part, Setting, Source, declared
 from judgeloop.run.settings import MONEY, OUTPUT, PANELS
+
+if TYPE_CHECKING:
+    from judgeloop.cli.settings_file import Read
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 ARGUMENTS, OTHER = "Arguments", "Other"
+# Of options that are not settings: a switch, and a file to write.
+SWITCH = Declared("", bool, False, Setting("", OUTPUT, Part.REPORT, Source.FOUND))
+FILE = Declared("", Path, None, Setting("", OUTPUT, Part.PLACE, Source.INSIDE))
 METAVARS = {int: "INTEGER", float: "NUMBER", Path: "PATH"}
 
 
 class PanelOption(click.Option):
     """An option with the panel of the help in which it is listed."""
 
-    def __init__(self, *args: Any, panel: str, **kwargs: Any) -> None:
-        """As `click.Option`, with `panel`."""
+    def __init__(
+        self, *args: Any, panel: str, declared: Declared | None = None, **kwargs: Any
+    ) -> None:
+        """As `click.Option`, with `panel` and the declaration that says who may set it."""
         super().__init__(*args, **kwargs)
         self.panel = panel
+        self.declared = declared
 
 
 class PanelCommand(click.Command):
-    """A command whose help lists its options by panel."""
+    """A command whose help lists its options by panel, and which reads settings from files."""
+
+    def __init__(self, name: str, *, params: list[click.Parameter], **kwargs: Any) -> None:
+        """As `click.Command`, with the options that say which files to read."""
+        super().__init__(name, params=[*params, *reading()], **kwargs)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the settings files first: they give the defaults of all other options."""
+        given, *_ = self.make_parser(ctx).parse_args(args=list(args))
+        help_option = self.get_help_option(ctx)
+        asked_for_help = help_option is not None and given.get(str(help_option.name))
+        if not ctx.resilient_parsing and not asked_for_help:
+            config = given.get("config") or os.environ.get(variable("config"))
+            with explained():
+                ctx.obj = _read(self, ctx, config, skip=bool(given.get("no_config")))
+            ctx.default_map = ctx.obj.defaults
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write every panel that is not empty, under its heading."""
@@ -60,15 +87,6 @@ class PanelArgument(click.Argument):
         """As `click.Argument`, with `help`."""
         super().__init__(*args, **kwargs)
         self.text: str = help
-
-
-def variable(name: str) -> str:
-    """Return the environment variable that sets a flag.
-
-    >>> variable("max_judgments")
-    'JUDGELOOP_MAX_JUDGMENTS'
-    """
-    return f"JUDGELOOP_{name.upper()}"
 
 
 def parameters_of(*configs: type) -> list[click.Parameter]:
@@ -99,7 +117,40 @@ def parameters_of(*configs: type) -> list[click.Parameter]:
 def switch(name: str, help_: str, panel: str) -> PanelOption:
     """Return an option that is on or off, and is no setting."""
     names = [f"{flag(name)}/--no-{name.replace('_', '-')}", name]
-    return PanelOption(names, default=False, help=help_, panel=panel, envvar=variable(name))
+    return PanelOption(
+        names, default=False, help=help_, panel=panel, envvar=variable(name), declared=SWITCH
+    )
+
+
+def _read(command: click.Command, ctx: click.Context, config: str | None, *, skip: bool) -> Read:
+    """Read what the files set for a command."""
+    from judgeloop.cli.settings_file import Commanded, read_settings
+
+    root = ctx.find_root()
+    table = tuple(ctx.command_path.removeprefix(str(root.info_name)).split())
+    commands = root.command.list_commands(root) if isinstance(root.command, click.Group) else []
+    asked = Commanded(command, table, tuple(commands))
+    return read_settings(asked, Path(config) if config else None, skip=skip)
+
+
+def reading() -> list[click.Parameter]:
+    """Return the options that say which files settings are read from."""
+    config = PanelOption(
+        ["--config"],
+        type=click.Path(path_type=Path),
+        expose_value=False,
+        help="Settings file to trust, in place of a judgeloop.toml found in the working folder.",
+        panel=OUTPUT,
+        envvar=variable("config"),
+    )
+    no_config = PanelOption(
+        ["--no-config"],
+        is_flag=True,
+        expose_value=False,
+        help="Read neither judgeloop.toml nor .env.",
+        panel=OUTPUT,
+    )
+    return [config, no_config]
 
 
 def as_json() -> PanelOption:
@@ -110,6 +161,7 @@ def as_json() -> PanelOption:
         default=False,
         help="Print JSON only.",
         panel=OUTPUT,
+        declared=SWITCH,
         envvar=variable("json"),
     )
 
@@ -121,6 +173,7 @@ def output() -> PanelOption:
         type=click.Path(path_type=Path),
         help="Also write the result to this file: .json, .md, .txt, .html or .csv.",
         panel=OUTPUT,
+        declared=FILE,
         envvar=variable("output"),
     )
 
@@ -149,6 +202,7 @@ def _option(field: Declared, *, required: bool, default: Any) -> PanelOption:
     common: dict[str, Any] = {
         "help": setting.help + _said_default(setting, default, required=required),
         "panel": setting.panel,
+        "declared": field,
         # Click splits several values in a variable at spaces, and a judge's name may hold spaces.
         # So `settings_file.py` reads the variable of the judges.
         "envvar": None if field.name == "judge" else variable(field.name),

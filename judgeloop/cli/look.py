@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,9 @@ from judgeloop.cli import flags
 from judgeloop.cli.naming import as_flags
 from judgeloop.cli.progress import counting, explained
 from judgeloop.run.settings import JUDGE
+
+if TYPE_CHECKING:
+    from judgeloop.cli.settings_file import Read
 
 
 def doctor() -> click.Command:
@@ -38,13 +41,23 @@ def _examine(*, rating: bool, **given: Any) -> None:
     from judgeloop.run.findings import render_findings
     from judgeloop.run.settings import JudgeSettings
 
+    read = click.get_current_context().obj
+    _say_settings(read)
     with explained():
         config, fit = JudgeSettings.of(**given), True
         for spec in config.judge:
-            findings = asyncio.run(examine(config, spec, os.environ, rating=rating))
+            findings = asyncio.run(examine(config, spec, read.environment, rating=rating))
             print(as_flags(render_findings(findings)))
             fit = fit and all(finding.fine is not False for finding in findings)
         raise click.exceptions.Exit(0 if fit else EXIT_JUDGE)
+
+
+def _say_settings(read: Read) -> None:
+    """Say on standard error which files set something."""
+    from judgeloop.report.escaping import visible
+
+    if read.sentence is not None:
+        print(f"judgeloop: {visible(read.sentence)}", file=sys.stderr)
 
 
 def calibrate() -> click.Command:
@@ -69,6 +82,7 @@ def _calibrate(*, as_json: bool, **given: Any) -> None:
     from judgeloop.calibration.run import calibrate_past
     from judgeloop.calibration.text import calibration_json, render_calibration
 
+    _say_settings(click.get_current_context().obj)
     with explained():
         config = CalibrateConfig.of(**given)
         with counting("ways of drawing") as observe:
@@ -119,7 +133,8 @@ def _explain(*, item: str, **given: Any) -> None:
     from judgeloop.run.explain import explain
     from judgeloop.run.findings import render_explanation
 
+    read = click.get_current_context().obj
     with explained():
-        comparison = prepare(CompareConfig.of(**given), os.environ, offline=True)
+        comparison = prepare(CompareConfig.of(**given), read.environment, offline=True)
         for explanation in asyncio.run(explain(comparison, item)):
             print(render_explanation(explanation))

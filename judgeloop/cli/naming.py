@@ -28,6 +28,15 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
+def variable(name: str) -> str:
+    """Return the environment variable that sets a flag.
+
+    >>> variable("max_judgments")
+    'JUDGELOOP_MAX_JUDGMENTS'
+    """
+    return f"JUDGELOOP_{name.upper()}"
+
+
 def as_flags(text: str) -> str:
     """Return `text` with the names of settings turned into flags."""
     return NAMED.sub(_shown, text)

@@ -6,9 +6,8 @@ imported only when the command runs.
 
 from __future__ import annotations
 
-import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +17,10 @@ from judgeloop.cli import flags
 from judgeloop.cli.catalogue import Question
 from judgeloop.cli.naming import as_flags, page_as_flags
 from judgeloop.cli.progress import explained
+from judgeloop.report.escaping import visible
 
 if TYPE_CHECKING:
+    from judgeloop.cli.settings_file import Read
     from judgeloop.engine.halt import Interruption
     from judgeloop.report.page import Page
 
@@ -49,9 +50,12 @@ class Asking:
 
     question: Question
 
-    def page(self, result: Any) -> Page:
-        """Return the text of a result, with flags for settings."""
-        return page_as_flags(self.question.load("text").page(result))
+    def page(self, result: Any, read: Read) -> Page:
+        """Return the text of a result, with flags for settings, and what files set."""
+        page = page_as_flags(self.question.load("text").page(result))
+        if read.sentence is None:
+            return page
+        return replace(page, details=(*page.details, ("settings", visible(read.sentence))))
 
     def invoked(self, *, dry_run: bool, as_json: bool, output: Path | None, **given: Any) -> None:
         """Check the settings, then run the question or forecast it.
@@ -59,16 +63,17 @@ class Asking:
         Raises:
             click.exceptions.Exit: always after a run, with the result's exit code.
         """
+        read: Read = click.get_current_context().obj
         with explained():
             config = self.question.configuration.of(**given)
             check_outputs(config, dry_run=dry_run, output=output)
-            ready = self.question.load("prepare").prepare(config, os.environ, offline=dry_run)
+            ready = self.question.load("prepare").prepare(config, read.environment, offline=dry_run)
             _say_instead(ready)
             if dry_run:
-                self._forecast(ready, as_json=as_json)
+                self._forecast(ready, read, as_json=as_json)
                 return
             result = self._run(ready, as_json=as_json)
-            self._show(ready, result, as_json=as_json, output=output)
+            self._show(ready, result, read, as_json=as_json, output=output)
             raise click.exceptions.Exit(result.exit_code)
 
     def _run(self, ready: Any, *, as_json: bool) -> Any:
@@ -91,7 +96,7 @@ class Asking:
 
         return asyncio.run(driven())
 
-    def _forecast(self, ready: Any, *, as_json: bool) -> None:
+    def _forecast(self, ready: Any, read: Read, *, as_json: bool) -> None:
         import asyncio
         import json
 
@@ -100,20 +105,25 @@ class Asking:
         plan, result = asyncio.run(self.question.load("run").forecast(ready))
         priced = all(judge.priced for judge in ready.judges)
         if as_json:
-            print(json.dumps(plan_json(plan, result, priced=priced), indent=2))
+            values = plan_json(plan, result, priced=priced) | {"settings_files": read.files}
+            print(json.dumps(values, indent=2))
         else:
-            print(as_flags(render_plan(plan, result, self.page(result), priced=priced)))
+            print(as_flags(render_plan(plan, result, self.page(result, read), priced=priced)))
 
-    def _show(self, ready: Any, result: Any, *, as_json: bool, output: Path | None) -> None:
+    def _show(
+        self, ready: Any, result: Any, read: Read, *, as_json: bool, output: Path | None
+    ) -> None:
         """Print a result and write its files."""
         from judgeloop.cli.files import render_json, write_output, write_pictures, write_run
         from judgeloop.report.page import render
 
-        config, page = ready.config, self.page(result)
+        config, page = ready.config, self.page(result, read)
         folder = config.run_dir or config.ledger.parent / "runs" / result.setup.run
-        shown = render_json(result) if as_json else render(page, files=str(folder)) + "\n"
+        shown = (
+            render_json(result, read.files) if as_json else render(page, files=str(folder)) + "\n"
+        )
         print(shown, end="")
-        write_run(folder, result)
+        write_run(folder, result, read.files)
         if output is not None:
             write_output(output, result, page)
         if getattr(config, "analyse", False):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeloop.cli import flags
-from judgeloop.cli.naming import as_flags
+from judgeloop.cli.naming import as_flags, variable
 from judgeloop.cli.progress import counting, explained
 from judgeloop.core.errors import InputError
 
@@ -39,7 +39,8 @@ def replay() -> click.Command:
         help="compare (pairs of systems), select (the best of all systems, in --seeds pools drawn at random), or "
         "estimate (the mean of each system).",
         panel=PROTOCOL,
-        envvar=flags.variable("job"),
+        envvar=variable("job"),
+        declared=flags.SWITCH,
     )
     return flags.PanelCommand(
         "replay",

@@ -1,95 +1,234 @@
-"""Reads settings from `judgeloop.toml` and `.env`, and the judges from JUDGELOOP_JUDGE."""
+"""Reads the settings of a command from `judgeloop.toml`, `.env` and JUDGELOOP_JUDGE.
+
+A file that the caller names (`--config`) is trusted as a whole. Files that are merely found in the
+working folder may set what `run/trust.py` allows; anything else in them is an error, before
+anything is done. Nothing read here enters the environment of the process.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from judgeloop.cli.naming import variable
 
 if TYPE_CHECKING:
     import click
 
-SETTINGS_FILE = "judgeloop.toml"
+SETTINGS_FILE, ENV_FILE = "judgeloop.toml", ".env"
+OF_CALLERS = "only the caller may set it"
+KEYS = "_API_KEY"  # how the names of variables with API keys end
+# Variables of the caller alone, beside the settings.
+OF_THE_CALLER = frozenset({variable(name) for name in ("config", "max_usd", "ledger_key")})
 
 
-def load_env_file() -> None:
-    """Read the nearest `.env`, in the working folder or above; variables that are set stay."""
-    here = Path.cwd()
-    found = next(
-        (path for folder in (here, *here.parents) if (path := folder / ".env").is_file()), None
-    )
-    if found is not None:
-        from dotenv import load_dotenv
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a command is told beside its command line.
 
-        load_dotenv(found, override=False)
+    `environment` is the process's own, with the API keys of `.env`. `defaults` are values by the
+    names of the command's parameters. `files` says what each file set.
+    """
+
+    environment: Mapping[str, str]
+    defaults: dict[str, Any]
+    files: Mapping[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def sentence(self) -> str | None:
+        """Which files were read and what they set; None without any."""
+        said = [f"{file} sets {', '.join(names)}" for file, names in self.files.items() if names]
+        return "; ".join(said) or None
 
 
-def defaults_for(group: click.Group, context: click.Context, invoked: str | None) -> dict[str, Any]:
-    """Return the defaults of each command from the file and the environment.
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file that was found in the working folder, which may be a stranger's."""
 
-    The file has a table for each command; its keys are flags without the dashes.
+    path: Path
+    folder: Path
+
+    def check(self, where: str, parameter: click.Parameter, value: object) -> None:
+        """Refuse a value that such a file may not give to a parameter.
+
+        Raises:
+            DataError: says why, and how to set it all the same.
+        """
+        from judgeloop.run.trust import refusal
+
+        declared = getattr(parameter, "declared", None)
+        reason = refusal(declared, value, self.folder) if declared else OF_CALLERS
+        if reason is not None:
+            self.refuse(where, reason, variable(str(parameter.name)))
+
+    def refuse(self, where: str, reason: str, name: str) -> None:
+        """Refuse what stands at `where`; the caller may set the variable `name`.
+
+        Raises:
+            DataError: always.
+        """
+        from judgeloop.core.errors import DataError
+
+        file = self.path.name
+        trusted = f", or trust the file with --config {file}" if file == SETTINGS_FILE else ""
+        raise DataError(
+            self.path,
+            f"{where}: {reason}, because this file was found in the working folder; give it on the "
+            f"command line, or as {name} in the environment{trusted}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Commanded:
+    """A command, and its table of the settings file: `compare`, or `ledger` and `explain`."""
+
+    command: click.Command
+    table: tuple[str, ...]
+    known: tuple[str, ...]  # all tables at the top
+
+
+def read_settings(asked: Commanded, config: Path | None, *, skip: bool) -> Read:
+    """Read what the files and the environment set for a command.
+
+    `config` is the file that the caller names; `skip` reads no file at all.
 
     Raises:
-        DataError: the file is not TOML, or names an unknown command or flag.
+        DataError: a file is wrong, or sets what a found file may not.
     """
-    tables = _tables(Path(SETTINGS_FILE))
-    names = {*tables, *([invoked] if invoked else [])}
-    settings: dict[str, Any] = {}
-    for name in names:
-        flags = _flags(group, context, name)
-        settings[name] = _renamed(name, tables.get(name, {}), flags, group, context)
-        _name_judges(settings[name], flags)
-    return settings
+    environment = dict(os.environ)
+    folder, defaults, files = Path.cwd(), dict[str, Any](), dict[str, list[str]]()
+    if not skip:
+        for path, trusted in _settings_files(folder, config):
+            found = _from_table(asked, path, folder, trusted=trusted)
+            defaults |= found
+            files[str(path)] = [_shown(name) for name in found]
+        if (folder / ENV_FILE).is_file():
+            keys, found = _from_env_file(asked, folder, environment)
+            environment |= keys
+            defaults |= found
+            files[ENV_FILE] = [*keys, *(_shown(name) for name in found)]
+    _name_judges(asked, defaults, environment)
+    return Read(environment, defaults, files)
+
+
+def _settings_files(folder: Path, config: Path | None) -> Iterator[tuple[Path, bool]]:
+    """Give the settings file to read, and whether it is trusted."""
+    if config is not None:
+        yield config, True
+    elif (folder / SETTINGS_FILE).is_file():
+        yield Path(SETTINGS_FILE), False
+
+
+def _from_table(asked: Commanded, path: Path, folder: Path, *, trusted: bool) -> dict[str, Any]:
+    """Return the values of the command's table by the names of its parameters."""
+    from judgeloop.core.errors import DataError
+
+    tables: Any = _tables(path)
+    if unknown := tables.keys() - set(asked.known):
+        expected = ", ".join(f"[{name}]" for name in asked.known)
+        raise DataError(path, f"expected the tables {expected}, found {min(unknown)!r}")
+    for part in asked.table:
+        tables = tables.get(part, {}) if isinstance(tables, dict) else None
+    title = f"[{'.'.join(asked.table)}]"
+    if not isinstance(tables, dict):
+        raise DataError(path, f"expected the table {title}, found a single value")
+    parameters, found = _parameters(asked.command), {}
+    for key, value in tables.items():
+        if isinstance(value, dict):
+            continue  # the table of a subcommand
+        if key not in parameters:
+            raise DataError(path, f"{title} has no flag {key!r}")
+        name = str(parameters[key].name)
+        if not trusted:
+            if _keeps_the_limit(parameters[key], value):
+                continue
+            FoundFile(path, folder).check(f"{title} {key}", parameters[key], value)
+        found[name] = value
+    return found
+
+
+def _from_env_file(
+    asked: Commanded, folder: Path, environment: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the API keys and the settings in `.env` that the environment does not have.
+
+    Variables of other programs are left alone: they are not judgeloop's to read.
+    """
+    from dotenv import dotenv_values
+
+    file = FoundFile(Path(ENV_FILE), folder)
+    keys: dict[str, str] = {}
+    found: dict[str, Any] = {}
+    parameters = {variable(str(one.name)): one for one in _parameters(asked.command).values()}
+    # Without interpolation: a setting must not take in another variable of the environment.
+    for name, value in dotenv_values(folder / ENV_FILE, interpolate=False).items():
+        if value is None or name in environment:
+            continue
+        if name.endswith(KEYS):
+            keys[name] = value
+        elif name in OF_THE_CALLER or _is_address(name):
+            file.refuse(name, OF_CALLERS, name)
+        elif name in parameters and not _keeps_the_limit(parameters[name], value):
+            given: Any = value.splitlines() if name == variable("judge") else value
+            file.check(name, parameters[name], given)
+            found[str(parameters[name].name)] = given
+    return keys, found
+
+
+def _is_address(name: str) -> bool:
+    """Return whether a variable names the server of a judge, such as OPENAI_BASE_URL."""
+    from judgeloop.judges.catalogue import JUDGES
+
+    return name in {f"{row.kind.upper()}_BASE_URL" for row in JUDGES}
+
+
+def _keeps_the_limit(parameter: click.Parameter, value: object) -> bool:
+    """Return whether the default stays: a found file cannot take the budget away."""
+    from judgeloop.run.trust import lifts_the_limit
+
+    declared = getattr(parameter, "declared", None)
+    return declared is not None and lifts_the_limit(declared, value)
 
 
 def _tables(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
     import tomllib
 
     from judgeloop.core.errors import DataError
 
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(path, f"the settings file cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DataError(path, f"this is no TOML: {error}") from None
 
 
-def _renamed(
-    name: str, table: Any, flags: dict[str, str], group: click.Group, context: click.Context
-) -> dict[str, Any]:
-    """Return the values of a command's table, by the names of parameters."""
-    from judgeloop.core.errors import DataError
-
-    known = group.list_commands(context)
-    if name not in known or not isinstance(table, dict):
-        tables = ", ".join(f"[{command}]" for command in known)
-        raise DataError(SETTINGS_FILE, f"expected the tables {tables}, found {name!r}")
-    if unknown := table.keys() - flags.keys():
-        raise DataError(SETTINGS_FILE, f"[{name}] has no flag {min(unknown)!r}")
-    return {flags[flag]: value for flag, value in table.items()}
-
-
-def _flags(group: click.Group, context: click.Context, name: str) -> dict[str, str]:
-    """Return the parameter name of each flag of a command, by flag without dashes."""
-    command = group.get_command(context, name)
-    if command is None:
-        return {}
+def _parameters(command: click.Command) -> dict[str, click.Parameter]:
+    """Return the parameters of a command by their flags, without the dashes."""
     return {
-        option.removeprefix("--"): str(parameter.name)
+        option.removeprefix("--"): parameter
         for parameter in command.params
         for option in parameter.opts
         if option.startswith("--")
     }
 
 
-def _name_judges(settings: dict[str, Any], known: dict[str, str]) -> None:
-    """Add the judges as a list: from JUDGELOOP_JUDGE, a judge on each line, or from the file.
+def _name_judges(
+    asked: Commanded, defaults: dict[str, Any], environment: Mapping[str, str]
+) -> None:
+    """Put the judges into `defaults`, as a list.
 
-    Click would split the variable at spaces, which a judge's name may hold.
+    JUDGELOOP_JUDGE has one judge a line, because a name may contain spaces.
     """
-    given = os.environ.get("JUDGELOOP_JUDGE")
-    if "judge" in known and given:
-        settings["judge"] = given.splitlines()
-    elif isinstance(settings.get("judge"), str):
-        settings["judge"] = [settings["judge"]]
+    given = environment.get(variable("judge"))
+    if "judge" in _parameters(asked.command) and given:
+        defaults["judge"] = given.splitlines()
+    elif isinstance(defaults.get("judge"), str):
+        defaults["judge"] = [defaults["judge"]]
+
+
+def _shown(name: str) -> str:
+    return name.replace("_", "-")

@@ -19,8 +19,10 @@ from judgeloop.run.settings import (
     STOPPING,
     CallerOnly,
     Found,
+    Inside,
     Represent,
     RunSettings,
+    Vectors,
 )
 from judgeloop.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
 from judgeloop.stats.names import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
@@ -101,7 +103,7 @@ class CompareConfig(RunSettings):
             "RUN,RUN... (these runs of the ledger), or a FILE of verdicts.",
             SELECTION,
             Part.CONTENT,
-            Found,
+            Inside,
         ),
     ] = "auto"
     represent: Annotated[
@@ -110,7 +112,7 @@ class CompareConfig(RunSettings):
             "How texts become vectors: lexical, minilm or minilm:FOLDER.",
             SELECTION,
             Part.RUN,
-            Found,
+            Vectors,
         ),
     ] = "lexical"
     combine: Combine = "difference"

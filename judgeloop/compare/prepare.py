@@ -18,6 +18,7 @@ from judgeloop.core.protocols import StoppingRule
 from judgeloop.core.records import Draws, Tally
 from judgeloop.history.comparisons import History, find_history
 from judgeloop.history.past import no_past
+from judgeloop.run.ceiling import within_ceiling
 from judgeloop.run.former_identity import former_compare_id
 from judgeloop.run.identity import data_of, named_by_content, run_id
 from judgeloop.run.inputs import Inputs, read_inputs, wanted_for
@@ -53,6 +54,7 @@ def prepare(
     Raises:
         InputError: a setting or a file is wrong; nothing was spent.
     """
+    config = within_ceiling(config, environment)
     chosen: list[SelectorRow | RuleRow] = [config.selector_row, config.rule_row]
     check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
     _check_selector(config)

@@ -21,10 +21,13 @@ from judgeloop.run.settings import (
     STOPPING,
     CallerOnly,
     Found,
+    Inside,
     Layer,
     MinJudgments,
+    OfJudge,
     RepresentOne,
     RunSettings,
+    Vectors,
 )
 from judgeloop.selectors.catalogue import Need, SelectorRow, names_of, selector_row, selectors_of
 from judgeloop.stats.names import ALLOCATIONS, INTERVALS
@@ -58,7 +61,7 @@ class EstimateConfig(RunSettings):
             "(other systems' ratings).",
             JUDGE,
             Part.KEY,
-            Found,
+            OfJudge,
         ),
     ] = None
     history: Annotated[
@@ -69,7 +72,7 @@ class EstimateConfig(RunSettings):
             "RUN,RUN... (these runs of the ledger), or a FILE of scores.",
             JUDGE,
             Part.CONTENT,
-            Found,
+            Inside,
         ),
     ] = "auto"
     selector: Annotated[
@@ -84,7 +87,7 @@ class EstimateConfig(RunSettings):
             "of a causal language model).",
             SELECTION,
             Part.RUN,
-            Found,
+            Vectors,
         ),
     ] = "lexical"
     layer: Annotated[

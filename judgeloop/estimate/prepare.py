@@ -24,6 +24,7 @@ from judgeloop.estimate.selector import HIDDEN, LiveMaterial, make_selector, wan
 from judgeloop.formats.confidence import read_confidence
 from judgeloop.history.comparisons import AUTO
 from judgeloop.history.ratings import Foretold, find_ratings
+from judgeloop.run.ceiling import within_ceiling
 from judgeloop.run.former_identity import former_estimate_id
 from judgeloop.run.identity import data_of, named_by_content, run_id
 from judgeloop.run.inputs import Inputs, checked_judge, judge_options, read_inputs, wanted_for
@@ -68,6 +69,7 @@ def prepare(
     Raises:
         InputError: a setting or a file is wrong; nothing was spent.
     """
+    config = within_ceiling(config, environment)
     _check_settings(config)
     inputs = read_inputs(config, environment, offline=offline)
     pool = inputs.joined.pool

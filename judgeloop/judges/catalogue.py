@@ -31,6 +31,7 @@ class JudgeRow:
     - `verdicts`: the forms of reply that the judge supports; empty if there is no choice.
     - `remote`: True if the judge is asked over a network.
     - `reads_file`: True if the rest of the name is the path of a file.
+    - `runs_code`: True if it loads code that is not judgeloop's.
     """
 
     kind: str
@@ -41,6 +42,7 @@ class JudgeRow:
     verdicts: tuple[str, ...] = ()
     remote: bool = False
     reads_file: bool = False
+    runs_code: bool = False
 
     @property
     def form(self) -> str:
@@ -68,7 +70,10 @@ JUDGES: tuple[JudgeRow, ...] = (
     ),
     JudgeRow("replay", ":", "FILE", "replay:make_judge", "recorded verdicts", reads_file=True),
     JudgeRow("human", "", "", "human:make_judge", "a person at this terminal"),
-    JudgeRow("python", ":", "MODULE:FUNCTION", "plugin:make_judge", "your own Python function"),
+    JudgeRow(
+        "python", ":", "MODULE:FUNCTION", "plugin:make_judge", "your own Python function",
+        runs_code=True,
+    ),
 )  # fmt: skip
 FORMS = ", ".join(row.form for row in JUDGES)
 VERDICT_FORMS = tuple(dict.fromkeys(form for row in JUDGES for form in row.verdicts))

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
 from judgeloop.compare.config import Clustering, Combine, Representative
-from judgeloop.replay.settings import Caller, ReplaySettings
+from judgeloop.replay.settings import Caller, Found, ReplaySettings, Vectors
 from judgeloop.run.setting import Parse, Part, Setting, listed, numbers, some_of
 from judgeloop.run.settings import (
     OUTPUT,
@@ -58,7 +58,7 @@ class ReplayConfig(ReplaySettings):
             "that command, by default all.",
             SELECTION,
             Part.RUN,
-            Caller,
+            Found,
             metavar="NAME,...",
         ),
     ] = ("random", "diffuse", "max-norm")
@@ -69,7 +69,7 @@ class ReplayConfig(ReplaySettings):
             "hidden:MODEL.",
             SELECTION,
             Part.RUN,
-            Caller,
+            Vectors,
         ),
     ] = "lexical"
     vectors: Annotated[
@@ -93,7 +93,7 @@ class ReplayConfig(ReplaySettings):
             "history.",
             SELECTION,
             Part.RUN,
-            Caller,
+            Found,
         ),
     ] = 0
     history_power: Annotated[
@@ -105,7 +105,7 @@ class ReplayConfig(ReplaySettings):
             "systems in the history.",
             SELECTION,
             Part.RUN,
-            Caller,
+            Found,
         ),
     ] = None
     budgets: Annotated[
@@ -116,14 +116,14 @@ class ReplayConfig(ReplaySettings):
             "Numbers of items judged: FIRST:LAST:STEP, or separated by commas.",
             PROTOCOL,
             Part.RUN,
-            Caller,
+            Found,
             metavar="NUMBERS",
         ),
     ] = tuple(range(5, 201, 5))
     iterative: Annotated[
         bool,
         Setting(
-            "Run until a rule is met, not to fixed numbers of items.", PROTOCOL, Part.RUN, Caller
+            "Run until a rule is met, not to fixed numbers of items.", PROTOCOL, Part.RUN, Found
         ),
     ] = False
     rules: Annotated[
@@ -134,7 +134,7 @@ class ReplayConfig(ReplaySettings):
             f"Stopping rules of iterative runs: {', '.join(REPLAYED_RULES)}.",
             PROTOCOL,
             Part.RUN,
-            Caller,
+            Found,
             metavar="NAME,...",
         ),
     ] = REPLAYED_RULES
@@ -143,23 +143,23 @@ class ReplayConfig(ReplaySettings):
         Parse(listed),
         MinLen(1),
         Setting(
-            "Stated risks, separated by commas.", PROTOCOL, Part.RUN, Caller, metavar="RISK,..."
+            "Stated risks, separated by commas.", PROTOCOL, Part.RUN, Found, metavar="RISK,..."
         ),
     ] = (0.1, 0.2)
     pairs: Annotated[
-        int, Ge(1), Setting("Maximum number of pairs of systems.", PROTOCOL, Part.RUN, Caller)
+        int, Ge(1), Setting("Maximum number of pairs of systems.", PROTOCOL, Part.RUN, Found)
     ] = 300
-    seeds: Annotated[int, Ge(1), Setting("Number of repetitions.", PROTOCOL, Part.RUN, Caller)] = 10
+    seeds: Annotated[int, Ge(1), Setting("Number of repetitions.", PROTOCOL, Part.RUN, Found)] = 10
     subset: Annotated[
         float,
         Gt(0),
         Le(1),
-        Setting("Share of the items in a repetition, up to 1.", PROTOCOL, Part.RUN, Caller),
+        Setting("Share of the items in a repetition, up to 1.", PROTOCOL, Part.RUN, Found),
     ] = 0.8
     tie_margin: Annotated[
         float,
         Ge(0),
-        Setting("Scores that differ by no more than this are a tie.", PROTOCOL, Part.RUN, Caller),
+        Setting("Scores that differ by no more than this are a tie.", PROTOCOL, Part.RUN, Found),
     ] = 0.0
     min_judgments: MinJudgments = 5
     max_judgments: MaxJudgments = 200
@@ -172,7 +172,7 @@ class ReplayConfig(ReplaySettings):
             "is below this.",
             STOPPING,
             Part.RUN,
-            Caller,
+            Found,
         ),
     ] = None
     analyse: Annotated[
@@ -182,7 +182,7 @@ class ReplayConfig(ReplaySettings):
             "Draw pictures of DiffUse's picks at this number of items judged, at least 2.",
             OUTPUT,
             Part.REPORT,
-            Caller,
+            Found,
         ),
     ] = None
 

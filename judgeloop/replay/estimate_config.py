@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
 from judgeloop.estimate.config import BY_CONFIDENCE, BY_HISTORY, CONFIDENCE_FIELD, CONFIDENCES
-from judgeloop.replay.settings import Caller, ReplaySettings
+from judgeloop.replay.settings import Caller, Found, ReplaySettings, Vectors
 from judgeloop.run.setting import Parse, Part, Setting, numbers, one_of, some_of
 from judgeloop.run.settings import (
     ONE,
@@ -39,7 +39,7 @@ class ReplayEstimateConfig(ReplaySettings):
             f"Selectors: {', '.join(names_of('estimate', ablations=True))}.",
             SELECTION,
             Part.RUN,
-            Caller,
+            Found,
             metavar="NAME,...",
         ),
     ] = ()
@@ -49,7 +49,7 @@ class ReplayEstimateConfig(ReplaySettings):
             "How items become vectors: lexical, minilm, minilm:FOLDER or hidden:MODEL.",
             SELECTION,
             Part.RUN,
-            Caller,
+            Vectors,
         ),
     ] = "lexical"
     vectors: Annotated[
@@ -64,7 +64,7 @@ class ReplayEstimateConfig(ReplaySettings):
     history_systems: Annotated[
         int,
         Ge(0),
-        Setting("Number of other systems in the history.", SELECTION, Part.RUN, Caller),
+        Setting("Number of other systems in the history.", SELECTION, Part.RUN, Found),
     ] = 0
     shares: Annotated[
         tuple[Annotated[int, Ge(1), Le(100)], ...],
@@ -74,7 +74,7 @@ class ReplayEstimateConfig(ReplaySettings):
             "Shares of the items judged, in per cent: FIRST:LAST:STEP, or separated by commas.",
             ONE,
             Part.RUN,
-            Caller,
+            Found,
             metavar="NUMBERS",
         ),
     ] = tuple(range(5, 51))
@@ -85,7 +85,7 @@ class ReplayEstimateConfig(ReplaySettings):
             "cross-entropy and mmd-critic always use the last.",
             ONE,
             Part.RUN,
-            Caller,
+            Found,
         ),
     ] = None
     confidence: Annotated[
@@ -102,7 +102,7 @@ class ReplayEstimateConfig(ReplaySettings):
             "How log-probabilities of tokens become a confidence: geometric-mean or first-token.",
             ONE,
             Part.RUN,
-            Caller,
+            Found,
         ),
     ] = CONFIDENCES[0]
     proxy: Annotated[
@@ -112,13 +112,13 @@ class ReplayEstimateConfig(ReplaySettings):
             "Guess at every item's score, for the selectors that draw: confidence or history.",
             ONE,
             Part.RUN,
-            Caller,
+            Found,
         ),
     ] = None
     risk: Annotated[
-        float, Gt(0), Lt(1), Setting("Stated risk of the intervals.", PROTOCOL, Part.RUN, Caller)
+        float, Gt(0), Lt(1), Setting("Stated risk of the intervals.", PROTOCOL, Part.RUN, Found)
     ] = 0.1
-    seeds: Annotated[int, Ge(1), Setting("Number of repetitions.", PROTOCOL, Part.RUN, Caller)] = 10
+    seeds: Annotated[int, Ge(1), Setting("Number of repetitions.", PROTOCOL, Part.RUN, Found)] = 10
 
     def __post_init__(self) -> None:
         """Sort `shares` and drop duplicates."""

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt, Lt, MinLen
 
-from judgeloop.replay.settings import Caller, ReplaySettings
+from judgeloop.replay.settings import Found, ReplaySettings
 from judgeloop.run.setting import Parse, Part, Setting, numbers, some_of
 from judgeloop.run.settings import (
     MANY,
@@ -28,9 +28,7 @@ class ReplaySelectConfig(ReplaySettings):
 
     baseline: Annotated[
         str,
-        Setting(
-            "System that all others are compared with.", MANY, Part.RUN, Caller, metavar="NAME"
-        ),
+        Setting("System that all others are compared with.", MANY, Part.RUN, Found, metavar="NAME"),
     ]
     selectors: Annotated[
         tuple[str, ...],
@@ -40,14 +38,14 @@ class ReplaySelectConfig(ReplaySettings):
             f"Selectors: {', '.join(names_of('select'))}.",
             SELECTION,
             Part.RUN,
-            Caller,
+            Found,
             metavar="NAME,...",
         ),
     ] = names_of("select")
     pool: Annotated[
         int,
         Ge(1),
-        Setting("Number of items in the random pool of a realisation.", MANY, Part.RUN, Caller),
+        Setting("Number of items in the random pool of a realisation.", MANY, Part.RUN, Found),
     ] = 400
     calls: Annotated[
         tuple[Count, ...],
@@ -56,14 +54,14 @@ class ReplaySelectConfig(ReplaySettings):
             "Numbers of judgments for halving: FIRST:LAST:STEP, or separated by commas.",
             MANY,
             Part.RUN,
-            Caller,
+            Found,
             metavar="NUMBERS",
         ),
     ] = ()
     weak_judges: Annotated[
         int,
         Ge(1),
-        Setting("Number of weak judges (word-sequence models).", MANY, Part.RUN, Caller),
+        Setting("Number of weak judges (word-sequence models).", MANY, Part.RUN, Found),
     ] = 10
     epsilon: Annotated[
         Epsilons | None,
@@ -72,7 +70,7 @@ class ReplaySelectConfig(ReplaySettings):
             "For llm-selector: probabilities that the best system loses to and ties with the baseline, or auto.",
             MANY,
             Part.RUN,
-            Caller,
+            Found,
             metavar="E1,E2",
         ),
     ] = None
@@ -80,13 +78,13 @@ class ReplaySelectConfig(ReplaySettings):
         float,
         Gt(0),
         Lt(1),
-        Setting("Stated risk at which a race stops.", PROTOCOL, Part.RUN, Caller),
+        Setting("Stated risk at which a race stops.", PROTOCOL, Part.RUN, Found),
     ] = 0.1
-    seeds: Annotated[int, Ge(1), Setting("Number of realisations.", PROTOCOL, Part.RUN, Caller)] = (
+    seeds: Annotated[int, Ge(1), Setting("Number of realisations.", PROTOCOL, Part.RUN, Found)] = (
         100
     )
     tie_margin: Annotated[
         float,
         Ge(0),
-        Setting("Scores that differ by no more than this are a tie.", PROTOCOL, Part.RUN, Caller),
+        Setting("Scores that differ by no more than this are a tie.", PROTOCOL, Part.RUN, Found),
     ] = 0.0

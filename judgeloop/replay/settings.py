@@ -14,7 +14,7 @@ from judgeloop.run.setting import Parse, Part, Setting, Source, listed
 from judgeloop.run.settings import DATA, DEFAULT_HOME, OUTPUT, Seed
 from judgeloop.run.validation import Configuration
 
-Caller = Source.CALLER
+Caller, Found, Vectors = Source.CALLER, Source.FOUND, Source.VECTORS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class ReplaySettings(Configuration):
         tuple[str, ...],
         Parse(listed),
         Setting(
-            "Systems to leave out, separated by commas.", DATA, Part.RUN, Caller, metavar="NAME,..."
+            "Systems to leave out, separated by commas.", DATA, Part.RUN, Found, metavar="NAME,..."
         ),
     ] = ()
     output: Annotated[
@@ -55,7 +55,7 @@ class ReplaySettings(Configuration):
         ),
     ]
     jobs: Annotated[
-        int, Setting("Number of processes; -1 for one per core.", OUTPUT, Part.PACE, Caller)
+        int, Setting("Number of processes; -1 for one per core.", OUTPUT, Part.PACE, Found)
     ] = -1
     resume: Annotated[
         bool,

@@ -20,6 +20,7 @@ from judgeloop.engine.pace import Limits, Pace
 from judgeloop.judges.catalogue import judge_from_spec, parse_spec
 from judgeloop.judges.retrying import RetryPolicy
 from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.run.ceiling import within_ceiling
 from judgeloop.run.inputs import judge_options
 from judgeloop.run.settings import JudgeSettings
 
@@ -56,6 +57,7 @@ async def examine(
     """
     call = RATING if rating else CALL
     try:
+        config = within_ceiling(config, environment)
         judge = judge_from_spec(spec, judge_options(config, environment, rating=rating))
     except InputError as error:
         return [Finding("settings", False, str(error))]

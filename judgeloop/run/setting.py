@@ -34,12 +34,18 @@ class Part(enum.Enum):
 
 
 class Source(enum.Enum):
-    """Where a setting may be set: by the caller only, or also in a file found by judgeloop."""
+    """Who may set a setting: the caller alone, or also a file found in the working folder.
 
-    # On the command line, in the environment, in Python, or in a file that the caller names.
-    CALLER = "caller"
-    # Also in a file that judgeloop finds in the working folder.
-    FOUND = "found"
+    The caller sets it on the command line, in the environment, in Python, or in a file that he
+    names. A found file belongs to whoever wrote the repository (`trust.py` checks its values).
+    """
+
+    CALLER = "caller"  # the caller alone
+    FOUND = "found"  # also a found file, to any value
+    INSIDE = "inside"  # also a found file, to files in the working folder
+    SPEC = "spec"  # also a found file, to a judge that runs no code and reads no file outside
+    VECTORS = "vectors"  # also a found file, to vectors that need no named model
+    LOWER = "lower"  # also a found file, to at most the default
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,8 @@ RepresentOne = Annotated[
     like(r"lexical|minilm|minilm:.+|hidden:.+", "lexical, minilm, minilm:FOLDER or hidden:MODEL"),
 ]
 Layer = Annotated[str, like(r"middle|last|auto|\d+", "middle, last, auto or a number")]
-CallerOnly, Found = Source.CALLER, Source.FOUND
+CallerOnly, Found, Inside = Source.CALLER, Source.FOUND, Source.INSIDE
+Vectors, OfJudge = Source.VECTORS, Source.SPEC
 
 # Settings of several configurations that do not inherit them from each other.
 Seed = Annotated[int, Ge(0), Setting("Seed of all random numbers.", SELECTION, Part.RUN, Found)]
@@ -48,7 +49,7 @@ MaxJudgments = Annotated[
     int, Ge(1), Setting("Maximum number of judgments.", STOPPING, Part.RUN, Found)
 ]
 Ledger = Annotated[
-    Path, Setting("File of paid verdicts and spending (SQLite).", OUTPUT, Part.PLACE, Found)
+    Path, Setting("File of paid verdicts and spending (SQLite).", OUTPUT, Part.PLACE, Inside)
 ]
 
 
@@ -63,7 +64,7 @@ class JudgeSettings(Configuration):
             f"{'; '.join(f'{row.form} ({row.help})' for row in JUDGES)}. Give several for a panel.",
             JUDGE,
             Part.KEY,
-            Found,
+            OfJudge,
         ),
     ]
     judge_base_url: Annotated[
@@ -114,11 +115,11 @@ class JudgeSettings(Configuration):
             "Prompt: your own .md file, or the name of a prompt of judgeloop.",
             JUDGE,
             Part.KEY,
-            Found,
+            Inside,
         ),
     ] = None
     rubric: Annotated[
-        str | None, Setting("Criteria to judge by: text or a file.", JUDGE, Part.KEY, Found)
+        str | None, Setting("Criteria to judge by: text or a file.", JUDGE, Part.KEY, Inside)
     ] = None
     allow_plugins: Annotated[
         bool,
@@ -133,7 +134,7 @@ class JudgeSettings(Configuration):
             "Limit of dollars for this run, repeated commands included, or none.",
             MONEY,
             Part.MONEY,
-            Found,
+            Source.LOWER,
             metavar="DOLLARS",
         ),
     ] = Decimal("5.00")
@@ -155,7 +156,7 @@ class RunSettings(JudgeSettings):
             "File of prompts and references, joined with the outputs by id or prompt.",
             ITEMS,
             Part.CONTENT,
-            Found,
+            Inside,
         ),
     ] = None
     allow_partial: Annotated[
@@ -221,7 +222,7 @@ class RunSettings(JudgeSettings):
     ] = 0
     decoy_outputs: Annotated[
         Path | None,
-        Setting("File of decoys to use in place of judgeloop's own.", JUDGE, Part.CONTENT, Found),
+        Setting("File of decoys to use in place of judgeloop's own.", JUDGE, Part.CONTENT, Inside),
     ] = None
     deadline: Annotated[
         float | None,
@@ -259,7 +260,7 @@ class RunSettings(JudgeSettings):
         Setting("Maximum number of tokens a minute for each judge.", MONEY, Part.PACE, Found),
     ] = None
     run_dir: Annotated[
-        Path | None, Setting("Folder for the verdicts and the result.", OUTPUT, Part.PLACE, Found)
+        Path | None, Setting("Folder for the verdicts and the result.", OUTPUT, Part.PLACE, Inside)
     ] = None
     cache_dir: Annotated[
         Path,
@@ -267,7 +268,7 @@ class RunSettings(JudgeSettings):
             "Folder for vectors and other results that can be recomputed.",
             OUTPUT,
             Part.PLACE,
-            Found,
+            Inside,
         ),
     ] = DEFAULT_HOME / "cache"
 

@@ -12,6 +12,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import StoppingRule
 from judgeloop.core.records import Draws
+from judgeloop.run.ceiling import within_ceiling
 from judgeloop.run.former_identity import former_select_id
 from judgeloop.run.identity import data_of, run_id
 from judgeloop.run.inputs import Inputs, read_inputs
@@ -57,6 +58,7 @@ def prepare(
     Raises:
         InputError: a setting or a file is wrong; nothing was spent.
     """
+    config = within_ceiling(config, environment)
     chosen: list[SelectorRow | RuleRow] = [config.selector_row, config.rule_row]
     _check_settings(config)
     check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])

@@ -85,6 +85,7 @@ FIELDS = {
     "spent_usd": 0.021,
     "run_spent_usd": 0.042,
     "former_spent_usd": 0.0,
+    "settings_files": {},
     "rehearsed_usd": 0.0,
     "budget_usd": 5.0,
     "more_usd": None,

@@ -103,7 +103,7 @@ def test_a_flag_wins_over_its_variable():
 
 
 def test_a_judges_variable_is_not_split_at_spaces():
-    assert run("a", env={"JUDGELOOP_JUDGE": "one name"})["judge"] == ()
+    assert run("a", env={"JUDGELOOP_JUDGE": "one name"})["judge"] == ("one name",)
 
 
 def test_a_setting_without_a_flag_has_none():

@@ -1,15 +1,16 @@
-"""Settings that are found in the working folder: `.env`, `judgeloop.toml`, and the judges in
-JUDGELOOP_JUDGE."""
+"""Settings from a file that the caller names, and the judges in JUDGELOOP_JUDGE.
+
+What a file may set that was merely found is in `test_trust.py`.
+"""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
 import pytest
 
-from judgeloop.cli.settings_file import SETTINGS_FILE, defaults_for, load_env_file
+from judgeloop.cli.settings_file import SETTINGS_FILE, Commanded, read_settings
 from judgeloop.core.errors import DataError
 
 ASKS = click.Command(
@@ -23,33 +24,20 @@ ASKS = click.Command(
     ],
 )
 LOOKS = click.Command("look", params=[click.Option(["--seed"])])
-GROUP = click.Group("judgeloop", commands={"ask": ASKS, "look": LOOKS})
+COMMANDS = {"ask": ASKS, "look": LOOKS}
 
 
-def defaults(content=None, invoked="ask"):
+def read(content=None, invoked="ask", *, table=None):
+    path = Path(SETTINGS_FILE)
     if content is not None:
-        Path(SETTINGS_FILE).write_bytes(content if isinstance(content, bytes) else content.encode())
-    return defaults_for(GROUP, click.Context(GROUP), invoked)
-
-
-@pytest.fixture
-def unset(monkeypatch):
-    """Two variables that are not set, whatever the test sets them to."""
-    names = ("JUDGELOOP_SEED", "JUDGELOOP_RISK")
-    for name in names:
-        monkeypatch.setenv(name, "")
-        monkeypatch.delenv(name)
-    return names
-
-
-def env_file(folder, text):
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / ".env").write_text(text)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    asked = Commanded(COMMANDS[invoked], table or (invoked,), ("ask", "look", "ledger"))
+    return read_settings(asked, path if content is not None else None, skip=False)
 
 
 def test_without_a_file_nothing_is_set():
-    assert defaults() == {"ask": {}}
-    assert defaults(invoked=None) == {}
+    found = read()
+    assert (found.defaults, found.files, found.sentence) == ({}, {}, None)
 
 
 def test_a_table_a_command_gives_values_by_the_names_of_parameters():
@@ -62,25 +50,35 @@ def test_a_table_a_command_gives_values_by_the_names_of_parameters():
     [look]
     seed = 3
     """
-    assert defaults(content) == {
-        "ask": {"judge": ["a", "b"], "max_judgments": 7, "as_json": True, "draw": False},
-        "look": {"seed": 3},
+    found = read(content)
+    assert found.defaults == {
+        "judge": ["a", "b"],
+        "max_judgments": 7,
+        "as_json": True,
+        "draw": False,
     }
+    assert found.sentence == "judgeloop.toml sets judge, max-judgments, as-json, draw"
+    assert read(content, "look").defaults == {"seed": 3}
+
+
+def test_a_subcommand_has_a_table_within_its_commands():
+    content = "[ledger.look]\nseed = 3\n"
+    assert read(content, "look", table=("ledger", "look")).defaults == {"seed": 3}
 
 
 def test_one_judge_need_not_be_a_list():
-    assert defaults('[ask]\njudge = "one judge"\n')["ask"] == {"judge": ["one judge"]}
+    assert read('[ask]\njudge = "one judge"\n').defaults == {"judge": ["one judge"]}
 
 
 def test_judges_in_the_environment_stand_a_line_each_and_win_over_the_file(monkeypatch):
     monkeypatch.setenv("JUDGELOOP_JUDGE", "replay:my verdicts.csv\nhuman")
-    found = defaults('[ask]\njudge = "another"\n')
-    assert found["ask"]["judge"] == ["replay:my verdicts.csv", "human"]
+    found = read('[ask]\njudge = "another"\n')
+    assert found.defaults["judge"] == ["replay:my verdicts.csv", "human"]
 
 
 def test_a_command_without_judges_is_given_none(monkeypatch):
     monkeypatch.setenv("JUDGELOOP_JUDGE", "human")
-    assert defaults(invoked="look") == {"look": {}}
+    assert read(invoked="look").defaults == {}
 
 
 @pytest.mark.parametrize(
@@ -88,32 +86,23 @@ def test_a_command_without_judges_is_given_none(monkeypatch):
     [
         ("[ask\n", "judgeloop.toml: this is no TOML"),
         (b'[ask]\njudge = "\xff"\n', "judgeloop.toml: this is no TOML"),
-        ("[tell]\n", r"judgeloop.toml: expected the tables \[ask\], \[look\], found 'tell'"),
-        ("ask = 1\n", r"judgeloop.toml: expected the tables \[ask\], \[look\], found 'ask'"),
+        ("[tell]\n", r"judgeloop.toml: expected the tables \[ask\], \[look\], \[ledger\], found"),
+        ("ask = 1\n", r"judgeloop.toml: expected the table \[ask\], found a single value"),
         ("[ask]\nbugdet = 1\n", r"judgeloop.toml: \[ask\] has no flag 'bugdet'"),
         ("[ask]\nmax_judgments = 1\n", r"judgeloop.toml: \[ask\] has no flag 'max_judgments'"),
         ("[ask]\noutputs = 1\n", r"judgeloop.toml: \[ask\] has no flag 'outputs'"),
-        ("[look]\nbugdet = 1\n", r"judgeloop.toml: \[look\] has no flag 'bugdet'"),
     ],
 )
 def test_what_the_file_should_not_hold_is_named(content, said):
     with pytest.raises(DataError, match=f"^{said}"):
-        defaults(content)
+        read(content)
 
 
-def test_the_nearest_env_file_is_read_and_none_above_it(monkeypatch, tmp_path, unset):
-    seed, risk = unset
-    env_file(tmp_path, f"{seed}=1\n{risk}=0.5\n")
-    env_file(tmp_path / "a", f"{seed}=2\n")
-    (tmp_path / "a" / "b").mkdir()
-    monkeypatch.chdir(tmp_path / "a" / "b")
-    load_env_file()
-    assert (os.environ.get(seed), os.environ.get(risk)) == ("2", None)
-
-
-def test_what_the_environment_has_already_stays(monkeypatch, tmp_path, unset):
-    seed, risk = unset
-    env_file(tmp_path, f"{seed}=1\n{risk}=0.5\n")
-    monkeypatch.setenv(seed, "9")
-    load_env_file()
-    assert (os.environ[seed], os.environ[risk]) == ("9", "0.5")
+def test_the_environment_is_a_copy_with_the_keys_of_the_env_file(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "own")
+    Path(".env").write_text("OPENAI_API_KEY=found\nANTHROPIC_API_KEY=found\nOTHER=found\n")
+    found = read()
+    assert found.environment["OPENAI_API_KEY"] == "own"
+    assert found.environment["ANTHROPIC_API_KEY"] == "found"
+    assert "OTHER" not in found.environment
+    assert found.sentence == ".env sets ANTHROPIC_API_KEY"

@@ -1,0 +1,243 @@
+"""Files that lie in the working folder may be a stranger's: what they can and cannot set."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from support.chat_server import ChatServer
+
+from judgeloop.cli.app import app
+
+PLUGIN = """
+from pathlib import Path
+
+Path("code-ran").touch()
+
+
+def judge(**given):
+    return 1.0
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Two systems' outputs in the working folder, by relative names; and a stranger's code."""
+    monkeypatch.delitem(sys.modules, "evil", raising=False)
+    for name in ("a", "b"):
+        rows = [
+            {"id": f"i{n}", "prompt": f"p{n}", "output": f"{name} good", "reference": "a good"}
+            for n in range(6)
+        ]
+        Path(f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    Path("evil.py").write_text(PLUGIN)
+    return ["a.jsonl", "b.jsonl"]
+
+
+def judgeloop(*arguments: object, **environment: str) -> Result:
+    return CliRunner().invoke(app, list(map(str, arguments)), env=environment)
+
+
+def found(text: str, table: str = "compare") -> None:
+    """A judgeloop.toml in the working folder."""
+    Path("judgeloop.toml").write_text(f"[{table}]\n{text}\n")
+
+
+def of_server(server: ChatServer) -> list[str]:
+    """Judge by a server that the caller names."""
+    url = ["--judge-base-url", server.url, "--judge-price", "1,10"]
+    return ["--judge", "openai/judge", *url]
+
+
+METRIC = ["--judge", "metric:rouge1"]
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ('judge-price = "0,0"', "judge-price"),
+        ('judge-base-url = "https://elsewhere.example/v1"', "judge-base-url"),
+        ("allow-plugins = true", "allow-plugins"),
+        ('prices = "prices.toml"', "prices"),
+        ('judge = "python:evil:judge"', "runs code"),
+        ('judge = ["metric:rouge1", "python:evil:judge"]', "runs code"),
+        ('judge = "replay:../verdicts.csv"', "outside"),
+        ('rubric = "/proc/self/environ"', "outside"),
+        ('prompt = "../prompt.md"', "outside"),
+        ('items = "/etc/passwd"', "outside"),
+        ('history = "../past.csv"', "outside"),
+        ('decoy-outputs = "/etc/passwd"', "outside"),
+        ('ledger = "../ledger.sqlite"', "outside"),
+        ('run-dir = "/tmp/elsewhere"', "outside"),
+        ('cache-dir = "../cache"', "outside"),
+        ('output = "../x.json"', "outside"),
+        ('represent = "minilm:model"', "name a model"),
+        ("budget = 50", "not raise"),
+        ('config = "other.toml"', "only the caller"),
+    ],
+)
+def test_a_found_settings_file_cannot_set_what_harms(
+    line: str, named: str, files: list[str], tmp_path: Path
+) -> None:
+    for name in ("prompt.md", "past.csv"):
+        (tmp_path.parent / name).write_text("x")
+    found(line)
+
+    result = judgeloop("compare", *files, *METRIC)
+
+    assert result.exit_code == 2, result.output
+    assert "judgeloop.toml" in result.stderr
+    assert named in result.stderr
+    assert "--config judgeloop.toml" in result.stderr, "it says how to allow it"
+    assert not Path(".judgeloop").exists()
+    assert not Path("code-ran").exists()
+
+
+@pytest.mark.parametrize("way", ["option", "variable"])
+def test_a_file_that_the_caller_names_is_trusted_as_a_whole(way: str, files: list[str]) -> None:
+    found('judge = "python:evil:judge"\nallow-plugins = true\nbudget = "none"')
+    given = ["--config", "judgeloop.toml"] if way == "option" else []
+    environment = {} if given else {"JUDGELOOP_CONFIG": "judgeloop.toml"}
+
+    result = judgeloop("compare", *files, *given, **environment)
+
+    assert result.exit_code in {0, 3}, result.output
+    assert Path("code-ran").exists()
+
+
+def test_a_named_file_takes_the_place_of_the_found_one(files: list[str]) -> None:
+    found("risk = 0.3")
+    Path("mine.toml").write_text("[compare]\nseed = 5\n")
+    result = judgeloop("compare", *files, *METRIC, "--config", "mine.toml", "--json")
+    assert json.loads(result.stdout)["settings_files"] == {"mine.toml": ["seed"]}
+
+
+def test_a_named_file_that_is_not_there_is_an_error(files: list[str]) -> None:
+    result = judgeloop("compare", *files, *METRIC, "--config", "missing.toml")
+    assert result.exit_code == 2
+    assert "missing.toml" in result.stderr
+
+
+def test_no_config_reads_nothing(files: list[str]) -> None:
+    found('judge-price = "0,0"')
+    Path(".env").write_text("OPENAI_BASE_URL=https://elsewhere.example\nJUDGELOOP_RISK=0.3\n")
+    result = judgeloop("compare", *files, *METRIC, "--no-config", "--json")
+    assert result.exit_code in {0, 3}, result.output
+    assert json.loads(result.stdout)["settings_files"] == {}
+
+
+def test_help_does_not_look_at_files(files: list[str]) -> None:
+    found('judge-price = "0,0"')
+    assert judgeloop("compare", "--help").exit_code == 0
+
+
+def test_a_dry_run_runs_no_code_that_a_found_file_names(files: list[str]) -> None:
+    found('allow-plugins = true\nproxy = "python:evil:judge"', "estimate")
+    result = judgeloop("estimate", "a.jsonl", *METRIC, "--dry-run")
+    assert result.exit_code == 2
+    assert not Path("code-ran").exists()
+
+
+def test_a_found_proxy_runs_no_code_though_the_caller_allows_his_own(files: list[str]) -> None:
+    Path("mine.py").write_text("def judge(item, output):\n    return 0.5\n")
+    found('proxy = "python:evil:judge"', "estimate")
+    own = ["--judge", "python:mine:judge", "--allow-plugins"]
+    result = judgeloop("estimate", "a.jsonl", *own)
+    assert result.exit_code == 2
+    assert not Path("code-ran").exists()
+
+
+def test_a_link_that_leads_outside_is_outside(files: list[str], tmp_path: Path) -> None:
+    secret = tmp_path.parent / "secret.txt"
+    secret.write_text("secret")
+    Path("rubric.txt").symlink_to(secret)
+    found('rubric = "rubric.txt"')
+    assert "outside" in judgeloop("compare", *files, *METRIC).stderr
+
+
+def test_what_harms_nobody_is_set_and_the_result_says_so(files: list[str]) -> None:
+    found('judge = "metric:rouge1"\nrisk = 0.3\nrubric = "Which answer is shorter?"\nbudget = 1')
+    text = judgeloop("compare", *files, "--no-dry-run")
+    assert "settings" in text.stdout
+    assert "judgeloop.toml sets judge, risk, rubric, budget" in " ".join(text.stdout.split())
+    shown = judgeloop("compare", *files, "--dry-run", "--json")
+    assert json.loads(shown.stdout)["settings_files"]["judgeloop.toml"][0] == "judge"
+
+
+def test_the_budget_stays_when_a_found_file_says_none(files: list[str]) -> None:
+    found('budget = "none"')
+    Path(".env").write_text("JUDGELOOP_BUDGET=none\n")
+    result = judgeloop("compare", *files, *METRIC, "--json")
+    assert json.loads(result.stdout)["budget_usd"] == 5
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "OPENAI_BASE_URL=https://elsewhere.example/v1",
+        "ANTHROPIC_BASE_URL=https://elsewhere.example",
+        "JUDGELOOP_JUDGE_BASE_URL=https://elsewhere.example/v1",
+        "JUDGELOOP_JUDGE_PRICE=0,0",
+        "JUDGELOOP_ALLOW_PLUGINS=1",
+        "JUDGELOOP_JUDGE=python:evil:judge",
+        "JUDGELOOP_RUBRIC=/proc/self/environ",
+        "JUDGELOOP_BUDGET=100",
+        "JUDGELOOP_MAX_USD=100",
+        "JUDGELOOP_CONFIG=judgeloop.toml",
+    ],
+)
+def test_an_env_file_cannot_set_what_harms(line: str, files: list[str]) -> None:
+    Path(".env").write_text(f"{line}\n")
+    result = judgeloop("compare", *files, *METRIC)
+    assert result.exit_code == 2, result.output
+    assert line.split("=", maxsplit=1)[0] in result.stderr
+    assert not Path(".judgeloop").exists()
+
+
+def test_the_callers_own_variable_is_not_touched_by_an_env_file(files: list[str]) -> None:
+    Path(".env").write_text("JUDGELOOP_BUDGET=100\n")
+    result = judgeloop("compare", *files, *METRIC, "--json", JUDGELOOP_BUDGET="2")
+    assert json.loads(result.stdout)["budget_usd"] == 2
+
+
+def test_an_env_file_gives_keys_and_settings_and_nothing_reaches_the_process(
+    files: list[str], chat_server: ChatServer
+) -> None:
+    names = ("HTTPS_PROXY", "https_proxy", "SSL_CERT_FILE", "JUDGELOOP_JUDGE_API_KEY")
+    Path(".env").write_text("\n".join(f"{name}=http://127.0.0.1:9" for name in names))
+    before = dict(os.environ)
+
+    result = judgeloop("compare", *files, *of_server(chat_server), "--json")
+
+    assert result.exit_code in {0, 3}, result.output
+    assert dict(os.environ) == before
+    assert chat_server.headers[0]["authorization"] == "Bearer http://127.0.0.1:9"
+    assert json.loads(result.stdout)["settings_files"] == {".env": ["JUDGELOOP_JUDGE_API_KEY"]}
+
+
+def test_an_env_file_takes_in_no_other_variable(
+    files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET", "sk-secret")
+    found("")
+    Path(".env").write_text("JUDGELOOP_RUBRIC=${SECRET}\n")
+    result = judgeloop("compare", *files, *METRIC)
+    assert "sk-secret" not in result.output
+
+
+def test_an_env_file_of_a_parent_folder_is_not_read(
+    files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".env").write_text(
+        "JUDGELOOP_RISK=0.3\nOPENAI_BASE_URL=https://elsewhere.example\n"
+    )
+    below = tmp_path / "below"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    result = judgeloop("compare", "../a.jsonl", "../b.jsonl", *METRIC, "--json")
+    assert result.exit_code in {0, 3}, result.output
+    assert json.loads(result.stdout)["settings_files"] == {}
