@@ -224,8 +224,8 @@ class Label:
 class Tally:
     """Counts of preferences over a pool of `items` items.
 
-    `preferences` holds the preferences in the order asked: 1 for the first system, -1 for the second,
-    0 for a tie, None for an abstention. It is empty where only the counts are known. `picked` is
+    `preferences` holds them in the order asked: 1 for the first system, -1 for the second, 0 for a
+    tie, None for an abstention. It is empty where only the counts are known. `picked` is
     True when the items were picked without propensities, so that sampled shares are biased.
     `propensities`, in the same order, is given only when the draws had unequal propensities:
     sampled shares are then biased, and weights can correct the bias.

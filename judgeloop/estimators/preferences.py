@@ -91,7 +91,11 @@ def weighted_distance(tally: Tally) -> WeightedDistance | None:
     intervals with all abstentions as wins of the first system, and with all of them as wins of the
     second.
     """
-    if not tally.judged or not tally.propensities or len(tally.propensities) != len(tally.preferences):
+    if (
+        not tally.judged
+        or not tally.propensities
+        or len(tally.propensities) != len(tally.preferences)
+    ):
         return None
     preferences = np.array(
         [math.nan if preference is None else preference for preference in tally.preferences],

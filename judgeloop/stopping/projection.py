@@ -42,4 +42,6 @@ def first_met(
 def _scaled(tally: Tally, judged: int) -> Tally:
     share = judged / tally.judged
     first, second = (round(wins * share) for wins in tally.wins)
-    return replace(tally, wins=(first, second), ties=max(0, judged - first - second), preferences=())
+    return replace(
+        tally, wins=(first, second), ties=max(0, judged - first - second), preferences=()
+    )
