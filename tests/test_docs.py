@@ -19,8 +19,13 @@ LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
 
 
 def blocks(pattern):
+    """The blocks of all documents; fifteen nights are simulated with the other simulations."""
     return [
-        pytest.param(block, id=f"{document.name}-{number}")
+        pytest.param(
+            block,
+            id=f"{document.name}-{number}",
+            marks=[pytest.mark.simulation] if "nightly.py" in block else [],
+        )
         for document in DOCUMENTS
         for number, block in enumerate(pattern.findall(document.read_text(encoding="utf-8")))
     ]
