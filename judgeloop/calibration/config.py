@@ -8,7 +8,7 @@ from typing import Annotated
 from annotated_types import Ge, Gt, Lt, MinLen
 
 from judgeloop.run.setting import Parse, Part, Setting, listed
-from judgeloop.run.settings import (
+from judgeloop.run.shared_settings import (
     DEFAULT_HOME,
     PAST,
     STOPPING,

@@ -9,18 +9,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from judgeloop.calibration.config import CalibrateConfig
 from judgeloop.core.errors import InputError
-from judgeloop.core.verdict_key import KeyedJudge, Place
 from judgeloop.core.verdict_table import VerdictTable
 from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.history.comparisons import NONE, named_runs, past_of_table, where_of
+from judgeloop.history.gathered import Gathered, distinct
+from judgeloop.history.matched import compared
 from judgeloop.history.past import Past, no_past
-from judgeloop.history.remembered import RememberedVerdict, compared, remembered_verdicts
+from judgeloop.history.remembered import remembered_verdicts
 from judgeloop.judges.catalogue import judge_name as name_of
 from judgeloop.report.sentences import count
-
-Verdicts = list[RememberedVerdict]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,7 @@ def whole_past(config: CalibrateConfig) -> WholePast:
         )
     held = remembered_verdicts(config.ledger, None, begin=False, of_runs=runs)
     source = f"{where_of(runs)} ({config.ledger})"
-    comparisons = [verdict for verdict in held if verdict.compares]
-    return _of_ledger(comparisons, source, config.judge_name)
+    return _of_ledger(held.only(held.compares), source, config.judge_name)
 
 
 def _of_file(path: Path, config: CalibrateConfig) -> WholePast:
@@ -86,63 +86,70 @@ def _mean(cost_p: int, items: int) -> int | None:
     return round(cost_p / items) if cost_p else None
 
 
-def _of_ledger(held: Sequence[RememberedVerdict], source: str, judge_name: str | None) -> WholePast:
-    if not held:
+def _of_ledger(held: Gathered, source: str, judge_name: str | None) -> WholePast:
+    if not len(held):
         if judge_name is not None:
             raise InputError(f"`judge_name={judge_name}`: there are no comparisons in {source}")
         return WholePast(no_past(0), source, None, (), None)
     judge, verdicts, others = _of_one_judge(held, source, judge_name)
     chosen, *sets = _by_test_set(verdicts)
-    places = sorted({verdict.place for verdict in chosen})
+    known = chosen.places.values()
+    places = sorted(known[number] for number in np.unique(chosen.place).tolist())
     positions = {place: at for at, place in enumerate(places)}
     past = compared(chosen, positions)
-    beside = [f"{name}, {count(len(own), 'verdict')} (`judge_name`)" for name, own in others]
+    beside = [f"{name}, {count(own, 'verdict')} (`judge_name`)" for name, own in others]
     if sets:
         beside.append(f"{_sets(sets)} (`history=RUN,RUN...`)")
-    cost_p = sum(verdict.charged_p for verdict in chosen)
+    cost_p = sum(chosen.charged_p.tolist())
     return WholePast(past, source, judge, tuple(beside), _mean(cost_p, past.verdicts))
 
 
-def _sets(sets: Sequence[Verdicts]) -> str:
+def _sets(sets: Sequence[Gathered]) -> str:
     return f"{count(len(sets), 'other test set')}, {count(sum(map(len, sets)), 'verdict')}"
 
 
 def _of_one_judge(
-    held: Sequence[RememberedVerdict], source: str, judge_name: str | None
-) -> tuple[str, Verdicts, list[tuple[str, Verdicts]]]:
-    """Return the name and verdicts of the chosen judge, then those of each other judge.
+    held: Gathered, source: str, judge_name: str | None
+) -> tuple[str, Gathered, list[tuple[str, int]]]:
+    """Return the name and verdicts of the chosen judge, then the number of each other judge's.
 
     The chosen judge has the name `judge_name`, or has given most verdicts if that is None.
 
     Raises:
         InputError: no judge has the name.
     """
-    judges: dict[KeyedJudge, Verdicts] = {}
-    for verdict in held:
-        judges.setdefault(verdict.ingredients.judge, []).append(verdict)
-    named = [(name_of(judge.provider, judge.model), own) for judge, own in judges.items()]
-    known = ", ".join(sorted({name for name, _ in named}))
-    named.sort(key=lambda judge: (judge[0] == judge_name, len(judge[1])), reverse=True)
-    (name, verdicts), *others = named
+    judges = held.judges.values()
+    numbers, own = distinct(held.judge)
+    named = [
+        (name_of(judges[number].provider, judges[number].model), given, number)
+        for number, given in zip(numbers, own, strict=True)
+    ]
+    known = ", ".join(sorted({name for name, _, _ in named}))
+    named.sort(key=lambda judge: (judge[0] == judge_name, judge[1]), reverse=True)
+    (name, _, number), *others = named
     if judge_name not in {None, name}:
         raise InputError(f"`judge_name={judge_name}`: no such judge in {source}; it has {known}")
-    return name, verdicts, [(_other(other, name), own) for other, own in others]
+    chosen = held.only(held.judge == number)
+    return name, chosen, [(_other(other, name), given) for other, given, _ in others]
 
 
 def _other(name: str, chosen: str) -> str:
     return f"{name} with another prompt or other settings" if name == chosen else name
 
 
-def _by_test_set(verdicts: Sequence[RememberedVerdict]) -> list[Verdicts]:
+def _by_test_set(verdicts: Gathered) -> list[Gathered]:
     """Group the verdicts by test set, the largest first; runs that share an item share a set."""
-    runs: dict[str, Verdicts] = {}
-    for verdict in verdicts:
-        runs.setdefault(verdict.run, []).append(verdict)
-    sets: list[tuple[set[Place], Verdicts]] = []
-    for own in runs.values():
-        places, together = {verdict.place for verdict in own}, own
+    sets: list[tuple[set[int], list[int]]] = []  # the places of each set, and its runs
+    numbers, given = distinct(verdicts.run)
+    order = np.argsort(verdicts.run, kind="stable")
+    _, begins = np.unique(verdicts.run[order], return_index=True)
+    by_run = dict(zip(sorted(numbers), np.split(order, begins[1:]), strict=True))
+    for run in numbers:
+        places, together = set(np.unique(verdicts.place[by_run[run]]).tolist()), [run]
         for held in [held for held in sets if held[0] & places]:
             sets.remove(held)
             places, together = held[0] | places, held[1] + together
         sets.append((places, together))
-    return sorted((found for _, found in sets), key=len, reverse=True)
+    sizes = dict(zip(numbers, given, strict=True))
+    sets.sort(key=lambda found: sum(sizes[run] for run in found[1]), reverse=True)
+    return [verdicts.only(np.concatenate([by_run[run] for run in runs])) for _, runs in sets]

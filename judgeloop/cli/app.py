@@ -13,6 +13,7 @@ import click
 
 from judgeloop.cli.catalogue import QUESTIONS
 from judgeloop.cli.questions import command_of
+from judgeloop.cli.streams import printed
 
 
 def _doctor() -> click.Command:
@@ -54,6 +55,22 @@ COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
 
 class Commands(click.Group):
     """A group that makes a command only when it is called."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Parse the arguments, which may print the help."""
+        with printed():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; output that nobody reads becomes an exit code."""
+        with printed():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, in the order declared."""

@@ -18,7 +18,7 @@ import click
 from judgeloop.cli.naming import flag, variable
 from judgeloop.cli.progress import explained
 from judgeloop.run.setting import Declared, Part, Setting, Source, declared
-from judgeloop.run.settings import MONEY, OUTPUT, PANELS
+from judgeloop.run.shared_settings import MONEY, OUTPUT, PANELS
 
 if TYPE_CHECKING:
     from judgeloop.cli.settings_file import Read

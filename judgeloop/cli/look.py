@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +9,8 @@ import click
 from judgeloop.cli import flags
 from judgeloop.cli.naming import as_flags
 from judgeloop.cli.progress import counting, explained
-from judgeloop.run.settings import JUDGE
+from judgeloop.cli.streams import say
+from judgeloop.run.shared_settings import JUDGE
 
 if TYPE_CHECKING:
     from judgeloop.cli.settings_file import Read
@@ -57,7 +57,7 @@ def _say_settings(read: Read) -> None:
     from judgeloop.report.escaping import visible
 
     if read.sentence is not None:
-        print(f"judgeloop: {visible(read.sentence)}", file=sys.stderr)
+        say(visible(read.sentence))
 
 
 def calibrate() -> click.Command:
@@ -105,7 +105,8 @@ def _flags(settings: dict[str, str] | None) -> str | None:
 
 
 def ledger() -> click.Command:
-    """Return the command `ledger` with its subcommand `explain`."""
+    """Return the command `ledger` with its subcommands."""
+    from judgeloop.cli.ledger import reconcile, salvage, verify
     from judgeloop.compare.config import CompareConfig
 
     item = flags.PanelArgument(["item"], metavar="ITEM", required=True, help="The item's id.")
@@ -118,9 +119,9 @@ def ledger() -> click.Command:
     )
     return click.Group(
         "ledger",
-        commands={"explain": explain},
+        commands=[explain, verify(), salvage(), reconcile()],
         no_args_is_help=True,
-        help="Look up paid verdicts in the ledger.",
+        help="Look up paid verdicts in the ledger, check it, and settle what is unknown.",
         context_settings=flags.CONTEXT,
     )
 

@@ -10,8 +10,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from judgeloop.cli.streams import Forgiving, say
 from judgeloop.core.exits import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ def watching(
     max_judgments: int, budget_p: int | None, stream: TextIO | None = None
 ) -> Iterator[Callable[[Progress[Any]], None]]:
     """Yield a function that shows the progress of a run."""
-    stream = stream or sys.stderr
-    show = _LiveLine(stream) if stream.isatty() else _PlainLines(stream)
+    show = _line_on(stream or sys.stderr)
     try:
         yield lambda progress: show(describe(progress, max_judgments, budget_p))
     finally:
@@ -63,8 +63,7 @@ def _stands(estimate: Estimate[Any]) -> str:
 @contextmanager
 def counting(what: str, stream: TextIO | None = None) -> Iterator[Callable[[int, int], None]]:
     """Yield a function that shows the number done and the number of all."""
-    stream = stream or sys.stderr
-    show = _LiveLine(stream) if stream.isatty() else _PlainLines(stream)
+    show = _line_on(stream or sys.stderr)
     try:
         yield lambda done, total: show(f"{_bar(done, total)} {done} of {total} {what}")
     finally:
@@ -94,26 +93,31 @@ def explained() -> Iterator[None]:
         from judgeloop.cli.naming import as_flags
         from judgeloop.report.escaping import visible
 
-        print(f"judgeloop: {visible(as_flags(str(error)))}", file=sys.stderr)
+        say(visible(as_flags(str(error))))
         raise click.exceptions.Exit(
             EXIT_USAGE if isinstance(error, InputError) else EXIT_ERROR
         ) from None
     except KeyboardInterrupt:
-        print("judgeloop: interrupted; what was paid for is kept", file=sys.stderr)
+        say("interrupted; what was paid for is kept")
         raise click.exceptions.Exit(EXIT_INTERRUPTED) from None
+
+
+def _line_on(stream: TextIO | None) -> _LiveLine | _PlainLines:
+    forgiving = Forgiving(stream)
+    return _LiveLine(forgiving) if forgiving.isatty() else _PlainLines(forgiving)
 
 
 class _LiveLine:
     """Redraws a single line, and clears it at the end."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: Forgiving) -> None:
         from rich.console import Console
         from rich.live import Live
         from rich.text import Text
 
         self._text = Text
         self._live = Live(
-            console=Console(file=stream),
+            console=Console(file=cast("TextIO", stream)),
             transient=True,
             refresh_per_second=8,
             redirect_stdout=False,
@@ -130,14 +134,14 @@ class _LiveLine:
 class _PlainLines:
     """Prints a line at most every `SECONDS_BETWEEN_LINES` seconds."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: Forgiving) -> None:
         self._stream = stream
         self._due = time.monotonic() + SECONDS_BETWEEN_LINES
 
     def __call__(self, line: str) -> None:
         if time.monotonic() >= self._due:
             self._due = time.monotonic() + SECONDS_BETWEEN_LINES
-            print(line, file=self._stream, flush=True)
+            self._stream.write(f"{line}\n")
 
     def close(self) -> None:
         """Do nothing: every line is printed already."""

@@ -6,7 +6,6 @@ imported only when the command runs.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from judgeloop.cli import flags
 from judgeloop.cli.catalogue import Question
 from judgeloop.cli.naming import as_flags, page_as_flags
 from judgeloop.cli.progress import explained
+from judgeloop.cli.streams import say, show
 from judgeloop.report.escaping import visible
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 EXITS = (
     "Exit codes: 0 decided, 1 error, 2 usage, 3 undecided, 4 the judge failed, 5 another system than --require-winner "
-    "won, or --require-score was missed, 130 interrupted. The same command again continues the run, and pays for no "
-    "verdict twice."
+    "won, or --require-score was missed, 130 interrupted, 141 standard output was closed before the result was printed "
+    "(its files are written). The same command again continues the run, and pays for no verdict twice."
 )
 
 
@@ -84,6 +84,7 @@ class Asking:
         from judgeloop.engine.halt import Interruption
 
         run, config = self.question.load("run").run, ready.config
+        _note_ledger(ready)
 
         async def driven() -> Any:
             interruption = Interruption()
@@ -116,20 +117,24 @@ class Asking:
         """Print a result and write its files."""
         from judgeloop.cli.files import render_json, write_output, write_pictures, write_run
         from judgeloop.report.page import render
+        from judgeloop.run.ledger_memory import remember
 
         config, page = ready.config, self.page(result, read)
-        folder = config.run_dir or config.ledger.parent / "runs" / result.setup.run
+        folder = _folder(ready)
         shown = (
             render_json(result, read.files) if as_json else render(page, files=str(folder)) + "\n"
         )
-        print(shown, end="")
-        write_run(folder, result, read.files)
-        if output is not None:
-            write_output(output, result, page)
-        if getattr(config, "analyse", False):
-            from judgeloop.replay.analyse import pictures_of_run
+        try:
+            show(shown)
+        finally:  # also if nobody reads standard output
+            write_run(folder, result, read.files)
+            remember(config.ledger, folder, ready.run.id, result.spend.charged_p)
+            if output is not None:
+                write_output(output, result, page)
+            if getattr(config, "analyse", False):
+                from judgeloop.replay.analyse import pictures_of_run
 
-            write_pictures(folder, pictures_of_run(ready, result))
+                write_pictures(folder, pictures_of_run(ready, result))
 
 
 def check_outputs(config: Any, *, dry_run: bool, output: Path | None) -> None:
@@ -162,11 +167,30 @@ def _say_instead(ready: Any) -> None:
     if instead is not None:
         text = visible(as_flags(instead))
         by = f"{ready.rule.name}, with {ready.selector.name} draws"
-        print(f"judgeloop: {text}; so it goes by {by}", file=sys.stderr)
+        say(f"{text}; so it goes by {by}")
+
+
+def _folder(ready: Any) -> Path:
+    """Return the folder of a run's files."""
+    config = ready.config
+    return Path(config.run_dir or config.ledger.parent / "runs" / ready.run.id)
+
+
+def _note_ledger(ready: Any) -> None:
+    """Say what is wrong with the place of the ledger, or that it is not the one of before."""
+    from judgeloop.run.ledger_memory import remember, sentences_about
+
+    ledger, folder = ready.config.ledger, _folder(ready)
+    for sentence in sentences_about(ledger, folder, ready.run.id):
+        say(visible(as_flags(sentence)))
+    remember(ledger, folder, ready.run.id)
 
 
 def catch_signals(interruption: Interruption) -> None:
-    """Let the first Ctrl-C or SIGTERM wait for the calls in flight, and the second give them up."""
+    """Let the first Ctrl-C, SIGTERM or SIGHUP wait for the calls in flight, the second end them.
+
+    SIGHUP says that the terminal is closed. Where it is ignored, as under nohup, it stays ignored.
+    """
     import asyncio
     import signal
 
@@ -180,10 +204,13 @@ def catch_signals(interruption: Interruption) -> None:
             else "stopping: waiting for the calls in flight; interrupt again to give them up, which "
             "leaves them charged"
         )
-        print(f"judgeloop: {text}", file=sys.stderr, flush=True)
         interruption.request()
+        say(text)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    for number in numbers:
         try:
             loop.add_signal_handler(number, request)
         except NotImplementedError:  # Windows

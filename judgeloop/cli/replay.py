@@ -30,7 +30,7 @@ Rows = list[dict[str, Any]]
 def replay() -> click.Command:
     """Return the command `replay`."""
     from judgeloop.replay.config import CONFIGS
-    from judgeloop.run.settings import PROTOCOL
+    from judgeloop.run.shared_settings import PROTOCOL
 
     job = flags.PanelOption(
         ["--job"],

@@ -12,7 +12,8 @@ from typing import Annotated
 from annotated_types import Gt, Lt, MinLen
 
 from judgeloop.run.setting import Part, Setting, described, one_of
-from judgeloop.run.settings import (
+from judgeloop.run.settings import RunSettings
+from judgeloop.run.shared_settings import (
     ITEMS,
     OUTPUT,
     SELECTION,
@@ -21,7 +22,6 @@ from judgeloop.run.settings import (
     Found,
     Inside,
     Represent,
-    RunSettings,
     Vectors,
 )
 from judgeloop.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of

@@ -6,6 +6,7 @@ JudgeloopError
 │   ├── DataError           an error in a data file; the message names file, line and field
 │   └── UnpricedError       a budget is set, but the model has no known price
 ├── LedgerError             the ledger cannot be opened, read or written
+│   ├── DamagedLedgerError  a row of the ledger is not as it was written; it is not used
 │   └── NoLedgerError       the file is not a ledger of this version; also an InputError
 ├── SessionError            a driver or a selector broke a rule of the session
 └── JudgeError              one attempt at a verdict failed
@@ -47,6 +48,10 @@ class LedgerError(JudgeloopError):
 
 class NoLedgerError(LedgerError, InputError):
     """The file is not a ledger, or a ledger of another version; it is not changed."""
+
+
+class DamagedLedgerError(LedgerError):
+    """A row of the ledger was changed, or is not signed with the ledger's key; it is not used."""
 
 
 class SessionError(JudgeloopError):

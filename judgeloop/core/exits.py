@@ -6,3 +6,4 @@ EXIT_UNDECIDED = 3
 EXIT_JUDGE = 4  # the judge failed
 EXIT_OTHER_WON = 5  # or a required score was missed
 EXIT_INTERRUPTED = 130
+EXIT_OUTPUT_CLOSED = 141  # nobody reads standard output; 128 + SIGPIPE, as a shell reports it

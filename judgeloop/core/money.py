@@ -8,6 +8,7 @@ looks prices up; `ledger/` records what was spent.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from decimal import ROUND_CEILING, Decimal, InvalidOperation
 
 from judgeloop.core.records import Usage
@@ -43,13 +44,17 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The rates of a model; `source` says where they come from."""
+    """The rates of a model; `source` says where they come from.
+
+    `checked` is the date on which they were last known to hold; None if nobody noted it.
+    """
 
     input: Rate
     output: Rate
     cache_read: Rate
     cache_write: Rate
     source: str
+    checked: date | None = None
 
 
 def cost(usage: Usage, price: Price) -> int:

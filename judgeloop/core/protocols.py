@@ -203,7 +203,10 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A planned call: its verdict's key, worst-case cost in picodollars, and a note to record."""
+    """A planned call: its verdict's key, worst-case cost in picodollars, and a note to record.
+
+    With `anew` it is sent even if there is a verdict under its key.
+    """
 
     key: str
     cost_p: int
@@ -211,6 +214,7 @@ class Reservation:
     judge: str
     note: Mapping[str, Any]
     rehearsed: bool = False
+    anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +225,19 @@ class Ticket:
     key: str
     cost_p: int
     rehearsed: bool = False
+    anew: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Clearance:
+    """Whether a reserved call may be sent: it may, unless there is a verdict or it is busy.
+
+    `verdict` is the verdict that another run has brought meanwhile; the reservation is then
+    released. `busy` is True while another run makes the same call.
+    """
+
+    verdict: Verdict | None = None
+    busy: bool = False
 
 
 class Ledger(Protocol):
@@ -237,6 +254,10 @@ class Ledger(Protocol):
         self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None
     ) -> list[list[Ticket]]:
         """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers."""
+        ...
+
+    async def sending(self, ticket: Ticket) -> Clearance:
+        """Record that the call is about to be sent, unless it need not or must not be sent now."""
         ...
 
     async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | None:

@@ -7,7 +7,7 @@ are in the field names or docstrings. Money is in integer picodollars (`core/mon
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -143,6 +143,8 @@ class Reply:
     """The result of an attempt: an answer and its cost, in picodollars.
 
     `cost_p` is None when the reply does not report its usage; the worst case is charged then.
+    `breach` says how the reply contradicts the quote, empty if it does not: the reply is booked,
+    and then the run stops.
     """
 
     answer: Answer
@@ -150,6 +152,7 @@ class Reply:
     usage: Usage | None = None
     model: str = ""
     request_id: str = ""
+    breach: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +240,8 @@ class Tally:
     abstentions: int = 0
     flips: int = 0
     picked: bool = False
-    preferences: tuple[int | None, ...] = ()
-    propensities: tuple[float, ...] = ()
+    preferences: Sequence[int | None] = ()
+    propensities: Sequence[float] = ()
 
     @property
     def judged(self) -> int:

@@ -46,6 +46,16 @@ class KeyedJudge:
         parameters = sorted(identity.parameters.items())
         return cls(identity.provider, identity.model, tuple(parameters))
 
+    @classmethod
+    def from_note(cls, note: Mapping[str, str]) -> Self:
+        """Read it from a note that `KeyIngredients.to_note` wrote."""
+        parameters = sorted(
+            (name.removeprefix(PARAMETER), value)
+            for name, value in note.items()
+            if name.startswith(PARAMETER)
+        )
+        return cls(note[PROVIDER], note.get(MODEL, ""), tuple(parameters))
+
 
 @dataclass(frozen=True, slots=True)
 class KeyIngredients:
@@ -80,15 +90,9 @@ class KeyIngredients:
         outputs = tuple(note[name] for name in (RATED, FIRST, SECOND) if name in note)
         if not outputs or PROVIDER not in note:
             return None
-        parameters = sorted(
-            (name.removeprefix(PARAMETER), value)
-            for name, value in note.items()
-            if name.startswith(PARAMETER)
-        )
         names = (note[ITEM], note[SYSTEMS]) if ITEM in note and SYSTEMS in note else None
-        judge = KeyedJudge(note[PROVIDER], note.get(MODEL, ""), tuple(parameters))
         return cls(
-            judge,
+            KeyedJudge.from_note(note),
             note.get(PROMPT, ""),
             note.get(REFERENCE, ""),
             outputs,

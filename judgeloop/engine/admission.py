@@ -7,6 +7,7 @@ its own. So the outcome is the same at every concurrency. Nothing is sent here (
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Sequence
 from typing import final
 
@@ -14,7 +15,6 @@ from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, Ledger, Reservation, Ticket
 from judgeloop.core.records import StopKind, StopReason
 from judgeloop.engine.asks import Ask, Planned, reservation
-from judgeloop.engine.halt import Interruption
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.terms import Terms
 from judgeloop.engine.waiting import Changes, first_of
@@ -22,6 +22,9 @@ from judgeloop.engine.waiting import Changes, first_of
 # Calls admitted for each call that may be in flight. It is above 1, so that the next calls are
 # already reserved when a place becomes free.
 AHEAD = 1.5
+# Queries admitted while judges that compute their verdicts (a metric, recorded verdicts) cost
+# nothing. They answer faster than the disk writes, so that many are booked in one transaction.
+FREE_AHEAD = 256
 
 
 @final
@@ -29,13 +32,17 @@ class Admission:
     """Reserves money for calls, and records which calls are in flight."""
 
     def __init__(
-        self, judges: Sequence[Judge], ledger: Ledger, terms: Terms, interruption: Interruption
+        self, judges: Sequence[Judge], ledger: Ledger, terms: Terms, closed: asyncio.Event
     ) -> None:
-        """`terms` holds the budget and the limit on calls in flight."""
+        """`terms` holds the budget and the limit on calls in flight.
+
+        `closed` is set when nothing more is sent (`Halt.closed`).
+        """
         self._judges = judges
         self._ledger = ledger
         self._terms = terms
-        self._interruption = interruption
+        self._closed = closed
+        self._free = False  # whether the calls reserved last cost nothing
         self._in_flight: set[str] = set()  # keys of the calls that are being made
         self._waiting = 0  # calls in flight that wait for money for another attempt
         self._changes = Changes()
@@ -45,7 +52,8 @@ class Admission:
         """How many queries may run in parallel."""
         both = self._terms.order is Order.BOTH
         most_calls = max(2 if judge.order_matters and both else 1 for judge in self._judges)
-        return max(1, round(AHEAD * self._terms.concurrency) // most_calls)
+        paid = max(1, round(AHEAD * self._terms.concurrency) // most_calls)
+        return max(paid, FREE_AHEAD) if self._free else paid
 
     def wanted(self, queries: Sequence[Planned], known: Collection[str]) -> list[list[Reservation]]:
         """Return for each query the calls to reserve.
@@ -59,6 +67,9 @@ class Admission:
             asks = [ask for ask in planned.asks if ask.key not in known and ask.key not in claimed]
             claimed.update(ask.key for ask in asks)
             groups.append([reservation(ask, self._judges[ask.judge]) for ask in asks])
+        if any(groups):
+            computed = not any(judge.order_matters for judge in self._judges)
+            self._free = computed and not any(call.cost_p for group in groups for call in group)
         return groups
 
     async def reserve(self, groups: Sequence[Sequence[Reservation]]) -> list[list[Ticket]]:
@@ -81,7 +92,7 @@ class Admission:
     async def reserve_again(self, ask: Ask) -> Ticket | None:
         """Reserve another attempt; wait while other calls in flight may still return money.
 
-        Returns None if the budget does not cover the attempt, or if the run is interrupted.
+        Returns None if the budget does not cover the attempt, or if nothing more is sent.
         """
         self._waiting += 1
         self._changes.notify()
@@ -93,9 +104,9 @@ class Admission:
                     return granted[0][0]
                 # All calls must wait before and after the reservation was tried: a call that was
                 # granted or settled in between may still return money.
-                if (alone and self._all_wait()) or self._interruption.requested.is_set():
+                if (alone and self._all_wait()) or self._closed.is_set():
                     return None
-                await first_of(self._changes.after(seen), self._interruption.requested.wait())
+                await first_of(self._changes.after(seen), self._closed.wait())
         finally:
             self._waiting -= 1
 

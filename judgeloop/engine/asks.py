@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from judgeloop.core.protocols import Judge, Reservation
-from judgeloop.core.records import TIE, Answer, Call, Query, Verdict
+from judgeloop.core.records import TIE, Abstention, Answer, Call, Query, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.engine.panel import Vote, decide
 from judgeloop.engine.presentation import Order, calls_for, combine
+from judgeloop.engine.terms import Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +29,33 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A query with all calls that answer it."""
+    """A query with all calls that answer it.
+
+    `unasked` is the answer to a query that nobody is asked; it has no calls.
+    """
 
     query: Query
     asks: tuple[Ask, ...]
+    unasked: Abstention | None = None
 
     @property
     def keys(self) -> list[str]:
         """The keys of the verdicts of all calls."""
         return [ask.key for ask in self.asks]
+
+
+def plan_for(query: Query, judges: Sequence[Judge], terms: Terms) -> Planned:
+    """Return the calls that answer `query`, or none if it is larger than `terms` allow."""
+    most = terms.max_item_bytes
+    if most is not None and size_of(query) > most:
+        return Planned(query, (), Abstention(f"larger than {most:,} bytes (`max_item_bytes`)"))
+    return Planned(query, asks_for(query, judges, terms.order, terms.seed))
+
+
+def size_of(query: Query) -> int:
+    """Return the bytes of UTF-8 of the query's texts: prompt, reference and outputs."""
+    texts = (query.item.prompt, query.item.reference or "", *query.outputs)
+    return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
 
 
 def asks_for(query: Query, judges: Sequence[Judge], order: Order, seed: int) -> tuple[Ask, ...]:
@@ -73,6 +92,8 @@ def decided(planned: Planned, answers: Sequence[Answer], judges: int, vote: Vote
     `answers` are in the order of `planned.asks`; `judges` is the number of judges. A judge without
     a call saw identical outputs, which are a tie.
     """
+    if planned.unasked is not None:
+        return planned.unasked
     by_judge: list[Answer] = []
     for number in range(judges):
         own = [

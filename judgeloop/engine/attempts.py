@@ -7,20 +7,32 @@ known verdicts from the ledger. Neither happens here.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import final
 
-from judgeloop.core.errors import JudgeError, JudgeRejectedError, TransientJudgeError
+from judgeloop.core.errors import (
+    JudgeError,
+    JudgeRejectedError,
+    LedgerError,
+    TransientJudgeError,
+)
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, Ledger, Ticket
-from judgeloop.core.records import Abstention, Answer, Call
+from judgeloop.core.records import Abstention, Answer, Call, Reply, Verdict
 from judgeloop.engine.pace import Pace
 from judgeloop.judges.retrying import LeftS, RetryPolicy, unbounded
+from judgeloop.judges.time_limit import TimeLimit
 
 # Number of calls in a row that fail in all their attempts, after which the judge counts as down.
 FAILURES_IN_A_ROW = 5
+BUSY_S = 0.1  # seconds between two looks at a call that another run makes
 
 Reserve = Callable[[], Awaitable[Ticket | None]]
+
+
+def _unheeded(error: JudgeRejectedError) -> None:
+    del error
 
 
 class NotAskedError(Exception):
@@ -39,24 +51,28 @@ class Attempts:
         pace: Pace,
         policy: RetryPolicy,
         timeout_s: float | None,
-        interrupted: asyncio.Event,
+        closed: asyncio.Event,
         left_s: LeftS = unbounded,
         booked: Callable[[], None] = lambda: None,
+        rejected: Callable[[JudgeRejectedError], None] = _unheeded,
     ) -> None:
         """Ask `judge` at the speed of `pace`, and again as `policy` allows.
 
-        `timeout_s` limits a whole attempt in seconds, also if the reply arrives byte by byte.
+        `timeout_s` limits a whole attempt in seconds, also if the reply arrives byte by byte; time
+        in which the process stood still is not counted. When `closed` is set, nothing more is sent.
         `left_s` returns the seconds left before the run's deadline. `booked` is called whenever an
-        attempt is closed, which may return money to the budget.
+        attempt is closed, which may return money to the budget. `rejected` is called as soon as it
+        is known that no attempt can succeed, before anything is booked.
         """
         self._judge = judge
         self._ledger = ledger
         self._pace = pace
         self._policy = policy
         self._timeout_s = timeout_s
-        self._interrupted = interrupted
+        self._closed = closed
         self._left_s = left_s
         self._booked = booked
+        self._rejected = rejected
         self._failures = 0
         self.models: dict[str, None] = {}
         self.spent_p = 0
@@ -75,7 +91,7 @@ class Attempts:
         """
         try:
             answer = await self._persist(call, ticket, again)
-            if isinstance(answer, Abstention) and answer.again and not self._interrupted.is_set():
+            if isinstance(answer, Abstention) and answer.again and not self._closed.is_set():
                 another = await again()
                 answer = answer if another is None else await self._persist(call, another, again)
         except TransientJudgeError as error:
@@ -103,8 +119,11 @@ class Attempts:
             NotAskedError: the attempt was given up before it was sent.
         """
         await self._take_place(call, ticket)
+        held = await self._note_sending(ticket)
+        if held is not None:
+            return held
         try:
-            async with asyncio.timeout(self._timeout_s):
+            async with TimeLimit(self._timeout_s):
                 reply = await self._judge.judge(call)
         except TimeoutError:
             await self._abandon(ticket, "timed out")
@@ -114,6 +133,8 @@ class Attempts:
         except JudgeError as error:
             if isinstance(error, TransientJudgeError) and error.crowded:
                 self._pace.was_crowded()
+            if isinstance(error, JudgeRejectedError):
+                self._rejected(error)
             await (self._abandon if error.billed else self._release)(ticket, str(error))
             raise
         except BaseException as error:
@@ -123,26 +144,28 @@ class Attempts:
         finally:
             self._pace.leave()
         self._pace.went_well()
+        contradiction = _contradiction(reply, ticket)
+        if contradiction is not None:
+            self._rejected(contradiction)
         verdict = await self._ledger.settle(ticket, reply)
         self._booked()
         self._count(ticket, ticket.cost_p if reply.cost_p is None else reply.cost_p)
         if reply.model:
             self.models[reply.model] = None
-        if reply.cost_p is not None and reply.cost_p > ticket.cost_p:
-            raise JudgeRejectedError(
-                f"the provider charged {show_usd(reply.cost_p)} for a call, more than the worst "
-                f"case of {show_usd(ticket.cost_p)}; no budget can be kept; check the price",
-                billed=True,
-            )
+        if contradiction is not None:
+            raise contradiction
         return reply.answer if verdict is None else verdict
 
     async def _take_place(self, call: Call, ticket: Ticket) -> None:
-        """Wait for the call's turn; if the run is interrupted first, release the reservation."""
+        """Wait for the call's turn; if nothing more is sent, release the reservation."""
+        if self._closed.is_set():
+            await self._release(ticket, "never sent")
+            raise NotAskedError
         tokens = self._judge.quote(call).tokens
         if self._pace.enter_now(tokens):
             return
         turn = asyncio.create_task(self._pace.enter(tokens))
-        alarm = asyncio.create_task(self._interrupted.wait())
+        alarm = asyncio.create_task(self._closed.wait())
         try:
             await asyncio.wait({turn, alarm}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -152,6 +175,30 @@ class Attempts:
                 await self._release(ticket, "never sent")
         if turn.cancelled() or not turn.done():
             raise NotAskedError
+        if self._closed.is_set():
+            self._pace.leave()
+            await self._release(ticket, "never sent")
+            raise NotAskedError
+
+    async def _note_sending(self, ticket: Ticket) -> Verdict | None:
+        """Record that the call is sent now; return the verdict if another run has brought it.
+
+        It waits while another run makes the same call. The call's place is left unless it is sent.
+        """
+        try:
+            while (cleared := await self._ledger.sending(ticket)).busy:
+                await self._sleep(BUSY_S)
+            if cleared.verdict is None and self._closed.is_set():
+                raise NotAskedError  # noqa: TRY301 - handled as any other end before the sending
+        except BaseException:
+            self._pace.leave()
+            with contextlib.suppress(LedgerError):
+                await self._release(ticket, "never sent")
+            raise
+        if cleared.verdict is not None:
+            self._pace.leave()
+            self._booked()
+        return cleared.verdict
 
     async def _abandon(self, ticket: Ticket, why: str) -> None:
         self._count(ticket, ticket.cost_p)
@@ -167,9 +214,9 @@ class Attempts:
             self.spent_p += cost_p
 
     async def _sleep(self, seconds: float) -> None:
-        """Wait before another attempt; give the call up if the run is interrupted."""
+        """Wait before another attempt; give the call up if nothing more is sent."""
         try:
-            await asyncio.wait_for(self._interrupted.wait(), seconds)
+            await asyncio.wait_for(self._closed.wait(), seconds)
         except TimeoutError:
             return
         raise NotAskedError
@@ -177,8 +224,30 @@ class Attempts:
     def _failed(self, error: TransientJudgeError) -> Answer:
         self._failures += 1
         if self._failures >= FAILURES_IN_A_ROW:
-            raise JudgeRejectedError(
+            down = JudgeRejectedError(
                 f"{self._failures} calls in a row failed in every attempt: {error}",
                 billed=error.billed,
-            ) from error
+            )
+            self._rejected(down)
+            raise down from error
         return Abstention(f"failed: {error}")
+
+
+def _contradiction(reply: Reply, ticket: Ticket) -> JudgeRejectedError | None:
+    """Return the error for a reply that costs more than its worst case, or contradicts its quote.
+
+    Reservations then no longer bound the bill, so no further call is made.
+    """
+    said = []
+    if reply.cost_p is not None and reply.cost_p > ticket.cost_p:
+        said.append(
+            f"the provider charged {show_usd(reply.cost_p)} for a call, more than the worst "
+            f"case of {show_usd(ticket.cost_p)}"
+        )
+    if reply.breach:
+        said.append(f"the provider's bill contradicts the quote: {reply.breach}")
+    if not said:
+        return None
+    return JudgeRejectedError(
+        f"{'; '.join(said)}; no budget can be kept; check the price", billed=True
+    )

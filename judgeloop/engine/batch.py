@@ -15,7 +15,7 @@ from judgeloop.core.errors import JudgeQuitError, JudgeRejectedError
 from judgeloop.core.protocols import Judge, Ledger, Reservation, Ticket
 from judgeloop.core.records import Answer, Query, StopKind, StopReason, Verdict
 from judgeloop.engine.admission import Admission
-from judgeloop.engine.asks import Ask, Planned, asks_for, decided
+from judgeloop.engine.asks import Ask, Planned, decided, plan_for
 from judgeloop.engine.attempts import Attempts, NotAskedError
 from judgeloop.engine.halt import Halt, Interruption
 from judgeloop.engine.pace import Limits, Pace
@@ -38,7 +38,7 @@ class Oracle:
         self.ledger = ledger
         self.terms = terms
         self.halt = Halt(interruption)
-        self.admission = Admission(judges, ledger, terms, interruption)
+        self.admission = Admission(judges, ledger, terms, self.halt.closed)
         self.remembered = 0  # number of verdicts taken from the ledger
         self.attempts = [
             Attempts(
@@ -47,12 +47,17 @@ class Oracle:
                 pace=Pace(Limits(terms.concurrency, terms.calls_a_minute, terms.tokens_a_minute)),
                 policy=terms.policy,
                 timeout_s=terms.timeout_s,
-                interrupted=interruption.requested,
+                closed=self.halt.closed,
+                rejected=self.rejected,
                 left_s=interruption.left_s,
                 booked=self.admission.booked,
             )
             for judge in judges
         ]
+
+    def rejected(self, error: JudgeRejectedError) -> None:
+        """Halt at once: no attempt can succeed."""
+        self.halt.at_once(StopReason(StopKind.JUDGE_FAILED, f"the judge failed: {error}"))
 
     async def answers(
         self, queries: Sequence[Query], answered: Callable[[int], None]
@@ -61,10 +66,7 @@ class Oracle:
 
         `answered` is called with the number of answers so far.
         """
-        plans = [
-            Planned(query, asks_for(query, self.judges, self.terms.order, self.terms.seed))
-            for query in queries
-        ]
+        plans = [plan_for(query, self.judges, self.terms) for query in queries]
         held = await self.ledger.verdicts([key for planned in plans for key in planned.keys])
         return await Batch(self, plans, held, answered).run()
 
@@ -183,7 +185,7 @@ class Batch:
         except JudgeQuitError:
             halt.because(StopReason(StopKind.INTERRUPTED, "the judge has left"))
         except JudgeRejectedError as error:
-            halt.because(StopReason(StopKind.JUDGE_FAILED, f"the judge failed: {error}"))
+            self._oracle.rejected(error)
         else:
             return decided(planned, answers, len(self._oracle.judges), self._oracle.terms.vote)
         return None
@@ -203,12 +205,10 @@ class Batch:
             admission.ends(ticket.key)
 
     async def _until_one_is_over(self) -> None:
-        """Wait until a running query ends or the run is interrupted; do not wait if none runs."""
+        """Wait until a running query ends or nothing more is sent; do not wait if none runs."""
         if self._running:
-            interrupted = self._oracle.halt.interruption.requested.wait()
-            await first_of(
-                asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED), interrupted
-            )
+            one = asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
+            await first_of(one, self._oracle.halt.closed.wait())
 
     async def _drain(self) -> None:
         """Wait for all running queries to end, unless the user abandons them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import final
 
@@ -24,10 +24,25 @@ class Interruption:
         self.abandoned = asyncio.Event()
         self.why = StopReason(StopKind.INTERRUPTED, "interrupted; what was paid for is kept")
         self._ends_at: float | None = None  # on the event loop's clock
+        self._told: list[Callable[[], None]] = []
 
     def request(self) -> None:
         """Request a halt; the second request abandons the calls in flight."""
-        (self.abandoned if self.requested.is_set() else self.requested).set()
+        if self.requested.is_set():
+            self.abandoned.set()
+        else:
+            self._request()
+
+    def when_requested(self, call: Callable[[], None]) -> None:
+        """Call `call` at the first request; now, if there was one."""
+        self._told.append(call)
+        if self.requested.is_set():
+            call()
+
+    def _request(self) -> None:
+        self.requested.set()
+        for call in self._told:
+            call()
 
     @contextmanager
     def within(self, seconds: float | None) -> Iterator[None]:
@@ -52,7 +67,7 @@ class Interruption:
     def _expire(self, seconds: float) -> None:
         if not self.requested.is_set():
             self.why = StopReason(StopKind.DEADLINE, f"the deadline of {seconds:g} s is reached")
-            self.requested.set()
+            self._request()
 
 
 @final
@@ -63,15 +78,23 @@ class Halt:
         """The run is not halted."""
         self.interruption = interruption
         self.reason: StopReason | None = None
+        self.closed = asyncio.Event()  # set when nothing more is sent, not even what is reserved
         self._broken = False
+        interruption.when_requested(self.closed.set)
 
     def because(self, reason: StopReason) -> None:
         """Halt for `reason`, unless the run is halted already."""
         self.reason = self.reason or reason
 
+    def at_once(self, reason: StopReason) -> None:
+        """Halt for `reason`, and send nothing that is reserved and waits."""
+        self.because(reason)
+        self.closed.set()
+
     def broken(self) -> None:
-        """Admit nothing more after an error in code, which is raised once all calls have ended."""
+        """Send nothing more after an error in code, which is raised once all calls have ended."""
         self._broken = True
+        self.closed.set()
 
     def is_over(self) -> bool:
         """Return whether no further query is admitted."""

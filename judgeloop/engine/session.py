@@ -43,6 +43,8 @@ from judgeloop.core.records import (
     StopKind,
     StopReason,
 )
+from judgeloop.engine.queued import Active, Queued
+from judgeloop.engine.queued import take as _take
 
 # The share of abstentions is computed over at least this many items, so that a few early
 # abstentions do not halt a run.
@@ -176,12 +178,11 @@ class Session(Generic[T]):
         Queues fewer if the selector has no further step, or at the limit on judgments. If nothing
         is queued then, the run halts.
         """
-        active = dict(self._active)
-        known = set(self._labels)
+        queued = Queued(self._active, self._labels)
         ahead = 0  # steps queued after answers could meet the rule
         enough = False
         while True:
-            enough = enough or self._could_stop(active)
+            enough = enough or self._could_stop(queued)
             if enough and ahead == self._lookahead:
                 return
             ahead += enough
@@ -190,24 +191,22 @@ class Session(Generic[T]):
                 if not self._pending:
                     self._stop = self._exhausted()
                 return
-            new = [choice for choice in step.choices if choice.key not in known]
-            if len(known) + len(new) > self._limits.max_judgments:
+            new = queued.new(step)
+            if self.asked + queued.asked + len(new) > self._limits.max_judgments:
                 if not self._pending:
                     self._stop = self._limit_reached()
                 return
             self._state = state
             self._pending.append(step)
             self._asked.extend(new)
-            known.update(choice.key for choice in new)
-            _take(step, active)
+            queued.take(step)
 
-    def _could_stop(self, active: Active) -> bool:
-        """Return whether answers to the queued steps, which give `active`, could meet the rule."""
-        if not self._pending or len(active) < self._limits.min_judgments:
+    def _could_stop(self, queued: Queued) -> bool:
+        """Return whether answers to the queued steps could meet the rule."""
+        if not self._pending or queued.positions < self._limits.min_judgments:
             return False
-        unknown = sum(any(key not in self._labels for key in keys) for keys in active.values())
-        tally = self._tally if all(map(self._is_new, self._pending)) else self._tally_of(active)
-        return self._rule.can_be_met(tally, unknown)
+        tally = self._tally if queued.only_adds else self._tally_of(queued.active)
+        return self._rule.can_be_met(tally, queued.unknown)
 
     def _fold(self) -> None:
         """Fold the queued steps into the decision, and evaluate the rule after each.
@@ -237,10 +236,6 @@ class Session(Generic[T]):
             if label.choice.key not in self._reached and isinstance(label.answer, Abstention):
                 self._abstained.append(label.answer.reason)
             self._reached.add(label.choice.key)
-
-    def _is_new(self, step: Step) -> bool:
-        """Return whether a step only adds choices without an answer."""
-        return not step.leave and all(choice.key not in self._labels for choice in step.choices)
 
     def _tally_of(self, active: Active) -> T:
         """Count the known labels of the decision `active`."""
@@ -281,16 +276,3 @@ class Session(Generic[T]):
             f"the judge gave no verdict on {len(self._abstained)} of {reached} items, more than "
             f"{self._limits.max_abstentions:.0%}; the last reason: {self._abstained[-1]}",
         )
-
-
-# The keys of the labels in the decision, by position; the positions are in the order entered.
-Active = dict[int, tuple[Key, ...]]
-
-
-def _take(step: Step, active: Active) -> None:
-    """Remove the positions that leave with `step` from `active`, and add its choices."""
-    for position in step.leave:
-        active.pop(position, None)
-    for choice in step.choices:
-        keys = active.get(choice.position, ())
-        active[choice.position] = keys if choice.key in keys else (*keys, choice.key)

@@ -18,8 +18,9 @@ class Terms:
     minute hold for each judge. `timeout_s` limits an attempt. At `deadline_s` the run halts, and
     waits for the calls in flight. `decoys` is the number of decoys. With `offline` the run is
     answered from the ledger alone, and halts at the first query that the ledger cannot answer.
-    `former` holds earlier ids of the run; `former_p`, the money spent under them, counts against
-    the budget.
+    An item that takes more than `max_item_bytes` with its outputs is an abstention, without a call;
+    None is no limit. `former` holds earlier ids of the run; `former_p`, the money spent under them,
+    counts against the budget.
     """
 
     run: str
@@ -36,6 +37,7 @@ class Terms:
     decoys: int = 0
     decoy_texts: tuple[str, ...] = TEXTS
     offline: bool = False
+    max_item_bytes: int | None = None
     former: tuple[str, ...] = ()
     former_p: int = 0
 

@@ -14,7 +14,8 @@ from annotated_types import Ge, Gt, Le, Lt, MinLen
 from judgeloop.engine.panel import Vote
 from judgeloop.engine.presentation import Order
 from judgeloop.run.setting import Parse, Part, Setting, Source, described, one_of, unless_auto
-from judgeloop.run.settings import (
+from judgeloop.run.settings import RunSettings
+from judgeloop.run.shared_settings import (
     ITEMS,
     JUDGE,
     SELECTION,
@@ -26,7 +27,6 @@ from judgeloop.run.settings import (
     MinJudgments,
     OfJudge,
     RepresentOne,
-    RunSettings,
     Vectors,
 )
 from judgeloop.selectors.catalogue import Need, SelectorRow, names_of, selector_row, selectors_of

@@ -13,6 +13,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+from judgeloop.core.growing import grown
 from judgeloop.core.records import Abstention, Label, StopKind, StopReason, Tally, Verdict
 from judgeloop.stats.weighted_draws import weighted_interval, weighted_moments
 
@@ -46,7 +47,7 @@ class Preferences:
             flips=tally.flips
             + sum(isinstance(answer, Verdict) and answer.flipped for answer in answers),
             picked=tally.picked or any(label.choice.propensity is None for label in labels),
-            preferences=tally.preferences + preferences,
+            preferences=grown(tally.preferences, preferences),
             propensities=_propensities(tally, labels),
         )
 
@@ -101,7 +102,7 @@ def weighted_distance(tally: Tally) -> WeightedDistance | None:
         [math.nan if preference is None else preference for preference in tally.preferences],
         dtype=np.float64,
     )
-    propensities = np.array(tally.propensities)
+    propensities = np.array(tuple(tally.propensities))
     found = weighted_interval((1 + preferences) / 2, propensities, tally.items, MISSES)
     return WeightedDistance(
         value=weighted_moments(preferences, propensities).mean,
@@ -109,7 +110,7 @@ def weighted_distance(tally: Tally) -> WeightedDistance | None:
     )
 
 
-def _propensities(tally: Tally, labels: Sequence[Label]) -> tuple[float, ...]:
+def _propensities(tally: Tally, labels: Sequence[Label]) -> Sequence[float]:
     """Return the propensities of the tally and of further labels.
 
     Empty if an item was picked, or if all draws were even.
@@ -124,7 +125,7 @@ def _propensities(tally: Tally, labels: Sequence[Label]) -> tuple[float, ...]:
     ):
         return ()
     earlier = tally.propensities or tuple(_even(tally.items, at) for at in range(before))
-    return (*earlier, *drawn)
+    return grown(earlier, drawn)
 
 
 def _even(items: int, asked: int) -> float:

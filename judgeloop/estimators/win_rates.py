@@ -13,6 +13,7 @@ from typing import final
 
 import numpy as np
 
+from judgeloop.core.growing import grown
 from judgeloop.core.records import TIE, Label, StopKind, StopReason, Verdict
 from judgeloop.stats.query_scores import scores_of
 from judgeloop.stats.racing import after, start
@@ -51,7 +52,7 @@ class WinRates:
             losses=tally.losses + (scores < TIE),
             silent=tally.silent + (asked & np.isnan(scores)),
             race=race,
-            scores=(*tally.scores, scores),
+            scores=grown(tally.scores, [scores]),
             flips=tally.flips + flips,
         )
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.records import Item
-from judgeloop.formats.outputs import OutputRow
-from judgeloop.formats.tables import parse_row, read_rows
+from judgeloop.formats.outputs import parse_output
+from judgeloop.formats.tables import read_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def read_confidence(
     """
     found: dict[str, float] = {}
     for source in read_rows(path):
-        row = parse_row(path, source, OutputRow)
+        row = parse_output(path, source)
         value = _confidence(path, source.line, source.fields, field, rule)
         for key in (row.id and f"id {row.id}", row.prompt and f"prompt {row.prompt}"):
             if key:

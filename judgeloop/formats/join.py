@@ -14,7 +14,7 @@ from pathlib import Path
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
-from judgeloop.formats.outputs import ItemRow, Located, Outputs, R, name_apart
+from judgeloop.formats.outputs import ItemRow, Located, OutputRow, Outputs, R, name_apart
 
 EXAMPLES_SHOWN = 3
 LONGEST_SHOWN = 40  # characters of an id or a prompt in a message
@@ -65,7 +65,7 @@ def join(
     )
 
 
-@dataclass
+@dataclass(slots=True)
 class _Entry:
     """What is known of an item so far, and the file and line where it appeared first."""
 
@@ -90,7 +90,7 @@ class _Catalogue:
     closed: bool
     entries: dict[int, _Entry] = field(default_factory=dict)
     by_id: dict[str, int] = field(default_factory=dict)
-    by_prompt: dict[str, list[int]] = field(default_factory=dict)
+    by_prompt: dict[str, list[int]] | None = None  # made when a row is first looked up so
     strangers: dict[Path, int] = field(default_factory=dict)
 
     def define(self, path: Path, located: Located[R]) -> int:
@@ -116,21 +116,29 @@ class _Catalogue:
         """
         by_id = not self.entries or any(located.row.id in self.by_id for located in outputs.rows)
         found: dict[int, str] = {}
-        lines: dict[int, int] = {}
         for located in outputs.rows:
             key = self._key(outputs.path, located, by_id=by_id)
             if key is None:
                 self.strangers[outputs.path] = self.strangers.get(outputs.path, 0) + 1
                 continue
             if key in found:
-                raise DataError(
-                    outputs.path,
-                    f"the item {self.entries[key].name} appears twice, first on line {lines[key]}",
-                    line=located.line,
-                )
+                raise self._twice(outputs, located, key, by_id=by_id)
             self._learn(outputs.path, located, key)
-            found[key], lines[key] = located.row.output, located.line
+            found[key] = located.row.output
         return found
+
+    def _twice(
+        self, outputs: Outputs, located: Located[OutputRow], key: int, *, by_id: bool
+    ) -> DataError:
+        """Return the error for the second row about an item in one file."""
+        first = next(
+            row.line for row in outputs.rows if self._key(outputs.path, row, by_id=by_id) == key
+        )
+        return DataError(
+            outputs.path,
+            f"the item {self.entries[key].name} appears twice, first on line {first}",
+            line=located.line,
+        )
 
     def item(self, key: int) -> Item:
         entry = self.entries[key]
@@ -154,6 +162,11 @@ class _Catalogue:
         return key
 
     def _by_prompt(self, path: Path, located: Located[R]) -> int | None:
+        if self.by_prompt is None:
+            self.by_prompt = {}
+            for key, entry in self.entries.items():
+                if entry.prompt is not None:
+                    self.by_prompt.setdefault(entry.prompt, []).append(key)
         keys = self.by_prompt.get(located.row.prompt or "", [])
         if len(keys) > 1:
             raise DataError(
@@ -167,16 +180,16 @@ class _Catalogue:
     def _learn(self, path: Path, located: Located[R], key: int) -> None:
         """Add the fields of a row that its item lacks; raise DataError if fields contradict."""
         entry, row = self.entries[key], located.row
-        for name in ("prompt", "reference"):
-            mine, theirs = getattr(entry, name), getattr(row, name)
-            if None not in {mine, theirs} and mine != theirs:
+        both = ("prompt", entry.prompt, row.prompt), ("reference", entry.reference, row.reference)
+        for name, mine, theirs in both:
+            if mine is not None and theirs is not None and mine != theirs:
                 raise DataError(
                     path,
                     f"the field {name!r} of the item {entry.name} differs from line {entry.line} "
                     f"of {entry.path}",
                     line=located.line,
                 )
-        if entry.prompt is None and row.prompt is not None:
+        if self.by_prompt is not None and entry.prompt is None and row.prompt is not None:
             self.by_prompt.setdefault(row.prompt, []).append(key)
         if entry.id is None and row.id is not None:
             self.by_id[row.id] = key
@@ -190,6 +203,8 @@ def _left_out(
     names: Sequence[str], catalogue: _Catalogue, answers: Sequence[dict[int, str]]
 ) -> str:
     """Return the counts of a partial join, in words; empty if the join is complete."""
+    if not catalogue.strangers and all(len(found) == len(catalogue.entries) for found in answers):
+        return ""
     everywhere = set.intersection(*(set(found) for found in answers))
     anywhere = set.union(*(set(found) for found in answers))
     counts = [f"{len(everywhere)} matched"]

@@ -3,14 +3,17 @@
     ["openai/my-model"]
     input_per_mtok = 0.15
     output_per_mtok = 0.60
+    checked_on = 2026-11-20
 
-Amounts are dollars per million tokens. `cache_read_per_mtok` and `cache_write_per_mtok` are
-optional. `judges/prices.py` looks up published prices.
+Amounts are dollars per million tokens. `cache_read_per_mtok`, `cache_write_per_mtok` and
+`checked_on`, the date on which somebody last looked the price up, are optional. `judges/prices.py`
+looks up published prices.
 """
 
 from __future__ import annotations
 
 import tomllib
+from datetime import date
 from pathlib import Path
 
 from judgeloop.core.errors import DataError
@@ -33,10 +36,16 @@ def read_price(name: str, path: Path) -> Price | None:
     table = tables.get(name)
     if table is None:
         return None
-    known = {"input_per_mtok", "output_per_mtok", "cache_read_per_mtok", "cache_write_per_mtok"}
+    known = {
+        "input_per_mtok", "output_per_mtok", "cache_read_per_mtok", "cache_write_per_mtok",
+        "checked_on",
+    }  # fmt: skip
     try:
         if unknown := set(table) - known:
             raise ValueError(f"unknown field {min(unknown)!r}")  # noqa: TRY301 - the handler below adds the context
+        checked = table.pop("checked_on", None)
+        if checked is not None and type(checked) is not date:
+            raise ValueError(f"checked_on is a date such as 2026-11-20, not {checked!r}")  # noqa: TRY301 - the same
         rates = {field: Rate(rate_per_mtok(str(value))) for field, value in table.items()}
         plain = rates["input_per_mtok"]
         return Price(
@@ -45,6 +54,7 @@ def read_price(name: str, path: Path) -> Price | None:
             cache_read=rates.get("cache_read_per_mtok", plain),
             cache_write=rates.get("cache_write_per_mtok", plain),
             source=str(path),
+            checked=checked,
         )
     except (KeyError, ValueError, TypeError) as error:
         raise DataError(

@@ -76,19 +76,22 @@ def read_rows(path: Path) -> list[Row]:
         DataError: the file is empty or malformed; names the line if known.
         InputError: the file does not exist or cannot be read.
     """
+    return list(each_row(path))
+
+
+def each_row(path: Path) -> Iterator[Row]:
+    """Yield what `read_rows` returns, so that the rows need not be in memory together."""
     text = read_text(path)
     if not text.strip():
         raise DataError(path, "the file is empty; expected JSON lines, a JSON array or CSV")
     first = text.lstrip()[0]
-    if first == "[":
-        rows = list(_array(path, text))
-    elif first == "{":
-        rows = list(_lines(path, text))
-    else:
-        rows = list(_csv(path, text))
-    if not rows:
+    form = _array if first == "[" else _lines if first == "{" else _csv
+    empty = True
+    for row in form(path, text):
+        empty = False
+        yield row
+    if empty:
         raise DataError(path, "the file holds no rows")
-    return rows
 
 
 def parse_row(path: Path, row: Row, model: type[M]) -> M:
@@ -146,14 +149,24 @@ def _decoded(
 
 def _lines(path: Path, text: str) -> Iterator[Row]:
     # Not splitlines, which also splits at characters that JSON allows inside strings.
-    for line, source in enumerate(text.split("\n"), start=1):
+    decoder = json.JSONDecoder(object_pairs_hook=_no_duplicates)
+    for line, source in enumerate(_split(text), start=1):
         if not source.strip():
             continue
         try:
-            value = json.loads(source, object_pairs_hook=_no_duplicates)
+            value = decoder.decode(source)
         except (ValueError, RecursionError) as error:
             raise DataError(path, _no_json(error), line=line) from None
         yield _object(path, value, line)
+
+
+def _split(text: str) -> Iterator[str]:
+    """Yield the lines of `text` one by one."""
+    begin = 0
+    while (end := text.find("\n", begin)) >= 0:
+        yield text[begin:end]
+        begin = end + 1
+    yield text[begin:]
 
 
 def _csv(path: Path, text: str) -> Iterator[Row]:

@@ -7,11 +7,12 @@ Returns a `History`: the comparisons, their source in words, and what they say o
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Verdict
@@ -19,14 +20,11 @@ from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
 from judgeloop.core.verdict_table import VerdictTable
 from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.history.about import About
+from judgeloop.history.gathered import Gathered
+from judgeloop.history.matched import compared
 from judgeloop.history.past import Pair, Past, no_past, past_of_pairs, past_of_scores
 from judgeloop.history.prospects import prospects_of
-from judgeloop.history.remembered import (
-    RememberedVerdict,
-    compared,
-    known_runs,
-    remembered_verdicts,
-)
+from judgeloop.history.remembered import known_runs, remembered_verdicts
 from judgeloop.report.sentences import count
 from judgeloop.stats.decisiveness import Prospects, exponent
 
@@ -174,7 +172,7 @@ def past_of_table(
     return past_of_scores(kept, scores[scored], tie_margin)
 
 
-def _of_ledger(verdicts: Iterable[RememberedVerdict], about: About) -> tuple[Past, bool]:
+def _of_ledger(verdicts: Gathered, about: About) -> tuple[Past, bool]:
     """Return the usable comparisons in `verdicts`, and whether all are by the same judges.
 
     Only the same judges' verdicts count if there are at least as many as items; else all judges'.
@@ -184,21 +182,31 @@ def _of_ledger(verdicts: Iterable[RememberedVerdict], about: About) -> tuple[Pas
         name: {item.id: digest(text) for item, text in zip(about.items, texts, strict=True)}
         for name, texts in zip(about.systems, about.outputs, strict=True)
     }
-    usable = [
-        verdict
-        for verdict in verdicts
-        if verdict.compares and verdict.place in positions and not _of_today(verdict, today)
-    ]
-    own = [KeyedJudge.of(identity) for identity in about.judges]
-    by_same = [verdict for verdict in usable if verdict.ingredients.judge in own]
-    enough = len(by_same) >= len(about.items) or len(by_same) == len(usable)
-    return compared(by_same if enough else usable, positions, today), enough
+    here = verdicts.places.mapped(positions, -1)[verdicts.place] >= 0
+    usable = verdicts.only(verdicts.compares & here)
+    usable = usable.only(~_of_today(usable, today))
+    by_same = usable.by_judges([KeyedJudge.of(identity) for identity in about.judges])
+    enough = by_same.sum() >= len(about.items) or bool(by_same.all())
+    return compared(usable.only(by_same) if enough else usable, positions, today), bool(enough)
 
 
-def _of_today(verdict: RememberedVerdict, today: Mapping[str, dict[str, str]]) -> bool:
-    """Return whether a verdict is about the very outputs that are compared now.
+def _of_today(verdicts: Gathered, today: Mapping[str, dict[str, str]]) -> NDArray[np.bool_]:
+    """Return which verdicts are about the very outputs that are compared now.
 
-    As history it would influence which items are drawn for its own comparison.
+    As history they would influence which items are drawn for their own comparison.
     """
-    now = {outputs[verdict.item_id] for outputs in today.values()}
-    return set(verdict.ingredients.outputs) == now
+    first, second = (
+        np.array(
+            [
+                verdicts.outputs.numbers.get(outputs.get(place[0], ""), -2)
+                for place in verdicts.places.numbers
+            ],
+            dtype=np.int32,
+        )[verdicts.place]
+        for outputs in today.values()
+    )
+    one, other = verdicts.shown.T
+    found: NDArray[np.bool_] = (one == first) & (other == second) | (one == second) & (
+        other == first
+    )
+    return found

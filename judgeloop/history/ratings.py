@@ -6,7 +6,7 @@ the ratings in words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,9 @@ from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
 from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.history.about import About
 from judgeloop.history.comparisons import NONE, named_runs, where_of
-from judgeloop.history.remembered import RememberedVerdict, Versions, remembered_verdicts
+from judgeloop.history.gathered import Gathered
+from judgeloop.history.matched import labelled
+from judgeloop.history.remembered import remembered_verdicts
 from judgeloop.report.sentences import count
 from judgeloop.stats.decisiveness import Floats
 from judgeloop.stats.foretelling import Forecast, foretell
@@ -97,41 +99,39 @@ def _ratings_of_file(path: Path, about: About) -> Floats:
     return _in_rows(found, len(positions))
 
 
-def _ratings(verdicts: Iterable[RememberedVerdict], about: About) -> list[RememberedVerdict]:
+def _ratings(verdicts: Gathered, about: About) -> Gathered:
     """Return the ratings by the same judges on the same items.
 
     A rating of the very output that is rated now is left out: it is not of another system.
     """
-    places = {place_of(item) for item in about.items}
     now = {
-        item.id: digest(output) for item, output in zip(about.items, about.outputs[0], strict=True)
+        place_of(item): digest(output)
+        for item, output in zip(about.items, about.outputs[0], strict=True)
     }
+    places = verdicts.places.numbers
+    here = np.array([place in now for place in places], dtype=np.bool_)
+    rated_now = np.array(
+        [verdicts.outputs.numbers.get(now.get(place, ""), -2) for place in places], dtype=np.int32
+    )
     own = [KeyedJudge.of(identity) for identity in about.judges]
-    return [
-        verdict
-        for verdict in verdicts
-        if verdict.rates
-        and verdict.place in places
-        and verdict.ingredients.outputs[0] != now[verdict.item_id]
-        and verdict.ingredients.judge in own
-    ]
+    return verdicts.only(
+        verdicts.rates
+        & here[verdicts.place]
+        & (verdicts.shown[:, 0] != rated_now[verdicts.place])
+        & verdicts.by_judges(own)
+    )
 
 
-def _rated(ratings: Sequence[RememberedVerdict], about: About) -> Floats:
+def _rated(ratings: Gathered, about: About) -> Floats:
     """Return scores, shape (systems, items); the mean if an output has several ratings."""
-    outputs: dict[tuple[str, str], dict[str, str]] = {}
-    for rating in ratings:
-        of_name = outputs.setdefault((rating.run, rating.systems[0]), {})
-        of_name[rating.item_id] = rating.ingredients.outputs[0]
-    versions = Versions()
-    labels = {
-        (run, name): versions.label(name, by_item) for (run, name), by_item in outputs.items()
-    }
-    positions = {item.id: at for at, item in enumerate(about.items)}
+    names, systems = labelled(ratings, 1, {})
+    positions = {place_of(item): at for at, item in enumerate(about.items)}
+    at = ratings.places.mapped(positions, -1)[ratings.place]
     given: dict[str, dict[int, list[float]]] = {}
-    for rating in ratings:
-        of_system = given.setdefault(labels[rating.run, rating.systems[0]], {})
-        of_system.setdefault(positions[rating.item_id], []).append(rating.score)
+    for system, position, score in zip(
+        systems[:, 0].tolist(), at.tolist(), ratings.scores.tolist(), strict=True
+    ):
+        given.setdefault(names[system], {}).setdefault(position, []).append(score)
     means = {
         name: {at: float(np.mean(scores)) for at, scores in by_position.items()}
         for name, by_position in given.items()

@@ -1,62 +1,62 @@
-"""Reads the verdicts of other runs from the ledger, and makes comparisons of systems from them.
+"""Reads the verdicts of other runs from the ledger.
 
 A repeated run has to see the same verdicts as the first time, or it would draw other items. So only
-verdicts count that were recorded before the run first began, and none of its own. `comparisons.py`,
-`ratings.py` and `calibration/past.py` choose which of them to use.
+verdicts count that were recorded before the run first began, and none of its own. What was recorded
+before is told by the ledger's own numbers, not by the clock. `comparisons.py`, `ratings.py` and
+`calibration/past.py` choose which of them to use; `matched.py` makes comparisons of systems.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, final
 
-from judgeloop.core.records import Verdict
-from judgeloop.core.verdict_key import KeyIngredients, Place
-from judgeloop.engine import decoys
-from judgeloop.history.past import Pair, Past, past_of_pairs
+from pydantic_core import from_json
+
+from judgeloop.core.verdict_key import (
+    FIRST,
+    ITEM,
+    PROMPT,
+    PROVIDER,
+    RATED,
+    REFERENCE,
+    SECOND,
+    KeyedJudge,
+)
+from judgeloop.core.verdict_key import SYSTEMS as NAMES
+from judgeloop.history.gathered import Gathered, Gatherer
+from judgeloop.ledger.booking import run_row
 from judgeloop.ledger.connection import connect
+from judgeloop.ledger.rows import (
+    TABLES,
+    AttemptRow,
+    LedgerConnection,
+    RunRow,
+    VerdictRow,
+    checked,
+    columns,
+    one,
+    read,
+)
 
-ENOUGH_ALIKE = 20  # identical outputs from which on two names are taken for the same system
-
-
-@dataclass(frozen=True, slots=True)
-class RememberedVerdict:
-    """A verdict of another run.
-
-    `systems` are in the order shown to the judge. `charged_p` is its cost in picodollars.
-    """
-
-    run: str
-    item_id: str
-    systems: tuple[str, ...]
-    score: float
-    charged_p: int
-    ingredients: KeyIngredients
-
-    @property
-    def place(self) -> Place:
-        """What identifies the item in keys."""
-        return self.ingredients.place(self.item_id)
-
-    @property
-    def compares(self) -> bool:
-        """True for a comparison of two systems' outputs, not of a decoy."""
-        return self.ingredients.compares and decoys.NAME not in self.systems
-
-    @property
-    def rates(self) -> bool:
-        """True for a rating of a system's output, not of a decoy."""
-        return not self.ingredients.compares and decoys.NAME not in self.systems
+EVER = 2**62  # a number above that of every verdict
+# Where the columns stand in a row of both tables, and where the seals and the verdict begin.
+_AT = {name: at for at, name in enumerate(AttemptRow._fields)}
+ID, RUN, ITEM_ID, NOTE, CHARGED = (
+    _AT[name] for name in ("id", "run", "item_id", "note", "charged_p")
+)
+SEAL, VERDICT = len(AttemptRow._fields), len(AttemptRow._fields) + 1
+SCORE = VERDICT + VerdictRow._fields.index("score")
+OF_BOTH = f"{columns(AttemptRow, of='attempts.')}, {columns(VerdictRow, of='verdicts.')}"
 
 
 def remembered_verdicts(
     path: Path | str, run: str | None, *, begin: bool, of_runs: Collection[str] = ()
-) -> list[RememberedVerdict]:
+) -> Gathered:
     """Return other runs' verdicts that were recorded before `run` began, the oldest first.
 
     With `begin`, the start of `run` is recorded as now, unless it has begun already. For a run that
@@ -66,19 +66,24 @@ def remembered_verdicts(
 
     Raises:
         LedgerError: the file cannot be opened, or is not a ledger.
+        DamagedLedgerError: a verdict or its attempt is not as it was written.
     """
-    if not begin and not Path(path).exists():
-        return []
-    with closing(connect(path)) as connection:
-        before = _began_at(connection, run, begin=begin)
-        rows = connection.execute(
-            "SELECT attempts.run, attempts.item_id, attempts.note, attempts.charged_p, "
-            "verdicts.score FROM verdicts JOIN attempts ON attempts.id = verdicts.attempt "
-            "WHERE verdicts.created_at < ? AND attempts.run IS NOT ? ORDER BY attempts.id",
-            (before, run),
-        ).fetchall()
-    found = (_remembered(*row) for row in rows if not of_runs or row[0] in of_runs)
-    return [verdict for verdict in found if verdict is not None]
+    found = _Reading()
+    if begin or Path(path).exists():
+        with closing(connect(path)) as connection:
+            seen = _seen_by(connection, run, begin=begin)
+            # Not sorted here: that would copy all rows to a temporary table.
+            rows = connection.execute(
+                f"SELECT {OF_BOTH} FROM verdicts "  # noqa: S608 - our own names
+                "CROSS JOIN attempts ON attempts.id = verdicts.attempt "
+                "WHERE verdicts.seq <= ? AND attempts.run IS NOT ?",
+                (seen, run),
+            )
+            for values in rows:
+                if not of_runs or values[RUN] in of_runs:
+                    _check(connection, values)
+                    found.add(values)
+    return found.gatherer.gathered()
 
 
 def known_runs(path: Path | str) -> dict[str, str]:
@@ -86,103 +91,72 @@ def known_runs(path: Path | str) -> dict[str, str]:
     if not Path(path).exists():
         return {}
     with closing(connect(path)) as connection:
-        return dict(
-            connection.execute("SELECT id, created_at FROM runs ORDER BY created_at").fetchall()
-        )
+        return {row.id: row.created_at for row in read(connection, RunRow, "true ORDER BY seq")}
 
 
-def _began_at(connection: sqlite3.Connection, run: str | None, *, begin: bool) -> str:
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    if begin:
-        connection.execute(
-            "INSERT INTO runs (id, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", (run, now)
-        )
-    found = connection.execute("SELECT created_at FROM runs WHERE id IS ?", (run,)).fetchone()
-    return str(found[0]) if found else now + "~"  # sorts after the time of every recorded verdict
+def _seen_by(connection: LedgerConnection, run: str | None, *, begin: bool) -> int:
+    """Return the number of the last verdict that was recorded before `run` began."""
+    if begin and run is not None:
+        connection.execute("BEGIN IMMEDIATE")
+        with connection:  # commits
+            return run_row(connection, run).seen
+    found = one(connection, RunRow, "id IS ?", run)
+    return found.seen if found else EVER
 
 
-def _remembered(
-    run: str, item_id: str, note: str, charged_p: int, score: float
-) -> RememberedVerdict | None:
-    noted = json.loads(note)
-    ingredients = KeyIngredients.from_note(noted.get("ingredients", {}))
-    if ingredients is None:
-        return None
-    systems = tuple(noted.get("systems", ()))
-    return RememberedVerdict(run, item_id, systems, score, charged_p, ingredients)
+def _check(connection: LedgerConnection, values: Sequence[Any]) -> None:
+    """Check the seals of an attempt and of its verdict.
+
+    Raises:
+        DamagedLedgerError: one of them is not as it was written.
+    """
+    problem = connection.sealer.problem
+    if problem(TABLES[AttemptRow], values[:SEAL], values[SEAL]):
+        checked(connection, AttemptRow, values[:VERDICT])
+    if problem(TABLES[VerdictRow], values[VERDICT:-1], values[-1]):
+        checked(connection, VerdictRow, values[VERDICT:])
 
 
+def _noted(note: str) -> dict[str, Any]:
+    """Read a note; three times as fast as `json`, which also reads halves of surrogate pairs."""
+    try:
+        found: dict[str, Any] = from_json(note)
+    except ValueError:
+        found = json.loads(note)
+    return found
+
+
+@final
 @dataclass(slots=True)
-class Versions:
-    """Tells different systems with the same name apart by their outputs.
+class _Reading:
+    """Gathers the verdicts from their attempts' notes; the same judge is read once."""
 
-    Within a run, a name is a single system. In two runs, a name is the same system if at least one
-    item has an output in both and no item has different outputs. `known` holds the versions of each
-    name, each with its outputs' digests by item. `today` holds those of the systems judged now.
-    """
+    gatherer: Gatherer = field(default_factory=Gatherer)
+    _judges: dict[tuple[str, ...], int] = field(default_factory=dict)
 
-    known: dict[str, list[dict[str, str]]] = field(default_factory=dict)
-    today: dict[str, dict[str, str]] = field(default_factory=dict)
+    def add(self, values: Sequence[Any]) -> None:
+        """Take a row of both tables; one whose note has no ingredients is left out."""
+        noted = _noted(values[NOTE])
+        note, systems = noted.get("ingredients", {}), noted.get("systems", ())
+        shown = [note.pop(name) for name in (RATED, FIRST, SECOND) if name in note]
+        if not shown or len(shown) != len(systems) or PROVIDER not in note:
+            return
+        place = values[ITEM_ID], note.pop(PROMPT, ""), note.pop(REFERENCE, "")
+        self.gatherer.add(
+            (values[ID], values[CHARGED]),
+            (values[RUN], self._judge(note), place),
+            systems,
+            shown,
+            values[SCORE],
+        )
 
-    def label(self, name: str, outputs: dict[str, str]) -> str:
-        """Return a name for the system with `outputs`, which are digests by item.
-
-        From the second version of a name on, the name is followed by the version's number.
-        A system with at least `ENOUGH_ALIKE` outputs that are all those of a system of today gets
-        that system's name.
-        """
-        for present, current in self.today.items():
-            if len(outputs) >= ENOUGH_ALIKE and all(
-                current.get(at) == text for at, text in outputs.items()
-            ):
-                return present
-        versions = self.known.setdefault(name, [])
-        for number, version in enumerate(versions, 1):
-            common = version.keys() & outputs.keys()
-            if common and all(version[item] == outputs[item] for item in common):
-                version.update(outputs)
-                return _numbered(name, number)
-        versions.append(dict(outputs))
-        return _numbered(name, len(versions))
-
-
-def _numbered(name: str, number: int) -> str:
-    return name if number == 1 else f"{name} ({number})"
-
-
-def compared(
-    verdicts: Sequence[RememberedVerdict],
-    positions: Mapping[Place, int],
-    today: Mapping[str, dict[str, str]] | None = None,
-) -> Past:
-    """Return comparisons by pair of systems, on the items at `positions`.
-
-    If the verdicts on an item disagree (in two orders of presentation, or by two judges), it is a
-    tie. `today` holds the digests of today's outputs by system and item; these systems keep their
-    names without a number.
-    """
-    labels = _labels(verdicts, today or {})
-    found: dict[Pair, dict[int, int]] = {}
-    for verdict in verdicts:
-        first, second = (labels[verdict.run, name] for name in verdict.systems)
-        preference = Verdict(verdict.score).preference
-        if second < first:
-            first, second, preference = second, first, -preference
-        known = found.setdefault((first, second), {})
-        position = positions[verdict.place]
-        known[position] = preference if known.get(position, preference) == preference else 0
-    return past_of_pairs(found, len(positions))
-
-
-def _labels(
-    verdicts: Iterable[RememberedVerdict], today: Mapping[str, dict[str, str]]
-) -> dict[tuple[str, str], str]:
-    """Return the name to use for each system, by run and recorded name."""
-    outputs: dict[tuple[str, str], dict[str, str]] = {}
-    for verdict in verdicts:
-        for name, output in zip(verdict.systems, verdict.ingredients.outputs, strict=True):
-            outputs.setdefault((verdict.run, name), {})[verdict.item_id] = output
-    versions = Versions(today=dict(today))
-    for name, by_item in today.items():
-        versions.label(name, by_item)
-    return {(run, name): versions.label(name, by_item) for (run, name), by_item in outputs.items()}
+    def _judge(self, note: dict[str, str]) -> int:
+        """Return the number of the judge of a note without what differs from call to call."""
+        for name in (ITEM, NAMES):
+            note.pop(name, None)
+        told = (*note, *note.values())
+        number = self._judges.get(told)
+        if number is None:
+            number = self.gatherer.judges.number(KeyedJudge.from_note(note))
+            self._judges[told] = number
+        return number

@@ -12,13 +12,14 @@ from typing import Any, final
 
 from judgeloop.core.money import Price
 from judgeloop.core.records import Abstention, Answer, Call
+from judgeloop.judges.billing import Published, unpublished
 from judgeloop.judges.chat_model import ChatModel
 from judgeloop.judges.credentials import Provider
 from judgeloop.judges.messages import Message
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.parsing import parse_verdict
 from judgeloop.judges.prompt import Template
-from judgeloop.judges.provider import reach
+from judgeloop.judges.provider import published_at, reach
 from judgeloop.judges.wire import ABOUT_THIS_ITEM, Endpoint
 
 OFFICIAL_URL = "https://api.anthropic.com"
@@ -47,6 +48,7 @@ class AnthropicJudge(ChatModel[Message]):
         price: Price | None,
         max_output_tokens: int = 512,
         by: str = "schema",
+        published: Published = unpublished,
     ) -> None:
         """Create the judge; see `ChatModel` for what happens before the first call."""
         super().__init__(
@@ -57,6 +59,7 @@ class AnthropicJudge(ChatModel[Message]):
             price=price,
             max_output_tokens=max_output_tokens,
             by=by,
+            published=published,
         )
 
     def _sdk(self) -> ModuleType:
@@ -113,4 +116,5 @@ def make_judge(model: str, options: JudgeOptions) -> AnthropicJudge:
         price=price,
         max_output_tokens=options.max_output_tokens,
         by=options.verdict,
+        published=published_at(PROVIDER, endpoint),
     )

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, NonNegativeInt
+from pydantic import Field
 
 from judgeloop.core.records import Usage
-from judgeloop.judges.replies import Wire, WireReply
+from judgeloop.judges.replies import Count, Wire, WireReply
 
 
 class Message(Wire):
@@ -51,16 +51,34 @@ class Choice(Wire):
 class PromptDetails(Wire):
     """Numbers of prompt tokens read from the cache and written to it."""
 
-    cached_tokens: NonNegativeInt | None = None
-    cache_write_tokens: NonNegativeInt | None = None
+    cached_tokens: Count | None = None
+    cache_write_tokens: Count | None = None
+
+
+class CompletionDetails(Wire):
+    """Number of completion tokens that are reasoning."""
+
+    reasoning_tokens: Count | None = None
 
 
 class WireUsage(Wire):
     """Token counts: prompt tokens include cached tokens, completion tokens include reasoning."""
 
-    prompt_tokens: NonNegativeInt
-    completion_tokens: NonNegativeInt
+    prompt_tokens: Count
+    completion_tokens: Count
+    total_tokens: Count | None = None
     prompt_tokens_details: PromptDetails | None = None
+    completion_tokens_details: CompletionDetails | None = None
+
+    def output_tokens(self) -> int:
+        """Return the completion tokens, with the reasoning tokens that some servers leave out.
+
+        Those servers count reasoning apart, or in the total alone. The largest number counts.
+        """
+        written, details = self.completion_tokens, self.completion_tokens_details
+        reasoning = (details.reasoning_tokens if details else None) or 0
+        apart = written + reasoning if reasoning > written else written
+        return max(apart, (self.total_tokens or 0) - self.prompt_tokens)
 
 
 class ChatCompletion(WireReply):
@@ -68,6 +86,7 @@ class ChatCompletion(WireReply):
 
     choices: Annotated[list[Choice], Field(min_length=1)]
     usage: WireUsage | None = None
+    service_tier: str | None = None
 
     def tokens(self) -> Usage | None:
         """Return the usage; None if it is absent or its counts contradict each other."""
@@ -77,4 +96,13 @@ class ChatCompletion(WireReply):
         read, written = details.cached_tokens or 0, details.cache_write_tokens or 0
         if read + written > self.usage.prompt_tokens:
             return None
-        return Usage(self.usage.prompt_tokens, self.usage.completion_tokens, read, written)
+        return Usage(self.usage.prompt_tokens, self.usage.output_tokens(), read, written)
+
+    def tier(self) -> str | None:
+        """Return the service tier; None if not reported."""
+        return self.service_tier
+
+    def said(self) -> str:
+        """Return the text and the refusal of every choice."""
+        messages = [choice.message for choice in self.choices]
+        return " ".join(text for said in messages for text in (said.content, said.refusal) if text)

@@ -8,24 +8,28 @@ the reply. Retries are in `retrying.py`, prices in `prices.py`, both orders of p
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import date
 from functools import cached_property
 from types import ModuleType
 from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from judgeloop.core.errors import TransientJudgeError
-from judgeloop.core.money import Price, cost
+from judgeloop.core.money import Price
 from judgeloop.core.protocols import Questions
-from judgeloop.core.records import Answer, Call, Item, JudgeIdentity, Quote, Reply, Usage
+from judgeloop.core.records import Answer, Call, Item, JudgeIdentity, Quote, Reply
 from judgeloop.core.verdict_key import digest
+from judgeloop.judges.billing import Asked, Bill, Published, bill, unpublished
 from judgeloop.judges.parsing import PARSER_VERSION
 from judgeloop.judges.pools import Clients
 from judgeloop.judges.prompt import Template
-from judgeloop.judges.quoting import quote
+from judgeloop.judges.quoting import most_tokens, quote
 from judgeloop.judges.replies import WireReply
-from judgeloop.judges.wire import Endpoint, answer_or_raise, unreadable
+from judgeloop.judges.time_limit import TimeLimit
+from judgeloop.judges.wire import Endpoint, answer_or_raise, too_late, unreadable
 
 WireT = TypeVar("WireT", bound=WireReply)
 
@@ -58,8 +62,13 @@ class ChatModel(ABC, Generic[WireT]):
         price: Price | None,
         max_output_tokens: int,
         by: str,
+        published: Published = unpublished,
     ) -> None:
-        """Create the judge; `by` is the form of the reply (`JudgeRow.verdicts`)."""
+        """Create the judge.
+
+        `by` is the form of the reply (`JudgeRow.verdicts`). `published` looks up the published
+        price of another model at the same server, for a reply that names one.
+        """
         self._model = model
         self._provider = provider
         self._endpoint = endpoint
@@ -67,6 +76,7 @@ class ChatModel(ABC, Generic[WireT]):
         self._price = price
         self._max_output_tokens = max_output_tokens
         self._by = by
+        self._published = published
         self._clients: Clients[Any] = Clients(self._make_client)
 
     @cached_property
@@ -89,6 +99,11 @@ class ChatModel(ABC, Generic[WireT]):
     def priced(self) -> bool:
         """True if a price is known."""
         return self._price is not None
+
+    @property
+    def price_date(self) -> date | None:
+        """The date on which the price was last known to hold; None if nobody noted it."""
+        return None if self._price is None else self._price.checked
 
     def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
         """Accept every question."""
@@ -113,53 +128,60 @@ class ChatModel(ABC, Generic[WireT]):
             # methods accept any body with status 200. It also sends the request unchanged, which
             # takes half the time.
             with self._clients.one() as client:
-                raw = await client.post(self.path, cast_to=httpx2.Response, body=request)
+                async with TimeLimit(self._endpoint.timeout_s):
+                    raw = await client.post(self.path, cast_to=httpx2.Response, body=request)
+        except TimeoutError:
+            raise too_late(self._endpoint) from None
         except sdk.APIError as error:
             return answer_or_raise(error, self._endpoint)
         except (httpx2.HTTPError, TypeError, ValueError, LookupError):
             # The body is too large or cut off, or its encoding is unknown.
             raise unreadable(self._endpoint) from None
         try:
-            message = self.wire.model_validate_json(raw.content)
-        except ValidationError:
+            # The key is removed before anything is parsed, quoted or cut.
+            body = self._endpoint.without_key(from_json(raw.content))
+            message = self.wire.model_validate(body)
+        except (ValidationError, ValueError):
             raise TransientJudgeError(
                 f"the reply is not a {self.reply_name}", billed=True
             ) from None
-        return self._reply(message, raw.headers.get(self.request_id_header, ""))
+        return self._reply(message, request, raw.headers.get(self.request_id_header, ""))
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._clients.aclose()
 
     def _make_client(self) -> Any:
-        from judgeloop.judges.bounded import hooks, tls
+        from judgeloop.judges.bounded import http_client, time_limits
 
-        sdk = self._sdk()
-        return self._client_of(sdk)(
+        return self._client_of(self._sdk())(
             api_key=self._endpoint.api_key,
             base_url=self._endpoint.base_url,
             max_retries=0,
-            timeout=self._endpoint.timeout_s,
-            http_client=sdk.DefaultAsyncHttpxClient(
-                follow_redirects=False, event_hooks=hooks(own=self._endpoint.own), verify=tls()
-            ),
+            timeout=time_limits(self._endpoint.timeout_s),
+            http_client=http_client(self._endpoint),
         )
 
-    def _reply(self, message: WireT, request_id: str) -> Reply:
-        usage = message.tokens()
+    def _reply(self, message: WireT, request: Mapping[str, Any], request_id: str) -> Reply:
+        billed = self._bill(message, request)
         reply = Reply(
             answer=self._answer(message),
-            cost_p=self._actual_cost(usage),
-            usage=usage,
+            cost_p=billed.cost_p,
+            usage=message.tokens(),
             model=message.model,
             request_id=request_id,
+            breach=billed.breach,
         )
         return self._endpoint.clean_reply(reply)
 
-    def _actual_cost(self, usage: Usage | None) -> int | None:
+    def _bill(self, message: WireT, request: Mapping[str, Any]) -> Bill:
+        """Return what to book for a reply to `request`."""
         if self._price is None:
-            return 0
-        return None if usage is None else cost(usage, self._price)
+            return Bill(0)
+        texts = (request.get("system", ""), *(turn["content"] for turn in request["messages"]))
+        most = most_tokens(self._template, texts, self._max_output_tokens)
+        asked = Asked(self._model, self._price, texts, most, self._published)
+        return bill(message, asked)
 
     @abstractmethod
     def _sdk(self) -> ModuleType:

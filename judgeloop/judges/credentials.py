@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from judgeloop.core.errors import InputError
+from judgeloop.judges.network import Network
 from judgeloop.judges.wire import Endpoint
 
 JUDGE_KEY = "JUDGELOOP_JUDGE_API_KEY"
@@ -57,7 +58,8 @@ def endpoint_for(
         )
     _check_url(url)
     key = NO_KEY if offline else _key(provider, url, environment, given=base_url is not None)
-    return Endpoint(url, key, timeout_s, own=base_url is None or is_official(provider, url))
+    own = base_url is None or is_official(provider, url)
+    return Endpoint(url, key, timeout_s, own=own, network=Network.of(environment))
 
 
 def is_official(provider: Provider, url: str) -> bool:

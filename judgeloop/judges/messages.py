@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pydantic import NonNegativeInt
-
 from judgeloop.core.records import Usage
-from judgeloop.judges.replies import Wire, WireReply
+from judgeloop.judges.replies import Count, Wire, WireReply
 
 
 class Block(Wire):
@@ -26,17 +24,19 @@ class Block(Wire):
 class CacheCreation(Wire):
     """Number of tokens written to the cache for an hour."""
 
-    ephemeral_1h_input_tokens: NonNegativeInt = 0
+    ephemeral_1h_input_tokens: Count = 0
 
 
 class WireUsage(Wire):
     """Token counts: input tokens exclude cached tokens, output tokens include thinking."""
 
-    input_tokens: NonNegativeInt
-    output_tokens: NonNegativeInt
-    cache_creation_input_tokens: NonNegativeInt | None = None
-    cache_read_input_tokens: NonNegativeInt | None = None
+    input_tokens: Count
+    output_tokens: Count
+    cache_creation_input_tokens: Count | None = None
+    cache_read_input_tokens: Count | None = None
     cache_creation: CacheCreation | None = None
+    service_tier: str | None = None
+    speed: str | None = None
 
 
 class Message(WireReply):
@@ -68,3 +68,15 @@ class Message(WireReply):
         return Usage(
             self.usage.input_tokens + read + written, self.usage.output_tokens, read, written
         )
+
+    def tier(self) -> str | None:
+        """Return the speed if it is not the standard one, else the service tier."""
+        if self.usage is None:
+            return None
+        speed = self.usage.speed
+        return self.usage.service_tier if speed in {None, "standard"} else speed
+
+    def said(self) -> str:
+        """Return all text, with the inputs of all tools."""
+        inputs = (json.dumps(block.input) for block in self.content if block.type == "tool_use")
+        return " ".join([*(block.text for block in self.content), *inputs])

@@ -16,13 +16,14 @@ from urllib.parse import urlsplit
 
 from judgeloop.core.money import Price
 from judgeloop.core.records import Abstention, Answer, Call, Verdict
+from judgeloop.judges.billing import Published, unpublished
 from judgeloop.judges.chat_completions import ChatCompletion, Choice
 from judgeloop.judges.chat_model import ChatModel
 from judgeloop.judges.credentials import Provider
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.parsing import parse_label, parse_verdict
 from judgeloop.judges.prompt import Template
-from judgeloop.judges.provider import reach
+from judgeloop.judges.provider import published_at, reach
 from judgeloop.judges.wire import ABOUT_THIS_ITEM, Endpoint
 
 OFFICIAL_URL = "https://api.openai.com/v1"
@@ -85,6 +86,7 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
         max_output_tokens: int = 512,
         by: str = "schema",
         dialect: Dialect | None = None,
+        published: Published = unpublished,
     ) -> None:
         """`max_output_tokens` applies to "schema"; a bare label is limited by `LABEL_TOKENS`."""
         self._dialect = dialect or dialect_at(endpoint.base_url)
@@ -96,6 +98,7 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
             price=price,
             max_output_tokens=LABEL_TOKENS.get(by, max_output_tokens),
             by=by,
+            published=published,
         )
 
     def _sdk(self) -> ModuleType:
@@ -204,4 +207,5 @@ def make_judge(model: str, options: JudgeOptions) -> OpenAIJudge:
         price=price,
         max_output_tokens=options.max_output_tokens,
         by=options.verdict,
+        published=published_at(PROVIDER, endpoint),
     )

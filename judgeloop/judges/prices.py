@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import cache
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import Price, Rate, rate_per_mtok
@@ -26,6 +27,18 @@ UNUSED_PRICES = {
     "input_image_mtok", "input_video_mtok", "output_audio_mtok", "output_image_mtok", "output_video_mtok",
     "social_searches_kcount", "storage_searches_kcount", "web_searches_kcount",
 }  # fmt: skip
+# How the table's comments say when somebody compared a price with the provider's page.
+_CHECKED = re.compile(r"\b(?:as of|checked|verified)(?: on)? (\d{4}-\d{2}-\d{2})\b", re.IGNORECASE)
+
+
+@runtime_checkable
+class Dated(Protocol):
+    """A judge whose prices have a date."""
+
+    @property
+    def price_date(self) -> date | None:
+        """The date on which the prices were last known to hold; None if nobody noted it."""
+        ...
 
 
 def price_from_text(text: str) -> Price:
@@ -88,8 +101,32 @@ def published_price(
         cache_write=_dearest(by_hour, "cache_write_mtok")
         if "cache_write_mtok" in charged
         else plain,
+        checked=table_date(),
         source=f"genai-prices {version('genai-prices')} for {where.id}/{found.id}, read on {now:%Y-%m-%d}",
     )
+
+
+@cache
+def table_date() -> date | None:
+    """Return the latest date on which a price in genai-prices was checked; None if it names none.
+
+    The table has no date of its own. Dates from which a price holds are of no use, because prices
+    are announced in advance.
+    """
+    from genai_prices import data_snapshot
+
+    providers = data_snapshot.get_snapshot().providers
+    owners: list[Any] = [one for provider in providers for one in (provider, *provider.models)]
+    comments = [owner.price_comments for owner in owners if owner.price_comments]
+    dates = [_date(found) for comment in comments for found in _CHECKED.findall(comment)]
+    return max((found for found in dates if found is not None), default=None)
+
+
+def _date(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 def _reaches(pattern: str, base_url: str) -> bool:

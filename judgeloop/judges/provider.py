@@ -6,12 +6,17 @@ provider without an address (the user's own server) is free unless the user give
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from judgeloop.core.money import Price
 from judgeloop.formats.prices import read_price
+from judgeloop.judges.billing import Published, unpublished
 from judgeloop.judges.credentials import Provider, endpoint_for, is_official
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prices import FREE, price_from_text, published_price
 from judgeloop.judges.wire import Endpoint
+
+MOST_MODELS = 64  # a server may name another model in every reply
 
 
 def reach(provider: Provider, model: str, options: JudgeOptions) -> tuple[Endpoint, Price | None]:
@@ -40,6 +45,21 @@ def _price(
         return own
     if provider.url is None:
         return FREE  # the user's own server
-    if is_official(provider, endpoint.base_url):
-        return published_price(model, provider=provider.name)
-    return published_price(model, base_url=endpoint.base_url)
+    return published_at(provider, endpoint)(model)
+
+
+def published_at(provider: Provider, endpoint: Endpoint) -> Published:
+    """Return a function that looks up the published price of a model at `endpoint`.
+
+    It returns None for a model whose price is not known, and for the user's own server.
+    """
+    if provider.url is None:
+        return unpublished
+
+    @lru_cache(maxsize=MOST_MODELS)
+    def find(model: str) -> Price | None:
+        if is_official(provider, endpoint.base_url):
+            return published_price(model, provider=provider.name)
+        return published_price(model, base_url=endpoint.base_url)
+
+    return find

@@ -1,16 +1,25 @@
 """Base classes for the pydantic models of providers' replies: validated, unknown fields ignored.
 
 The replies themselves are in `chat_completions.py` and `messages.py`. `parsing.py` reads the
-verdict from their text.
+verdict from their text, `billing.py` the cost from their usage.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from judgeloop.core.records import Usage
+
+
+def _whole(value: object) -> object:
+    """Return a whole number written as a float, such as 1e30, as an integer of any size."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Count = Annotated[int, BeforeValidator(_whole), Field(ge=0)]
 
 
 class Wire(BaseModel):
@@ -27,3 +36,11 @@ class WireReply(Wire):
     @abstractmethod
     def tokens(self) -> Usage | None:
         """Return the usage of the call; None if the reply reports none, or an impossible usage."""
+
+    @abstractmethod
+    def tier(self) -> str | None:
+        """Return the service tier or speed that the call was billed at; None if not reported."""
+
+    @abstractmethod
+    def said(self) -> str:
+        """Return all text that the model wrote."""

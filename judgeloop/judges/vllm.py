@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from datetime import date
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, final
 
@@ -22,10 +23,11 @@ from judgeloop.judges.credentials import Provider
 from judgeloop.judges.openai import VLLM, OpenAIJudge
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.provider import reach
+from judgeloop.judges.time_limit import TimeLimit
 from judgeloop.judges.wire import Endpoint
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 PROBE_CHOICES = ("quokka", "wombat")  # no model gives these replies unless it is forced to
 
@@ -45,6 +47,7 @@ class VllmJudge:
         self._endpoint = endpoint
         self._look_lock = asyncio.Lock()
         self._version: str | None = None
+        self._unfit: JudgeRejectedError | None = None
 
     @property
     def identity(self) -> JudgeIdentity:
@@ -55,6 +58,11 @@ class VllmJudge:
     def priced(self) -> bool:
         """True if a price is known; the user's own server is free unless a price is given."""
         return self._judge.priced
+
+    @property
+    def price_date(self) -> date | None:
+        """The date on which the price was last known to hold; None if nobody noted it."""
+        return self._judge.price_date
 
     def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
         """Accept every question."""
@@ -72,9 +80,22 @@ class VllmJudge:
             JudgeRejectedError: no attempt can succeed.
         """
         async with self._look_lock:
-            if self._version is None:
-                self._version = await self.look()
+            await self._look_once()
         return await self._judge.judge(call)
+
+    async def _look_once(self) -> None:
+        """Check the server unless it is known; one that cannot be the judge is not asked again.
+
+        A server that does not reply yet is checked again at the next call.
+        """
+        if self._unfit is not None:
+            raise self._unfit
+        if self._version is None:
+            try:
+                self._version = await self.look()
+            except JudgeRejectedError as error:
+                self._unfit = error
+                raise
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -89,27 +110,33 @@ class VllmJudge:
             TransientJudgeError: the server does not reply, or says that it is not healthy.
             JudgeRejectedError: this server cannot be the judge.
         """
-        import httpx
+        import httpx2
 
-        headers = {"Authorization": f"Bearer {self._endpoint.api_key}"}
-        async with httpx.AsyncClient(headers=headers, timeout=self._endpoint.timeout_s) as client:
+        from judgeloop.judges.bounded import http_client
+
+        async with http_client(self._endpoint) as client:
+            client.headers["Authorization"] = f"Bearer {self._endpoint.api_key}"
             try:
-                await self._check_health(client)
-                await self._check_model(client)
-                await self._check_form(client)
-                version = await self._get(client, f"{self._root}/version")
-            except httpx.HTTPError as error:
+                async with TimeLimit(self._endpoint.timeout_s):
+                    return await self._look_with(client)
+            except (httpx2.HTTPError, TimeoutError) as error:
                 raise TransientJudgeError(
                     f"no reply from {self._endpoint.origin} ({type(error).__name__}); is the vLLM server running?",
                     billed=False,
                 ) from error
+
+    async def _look_with(self, client: httpx2.AsyncClient) -> str:
+        await self._check_health(client)
+        await self._check_model(client)
+        await self._check_form(client)
+        version = await self._get(client, f"{self._root}/version")
         return str(version.get("version", "unknown"))
 
     @property
     def _root(self) -> str:
         return self._endpoint.base_url.rstrip("/").removesuffix("/v1")
 
-    async def _check_health(self, client: httpx.AsyncClient) -> None:
+    async def _check_health(self, client: httpx2.AsyncClient) -> None:
         reply = await client.get(f"{self._root}/health")
         if reply.status_code != HTTPStatus.OK:
             raise TransientJudgeError(
@@ -117,7 +144,7 @@ class VllmJudge:
                 billed=False,
             )
 
-    async def _check_model(self, client: httpx.AsyncClient) -> None:
+    async def _check_model(self, client: httpx2.AsyncClient) -> None:
         listing = await self._get(client, f"{self._endpoint.base_url.rstrip('/')}/models")
         data = listing.get("data")
         served = (
@@ -127,11 +154,11 @@ class VllmJudge:
         )
         if self._model not in served:
             raise JudgeRejectedError(
-                f"{self._endpoint.origin} does not serve {self._model!r}; it serves {', '.join(served) or 'nothing'}",
+                f"{self._endpoint.origin} does not serve {self._model!r}; it serves {self._endpoint.clean(', '.join(served)) or 'nothing'}",
                 billed=False,
             )
 
-    async def _check_form(self, client: httpx.AsyncClient) -> None:
+    async def _check_form(self, client: httpx2.AsyncClient) -> None:
         request = {
             "model": self._model,
             "messages": [{"role": "user", "content": "Say A."}],
@@ -154,7 +181,7 @@ class VllmJudge:
                 billed=False,
             )
 
-    async def _get(self, client: httpx.AsyncClient, url: str, json: Any = None) -> dict[str, Any]:
+    async def _get(self, client: httpx2.AsyncClient, url: str, json: Any = None) -> dict[str, Any]:
         reply = await (client.get(url) if json is None else client.post(url, json=json))
         if reply.status_code != HTTPStatus.OK:
             raise JudgeRejectedError(f"{url} answers HTTP {reply.status_code}", billed=False)
@@ -166,7 +193,8 @@ class VllmJudge:
             raise JudgeRejectedError(
                 f"{url} does not answer with a JSON object; is this a vLLM server?", billed=False
             )
-        return value
+        cleaned: dict[str, Any] = self._endpoint.without_key(value)
+        return cleaned
 
 
 PROVIDER = Provider("vllm", None)

@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 
 from judgeloop.core.errors import JudgeError, JudgeRejectedError, TransientJudgeError
 from judgeloop.core.records import Abstention, Reply
+from judgeloop.judges.network import NO_SETTINGS, Network
+from judgeloop.judges.redaction import redact, redacted
 from judgeloop.judges.retrying import retry_after_s
 
 NO_CREDIT = {
@@ -33,15 +35,27 @@ ABOUT_THIS_ITEM = {
     "string_above_max_length": "too long for the judge",
     "request_too_large": "too long for the judge",
     "content_filter": "refused by the provider's filter",
+    "content_policy_violation": "refused by the provider's filter",
+    "invalid_prompt": "refused by the provider's filter",
+    "ResponsibleAIPolicyViolation": "refused by the provider's filter",
 }
-# Anthropic and vLLM report this error in the message only, without a specific code.
-_TOO_LONG = re.compile(r"prompt is too long|maximum context length|max_model_len", re.IGNORECASE)
+TOO_LONG = ABOUT_THIS_ITEM["request_too_large"]
+# Anthropic and vLLM report this error in the message only, without a specific code. OpenAI reports
+# a request over the limit of tokens a minute as a rate limit, which no waiting mends.
+_TOO_LONG = re.compile(
+    r"prompt is too long|maximum context length|max_model_len|request too large", re.IGNORECASE
+)
+_MAY_BE_TOO_LONG = {HTTPStatus.BAD_REQUEST, HTTPStatus.TOO_MANY_REQUESTS}
+# Statuses with which a server turns a request away before a model reads it.
+_UNREAD = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.TOO_MANY_REQUESTS}
+# Hosts that are known not to bill a refusal without output, a filter's or for length. Azure bills
+# both, because its service evaluates a prompt before it answers 400. OpenAI counts the tokens of a
+# request before a model reads it.
+REFUSES_FREE = {"api.anthropic.com"}
+MEASURES_FREE = {"api.anthropic.com", "api.openai.com"}
 # Errors of the HTTP client after which the request was certainly not sent, so not billed.
 NEVER_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
 LONGEST_MESSAGE = 500  # characters
-# Shorter keys, such as the placeholder "none", are not masked: they may be ordinary words.
-SHORTEST_KEY = 8
-MOST_ERROR_BYTES = 1024
 OVERLOADED = 529  # Anthropic's status code for overload
 
 
@@ -51,20 +65,23 @@ class Endpoint:
 
     `own` is False if the address is neither the provider's nor the address in the provider's
     environment variable. Headers that the SDKs take from the provider's other variables are then
-    removed (`bounded.py`).
+    removed (`bounded.py`). `network` holds the proxies and certificates to use.
     """
 
     base_url: str
     api_key: str = field(repr=False)
     timeout_s: float
     own: bool = True
+    network: Network = NO_SETTINGS
 
     def clean(self, text: str) -> str:
         """Return a server's text, safe to store and show: UTF-8, key masked, cut to length."""
         storable = text.encode("utf-8", "replace").decode("utf-8")
-        if len(self.api_key) >= SHORTEST_KEY:
-            storable = storable.replace(self.api_key, "[key]")
-        return storable[:LONGEST_MESSAGE]
+        return redact(storable, self.api_key)[:LONGEST_MESSAGE]
+
+    def without_key(self, value: Any) -> Any:
+        """Return a JSON value from a server with the key removed from every text in it."""
+        return redacted(value, self.api_key)
 
     def clean_reply(self, reply: Reply) -> Reply:
         """Return `reply` with all texts from the server cleaned."""
@@ -74,7 +91,13 @@ class Endpoint:
             answer=answer,
             model=self.clean(reply.model),
             request_id=self.clean(reply.request_id),
+            breach=self.clean(reply.breach),
         )
+
+    def refuses_free(self, about: str) -> bool:
+        """Return whether the host surely bills nothing for a refusal with the reason `about`."""
+        free = MEASURES_FREE if about == TOO_LONG else REFUSES_FREE
+        return urlsplit(self.base_url).hostname in free
 
     @property
     def origin(self) -> str:
@@ -87,6 +110,7 @@ class Endpoint:
 def answer_or_raise(error: Any, endpoint: Endpoint) -> Reply:
     """Return an abstention if an SDK's error concerns one item only; otherwise raise a JudgeError.
 
+    The abstention is charged at the worst case, unless the host is known not to bill a refusal.
     The SDK's error is not kept as the cause, because its body may contain the key.
 
     Raises:
@@ -95,11 +119,10 @@ def answer_or_raise(error: Any, endpoint: Endpoint) -> Reply:
     """
     if hasattr(error, "status_code"):
         codes = [endpoint.clean(code) for code in _codes(error)]
-        about = next((ABOUT_THIS_ITEM[code] for code in codes if code in ABOUT_THIS_ITEM), None)
-        if error.status_code == HTTPStatus.BAD_REQUEST and _TOO_LONG.search(_message(error)):
-            about = ABOUT_THIS_ITEM["context_length_exceeded"]
+        about = _about_this_item(error, codes)
         if about is not None:
-            return Reply(Abstention(about), cost_p=0)
+            free = error.status_code in _UNREAD or endpoint.refuses_free(about)
+            return Reply(Abstention(about), cost_p=0 if free else None)
         raise _status_error(error, codes, endpoint) from None
     cause = type(error.__cause__).__name__
     if error.__cause__ is not None:
@@ -109,20 +132,37 @@ def answer_or_raise(error: Any, endpoint: Endpoint) -> Reply:
     raise unreadable(endpoint) from None
 
 
+def _about_this_item(error: Any, codes: list[str]) -> str | None:
+    """Return the reason for an abstention if the error concerns one item only, else None."""
+    status = error.status_code
+    too_long = status in _MAY_BE_TOO_LONG and _TOO_LONG.search(_message(error))
+    if too_long or status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return TOO_LONG
+    return next((ABOUT_THIS_ITEM[code] for code in codes if code in ABOUT_THIS_ITEM), None)
+
+
 def unreadable(endpoint: Endpoint) -> TransientJudgeError:
     """Return the error for a reply that cannot be read."""
     return TransientJudgeError(f"no usable reply from {endpoint.origin}", billed=True)
 
 
+def too_late(endpoint: Endpoint) -> TransientJudgeError:
+    """Return the error for a reply that did not come in time."""
+    return TransientJudgeError(
+        f"no reply from {endpoint.origin} within {endpoint.timeout_s:g} s", billed=True
+    )
+
+
 def _codes(error: Any) -> list[str]:
     """Return all codes in an error's body.
 
-    OpenAI uses the fields `code` and `type`, Anthropic `type` and `details`.
+    OpenAI uses the fields `code` and `type`, Anthropic `type` and `details`, Azure `innererror`.
     """
-    inner = _error_body(error)
-    details = inner.get("details")
+    body = _error_body(error)
+    details, inner = body.get("details"), body.get("innererror")
     detail = details.get("error_code") if isinstance(details, Mapping) else None
-    found = [inner.get("code"), inner.get("type"), detail]
+    azure = inner.get("code") if isinstance(inner, Mapping) else None
+    found = [body.get("code"), body.get("type"), detail, azure]
     return [code for code in found if isinstance(code, str)]
 
 
@@ -166,5 +206,5 @@ def _error_body(error: Any) -> Mapping[str, Any]:
 
 def _message(error: Any) -> str:
     body = _error_body(error)
-    text = error.response.content[:MOST_ERROR_BYTES].decode("utf-8", "replace")
+    text = error.response.content.decode("utf-8", "replace")
     return str(body.get("message") or body.get("detail") or text or "the request is not accepted")

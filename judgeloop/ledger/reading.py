@@ -6,12 +6,20 @@ Writes nothing.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from judgeloop.core.records import Spend, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
+from judgeloop.ledger.rows import (
+    AttemptRow,
+    LedgerConnection,
+    RunRow,
+    VerdictRow,
+    damaged,
+    one,
+    read,
+)
 
 KEYS_PER_LOOKUP = 500  # SQLite limits the number of parameters of a statement
 
@@ -33,55 +41,53 @@ class RecordedAttempt:
     ingredients: KeyIngredients | None
 
 
-def verdicts_under(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, Verdict]:
+def verdicts_under(connection: LedgerConnection, keys: Sequence[str]) -> dict[str, Verdict]:
     """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
     held: dict[str, Verdict] = {}
     for begin in range(0, len(keys), KEYS_PER_LOOKUP):
         some = keys[begin : begin + KEYS_PER_LOOKUP]
-        marks = ",".join("?" * len(some))
-        rows = connection.execute(
-            f"SELECT key, score, reason FROM verdicts WHERE key IN ({marks})",  # noqa: S608 - only question marks are inserted
-            list(some),
-        )
-        held.update((key, Verdict(score, reason)) for key, score, reason in rows)
+        rows = read(connection, VerdictRow, f"key IN ({','.join('?' * len(some))})", *some)
+        held.update((row.key, Verdict(row.score, row.reason)) for row in rows)
     return held
 
 
-def attempts_of(connection: sqlite3.Connection, item_id: str) -> list[RecordedAttempt]:
+def attempts_of(connection: LedgerConnection, item_id: str) -> list[RecordedAttempt]:
     """Return the attempts on an item, the latest first."""
-    rows = connection.execute(
-        "SELECT key, judge, state, outcome, charged_p, began_at, note FROM attempts "
-        "WHERE item_id = ? ORDER BY id DESC",
-        (item_id,),
-    )
     return [
         RecordedAttempt(
-            key,
-            judge,
-            state,
-            outcome or "",
-            charged_p,
-            began_at,
-            KeyIngredients.from_note(json.loads(note).get("ingredients", {})),
+            row.key,
+            row.judge,
+            row.state,
+            row.outcome or "",
+            row.charged_p,
+            row.began_at,
+            KeyIngredients.from_note(json.loads(row.note).get("ingredients", {})),
         )
-        for key, judge, state, outcome, charged_p, began_at, note in rows
+        for row in read(connection, AttemptRow, "item_id = ? ORDER BY id DESC", item_id)
     ]
 
 
-def spend_of(connection: sqlite3.Connection, run: str, opener: str, budget_p: int | None) -> Spend:
+def spend_of(connection: LedgerConnection, run: str, opener: str, budget_p: int | None) -> Spend:
     """Return what `run` has cost, and what its attempts by `opener` have cost.
 
     `opener` identifies the ledger object that recorded an attempt. In `Spend`, `now_p` and
     `attempts` count only the attempts of `opener`.
+
+    Raises:
+        DamagedLedgerError: the run was not charged what its attempts were.
     """
     row = connection.execute(
         "SELECT coalesce(sum(charged_p) FILTER (WHERE opener = :opener AND NOT rehearsed), 0), "
         "coalesce(sum(charged_p) FILTER (WHERE NOT rehearsed), 0), "
         "coalesce(sum(charged_p) FILTER (WHERE rehearsed), 0), "
-        "coalesce(sum(charged_p) FILTER (WHERE state IN ('reserved', 'abandoned')), 0), "
+        "coalesce(sum(charged_p) FILTER (WHERE state IN ('reserved', 'sent', 'abandoned')), 0), "
         "count(*) FILTER (WHERE opener = :opener), count(*) FILTER (WHERE charged_p > 0) "
         "FROM attempts WHERE run = :run",
         {"run": run, "opener": opener},
     ).fetchone()
     now_p, run_p, rehearsed_p, unconfirmed_p, attempts, paid = row
+    known = one(connection, RunRow, "id = ?", run)
+    if (known.charged_p if known else 0) != run_p + rehearsed_p:
+        problem = "does not hold the sum of what its attempts were charged"
+        raise damaged(connection, RunRow, known.seq if known else run, problem)
     return Spend(now_p, run_p, rehearsed_p, unconfirmed_p, budget_p, attempts, paid)

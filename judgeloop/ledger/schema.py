@@ -1,4 +1,4 @@
-"""The schema of the ledger: creates its tables, and checks that a file is a ledger.
+"""The schema of the ledger: creates its tables, and checks that a file has them and no others.
 
 Does not read or write rows.
 """
@@ -10,19 +10,27 @@ import sqlite3
 from judgeloop.core.errors import NoLedgerError
 
 APPLICATION_ID = 0x4A4C4F50  # "JLOP"
-VERSION = 1
+VERSION = 2
 
 # Columns that end in _p are picodollars. Each transaction updates charged_p of a run together with
-# its attempts. So the check against the budget is a single conditional update, which is atomic
-# among threads and processes.
-DDL = """
-CREATE TABLE runs (
+# its attempts, so that the check against the budget is atomic among threads and processes. `seq`
+# numbers the rows in the order written, and `seen` is the last verdict recorded before the run
+# began: neither depends on the clock. `seal` is the row's checksum (`seal.py`).
+DDL = (
+    """CREATE TABLE about (
     id          TEXT PRIMARY KEY,
     created_at  TEXT NOT NULL,
-    charged_p   INTEGER NOT NULL DEFAULT 0 CHECK (charged_p >= 0)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE attempts (
+    seal        BLOB NOT NULL
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE runs (
+    seq         INTEGER PRIMARY KEY,
+    id          TEXT NOT NULL UNIQUE,
+    created_at  TEXT NOT NULL,
+    seen        INTEGER NOT NULL CHECK (seen >= 0),
+    charged_p   INTEGER NOT NULL DEFAULT 0 CHECK (charged_p >= 0),
+    seal        BLOB NOT NULL
+) STRICT""",
+    """CREATE TABLE attempts (
     id          INTEGER PRIMARY KEY,
     run         TEXT NOT NULL REFERENCES runs (id),
     opener      TEXT NOT NULL,
@@ -30,7 +38,8 @@ CREATE TABLE attempts (
     item_id     TEXT NOT NULL,
     judge       TEXT NOT NULL,
     note        TEXT NOT NULL,
-    state       TEXT NOT NULL CHECK (state IN ('reserved', 'settled', 'released', 'abandoned')),
+    state       TEXT NOT NULL
+                CHECK (state IN ('reserved', 'sent', 'settled', 'released', 'abandoned')),
     reserved_p  INTEGER NOT NULL CHECK (reserved_p >= 0),
     charged_p   INTEGER NOT NULL CHECK (charged_p >= 0),
     rehearsed   INTEGER NOT NULL DEFAULT 0 CHECK (rehearsed IN (0, 1)),
@@ -39,42 +48,67 @@ CREATE TABLE attempts (
     model       TEXT,
     request_id  TEXT,
     began_at    TEXT NOT NULL,
-    ended_at    TEXT
-) STRICT;
-CREATE INDEX attempts_by_run ON attempts (run);
-CREATE INDEX attempts_by_key ON attempts (key);
-CREATE INDEX attempts_by_item ON attempts (item_id);
-
-CREATE TABLE verdicts (
-    key         TEXT PRIMARY KEY,
+    ended_at    TEXT,
+    seal        BLOB NOT NULL
+) STRICT""",
+    "CREATE INDEX attempts_by_run ON attempts (run)",
+    "CREATE INDEX attempts_by_key ON attempts (key)",
+    "CREATE INDEX attempts_by_item ON attempts (item_id)",
+    """CREATE TABLE verdicts (
+    seq         INTEGER PRIMARY KEY,
+    key         TEXT NOT NULL UNIQUE,
     attempt     INTEGER NOT NULL REFERENCES attempts (id),
     score       REAL NOT NULL CHECK (score BETWEEN 0 AND 1),
     reason      TEXT NOT NULL,
-    created_at  TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-"""
+    created_at  TEXT NOT NULL,
+    seal        BLOB NOT NULL
+) STRICT""",
+)
 
 
-def ensure_schema(connection: sqlite3.Connection, path: object) -> None:
-    """Create the tables in an empty file; accept a ledger of this version.
+def version_of(connection: sqlite3.Connection, path: object) -> int:
+    """Return the version of the ledger that is open; 0 for an empty file.
 
     Raises:
-        NoLedgerError: the file is a ledger of another version, or another database.
+        NoLedgerError: the file is another database.
     """
     application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application == APPLICATION_ID:
-        if version != VERSION:
-            raise NoLedgerError(
-                f"{path} is a ledger of version {version}, but this judgeloop reads version {VERSION}; "
-                "use the version of judgeloop that wrote it, or name another file (`ledger`)"
-            )
-        return
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         raise NoLedgerError(
             f"{path} is a SQLite file but not a judgeloop ledger; name another file (`ledger`)"
         )
-    connection.executescript(
-        f"BEGIN IMMEDIATE; {DDL} PRAGMA application_id = {APPLICATION_ID}; "
-        f"PRAGMA user_version = {VERSION}; COMMIT;"
-    )
+    return 0
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Create the tables, within the caller's transaction."""
+    for statement in DDL:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def check_schema(connection: sqlite3.Connection, path: object, ddl: tuple[str, ...] = DDL) -> None:
+    """Check that the file has the tables and indexes of `ddl`, and no trigger, view or other table.
+
+    Raises:
+        NoLedgerError: it has others; the message names the first.
+    """
+    found = {
+        sql: f"{kind} {name}"
+        for kind, name, sql in connection.execute(
+            "SELECT type, name, coalesce(sql, '') FROM sqlite_master "
+            "WHERE name NOT LIKE 'sqlite^_%' ESCAPE '^'"
+        )
+    }
+    strange = [name for sql, name in found.items() if sql not in ddl]
+    missing = [sql.split("(")[0].strip() for sql in ddl if sql not in found]
+    if strange or missing:
+        what = f"it has a strange {strange[0]}" if strange else f"it lacks {missing[0]!r}"
+        raise NoLedgerError(
+            f"{path} is not as judgeloop makes a ledger: {what}; somebody has changed the file. "
+            "Name another file (`ledger`), or copy the rows that are as they were written: "
+            "judgeloop ledger salvage"
+        )

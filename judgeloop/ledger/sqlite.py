@@ -2,38 +2,35 @@
 
 Each HTTP request is an attempt:
 
-    reserve ──▶ reserved ──settle──▶ settled     charged its actual cost; its verdict is recorded
-                    ├──────release─▶ released    charged nothing: it was certainly not billed
-                    └──────abandon─▶ abandoned   charged its worst case: billing is unknown
+    reserve ──▶ reserved ──sending──▶ sent ──settle──▶ settled     charged its actual cost; its
+                    │                   │                          verdict is recorded
+                    │                   ├───abandon──▶ abandoned   charged its worst case: billing
+                    │                   │                          is unknown
+                    └─────release───────┴────────────▶ released    charged nothing: it was certainly
+                                                                   not billed
 
-A reservation is durable before the request is sent. So the attempts of a process that dies stay
-charged at their worst case. The ledger does not know prices and does not parse replies.
+A reservation is durable before the request is sent, and so is the note that it is sent. When a
+process dies, the next that works on the run releases what was never sent, and abandons what was
+sent (`recover`). The ledger does not know prices and does not parse replies.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import sqlite3
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar, final
 
-from judgeloop.core.errors import LedgerError
-from judgeloop.core.protocols import Reservation, Ticket
-from judgeloop.core.records import Abstention, Reply, Spend, Verdict
+from judgeloop.core.protocols import Clearance, Reservation, Ticket
+from judgeloop.core.records import Reply, Spend, Verdict
+from judgeloop.ledger import booking
 from judgeloop.ledger.connection import connect
+from judgeloop.ledger.locks import is_locked, run_lock
 from judgeloop.ledger.reading import RecordedAttempt, attempts_of, spend_of, verdicts_under
+from judgeloop.ledger.rows import LedgerConnection
 from judgeloop.ledger.writer import Writer
-
-try:
-    import fcntl
-except ImportError:  # fcntl does not exist on Windows
-    fcntl = None  # type: ignore[assignment]
 
 T = TypeVar("T")
 
@@ -60,21 +57,32 @@ class SqliteLedger:
         self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None
     ) -> list[list[Ticket]]:
         """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers."""
+        return await self._do(
+            lambda connection: booking.reserve(connection, run, self._opener, groups, budget_p)
+        )
 
-        def action(connection: sqlite3.Connection) -> list[list[Ticket]]:
-            connection.execute(
-                "INSERT INTO runs (id, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
-                (run, _now()),
-            )
-            granted: list[list[Ticket]] = []
-            for group in groups:
-                # A group without calls costs nothing and is granted even if the budget is spent.
-                if group and not _charge(connection, run, sum(r.cost_p for r in group), budget_p):
-                    break
-                granted.append([self._insert(connection, run, r) for r in group])
-            return granted
+    async def sending(self, ticket: Ticket) -> Clearance:
+        """Record that the call is about to be sent, unless it need not or must not be sent now.
 
-        return await self._do(action)
+        A call that costs nothing is not recorded as sent: nobody has to know whether it was. Raises
+        `LedgerError` if the reservation is no longer open.
+        """
+        if ticket.cost_p == 0 or ticket.rehearsed:
+            return Clearance()
+        return await self._do(lambda connection: self._cleared(connection, ticket))
+
+    def _cleared(self, connection: LedgerConnection, ticket: Ticket) -> Clearance:
+        if not ticket.anew:
+            held = verdicts_under(connection, [ticket.key]).get(ticket.key)
+            if held is not None:
+                booking.close_ticket(connection, ticket, "released", 0, booking.HAD_MEANWHILE)
+                return Clearance(held)
+            others = list(booking.sent_by_others(connection, ticket.key, self._opener))
+            # A process that died holds no lock; its call is not waited for.
+            if any(is_locked(self.path, other.run) for other in others):
+                return Clearance(busy=True)
+        booking.mark_sent(connection, ticket)
+        return Clearance()
 
     async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | None:
         """Book the actual cost, record the verdict if any, and return the recorded verdict.
@@ -82,29 +90,22 @@ class SqliteLedger:
         The first verdict under a key is never replaced. A second verdict is a new sample of the
         same query, and choosing between two samples would bias the result.
         """
-
-        def action(connection: sqlite3.Connection) -> Verdict | None:
-            cost_p = ticket.cost_p if reply.cost_p is None else reply.cost_p
-            _close(connection, ticket, "settled", cost_p, reply)
-            if isinstance(reply.answer, Abstention):
-                return None
-            connection.execute(
-                "INSERT INTO verdicts (key, attempt, score, reason, created_at) "
-                "VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                (ticket.key, ticket.attempt, reply.answer.score, reply.answer.reason, _now()),
-            )
-            return verdicts_under(connection, [ticket.key])[ticket.key]
-
-        return await self._do(action)
+        cost_p = ticket.cost_p if reply.cost_p is None else reply.cost_p
+        row = await self._do(lambda connection: booking.settle(connection, ticket, cost_p, reply))
+        return None if row is None else Verdict(row.score, row.reason)
 
     async def release(self, ticket: Ticket, why: str) -> None:
         """Book no cost: the provider certainly charges nothing for this attempt."""
-        await self._do(lambda connection: _close(connection, ticket, "released", 0, why))
+        await self._do(
+            lambda connection: booking.close_ticket(connection, ticket, "released", 0, why)
+        )
 
     async def abandon(self, ticket: Ticket, why: str) -> None:
         """Leave the attempt charged at its worst case: it is unknown whether it was billed."""
         await self._do(
-            lambda connection: _close(connection, ticket, "abandoned", ticket.cost_p, why)
+            lambda connection: booking.close_ticket(
+                connection, ticket, "abandoned", ticket.cost_p, why
+            )
         )
 
     async def spend(self, run: str, budget_p: int | None) -> Spend:
@@ -115,97 +116,31 @@ class SqliteLedger:
         """Return every attempt on an item, the latest first."""
         return await self._do(lambda connection: attempts_of(connection, item_id))
 
+    async def recover(self, run: str) -> tuple[int, int]:
+        """Close what dead processes left open of `run`, which must be locked (`only_run`).
+
+        Returns what was freed, because it was never sent, and what stays charged, because it was
+        sent. Both are in picodollars.
+        """
+        return await self._do(lambda connection: booking.recover(connection, run, self._opener))
+
     @contextmanager
-    def only_run(self, run: str) -> Iterator[None]:
+    def only_run(self, run: str) -> Iterator[bool]:
         """Lock `run` against other processes, so that no verdict is paid for twice.
 
-        There is no lock for `:memory:`, nor on Windows.
+        Yields False where there are no locks: for `:memory:`, and on Windows.
 
         Raises:
             LedgerError: another process holds the lock.
         """
-        if str(self.path) == ":memory:" or fcntl is None:
-            yield
-            return
-        folder = Path(self.path).parent / "locks"
-        folder.mkdir(exist_ok=True, mode=0o700)
-        with (folder / run).open("a", encoding="ascii") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise LedgerError(
-                    f"another judgeloop process is working on this run ({run}); wait until it ends, "
-                    "then repeat this command: it reuses the verdicts that are already paid for"
-                ) from None
-            yield
+        with run_lock(self.path, run) as locked:
+            yield locked
 
     async def aclose(self) -> None:
         """Finish pending writes and close the file."""
         await asyncio.to_thread(self._writer.close)
 
-    async def _do(self, action: Callable[[sqlite3.Connection], T]) -> T:
+    async def _do(self, action: Callable[[LedgerConnection], T]) -> T:
         # Queued before the first await, so that cancelling the caller does not cancel its booking.
         future = self._writer.submit(action)
         return await asyncio.wrap_future(future)
-
-    def _insert(self, connection: sqlite3.Connection, run: str, wanted: Reservation) -> Ticket:
-        cursor = connection.execute(
-            "INSERT INTO attempts (run, opener, key, item_id, judge, note, state, reserved_p, "
-            "charged_p, rehearsed, began_at) VALUES (?, ?, ?, ?, ?, ?, 'reserved', ?, ?, ?, ?)",
-            (
-                run,
-                self._opener,
-                wanted.key,
-                wanted.item_id,
-                wanted.judge,
-                json.dumps(dict(wanted.note)),
-                wanted.cost_p,
-                wanted.cost_p,
-                int(wanted.rehearsed),
-                _now(),
-            ),
-        )
-        assert cursor.lastrowid is not None
-        return Ticket(cursor.lastrowid, wanted.key, wanted.cost_p, wanted.rehearsed)
-
-
-def _charge(connection: sqlite3.Connection, run: str, cost_p: int, budget_p: int | None) -> bool:
-    cursor = connection.execute(
-        "UPDATE runs SET charged_p = charged_p + :cost "
-        "WHERE id = :run AND (:budget IS NULL OR charged_p + :cost <= :budget)",
-        {"run": run, "cost": cost_p, "budget": budget_p},
-    )
-    return cursor.rowcount == 1
-
-
-def _close(
-    connection: sqlite3.Connection, ticket: Ticket, state: str, cost_p: int, result: Reply | str
-) -> None:
-    """Close an attempt and correct its run's charge; an attempt can be closed only once."""
-    row = connection.execute(
-        "SELECT run, charged_p FROM attempts WHERE id = ? AND state = 'reserved'", (ticket.attempt,)
-    ).fetchone()
-    if row is None:
-        raise LedgerError(f"attempt {ticket.attempt} is not open; it was closed before")
-    run, reserved_p = row
-    connection.execute(
-        "UPDATE runs SET charged_p = charged_p + ? WHERE id = ?", (cost_p - reserved_p, run)
-    )
-    connection.execute(
-        "UPDATE attempts SET state = ?, charged_p = ?, outcome = ?, usage = ?, "
-        "model = ?, request_id = ?, ended_at = ? WHERE id = ?",
-        (state, cost_p, *_particulars(result), _now(), ticket.attempt),
-    )
-
-
-def _particulars(result: Reply | str) -> tuple[str, str | None, str | None, str | None]:
-    if isinstance(result, str):
-        return result, None, None, None
-    answer = result.answer
-    outcome = f"abstained: {answer.reason}" if isinstance(answer, Abstention) else "verdict"
-    usage = json.dumps(asdict(result.usage)) if result.usage else None
-    return outcome, usage, result.model, result.request_id
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -16,7 +16,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from judgeloop.core.errors import LedgerError
+from judgeloop.core.errors import DamagedLedgerError, LedgerError
+from judgeloop.ledger.rows import LedgerConnection
 
 T = TypeVar("T")
 LARGEST_GROUP = 512  # jobs in a transaction
@@ -24,14 +25,14 @@ LARGEST_GROUP = 512  # jobs in a transaction
 
 @dataclass(frozen=True, slots=True)
 class _Job(Generic[T]):
-    action: Callable[[sqlite3.Connection], T]
+    action: Callable[[LedgerConnection], T]
     future: Future[T]
 
 
 class Writer:
     """Runs jobs, in the order submitted, on the connection that `connect` opens."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(self, connect: Callable[[], LedgerConnection]) -> None:
         """Start the thread and open the connection; an error of `connect` is raised here."""
         self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
         self._opened: Future[None] = Future()
@@ -41,7 +42,7 @@ class Writer:
         self._thread.start()
         self._opened.result()
 
-    def submit(self, action: Callable[[sqlite3.Connection], T]) -> Future[T]:
+    def submit(self, action: Callable[[LedgerConnection], T]) -> Future[T]:
         """Queue `action`, which then runs even if its caller is cancelled.
 
         Raises:
@@ -61,7 +62,7 @@ class Writer:
             self._jobs.put(None)
         self._thread.join()
 
-    def _work(self, connect: Callable[[], sqlite3.Connection]) -> None:
+    def _work(self, connect: Callable[[], LedgerConnection]) -> None:
         try:
             connection = connect()
         except BaseException as error:  # noqa: BLE001 - raised again in __init__
@@ -89,7 +90,7 @@ class Writer:
         return group, False
 
 
-def _commit(connection: sqlite3.Connection, group: Sequence[_Job[Any]]) -> None:
+def _commit(connection: LedgerConnection, group: Sequence[_Job[Any]]) -> None:
     results: list[Callable[[], None]] = []
     try:
         connection.execute("BEGIN IMMEDIATE")
@@ -105,7 +106,7 @@ def _commit(connection: sqlite3.Connection, group: Sequence[_Job[Any]]) -> None:
         hand_out()
 
 
-def _run(connection: sqlite3.Connection, job: _Job[T]) -> Callable[[], None]:
+def _run(connection: LedgerConnection, job: _Job[T]) -> Callable[[], None]:
     """Run a job in a savepoint, so that its failure does not affect the other jobs of its group."""
     connection.execute("SAVEPOINT job")
     try:
@@ -115,7 +116,22 @@ def _run(connection: sqlite3.Connection, job: _Job[T]) -> Callable[[], None]:
     except Exception as error:  # noqa: BLE001 - raised again where the result is awaited
         connection.execute("ROLLBACK TO job")
         connection.execute("RELEASE job")
-        failure = error
+        failure = _typed(error)
         return lambda: job.future.set_exception(failure)
     connection.execute("RELEASE job")
     return lambda: job.future.set_result(result)
+
+
+def _typed(error: Exception) -> Exception:
+    """Return the ledger's error for an error of SQLite; other errors are returned as they are."""
+    if not isinstance(error, sqlite3.Error | OverflowError):
+        return error
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT:
+        typed: Exception = DamagedLedgerError(
+            f"the ledger's file is damaged: {error}; `judgeloop ledger salvage` copies what can be "
+            "read to a new file"
+        )
+    else:
+        typed = LedgerError(f"this cannot be written to the ledger: {error}")
+    typed.__cause__ = error
+    return typed

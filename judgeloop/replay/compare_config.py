@@ -11,7 +11,7 @@ from annotated_types import Ge, Gt, Le, Lt, MinLen
 from judgeloop.compare.config import Clustering, Combine, Representative
 from judgeloop.replay.settings import Caller, Found, ReplaySettings, Vectors
 from judgeloop.run.setting import Parse, Part, Setting, listed, numbers, some_of
-from judgeloop.run.settings import (
+from judgeloop.run.shared_settings import (
     OUTPUT,
     PROTOCOL,
     SELECTION,

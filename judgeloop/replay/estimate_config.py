@@ -11,13 +11,7 @@ from annotated_types import Ge, Gt, Le, Lt, MinLen
 from judgeloop.estimate.config import BY_CONFIDENCE, BY_HISTORY, CONFIDENCE_FIELD, CONFIDENCES
 from judgeloop.replay.settings import Caller, Found, ReplaySettings, Vectors
 from judgeloop.run.setting import Parse, Part, Setting, numbers, one_of, some_of
-from judgeloop.run.settings import (
-    ONE,
-    PROTOCOL,
-    SELECTION,
-    Layer,
-    RepresentOne,
-)
+from judgeloop.run.shared_settings import ONE, PROTOCOL, SELECTION, Layer, RepresentOne
 from judgeloop.selectors.catalogue import names_of
 
 

@@ -9,12 +9,7 @@ from annotated_types import Ge, Gt, Lt, MinLen
 
 from judgeloop.replay.settings import Found, ReplaySettings
 from judgeloop.run.setting import Parse, Part, Setting, numbers, some_of
-from judgeloop.run.settings import (
-    MANY,
-    PROTOCOL,
-    SELECTION,
-    Count,
-)
+from judgeloop.run.shared_settings import MANY, PROTOCOL, SELECTION, Count
 from judgeloop.select.config import Epsilons, epsilons
 from judgeloop.selectors.catalogue import names_of
 

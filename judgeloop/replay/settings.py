@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 from judgeloop.run.identity import plain
 from judgeloop.run.setting import Parse, Part, Setting, Source, listed
-from judgeloop.run.settings import DATA, DEFAULT_HOME, OUTPUT, Seed
+from judgeloop.run.shared_settings import DATA, DEFAULT_HOME, OUTPUT, Seed
 from judgeloop.run.validation import Configuration
 
 Caller, Found, Vectors = Source.CALLER, Source.FOUND, Source.VECTORS

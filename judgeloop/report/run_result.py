@@ -7,7 +7,7 @@ A question's own `result.py` adds its figures. Nothing is formatted here (`sente
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 from judgeloop.core.exits import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
@@ -56,6 +56,7 @@ class RunSetup:
     - `required_winner`: the system that must win; None if none must.
     - `left_out`: a sentence on the items that were left out; empty if none were.
     - `repeated`: the systems that gave the same output to many items, with the number of items.
+    - `old_prices`: a warning of judges whose prices are old; empty if none are.
     - `run`: the run's id; `version`: the version of judgeloop.
     """
 
@@ -75,6 +76,7 @@ class RunSetup:
     repeated: dict[str, int]
     run: str
     version: str
+    old_prices: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

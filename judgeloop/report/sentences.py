@@ -104,7 +104,7 @@ def decoys(result: RunResult) -> str:
 
 
 def bewares(result: RunResult) -> list[tuple[str, str]]:
-    """Return rows on doubtful data: results of decoys, repeated outputs, items left out."""
+    """Return rows on doubtful data: decoys, repeated outputs, items left out, old prices."""
     rows = [("decoys", decoys(result))] if result.decoys is not None else []
     for name, count_ in result.setup.repeated.items():
         rows.append(
@@ -115,6 +115,8 @@ def bewares(result: RunResult) -> list[tuple[str, str]]:
         )
     if result.setup.left_out:
         rows.append(("left out", visible(result.setup.left_out)))
+    if result.setup.old_prices:
+        rows.append(("beware", visible(result.setup.old_prices)))
     return rows
 
 

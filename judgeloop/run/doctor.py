@@ -6,8 +6,10 @@ booked in the ledger like any other call. `findings.py` formats the findings.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from judgeloop.core.errors import InputError, JudgeError
 from judgeloop.core.money import show_usd
@@ -19,9 +21,11 @@ from judgeloop.engine.halt import Interruption
 from judgeloop.engine.pace import Limits, Pace
 from judgeloop.judges.catalogue import judge_from_spec, parse_spec
 from judgeloop.judges.retrying import RetryPolicy
+from judgeloop.ledger.place import file_system_of, warnings_about
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.run.ceiling import within_ceiling
 from judgeloop.run.inputs import judge_options
+from judgeloop.run.price_age import age_sentence, old_prices, today
 from judgeloop.run.settings import JudgeSettings
 
 RUN = "doctor"
@@ -61,8 +65,12 @@ async def examine(
         judge = judge_from_spec(spec, judge_options(config, environment, rating=rating))
     except InputError as error:
         return [Finding("settings", False, str(error))]
-    findings = [Finding("settings", True, _settings(judge)), _price(config, judge, call)]
-    if findings[-1].fine is False:
+    findings = [
+        Finding("settings", True, _settings(judge)),
+        _price(config, judge, call),
+        _place(config.ledger),
+    ]
+    if any(finding.fine is False for finding in findings):
         return findings
     if judge.by_hand or parse_spec(spec)[0].reads_file:
         return [
@@ -84,7 +92,7 @@ async def _try(
     key = KeyIngredients.of(judge.identity, call, blind=judge.blind).key
     quote = judge.quote(call)
     wanted = Reservation(
-        key, quote.cost_p, call.item.id, judge.identity.name, {"price": quote.price}
+        key, quote.cost_p, call.item.id, judge.identity.name, {"price": quote.price}, anew=True
     )
     before = (await ledger.spend(RUN, None)).charged_p
     cap_p = None if config.budget_p is None else before + config.budget_p
@@ -101,7 +109,7 @@ async def _try(
         pace=Pace(Limits(1)),
         policy=RetryPolicy(attempts=1, patience_s=0),
         timeout_s=config.judge_timeout,
-        interrupted=Interruption().requested,
+        closed=Interruption().requested,
     )
     try:
         answer = await attempts.attempt(call, granted[0][0])
@@ -124,14 +132,27 @@ def _price(config: JudgeSettings, judge: Judge, call: Call) -> Finding:
     if judge.priced:
         quote = judge.quote(call)
         source = f", by {quote.price}" if quote.price else ""
+        now = today()
+        age = age_sentence(judge, now)
         return Finding(
-            "price", True, f"a call of this size costs at most {show_usd(quote.cost_p)}{source}"
+            "price",
+            None if old_prices([judge], now) else True,
+            f"a call of this size costs at most {show_usd(quote.cost_p)}{source}"
+            f"{f'; {age}' if age else ''}",
         )
     return Finding(
         "price",
         None if config.budget is None else False,
         "no price is known for this model at this address, so that no budget can be kept; give `judge_price=IN,OUT`",
     )
+
+
+def _place(path: Path) -> Finding:
+    """Say what the ledger is kept by and on, and what is wrong with its place."""
+    kind = file_system_of(path) or "a file system of unknown type"
+    said = f"SQLite {sqlite3.sqlite_version}, {path} on {kind}"
+    warnings = warnings_about(path)
+    return Finding("ledger", None if warnings else True, "; ".join([said, *warnings]))
 
 
 def _verdict(answer: Answer, call: Call) -> Finding:

@@ -13,7 +13,7 @@ from typing import Any
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, T
 from judgeloop.core.records import Query, Quote
-from judgeloop.engine.asks import asks_for
+from judgeloop.engine.asks import plan_for
 from judgeloop.engine.halt import Interruption
 from judgeloop.engine.loop import Finished, Observe, decoys_of, drive, unobserved
 from judgeloop.engine.presentation import Order
@@ -21,6 +21,7 @@ from judgeloop.engine.session import Session
 from judgeloop.engine.terms import Terms
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.run.prepared import Prepared
+from judgeloop.run.price_age import old_prices, today
 
 # An output counts as repeated from this many items and this share of the items on.
 FEWEST_REPEATS, REPEATED_SHARE = 3, 0.2
@@ -48,6 +49,7 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
         decoys=config.decoys,
         decoy_texts=prepared.inputs.decoy_texts,
         offline=offline,
+        max_item_bytes=config.max_item_bytes,
     )
 
 
@@ -62,13 +64,16 @@ async def drive_session(
 ) -> Finished[T]:
     """Run a session to its end through the ledger, and close the judges and the ledger.
 
-    No other process can run under the same run id meanwhile, unless the terms are offline. `judges`
-    replace the run's judges.
+    No other process can run under the same run id meanwhile, unless the terms are offline. What
+    processes that ended have left open of the run is closed first. `judges` replace the run's
+    judges.
     """
     asked = prepared.judges if judges is None else judges
     ledger = SqliteLedger(prepared.config.ledger)
     try:
-        with nullcontext() if terms.offline else ledger.only_run(terms.run):
+        with nullcontext(False) if terms.offline else ledger.only_run(terms.run) as alone:
+            if alone:
+                await ledger.recover(terms.run)
             return await drive(
                 session,
                 prepared.pool,
@@ -93,10 +98,7 @@ def quotes_of(
     """Return the quotes of every call, by query; `judges` replace the run's judges."""
     asked = prepared.judges if judges is None else judges
     return [
-        [
-            asked[ask.judge].quote(ask.call)
-            for ask in asks_for(query, asked, terms.order, terms.seed)
-        ]
+        [asked[ask.judge].quote(ask.call) for ask in plan_for(query, asked, terms).asks]
         for query in queries
     ]
 
@@ -122,6 +124,7 @@ def setup_of(prepared: Prepared[Any]) -> dict[str, Any]:
         "required_winner": config.require_winner,
         "left_out": prepared.inputs.joined.left_out,
         "repeated": _repeated(prepared.pool),
+        "old_prices": old_prices(judges, today()),
         "run": terms.run,
         "version": version("judgeloop"),
     }

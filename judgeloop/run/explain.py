@@ -12,7 +12,7 @@ from typing import Any
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Verdict
-from judgeloop.engine.asks import Ask, asks_for
+from judgeloop.engine.asks import Ask, plan_for
 from judgeloop.ledger.reading import RecordedAttempt
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.run.drive import terms_of
@@ -53,7 +53,7 @@ async def explain(prepared: Prepared[Any], item_id: str) -> list[Explanation]:
         raise InputError(f"`ledger={path}`: there is no such file, so nothing is remembered")
     terms = terms_of(prepared)
     query = prepared.pool.query(ids.index(item_id))
-    asks = asks_for(query, prepared.judges, terms.order, terms.seed)
+    asks = plan_for(query, prepared.judges, terms).asks
     ledger = SqliteLedger(path)
     try:
         held = await ledger.verdicts([ask.key for ask in asks])

@@ -57,12 +57,18 @@ def data_of(pool: Pool, judges: Sequence[Judge]) -> dict[str, Any]:
 
 
 def settings_in_id(config: Any) -> dict[str, Any]:
-    """Return the settings whose values are part of a run's id."""
-    return {
-        name: plain(getattr(config, name))
-        for name, field in declared(type(config)).items()
-        if field.setting is not None and field.setting.part is Part.RUN
-    }
+    """Return the settings whose values are part of a run's id.
+
+    A setting that is newer than the ids is left out at its default.
+    """
+    found = {}
+    for name, field in declared(type(config)).items():
+        value = getattr(config, name)
+        if field.setting is None or field.setting.part is not Part.RUN:
+            continue
+        if not field.setting.newer or value != field.default:
+            found[name] = plain(value)
+    return found
 
 
 def plain(value: Any) -> Any:

@@ -39,8 +39,14 @@ def render_plan(plan: Plan, result: RunResult, page: Page, *, priced: bool) -> s
     return (
         f"a dry run asks nobody and spends nothing{known}\n{table}\n"
         f"  the expected case assumes {basis}; the worst is every allowed judgment at its dearest{unpriced}\n  {_affordable(plan, result)}"
-        f"{_learned(result)}"
+        f"{_learned(result)}{_old_prices(result)}"
     )
+
+
+def _old_prices(result: RunResult) -> str:
+    """Return a line on old prices, or nothing."""
+    said = result.setup.old_prices
+    return f"\n  beware    {visible(said)}" if said else ""
 
 
 def _learned(result: RunResult) -> str:
@@ -85,6 +91,7 @@ def plan_json(plan: Plan, result: RunResult, *, priced: bool) -> dict[str, Any]:
         if result.spend.budget_p is None
         else float(to_usd(result.spend.budget_p)),
         "budget_pays_for": plan.affordable,
+        "old_prices": result.setup.old_prices,
         "run": result.setup.run,
         "rule": result.setup.rule,
         "selector": result.setup.selector,

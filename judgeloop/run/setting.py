@@ -59,6 +59,8 @@ class Setting:
     - `metavar`: the name of its value in the help.
     - `argument`: the name of a positional argument; None for a flag.
     - `flag`: False if the command line has no flag for it.
+    - `newer`: True for a part of the run's id that ids of this version first did without: at its
+      default it is left out, so that earlier runs keep their ids.
     """
 
     help: str
@@ -69,6 +71,7 @@ class Setting:
     metavar: str | None = None
     argument: str | None = None
     flag: bool = True
+    newer: bool = False
 
 
 @dataclass(frozen=True, slots=True)

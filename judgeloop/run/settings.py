@@ -12,45 +12,30 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
-from annotated_types import Ge, Gt, Le, Lt, MinLen
+from annotated_types import Ge, Gt, Le, MinLen
 
 from judgeloop.core.money import to_pico
 from judgeloop.engine.panel import Vote
 from judgeloop.engine.presentation import Order
 from judgeloop.judges.catalogue import JUDGES, VERDICT_FORMS, recorded_files
-from judgeloop.run.setting import Parse, Part, Setting, Source, amount, like, one_of, seconds
+from judgeloop.run.setting import Parse, Part, Setting, Source, amount, one_of, seconds
+from judgeloop.run.shared_settings import (
+    DEFAULT_HOME,
+    ITEMS,
+    JUDGE,
+    MONEY,
+    OUTPUT,
+    STOPPING,
+    CallerOnly,
+    Found,
+    Inside,
+    Ledger,
+    MaxJudgments,
+    MinJudgments,
+    OfJudge,
+    Seed,
+)
 from judgeloop.run.validation import Configuration
-
-DEFAULT_HOME = Path(".judgeloop")
-JUDGE, ITEMS, SELECTION, STOPPING = "Judge", "Items", "Selection", "Stopping"
-MONEY, OUTPUT = "Money and pace", "Files and output"
-# Headings of the help of `replay` and `calibrate` only.
-DATA, PROTOCOL, MANY, ONE = "Data", "Protocol", "With --job select", "With --job estimate"
-PAST = "Past comparisons"
-PANELS = (DATA, ITEMS, JUDGE, PAST, SELECTION, PROTOCOL, MANY, ONE, STOPPING, MONEY, OUTPUT)
-
-Count = Annotated[int, Ge(1)]
-Share = Annotated[float, Gt(0), Lt(1)]
-Represent = Annotated[str, like(r"lexical|minilm|minilm:.+", "lexical, minilm or minilm:FOLDER")]
-RepresentOne = Annotated[
-    str,
-    like(r"lexical|minilm|minilm:.+|hidden:.+", "lexical, minilm, minilm:FOLDER or hidden:MODEL"),
-]
-Layer = Annotated[str, like(r"middle|last|auto|\d+", "middle, last, auto or a number")]
-CallerOnly, Found, Inside = Source.CALLER, Source.FOUND, Source.INSIDE
-Vectors, OfJudge = Source.VECTORS, Source.SPEC
-
-# Settings of several configurations that do not inherit them from each other.
-Seed = Annotated[int, Ge(0), Setting("Seed of all random numbers.", SELECTION, Part.RUN, Found)]
-MinJudgments = Annotated[
-    int, Ge(1), Setting("Minimum number of judgments.", STOPPING, Part.RUN, Found)
-]
-MaxJudgments = Annotated[
-    int, Ge(1), Setting("Maximum number of judgments.", STOPPING, Part.RUN, Found)
-]
-Ledger = Annotated[
-    Path, Setting("File of paid verdicts and spending (SQLite).", OUTPUT, Part.PLACE, Inside)
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +147,11 @@ class RunSettings(JudgeSettings):
     allow_partial: Annotated[
         bool, Setting("Judge only the items that all files have.", ITEMS, Part.CONTENT, Found)
     ] = False
+    max_item_bytes: Annotated[
+        int,
+        Ge(1),
+        Setting("Maximum bytes of an item with its outputs.", ITEMS, Part.RUN, Found, newer=True),
+    ] = 1_000_000
     seed: Seed = 0
     risk: Annotated[
         float,
@@ -213,12 +203,7 @@ class RunSettings(JudgeSettings):
     decoys: Annotated[
         int,
         Ge(0),
-        Setting(
-            "Number of decoys (empty or constant answers) to test the judge with.",
-            JUDGE,
-            Part.RUN,
-            Found,
-        ),
+        Setting("Number of decoys: empty or constant answers.", JUDGE, Part.RUN, Found),
     ] = 0
     decoy_outputs: Annotated[
         Path | None,
@@ -263,13 +248,7 @@ class RunSettings(JudgeSettings):
         Path | None, Setting("Folder for the verdicts and the result.", OUTPUT, Part.PLACE, Inside)
     ] = None
     cache_dir: Annotated[
-        Path,
-        Setting(
-            "Folder for vectors and other results that can be recomputed.",
-            OUTPUT,
-            Part.PLACE,
-            Inside,
-        ),
+        Path, Setting("Folder for vectors and other caches.", OUTPUT, Part.PLACE, Inside)
     ] = DEFAULT_HOME / "cache"
 
     @property

@@ -13,7 +13,8 @@ from annotated_types import Ge, Gt, Lt
 
 from judgeloop.core.errors import InputError
 from judgeloop.run.setting import Parse, Part, Setting, described, listed, one_of, unless_auto
-from judgeloop.run.settings import (
+from judgeloop.run.settings import RunSettings
+from judgeloop.run.shared_settings import (
     ITEMS,
     SELECTION,
     STOPPING,
@@ -21,7 +22,6 @@ from judgeloop.run.settings import (
     Found,
     MaxJudgments,
     MinJudgments,
-    RunSettings,
 )
 from judgeloop.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
 from judgeloop.stopping.catalogue import RuleRow, default_rule, rule_names, rule_row, rules_of

@@ -23,7 +23,8 @@ FARTHEST = 8
 class _Step:
     """The uncrossed walk after some draws, what is spent, and the boundary so far."""
 
-    # Shape (levels, distances): probability of each distance from 0 without a crossing so far.
+    # Shape (levels, distances): probability of each distance from 0 without a crossing so far. The
+    # distances that are left out have probability 0.
     alive: NDArray[np.float64]
     spent: NDArray[np.float64]  # shape (levels,)
     barriers: NDArray[np.int32]  # shape (draws, levels)
@@ -88,41 +89,115 @@ class Spending:
         self._steps[pattern] = step
         self._remembered += step.nbytes + len(pattern)
 
+    @property
+    def _distances(self) -> int:
+        return min(self.limit, FARTHEST * math.isqrt(self.limit)) + 2
+
     def _start(self) -> _Step:
-        distances = min(self.limit, FARTHEST * math.isqrt(self.limit)) + 2
-        alive = np.zeros((len(self.levels), distances))
-        alive[:, 0] = 1.0
-        return _Step(
-            alive, np.zeros(len(self.levels)), np.empty((0, len(self.levels)), dtype=np.int32)
-        )
+        nothing = np.zeros(len(self.levels))
+        return _Step(_sure(len(self.levels)), nothing, np.empty((0, len(nothing)), dtype=np.int32))
 
     def _next(self, step: _Step, drawn: int, *, is_decisive: bool) -> _Step:
-        alive = self._moved(step, drawn - step.decisive) if is_decisive else step.alive
-        allowed = self.levels * min(1.0, ((drawn + 1) / self.limit) ** SHAPE) - step.spent
+        moved = self._moved(step, drawn - step.decisive) if is_decisive else step.alive
+        alive, spent, barrier = self._cut(moved, step.spent, drawn)
+        barriers = np.vstack([step.barriers, barrier])
+        return _Step(alive, spent, barriers, step.decisive + is_decisive)
+
+    def _cut(
+        self, alive: NDArray[np.float64], spent: NDArray[np.float64], drawn: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]:
+        """Return what stays of `alive` uncrossed, what is then spent, and the boundary."""
+        alive = self._with_a_place_more(alive)
+        allowed = self.levels * min(1.0, ((drawn + 1) / self.limit) ** SHAPE) - spent
         # The probability of each distance or a larger one.
         beyond = np.cumsum(alive[:, ::-1], axis=1)[:, ::-1]
         crossing = beyond <= allowed[:, None]
         crossing[:, 0] = False  # at distance 0 there is no leader to name
         barrier = np.where(crossing.any(axis=1), crossing.argmax(axis=1), self.limit + 2)
-        spent = step.spent + np.where(crossing, alive, 0.0).sum(axis=1)
-        return _Step(
-            np.where(crossing, 0.0, alive),
-            spent,
-            np.vstack([step.barriers, barrier.astype(np.int32)]),
-            step.decisive + is_decisive,
-        )
+        # Summed over all distances, so that what is rounded does not depend on those left out.
+        crossed = np.zeros((len(alive), self._distances))
+        np.copyto(crossed[:, : alive.shape[1]], alive, where=crossing)
+        left = np.where(crossing, 0.0, alive)[:, : max(1, int(barrier.max()))]
+        return left, spent + crossed.sum(axis=1), barrier.astype(np.int32)
+
+    def _with_a_place_more(self, alive: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return `alive` with the nearest distance of those left out, if there is one."""
+        if alive.shape[1] >= self._distances:
+            return alive
+        return np.concatenate([alive, np.zeros((len(alive), 1))], axis=1)
 
     def _moved(self, step: _Step, ties: int) -> NDArray[np.float64]:
         """Return the probabilities of all distances after one more decisive draw."""
         left = max(1, self.items - ties - step.decisive)
-        distance = np.arange(step.alive.shape[1])
+        alive = self._with_a_place_more(step.alive)
+        distance = np.arange(alive.shape[1])
         away = np.clip(0.5 - distance / (2 * left), 0.0, 1.0)
         away[0] = 1.0
-        moved = np.zeros_like(step.alive)
-        moved[:, 1:] = step.alive[:, :-1] * away[:-1]
-        moved[:, :-1] += step.alive[:, 1:] * (1 - away[1:])
-        moved[:, -1] += step.alive[:, -1] * away[-1]
+        moved = np.zeros_like(alive)
+        moved[:, 1:] = alive[:, :-1] * away[:-1]
+        moved[:, :-1] += alive[:, 1:] * (1 - away[1:])
+        moved[:, -1] += alive[:, -1] * away[-1]
         return moved
+
+
+def _sure(levels: int) -> NDArray[np.float64]:
+    """Return probability 1 of distance 0, shape (levels, 1)."""
+    return np.ones((levels, 1))
+
+
+@dataclass(slots=True)
+class Course:
+    """A walk that is followed draw by draw: each draw is looked at once.
+
+    `sums` are the two leads, each from one system's side, and `sides`, shape (2, levels), say on
+    which side each crossed first: 1 its own, -1 the other's, 0 none. They are not opposites, as an
+    abstention counts against either system.
+    """
+
+    spending: Spending
+    drawn: int = 0
+    sums: list[int] = field(default_factory=lambda: [0, 0])
+    sides: NDArray[np.int64] = field(init=False)
+    _step: _Step = field(init=False, repr=False)
+    _further: _Step = field(init=False, repr=False)  # after decisive draws only
+    _barriers: list[NDArray[np.int32]] = field(default_factory=list, repr=False)  # of these draws
+
+    def __post_init__(self) -> None:
+        self.sides = np.zeros((2, len(self.spending.levels)), dtype=np.int64)
+        self._step = self._further = self.spending._start()  # noqa: SLF001 - of this module
+
+    def follow(self, preference: int | None) -> None:
+        """Go on by one draw: 1, 0, -1, or None for an abstention."""
+        self._step, barrier = self._after(self._step, self.drawn, is_decisive=preference != 0)
+        self._further, self._barriers = self._step, []
+        self.drawn += 1
+        for side, sign in enumerate((1, -1)):
+            self.sums[side] += -1 if preference is None else sign * preference
+            lead = self.sums[side]
+            crosses = (self.sides[side] == 0) & (abs(lead) >= barrier)
+            self.sides[side, crosses] = 1 if lead > 0 else -1
+
+    def sides_with(self, side: int, winner: int, wins: int) -> NDArray[np.int64]:
+        """Return `sides[side]` as it would be after `wins` more verdicts for `winner`."""
+        so_far: NDArray[np.int64] = self.sides[side]
+        if not wins:
+            return so_far
+        while len(self._barriers) < wins:
+            drawn = self.drawn + len(self._barriers)
+            self._further, barrier = self._after(self._further, drawn, is_decisive=True)
+            self._barriers.append(barrier)
+        steps = np.arange(1, wins + 1)
+        sums = self.sums[side] + (steps if side == winner else -steps)
+        crossed = np.abs(sums)[:, None] >= np.array(self._barriers[:wins])
+        further = np.where(crossed.any(axis=0), np.sign(sums)[crossed.argmax(axis=0)], 0)
+        return np.where(so_far != 0, so_far, further)
+
+    def _after(
+        self, step: _Step, drawn: int, *, is_decisive: bool
+    ) -> tuple[_Step, NDArray[np.int32]]:
+        """Return the step after another draw without the earlier boundary, and its boundary."""
+        found = self.spending._next(step, drawn, is_decisive=is_decisive)  # noqa: SLF001
+        return _Step(found.alive, found.spent, step.barriers, found.decisive), found.barriers[-1]
 
 
 def first_crossing(scores: NDArray[np.int8], spending: Spending) -> NDArray[np.int64]:

@@ -6,6 +6,7 @@ and `stopping/fixed_budget.py` decide whether it is enough to name the best syst
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +37,7 @@ class Standings:
     losses: Counts
     silent: Counts
     race: Race | None
-    scores: tuple[Floats, ...] = ()
+    scores: Sequence[Floats] = ()
     flips: int = 0
 
     @property

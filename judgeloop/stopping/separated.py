@@ -106,7 +106,7 @@ class Separated:
         """
         assert self.near_best is not None
         assert tally.race is not None
-        scores = np.array(tally.scores)
+        scores = np.array(tuple(tally.scores))
         rivals = scores.shape[1] - 1
         risks = np.full(scores.shape[1], np.inf)  # where it stays, `risk` takes the race's risk
         for rival in np.flatnonzero(~tally.race.out(self.level)):

@@ -12,8 +12,9 @@ from typing import Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.core.growing import Growing
 from judgeloop.core.records import Tally
-from judgeloop.stats.spending import Spending, first_crossing
+from judgeloop.stats.spending import Course, Spending, first_crossing
 from judgeloop.stopping.catalogue import Ingredients
 from judgeloop.stopping.rule import Rule, scores_for
 
@@ -69,6 +70,22 @@ class Sequential(Rule):
         above = np.flatnonzero(named[at:])
         return float(risks[at + above[0]]) if len(above) else 1.0
 
+    def can_be_met(self, tally: Tally, unknown: int) -> bool:
+        """As `Rule.can_be_met`; the verdicts of a growing tally are each looked at once."""
+        course = self._course(tally, self._at_threshold)
+        if course is None:
+            return super().can_be_met(tally, unknown)
+        if course.drawn + unknown > self._at_threshold.limit:
+            return False
+        return any(self._names_after(tally, course, winner, unknown) for winner in (0, 1))
+
+    def _names_after(self, tally: Tally, course: Course, winner: int, wins: int) -> bool:
+        """Return whether a leader is named after `wins` more verdicts for `winner`."""
+        lead = tally.wins[0] - tally.wins[1] + (wins if winner == 0 else -wins)
+        if not lead:
+            return False
+        return bool(course.sides_with(0 if lead > 0 else 1, winner, wins)[0] > 0)
+
     def met_along(
         self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
@@ -109,7 +126,32 @@ class Sequential(Rule):
         drawn = tally.judged + tally.abstentions
         if tally.leader is None or drawn > spending.limit:
             return np.zeros(len(spending.levels), dtype=bool)
+        course = self._course(tally, spending)
+        if course is not None:
+            named: np.ndarray = course.sides[tally.leader] > 0
+            return named
         return first_crossing(scores_for(tally, tally.leader), spending) > 0
+
+    def _course(self, tally: Tally, spending: Spending) -> Course | None:
+        """Return the walk of a tally that grows; None for a tally with a tuple or only counts."""
+        preferences = tally.preferences
+        if (
+            not isinstance(preferences, Growing)
+            or len(preferences) != tally.judged + tally.abstentions
+        ):
+            return None
+        before, course = self._courses.get(id(spending), (preferences, None))
+        if course is None or not preferences.begins_as(before) or course.drawn > len(preferences):
+            course = Course(spending)
+        for preference in preferences.after(course.drawn):
+            course.follow(preference)
+        self._courses[id(spending)] = preferences, course
+        return course
+
+    @cached_property
+    def _courses(self) -> dict[int, tuple[Growing[int | None], Course]]:
+        """The walk followed last, by the identity of its boundaries, with its verdicts."""
+        return {}
 
     @cached_property
     def _at_threshold(self) -> Spending:

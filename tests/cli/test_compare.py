@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -865,6 +866,27 @@ def test_doctor_finds_a_fit_judge_fit_with_one_call(chat_server):
     assert (result.exit_code, len(chat_server.requests)) == (4, 2), (
         "an unpriced judge is not asked under a budget"
     )
+
+
+def test_doctor_shows_what_the_ledger_is_kept_by_and_on(chat_server):
+    chat_server.respond = lambda request, n: verdict("A")
+    arguments = ["doctor", "--judge", "openai/judge", "--judge-base-url", chat_server.url]
+    for calls in (1, 2):  # a verdict of before is not taken for an answer of today
+        result = judgeloop(*arguments, "--judge-price", "1,10")
+        assert len(chat_server.requests) == calls
+    assert f"SQLite {sqlite3.sqlite_version}, .judgeloop/ledger.sqlite on " in result.stdout
+
+
+def test_a_budget_that_had_a_ledger_and_finds_none_says_so(chat_server, files):
+    """Two runs of one command, with the ledger lost in between."""
+    first = judgeloop("compare", *live(chat_server, *files[:2]), "--max-judgments", 5)
+    assert "had a ledger" not in first.stderr
+    again = judgeloop("compare", *live(chat_server, *files[:2]), "--max-judgments", 5)
+    assert "had a ledger" not in again.stderr
+    Path(".judgeloop/ledger.sqlite").unlink()
+    lost = judgeloop("compare", *live(chat_server, *files[:2]), "--max-judgments", 5)
+    assert "judgeloop: this run had a ledger and was charged $" in lost.stderr
+    assert "its budget counts from zero" in lost.stderr
 
 
 def test_doctor_has_a_judge_rate_where_it_is_to_rate(chat_server, tmp_path):

@@ -86,6 +86,7 @@ FIELDS = {
     "run_spent_usd": 0.042,
     "former_spent_usd": 0.0,
     "settings_files": {},
+    "old_prices": "",
     "rehearsed_usd": 0.0,
     "budget_usd": 5.0,
     "more_usd": None,

@@ -18,7 +18,8 @@ from judgeloop.compare.config import CompareConfig
 from judgeloop.estimate.config import EstimateConfig
 from judgeloop.replay.config import CONFIGS as REPLAYS
 from judgeloop.run.setting import Part, Setting, Source, declared
-from judgeloop.run.settings import ITEMS, JUDGE, OUTPUT, SELECTION, STOPPING, JudgeSettings
+from judgeloop.run.settings import JudgeSettings
+from judgeloop.run.shared_settings import ITEMS, JUDGE, OUTPUT, SELECTION, STOPPING
 from judgeloop.run.validation import Configuration
 from judgeloop.select.config import SelectConfig
 

@@ -93,6 +93,8 @@ def test_every_selector_runs_through_the_session_and_concurrency_changes_nothing
             selector,
             "--max-judgments",
             80,
+            "--order",
+            "fixed",
             "--concurrency",
             concurrency,
             "--json",

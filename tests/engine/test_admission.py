@@ -13,7 +13,7 @@ from judgeloop.core.protocols import Ticket
 from judgeloop.core.records import StopKind, Verdict
 from judgeloop.engine.admission import Admission
 from judgeloop.engine.asks import Planned, asks_for
-from judgeloop.engine.halt import Interruption
+from judgeloop.engine.halt import Halt, Interruption
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
@@ -51,7 +51,10 @@ def judge_of(**settings):
 
 def admission_to(purse, *, judges=None, interruption=None, **terms):
     return Admission(
-        judges or [judge_of()], purse, Terms("run", **terms), interruption or Interruption()
+        judges or [judge_of()],
+        purse,
+        Terms("run", **terms),
+        Halt(interruption or Interruption()).closed,
     )
 
 

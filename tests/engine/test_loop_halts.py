@@ -231,3 +231,66 @@ def test_a_judge_that_leaves_halts_the_run_as_if_interrupted_and_keeps_what_was_
     again = ScriptedJudge(lambda call: Verdict(1.0), cost_p=1)
     run(again, ledger=tmp_path / "l.sqlite", terms=terms, limits=Limits(9, 9))
     assert len(again.calls) == 6
+
+
+REJECTIONS = {
+    "a rejection": JudgeRejectedError("HTTP 401: the key is not accepted", billed=False),
+    "no credit": JudgeRejectedError("HTTP 429: the account has no credit left", billed=False),
+    "a rejection that is billed": JudgeRejectedError("HTTP 400: no", billed=True),
+}
+
+
+@pytest.mark.parametrize("order", [Order.FIXED, Order.BOTH])
+@pytest.mark.parametrize("rejection", REJECTIONS)
+def test_after_a_terminal_answer_no_reservation_that_waits_is_sent(rejection, order, tmp_path):
+    """Eight calls are in flight and four wait for a place; the first reply is terminal, the others
+    come when their places could have been taken by those that wait."""
+    error = REJECTIONS[rejection]
+
+    def script(call):
+        if call.item.id == first[0]:
+            raise error
+        return Verdict(1.0)
+
+    first = []
+
+    def delay_s(call):
+        first.append(call.item.id)
+        return 0.02 if call.item.id == first[0] else 0.04
+
+    judge = ScriptedJudge(script, cost_p=1, worst_p=5, delay_s=delay_s)
+    terms = Terms("run", concurrency=8, order=order, policy=RetryPolicy(first_wait_s=0.01))
+    finished = run(judge, limits=Limits(40, 40), ledger=tmp_path / "l.sqlite", terms=terms)
+    assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
+    assert str(error) in finished.outcome.stop.sentence
+    assert len(judge.calls) == 8
+    refused = sum(call.item.id == first[0] for call in judge.calls)
+    assert finished.spend.charged_p == 8 - refused + 5 * refused * error.billed
+
+
+def test_after_a_terminal_answer_no_call_is_tried_again(tmp_path):
+    asked = []
+
+    def script(call):
+        asked.append(call.item.id)
+        if len(asked) == 1:
+            raise JudgeRejectedError("the key is not accepted", billed=False)
+        raise TransientJudgeError("busy", billed=False)
+
+    judge = ScriptedJudge(script, delay_s=lambda call: 0.02)
+    terms = Terms("run", concurrency=8, order=Order.FIXED, policy=RetryPolicy(first_wait_s=0.2))
+    finished = run(judge, limits=Limits(40, 40), ledger=tmp_path / "l.sqlite", terms=terms)
+    assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
+    assert len(asked) == 8
+
+
+def test_after_a_fault_in_a_judge_no_reservation_that_waits_is_sent():
+    def script(call):
+        if call.item.id == judge.calls[0].item.id:
+            raise ZeroDivisionError
+        return Verdict(1.0)
+
+    judge = ScriptedJudge(script, delay_s=lambda call: 0.02 if call is judge.calls[0] else 0.04)
+    with pytest.raises(ZeroDivisionError):
+        run(judge, terms=Terms("run", concurrency=8, order=Order.FIXED), limits=Limits(40, 40))
+    assert len(judge.calls) == 8

@@ -218,21 +218,22 @@ def test_a_usage_that_is_absent_or_priced_in_an_unforeseen_way_leaves_the_cost_o
 
 
 @pytest.mark.parametrize(
-    ("response", "reason"),
+    ("response", "reason", "cost_p"),
     [
-        (failure(413, "request_too_large"), "too long for the judge"),
+        (failure(413, "request_too_large"), "too long for the judge", 0),
         (
             failure(400, "invalid_request_error", error_code="content_filter"),
             "refused by the provider's filter",
+            None,
         ),
     ],
 )
-def test_an_error_about_this_item_alone_is_an_abstention_that_costs_nothing(
-    messages, response, reason
+def test_an_error_about_this_item_alone_is_an_abstention_that_may_be_billed(
+    messages, response, reason, cost_p
 ):
     respond_with(messages, response)
     reply, _ = ask(messages.root)
-    assert (reply.answer, reply.cost_p) == (Abstention(reason), 0)
+    assert (reply.answer, reply.cost_p) == (Abstention(reason), cost_p)
 
 
 def waiting(response, **headers):

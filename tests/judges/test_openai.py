@@ -150,11 +150,11 @@ def test_a_reply_without_a_verdict_is_an_abstention_that_is_charged(chat_server,
 
 
 @pytest.mark.parametrize("code", ["context_length_exceeded", "content_filter"])
-def test_an_error_about_this_item_alone_is_an_abstention_that_costs_nothing(chat_server, code):
+def test_an_error_about_this_item_alone_is_an_abstention_that_may_be_billed(chat_server, code):
     respond_with(chat_server, error(400, code))
     reply, _ = ask(chat_server.url)
     assert isinstance(reply.answer, Abstention)
-    assert reply.cost_p == 0
+    assert reply.cost_p is None
 
 
 @pytest.mark.parametrize(
@@ -434,11 +434,12 @@ def test_whatever_an_error_says_can_be_kept_and_is_short(chat_server, response):
     assert len(str(caught.value).encode()) < 1500
 
 
-def test_an_absurd_usage_is_a_million_dollars_and_no_crash(chat_server):
+def test_an_absurd_usage_is_no_crash_and_not_believed(chat_server):
     usage = {"prompt_tokens": 1, "completion_tokens": 10**15, "total_tokens": 1}
     respond_with(chat_server, completion('{"reason": "r", "winner": "A"}', usage=usage))
     reply, _ = ask(chat_server.url)
-    assert reply.cost_p == 10**18
+    assert reply.cost_p is None
+    assert "no call can use" in reply.breach
 
 
 def test_several_replies_in_one_are_no_verdict(chat_server):

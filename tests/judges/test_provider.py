@@ -129,3 +129,11 @@ def test_a_wrong_price_file_is_refused_by_name(tmp_path, text, problem):
 def test_a_missing_price_file_is_refused(tmp_path):
     with pytest.raises(InputError, match="there is no such file"):
         judge(prices=tmp_path / "no.toml")
+
+
+def test_the_price_of_another_model_is_known_where_prices_are_published():
+    official = judge("openai/gpt-4.1-mini", price="0.1,0.2")
+    assert official._published("gpt-4.1") == judge("openai/gpt-4.1")._price
+    assert official._published("no-such-model") is None
+    assert judge(base_url=LOCAL, price="1,1")._published("gpt-4.1") is None
+    assert judge("vllm/m", base_url=LOCAL)._judge._published("gpt-4.1") is None

@@ -14,6 +14,7 @@ from judgeloop.compare import prepare as comparing
 from judgeloop.compare import run as compare_run
 from judgeloop.compare.config import CompareConfig
 from judgeloop.compare.text import page
+from judgeloop.core.money import show_usd, to_pico
 from judgeloop.estimate import prepare as estimating
 from judgeloop.estimate.config import EstimateConfig
 from judgeloop.report.page import render
@@ -128,7 +129,7 @@ def test_what_a_former_id_spent_counts_against_the_budget_and_is_shown(
         "what is left, not the whole budget"
     )
     text = page(result).headline
-    assert f"under its former id of ${budget} spent" in text
+    assert f"under its former id of {show_usd(to_pico(budget))} spent" in text
     assert "an earlier version gave this run" in render(page(result))
 
 

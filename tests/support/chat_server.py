@@ -63,9 +63,16 @@ def completion(
     return Response(body=json.dumps(body).encode())
 
 
-def verdict(winner: str, reason: str = "because") -> Response:
+def verdict(winner: str, reason: str = "because", *, usage: Any = ...) -> Response:
     """A well-formed verdict."""
-    return completion(json.dumps({"reason": reason, "winner": winner}))
+    return completion(json.dumps({"reason": reason, "winner": winner}), usage=usage)
+
+
+def used(request: dict[str, Any]) -> dict[str, int]:
+    """A usage that a real model could have: at least a token for every word of the request."""
+    words = sum(len(message["content"].split()) for message in request["messages"])
+    sent = max(400, words)
+    return {"prompt_tokens": sent, "completion_tokens": 20, "total_tokens": sent + 20}
 
 
 def error(status: int, code: str | None = None, **headers: str) -> Response:
@@ -84,7 +91,9 @@ class ChatServer:
     """Serves until closed; `requests` are the JSON bodies in the order of arrival."""
 
     def __init__(self, respond: Callable[[dict[str, Any], int], Response] | None = None) -> None:
-        self.respond = respond or (lambda request, n: verdict(goodness(request)))
+        self.respond = respond or (
+            lambda request, n: verdict(goodness(request), usage=used(request))
+        )
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []

@@ -236,18 +236,19 @@ TURNED_AWAY = [
     final("400 with a body of invalid UTF-8", lambda say: whole(400, b"\xff\xfe\x80"), "HTTP 400"),
     final("400 with numbers for texts", fails(400, message=[1, {"a": 2}]), "HTTP 400"),
     final("400 with a very long message", fails(400, message="m" * 100_000), "mmm"),
-    final("413", fails(413), "HTTP 413"),
     final("422", fails(422, message="unprocessable"), "unprocessable"),
     final("418", fails(418), "HTTP 418"),
     final("431", lambda say: whole(431, b"too large"), "too large"),
 ]
 ABOUT_THE_ITEM = [
-    Case(f"{status} {code}", fails(status, code), ABSTAINED, says)
-    for status, code, says in [
-        (400, "context_length_exceeded", "too long"),
-        (400, "string_above_max_length", "too long"),
-        (413, "request_too_large", "too long"),
-        (400, "content_filter", "refused"),
+    Case(f"{status} {code}", fails(status, code), ABSTAINED, says, used=used)
+    for status, code, says, used in [
+        (400, "context_length_exceeded", "too long", USED),
+        (400, "string_above_max_length", "too long", USED),
+        (413, "request_too_large", "too long", None),
+        (413, None, "too long", None),
+        (400, "content_filter", "refused", USED),
+        (400, "invalid_prompt", "refused", USED),
     ]
 ]
 TROUBLE = [
@@ -365,6 +366,11 @@ SLOW = [
 LARGE = [
     passing("a body of 100 MB", lambda say: flood(100), ""),
     passing("a gzip bomb of 200 MB", body(bomb(200), "Content-Encoding: gzip"), ""),
+    passing(
+        "a gzip bomb in a gzip bomb",
+        body(gzip.compress(bomb(200)), "Content-Encoding: gzip, gzip"),
+        "no reply from",
+    ),
 ]
 ODD_BUT_GOOD = [
     verdict("plain", lambda say: ok(say.completion())),
@@ -463,7 +469,36 @@ BLOCKS = [
 ]  # fmt: skip
 USAGES = [
     counted("missing", None),
-    counted("of zero tokens", (0, 0), used=Usage(0, 0)),
+    counted("of zero tokens", (0, 0)),
+    counted("of zero output tokens", (400, 0)),
+    counted(
+        "with its reasoning in the total alone",
+        {"prompt_tokens": 400, "completion_tokens": 20, "total_tokens": 700},
+        used=Usage(400, 300),
+        wires=OPENAI,
+    ),
+    Case(
+        "usage of 1e30 tokens",
+        lambda say: ok(say.completion(usage=(1e30, 20))),
+        STOPPED,
+        "no call can use",
+        used=USED,
+    ),
+    Case(
+        "usage above the limit of output",
+        lambda say: ok(say.completion(usage=(400, 513))),
+        STOPPED,
+        "more than the 512 asked for",
+        used=Usage(400, 513),
+    ),
+    Case(
+        "a dearer tier",
+        lambda say: ok(say.completion(service_tier="priority")),
+        STOPPED,
+        "'priority'",
+        used=Usage(1200, 60),  # three times the price
+        wires=OPENAI,
+    ),
     counted(
         "with more cached than sent",
         {"prompt_tokens": 1, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 5}},

@@ -1,0 +1,197 @@
+"""Time and peak memory of runs as judgments, remembered verdicts and items grow.
+
+    python benchmarks/growth.py [--judgments 2000 20000] [--verdicts 10000 1000000]
+                                [--items 10000 1000000]
+
+Each figure is of a whole command in its own process, from its start to its exit. "Judgments" is a
+comparison by a metric that never decides, with every rule that compares two systems by default.
+"Verdicts" is `calibrate`, and a comparison that draws by history, with a ledger of so many verdicts
+of an earlier baseline with other systems. "Items" is a comparison of so many items that stops after
+the first query. The ratio is to the smallest number, so that a time in proportion has the ratio of
+the numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from judgeloop.core.records import Call, Item, JudgeIdentity
+from judgeloop.core.verdict_key import KeyIngredients
+from judgeloop.ledger.booking import run_row
+from judgeloop.ledger.connection import connect
+from judgeloop.ledger.rows import AttemptRow, VerdictRow, insert
+
+OUTPUTS = np.array(["yes", "no", "perhaps"])  # the reference is "yes": a metric sees many ties
+PAST_ITEMS = 5000
+WHEN = "2026-01-01T00:00:00.000+00:00"
+EXITS = (0, 3)  # decided, undecided
+MEBI = 2**10  # kibibytes
+
+
+class Figure(NamedTuple):
+    """What a command took: seconds, and its peak memory in MiB."""
+
+    seconds: float
+    peak: float
+
+
+def figure(arguments: Sequence[str], folder: Path) -> Figure:
+    """Run a command of judgeloop in `folder` and measure it."""
+    began = time.perf_counter()
+    with (folder / "said").open("w+") as said:
+        command = [sys.executable, "-m", "judgeloop", *arguments]
+        process = subprocess.Popen(command, cwd=folder, stdout=said, stderr=said)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode not in EXITS:
+            said.seek(0)
+            raise SystemExit(f"{' '.join(arguments)}\n{said.read()}")
+    return Figure(time.perf_counter() - began, used.ru_maxrss / MEBI)
+
+
+def write_outputs(folder: Path, items: int) -> list[str]:
+    """Write the outputs of two level systems on so many items; return the names of the files."""
+    for system, seed in (("a", 1), ("b", 2)):
+        outputs = OUTPUTS[np.random.default_rng(seed).integers(0, len(OUTPUTS), items)].tolist()
+        with (folder / f"{system}.jsonl").open("w", encoding="utf-8") as file:
+            for at, output in enumerate(outputs):
+                row = {"id": f"i{at}", "prompt": f"prompt {at}", "reference": "yes"}
+                file.write(json.dumps(row | {"output": output}) + "\n")
+    return ["a.jsonl", "b.jsonl"]
+
+
+def by_judgments(rule: str) -> Callable[[Path, int], Figure]:
+    """Return what measures a run of so many judgments with `rule`."""
+
+    def measured(folder: Path, judgments: int) -> Figure:
+        files = write_outputs(folder, judgments)
+        limits = ["--max-judgments", str(judgments), "--risk", "0.000001"]
+        how = ["--judge", "metric:exact", "--selector", "random", "--rule", rule]
+        return figure(["compare", *files, *how, *limits], folder)
+
+    return measured
+
+
+def by_items(folder: Path, items: int) -> Figure:
+    """Measure a run that ends after the first query on one of so many items."""
+    limits = ["--min-judgments", "1", "--max-judgments", "1"]
+    return figure(
+        ["compare", *write_outputs(folder, items), "--judge", "metric:exact", *limits], folder
+    )
+
+
+def calibrated(folder: Path, verdicts: int) -> Figure:
+    """Measure `calibrate` with a ledger of so many verdicts."""
+    write_ledger(folder / "ledger.sqlite", verdicts)
+    return figure(["calibrate", "--ledger", "ledger.sqlite"], folder)
+
+
+def with_history(folder: Path, verdicts: int) -> Figure:
+    """Measure a run by history with a ledger of so many verdicts."""
+    write_ledger(folder / "ledger.sqlite", verdicts)
+    files = write_outputs(folder, PAST_ITEMS)
+    how = ["--judge", "metric:exact", "--selector", "decisive", "--max-judgments", "10"]
+    return figure(["compare", *files, *how, "--ledger", "ledger.sqlite"], folder)
+
+
+def write_ledger(path: Path, verdicts: int) -> None:
+    """Write a ledger of comparisons in both orders, of a baseline with one system after another."""
+    with closing(connect(path)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("BEGIN")
+        run = ""
+        for number, (candidate, call, score) in enumerate(past_calls(verdicts), 1):
+            if run != f"{candidate:016x}":
+                run = f"{candidate:016x}"
+                run_row(connection, run)
+            insert(connection, attempt_of(number, run, call))
+            insert(connection, VerdictRow(number, f"{number:064x}", number, score, "why", WHEN))
+        connection.execute("COMMIT")
+
+
+def past_calls(verdicts: int) -> Iterator[tuple[int, Call, float]]:
+    """Yield so many calls about a baseline and further systems, with each system's number."""
+    items = min(PAST_ITEMS, verdicts // 8)
+    rng = np.random.default_rng(0)
+    for number in range(verdicts // 2):
+        candidate, at = divmod(number, items)
+        item = Item(f"i{at}", f"prompt {at}", "yes")
+        shown = ("base", f"system{candidate}"), (f"text {at}", f"text {at} of {candidate}")
+        score = float(rng.choice([0.0, 0.5, 1.0], p=[0.3, 0.35, 0.35]))
+        yield candidate, Call(item, *shown), score
+        yield candidate, Call(item, shown[0][::-1], shown[1][::-1]), 1 - score
+
+
+def attempt_of(number: int, run: str, call: Call) -> AttemptRow:
+    """Return a settled attempt at `call` by the judge of the new comparison."""
+    judge = JudgeIdentity("metric", "exact", {"tie_margin": "0.0"}, mark=":")
+    ingredients = KeyIngredients.of(judge, call, blind=True)
+    note = {"ingredients": ingredients.to_note(), "systems": list(call.systems), "price": ""}
+    return AttemptRow(
+        id=number,
+        run=run,
+        opener="opener",
+        key=f"{number:064x}",
+        item_id=call.item.id,
+        judge=judge.name,
+        note=json.dumps(note),
+        state="settled",
+        reserved_p=10**6,
+        charged_p=10**6,
+        rehearsed=0,
+        outcome="verdict",
+        usage=None,
+        model="",
+        request_id="",
+        began_at=WHEN,
+        ended_at=WHEN,
+    )
+
+
+def show(name: str, numbers: Sequence[int], measure: Callable[[Path, int], Figure]) -> None:
+    """Print a line for each number, with the ratios to the first."""
+    first: Figure | None = None
+    for number in numbers:
+        with tempfile.TemporaryDirectory() as folder:
+            found = measure(Path(folder), number)
+        first = first or found
+        ratio = found.seconds / first.seconds
+        times = f"{found.seconds:>10.1f}{found.peak:>10.0f}"
+        print(
+            f"{name:<26}{number:>11,}{times}{number / numbers[0]:>11.0f}{ratio:>11.1f}", flush=True
+        )
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--judgments", type=int, nargs="*", default=[2000, 20_000])
+    parser.add_argument("--rules", nargs="+", default=["sequential"])
+    parser.add_argument("--verdicts", type=int, nargs="*", default=[10_000, 1_000_000])
+    parser.add_argument("--items", type=int, nargs="*", default=[10_000, 1_000_000])
+    arguments = parser.parse_args()
+    head = f"{'number':>11}{'seconds':>10}{'peak MiB':>10}{'to first':>11}{'in time':>11}"
+    print(f"{'what grows':<26}{head}", flush=True)
+    for rule in arguments.rules:
+        show(f"judgments, {rule}", arguments.judgments, by_judgments(rule))
+    show("verdicts, calibrate", arguments.verdicts, calibrated)
+    show("verdicts, a run", arguments.verdicts, with_history)
+    show("items", arguments.items, by_items)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""The commands `ledger verify`, `ledger salvage` and `ledger reconcile`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from judgeloop.cli import flags
+from judgeloop.cli.naming import as_flags
+from judgeloop.cli.progress import explained
+from judgeloop.run.ledger_config import ReconcileConfig, SalvageConfig, VerifyConfig
+
+if TYPE_CHECKING:
+    from judgeloop.run.reconcile import Reconciled
+
+EXIT_DAMAGED = 1
+
+
+def verify() -> click.Command:
+    """Return the command `ledger verify`."""
+    return flags.PanelCommand(
+        "verify",
+        callback=_verify,
+        params=flags.parameters_of(VerifyConfig),
+        help="Check every row of a ledger: its checksum, its signature if JUDGELOOP_LEDGER_KEY is set, its tables "
+        "and its sums. Changes nothing.\n\nExit codes: 0 all can be believed, 1 something cannot.",
+        context_settings=flags.CONTEXT,
+    )  # fmt: skip
+
+
+def salvage() -> click.Command:
+    """Return the command `ledger salvage`."""
+    return flags.PanelCommand(
+        "salvage",
+        callback=_salvage,
+        params=flags.parameters_of(SalvageConfig),
+        help="Copy every row of a ledger that can be believed to a new file. Runs stay charged for what was lost.",
+        context_settings=flags.CONTEXT,
+    )
+
+
+def reconcile() -> click.Command:
+    """Return the command `ledger reconcile`."""
+    return flags.PanelCommand(
+        "reconcile",
+        callback=_reconcile,
+        params=flags.parameters_of(ReconcileConfig),
+        help="List the attempts of which nobody knows whether they were billed, and settle them from a provider's "
+        "export of requests. They are charged at their worst case until then.",
+        context_settings=flags.CONTEXT,
+    )  # fmt: skip
+
+
+def _verify(**given: Any) -> None:
+    from judgeloop.ledger.inspection import inspect
+    from judgeloop.report.escaping import visible
+
+    with explained():
+        config = VerifyConfig.of(**given)
+        found = inspect(config.ledger)
+        for problem in found.problems:
+            print(visible(as_flags(problem)))
+        rows = ", ".join(f"{count} {table}" for table, count in found.rows.items())
+        kind = "checksums and signatures" if found.signed else "checksums"
+        print(f"{kind} of {visible(str(config.ledger))} hold for {rows}")
+        raise click.exceptions.Exit(EXIT_DAMAGED if found.problems else 0)
+
+
+def _salvage(**given: Any) -> None:
+    from judgeloop.ledger.salvage import salvage as copy
+    from judgeloop.report.escaping import visible
+
+    with explained():
+        config = SalvageConfig.of(**given)
+        found = copy(config.ledger, config.to, sign=config.sign)
+        for table, count in found.copied.items():
+            print(f"{table}: {count} copied, {found.left[table]} left behind")
+        print(f"the new ledger is {visible(str(config.to))}; name it with --ledger")
+
+
+def _reconcile(**given: Any) -> None:
+    from judgeloop.run.reconcile import reconcile as settle
+
+    with explained():
+        print("\n".join(_lines(settle(ReconcileConfig.of(**given)))))
+
+
+def _lines(found: Reconciled) -> list[str]:
+    """Return a line for each unknown attempt, and one on all."""
+    from judgeloop.core.money import show_usd
+    from judgeloop.report.escaping import visible
+
+    told = {settlement.attempt: settlement for settlement in found.settled}
+    lines, left_p = [], 0
+    for row in found.unknown:
+        now = told.get(row.id)
+        left_p += row.charged_p if now is None else now.cost_p
+        said = f"{row.began_at}  run {row.run}  {row.judge}  item {row.item_id}"
+        said += f"  charged {show_usd(row.charged_p)}: {row.outcome}"
+        if now is not None:
+            said += f"; now {show_usd(now.cost_p)}, {now.outcome}"
+        lines.append(visible(said))
+    before_p = sum(row.charged_p for row in found.unknown)
+    unknown = f"{len(found.unknown)} unknown attempts, charged {show_usd(before_p)}"
+    now_ = f"; {len(told)} settled, now charged {show_usd(left_p)}" if told else ""
+    return [*lines, unknown + now_]

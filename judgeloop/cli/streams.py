@@ -1,0 +1,149 @@
+"""Prints on standard output and standard error, either of which may be closed.
+
+A message or a progress line that cannot be written is dropped: a run that is paid for goes on. A
+result that cannot be written has its own exit code.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO, cast, final
+
+from judgeloop.core.exits import EXIT_ERROR, EXIT_OUTPUT_CLOSED
+
+# Nobody reads a pipe; the terminal is gone.
+CLOSED = {errno.EPIPE, errno.EIO}
+
+
+def say(text: str) -> None:
+    """Print a line on standard error; drop it if nobody can read it."""
+    Forgiving(sys.stderr).write(f"judgeloop: {text}\n")
+
+
+class UnwrittenError(Exception):
+    """Standard output could not be written."""
+
+    def __init__(self, error: OSError) -> None:
+        """`error` is the system's."""
+        super().__init__(f"standard output could not be written: {error.strerror}")
+        self.closed = error.errno in CLOSED
+
+
+def show(text: str) -> None:
+    """Print a result on standard output, at once.
+
+    Raises:
+        UnwrittenError: it could not be written, or the process has no standard output.
+    """
+    if sys.stdout is None:
+        raise UnwrittenError(OSError(errno.EPIPE, "closed"))
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+@contextmanager
+def printed() -> Iterator[None]:
+    """Turn output that could not be written into an exit code, without a traceback."""
+    import click
+
+    stream = sys.stdout
+    output = None if stream is None else _Output(stream)
+    sys.stdout = cast("TextIO | None", output)
+    try:
+        try:
+            yield
+        finally:
+            if output is not None:
+                output.flush()
+    except UnwrittenError as error:
+        discard(stream)
+        if not error.closed:
+            say(str(error))
+        raise click.exceptions.Exit(EXIT_OUTPUT_CLOSED if error.closed else EXIT_ERROR) from None
+    finally:
+        sys.stdout = stream
+
+
+@final
+class _Output:
+    """Standard output, whose errors are told apart from those of other files."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except OSError as error:
+            raise UnwrittenError(error) from None
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except OSError as error:
+            raise UnwrittenError(error) from None
+
+
+def discard(stream: TextIO | None) -> None:
+    """Send what a stream still holds to the null device.
+
+    Python writes the rest of a buffer when it ends, and exits with 120 if that fails.
+    """
+    if stream is None:
+        return
+    with suppress(OSError, ValueError):  # a stream of a test has no file descriptor
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
+        stream.flush()
+
+
+@final
+class Forgiving:
+    """A stream whose reader may go away; what cannot be written is dropped.
+
+    A closed terminal or pipe must not end a run whose answers are on their way.
+    """
+
+    def __init__(self, stream: TextIO | None) -> None:
+        """`stream` is None if the process was started without it."""
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write `text` at once, or drop it; return its length."""
+        if self._stream is not None:
+            try:
+                self._stream.write(text)
+                self._stream.flush()
+            except (OSError, ValueError):
+                discard(self._stream)
+        return len(text)
+
+    def flush(self) -> None:
+        """Do nothing: every text is written at once."""
+
+    def isatty(self) -> bool:
+        """Return whether the stream is a terminal."""
+        return self._stream is not None and self._stream.isatty()
+
+    def fileno(self) -> int:
+        """Return the file descriptor.
+
+        Raises:
+            OSError: there is none.
+        """
+        if self._stream is None:
+            raise OSError("no file descriptor")
+        return self._stream.fileno()
+
+    @property
+    def encoding(self) -> str:
+        """The encoding, from which rich learns what a terminal can show."""
+        return getattr(self._stream, "encoding", None) or "utf-8"

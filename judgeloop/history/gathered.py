@@ -1,0 +1,192 @@
+"""Verdicts of other runs as columns of numbers, which a million of them need.
+
+Texts that repeat (runs, judges, items, systems' names, digests of outputs) are kept once and named
+by a number. `remembered.py` reads the verdicts; `matched.py` makes comparisons from them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Generic, TypeVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.core.records import TIE
+from judgeloop.core.verdict_key import KeyedJudge, Place
+from judgeloop.engine import decoys
+
+Numbers = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+H = TypeVar("H", bound=Hashable)
+NOBODY = -1  # in the place of a second system where one is rated
+
+
+@final
+@dataclass(slots=True)
+class Numbered(Generic[H]):
+    """Distinct values, numbered in the order in which they came."""
+
+    numbers: dict[H, int] = field(default_factory=dict)
+
+    def number(self, value: H) -> int:
+        """Return the number of `value`, a new one if it is new."""
+        return self.numbers.setdefault(value, len(self.numbers))
+
+    def values(self) -> list[H]:
+        """Return the values by number."""
+        return list(self.numbers)
+
+    def mapped(self, to: Mapping[H, int], missing: int) -> Numbers:
+        """Return what each value is mapped to, shape (values,)."""
+        return np.array([to.get(value, missing) for value in self.numbers], dtype=np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """n verdicts of other runs, the oldest first.
+
+    `run`, `judge` and `place` are numbers of `runs`, `judges` and `places`, shape (n,). `systems`
+    and `shown`, shape (n, 2), are numbers of `names` and `outputs`, in the order shown to the
+    judge; the second is `NOBODY` in a rating. `charged_p` is the cost in picodollars.
+    """
+
+    runs: Numbered[str]
+    judges: Numbered[KeyedJudge]
+    places: Numbered[Place]
+    names: Numbered[str]
+    outputs: Numbered[str]
+    run: Numbers
+    judge: Numbers
+    place: Numbers
+    systems: Numbers
+    shown: Numbers
+    scores: NDArray[np.float64]
+    charged_p: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def only(self, chosen: Flags | NDArray[np.int64]) -> Gathered:
+        """Return some of the verdicts: by a flag for each, or by their numbers in a new order."""
+        return replace(
+            self,
+            run=self.run[chosen],
+            judge=self.judge[chosen],
+            place=self.place[chosen],
+            systems=self.systems[chosen],
+            shown=self.shown[chosen],
+            scores=self.scores[chosen],
+            charged_p=self.charged_p[chosen],
+        )
+
+    @property
+    def compares(self) -> Flags:
+        """Which compare two systems' outputs, and not a decoy."""
+        flags: Flags = (self.shown[:, 1] != NOBODY) & ~self._of_decoys
+        return flags
+
+    @property
+    def rates(self) -> Flags:
+        """Which rate a system's output, and not a decoy."""
+        flags: Flags = (self.shown[:, 1] == NOBODY) & ~self._of_decoys
+        return flags
+
+    def by_judges(self, judges: Sequence[KeyedJudge]) -> Flags:
+        """Which verdicts one of `judges` gave."""
+        wanted = [self.judges.numbers[judge] for judge in judges if judge in self.judges.numbers]
+        return np.isin(self.judge, wanted)
+
+    @property
+    def preferences(self) -> NDArray[np.int8]:
+        """1 where the first system is better, -1 where the second is, 0 for a tie."""
+        return (self.scores > TIE).astype(np.int8) - (self.scores < TIE).astype(np.int8)
+
+    @cached_property
+    def item(self) -> Numbers:
+        """The number of each verdict's item id, shape (n,); one id may have several places."""
+        ids: Numbered[str] = Numbered()
+        by_place = [ids.number(place[0]) for place in self.places.numbers]
+        return np.array(by_place, dtype=np.int32)[self.place]
+
+    @property
+    def _of_decoys(self) -> Flags:
+        decoy = self.names.numbers.get(decoys.NAME, NOBODY - 1)
+        flags: Flags = (self.systems == decoy).any(axis=1)
+        return flags
+
+
+@final
+@dataclass(slots=True)
+class Gatherer:
+    """Takes verdicts one by one, and keeps them as columns."""
+
+    runs: Numbered[str] = field(default_factory=Numbered)
+    judges: Numbered[KeyedJudge] = field(default_factory=Numbered)
+    places: Numbered[Place] = field(default_factory=Numbered)
+    names: Numbered[str] = field(default_factory=Numbered)
+    outputs: Numbered[str] = field(default_factory=Numbered)
+    _numbers: array[int] = field(default_factory=lambda: array("i"))
+    _attempts: array[int] = field(default_factory=lambda: array("q"))
+    _costs: array[int] = field(default_factory=lambda: array("q"))
+    _scores: array[float] = field(default_factory=lambda: array("d"))
+
+    def add(
+        self,
+        attempt: tuple[int, int],
+        where: tuple[str, int, Place],
+        systems: Sequence[str],
+        shown: Sequence[str],
+        score: float,
+    ) -> None:
+        """Add a verdict.
+
+        `attempt` is its attempt's number and cost; `where` is its run, its judge's number in
+        `judges`, and its item.
+        """
+        run, judge, place = where
+        names, outputs, two = self.names.numbers, self.outputs.numbers, len(shown) > 1
+        # Written out, as `Numbered.number` would take a third of the time of a million verdicts.
+        self._numbers.extend(
+            (
+                self.runs.numbers.setdefault(run, len(self.runs.numbers)),
+                judge,
+                self.places.numbers.setdefault(place, len(self.places.numbers)),
+                names.setdefault(systems[0], len(names)),
+                names.setdefault(systems[1], len(names)) if two else NOBODY,
+                outputs.setdefault(shown[0], len(outputs)),
+                outputs.setdefault(shown[1], len(outputs)) if two else NOBODY,
+            )
+        )
+        self._attempts.append(attempt[0])
+        self._costs.append(attempt[1])
+        self._scores.append(score)
+
+    def gathered(self) -> Gathered:
+        """Return all verdicts, in the order of their attempts."""
+        order = np.argsort(np.frombuffer(self._attempts, dtype=np.int64), kind="stable")
+        columns = np.frombuffer(self._numbers, dtype=np.int32).reshape(-1, 7)[order]
+        return Gathered(
+            self.runs,
+            self.judges,
+            self.places,
+            self.names,
+            self.outputs,
+            run=columns[:, 0],
+            judge=columns[:, 1],
+            place=columns[:, 2],
+            systems=columns[:, 3:5],
+            shown=columns[:, 5:7],
+            scores=np.frombuffer(self._scores, dtype=np.float64)[order],
+            charged_p=np.frombuffer(self._costs, dtype=np.int64)[order],
+        )
+
+
+def distinct(numbers: Numbers) -> tuple[list[int], list[int]]:
+    """Return the distinct numbers in the order in which they first come, and their counts."""
+    found, first, often = np.unique(numbers, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return found[order].tolist(), often[order].tolist()

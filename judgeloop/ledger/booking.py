@@ -1,0 +1,196 @@
+"""What is written to an open ledger: reservations, sendings, costs, verdicts, and what died.
+
+Every function is one job within a transaction of the caller (`writer.py`). A row is checked before
+it is changed, so that a damaged row is never sealed again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from judgeloop.core.errors import LedgerError
+from judgeloop.core.protocols import Reservation, Ticket
+from judgeloop.core.records import Abstention, Reply, Verdict
+from judgeloop.ledger.rows import (
+    AttemptRow,
+    LedgerConnection,
+    RunRow,
+    VerdictRow,
+    change,
+    insert,
+    next_number,
+    now,
+    one,
+    read,
+)
+
+NEVER_SENT = "never sent: its process ended before"
+MAY_BE_BILLED = "sent by a process that ended before the reply; it may have been billed"
+HAD_MEANWHILE = "never sent: another run had the verdict meanwhile"
+
+
+def run_row(connection: LedgerConnection, run: str) -> RunRow:
+    """Return the row of a run, which is made if missing."""
+    found = one(connection, RunRow, "id = ?", run)
+    if found is None:
+        seen = next_number(connection, VerdictRow) - 1
+        found = RunRow(next_number(connection, RunRow), run, now(), seen, 0)
+        insert(connection, found)
+    return found
+
+
+def reserve(
+    connection: LedgerConnection,
+    run: str,
+    opener: str,
+    groups: Sequence[Sequence[Reservation]],
+    budget_p: int | None,
+) -> list[list[Ticket]]:
+    """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers."""
+    row = run_row(connection, run)
+    charged_p = row.charged_p
+    granted: list[list[Ticket]] = []
+    for group in groups:
+        cost_p = sum(wanted.cost_p for wanted in group)
+        # A group without calls costs nothing and is granted even if the budget is spent.
+        if group and budget_p is not None and charged_p + cost_p > budget_p:
+            break
+        charged_p += cost_p
+        granted.append([_ticket(connection, run, opener, wanted) for wanted in group])
+    if charged_p != row.charged_p:
+        change(connection, row, charged_p=charged_p)
+    return granted
+
+
+def _ticket(connection: LedgerConnection, run: str, opener: str, wanted: Reservation) -> Ticket:
+    number = next_number(connection, AttemptRow)
+    insert(
+        connection,
+        AttemptRow(
+            id=number,
+            run=run,
+            opener=opener,
+            key=wanted.key,
+            item_id=wanted.item_id,
+            judge=wanted.judge,
+            note=json.dumps(dict(wanted.note)),
+            state="reserved",
+            reserved_p=wanted.cost_p,
+            charged_p=wanted.cost_p,
+            rehearsed=int(wanted.rehearsed),
+            outcome=None,
+            usage=None,
+            model=None,
+            request_id=None,
+            began_at=now(),
+            ended_at=None,
+        ),
+    )
+    return Ticket(number, wanted.key, wanted.cost_p, wanted.rehearsed, wanted.anew)
+
+
+def mark_sent(connection: LedgerConnection, ticket: Ticket) -> None:
+    """Record that the call is about to be sent.
+
+    Raises:
+        LedgerError: the reservation is no longer open.
+    """
+    row = _open_attempt(connection, ticket)
+    if row.state != "sent":
+        change(connection, row, state="sent")
+
+
+def sent_by_others(connection: LedgerConnection, key: str, opener: str) -> Iterator[AttemptRow]:
+    """Yield the attempts under `key` that other processes have sent and not closed."""
+    return read(connection, AttemptRow, "key = ? AND state = 'sent' AND opener <> ?", key, opener)
+
+
+def settle(
+    connection: LedgerConnection, ticket: Ticket, cost_p: int, reply: Reply
+) -> VerdictRow | None:
+    """Book the cost and record the verdict if any; return the verdict recorded under the key."""
+    close(connection, _open_attempt(connection, ticket), "settled", cost_p, reply)
+    if isinstance(reply.answer, Abstention):
+        return None
+    held = one(connection, VerdictRow, "key = ?", ticket.key)
+    return held or _record(connection, ticket, reply.answer)
+
+
+def _record(connection: LedgerConnection, ticket: Ticket, verdict: Verdict) -> VerdictRow:
+    number, score = next_number(connection, VerdictRow), float(verdict.score)
+    row = VerdictRow(number, ticket.key, ticket.attempt, score, verdict.reason, now())
+    insert(connection, row)
+    return row
+
+
+def close_ticket(
+    connection: LedgerConnection, ticket: Ticket, state: str, cost_p: int, why: str
+) -> None:
+    """Close a reservation without a reply.
+
+    Raises:
+        LedgerError: it was closed before.
+    """
+    close(connection, _open_attempt(connection, ticket), state, cost_p, why)
+
+
+def _open_attempt(connection: LedgerConnection, ticket: Ticket) -> AttemptRow:
+    row = one(connection, AttemptRow, "id = ?", ticket.attempt)
+    if row is None or row.state not in {"reserved", "sent"}:
+        raise LedgerError(f"attempt {ticket.attempt} is not open; it was closed before")
+    return row
+
+
+def close(
+    connection: LedgerConnection, row: AttemptRow, state: str, cost_p: int, result: Reply | str
+) -> None:
+    """Close an attempt, and correct its run's charge."""
+    charge(connection, row.run, cost_p - row.charged_p)
+    outcome, usage, model, request_id = _particulars(result)
+    change(
+        connection,
+        row,
+        state=state,
+        charged_p=cost_p,
+        outcome=outcome,
+        usage=usage,
+        model=model,
+        request_id=request_id,
+        ended_at=now(),
+    )
+
+
+def charge(connection: LedgerConnection, run: str, more_p: int) -> None:
+    """Add to what a run has been charged, in picodollars."""
+    if more_p:
+        row = run_row(connection, run)
+        change(connection, row, charged_p=row.charged_p + more_p)
+
+
+def recover(connection: LedgerConnection, run: str, opener: str) -> tuple[int, int]:
+    """Close what processes that ended left open; return how much was freed and how much was kept.
+
+    Nobody else may work on `run` meanwhile. What was never sent is free. What was sent stays
+    charged at its worst case. Both amounts are in picodollars.
+    """
+    left = "run = ? AND state IN ('reserved', 'sent') AND opener <> ?"
+    freed_p = kept_p = 0
+    for row in list(read(connection, AttemptRow, left, run, opener)):
+        if row.state == "sent":
+            close(connection, row, "abandoned", row.charged_p, MAY_BE_BILLED)
+            kept_p += row.charged_p
+        else:
+            close(connection, row, "released", 0, NEVER_SENT)
+            freed_p += row.charged_p
+    return freed_p, kept_p
+
+
+def _particulars(result: Reply | str) -> tuple[str, str | None, str | None, str | None]:
+    if isinstance(result, str):
+        return result, None, None, None
+    answer = result.answer
+    outcome = f"abstained: {answer.reason}" if isinstance(answer, Abstention) else "verdict"
+    usage = json.dumps(asdict(result.usage)) if result.usage else None
+    return outcome, usage, result.model, result.request_id

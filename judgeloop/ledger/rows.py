@@ -1,0 +1,171 @@
+"""Rows of the ledger's tables: reads them with their seals checked, and writes them sealed.
+
+Does not decide what to book (`booking.py`), and begins no transaction.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, TypeVar
+
+from judgeloop.core.errors import DamagedLedgerError
+from judgeloop.ledger.seal import Sealer
+
+
+class AboutRow(NamedTuple):
+    """The ledger itself: a random id, and when it was made."""
+
+    id: str
+    created_at: str
+
+
+class RunRow(NamedTuple):
+    """A run, and what it has been charged in picodollars.
+
+    `seen` is the number of the last verdict that was recorded before the run began.
+    """
+
+    seq: int
+    id: str
+    created_at: str
+    seen: int
+    charged_p: int
+
+
+class AttemptRow(NamedTuple):
+    """An attempt; see the states in `sqlite.py`."""
+
+    id: int
+    run: str
+    opener: str
+    key: str
+    item_id: str
+    judge: str
+    note: str
+    state: str
+    reserved_p: int
+    charged_p: int
+    rehearsed: int
+    outcome: str | None
+    usage: str | None
+    model: str | None
+    request_id: str | None
+    began_at: str
+    ended_at: str | None
+
+
+class VerdictRow(NamedTuple):
+    """A verdict and the attempt that brought it."""
+
+    seq: int
+    key: str
+    attempt: int
+    score: float
+    reason: str
+    created_at: str
+
+
+Row = TypeVar("Row", AboutRow, RunRow, AttemptRow, VerdictRow)
+TABLES: dict[type[Any], str] = {
+    AboutRow: "about",
+    RunRow: "runs",
+    AttemptRow: "attempts",
+    VerdictRow: "verdicts",
+}
+
+
+class LedgerConnection(sqlite3.Connection):
+    """A connection to a ledger file, with what seals its rows."""
+
+    path: object = ""
+    sealer = Sealer("")
+
+
+def columns(kind: type[Any], *, of: str = "") -> str:
+    """Return the columns of a table and its seal for a SELECT, after the prefix `of`."""
+    return ", ".join(f"{of}{name}" for name in (*kind._fields, "seal"))
+
+
+def checked(connection: LedgerConnection, kind: type[Row], values: Sequence[Any]) -> Row:
+    """Return the row of `values`, the last of which is its seal.
+
+    Raises:
+        DamagedLedgerError: the row is not as it was written.
+    """
+    *own, seal = values
+    problem = connection.sealer.problem(TABLES[kind], own, seal)
+    if problem is not None:
+        raise damaged(connection, kind, own[0], problem)
+    return kind(*own)
+
+
+def damaged(
+    connection: LedgerConnection, kind: type[Any], number: object, problem: str
+) -> DamagedLedgerError:
+    """Return the error for a row that cannot be believed."""
+    return DamagedLedgerError(
+        f"row {number} of the table {TABLES[kind]} in the ledger {connection.path} {problem}; it is "
+        "not used. `judgeloop ledger verify` lists all such rows, and `judgeloop ledger salvage` "
+        "copies all others to a new file"
+    )
+
+
+def read(
+    connection: LedgerConnection, kind: type[Row], where: str, *parameters: object
+) -> Generator[Row, None, None]:
+    """Yield the rows that fulfil `where`, an SQL condition with its parameters.
+
+    Raises:
+        DamagedLedgerError: a row is not as it was written.
+    """
+    found = connection.execute(
+        f"SELECT {columns(kind)} FROM {TABLES[kind]} WHERE {where}",  # noqa: S608 - our own names
+        parameters,
+    )
+    # An open cursor would keep the file locked as long as somebody holds the error.
+    with closing(found):
+        for values in found:
+            yield checked(connection, kind, values)
+
+
+def one(
+    connection: LedgerConnection, kind: type[Row], where: str, *parameters: object
+) -> Row | None:
+    """Return the first row that fulfils `where`; None if there is none."""
+    with closing(read(connection, kind, where, *parameters)) as found:
+        return next(found, None)
+
+
+def insert(connection: LedgerConnection, row: Row) -> None:
+    """Write a new row with its seal."""
+    table, marks = TABLES[type(row)], ", ".join("?" * (len(row) + 1))
+    connection.execute(
+        f"INSERT INTO {table} ({columns(type(row))}) VALUES ({marks})",  # noqa: S608 - our own names
+        (*row, connection.sealer.seal(table, row)),
+    )
+
+
+def change(connection: LedgerConnection, row: Row, **changes: object) -> None:
+    """Write the changed columns of a row that was read, and its new seal."""
+    changed, table = row._replace(**changes), TABLES[type(row)]  # type: ignore[arg-type]
+    places = ", ".join(f"{name} = ?" for name in (*changes, "seal"))
+    connection.execute(
+        f"UPDATE {table} SET {places} WHERE {row._fields[0]} = ?",  # noqa: S608 - our own names
+        (*changes.values(), connection.sealer.seal(table, changed), row[0]),
+    )
+
+
+def next_number(connection: sqlite3.Connection, kind: type[Any]) -> int:
+    """Return the number of the next row of a table that numbers its rows."""
+    found = connection.execute(
+        f"SELECT coalesce(max({kind._fields[0]}), 0) + 1 FROM {TABLES[kind]}"  # noqa: S608 - our own names
+    )
+    return int(found.fetchone()[0])
+
+
+def now() -> str:
+    """Return the time in ISO 8601 (UTC), in milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,71 @@
+"""What a run's folder remembers of its ledger, so that a lost ledger does not go unseen.
+
+A budget is counted in the ledger. Were the file lost or replaced, the budget would count from zero.
+So the run's folder keeps the ledger's id and what the run was charged there. Reads and writes the
+file `ledger.json` of the folder.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from judgeloop.core.errors import JudgeloopError
+from judgeloop.core.money import show_usd
+from judgeloop.ledger.connection import ledger_id
+from judgeloop.ledger.place import warnings_about
+
+NAME = "ledger.json"
+
+
+def sentences_about(ledger: Path, folder: Path, run: str) -> list[str]:
+    """Return what a person should know of a run's ledger before anything is spent.
+
+    Raises:
+        LedgerError: the ledger cannot be opened.
+    """
+    known, found = _remembered(folder, run), ledger_id(ledger)
+    said = warnings_about(ledger) if found is not None else []
+    if known.get("ledger", found) != found:
+        charged_p = known.get("charged_p")
+        amount = "" if charged_p is None else f" and was charged {show_usd(charged_p)} there"
+        lost = "is missing" if found is None else "is another one"
+        said.append(
+            f"this run had a ledger{amount} ({folder / NAME} remembers it), and {ledger} {lost}: "
+            "its budget counts from zero. Put the earlier ledger back, or name it (`ledger`)"
+        )
+    return said
+
+
+def remember(ledger: Path, folder: Path, run: str, charged_p: int | None = None) -> None:
+    """Note in the run's folder which ledger it uses and, at its end, what it has been charged.
+
+    Raises:
+        JudgeloopError: the folder cannot be written.
+    """
+    found = ledger_id(ledger)
+    known = _remembered(folder, run)
+    if charged_p is None and known.get("ledger") == found:
+        charged_p = known.get("charged_p")
+    told = {"run": run, "ledger": found, "charged_p": charged_p}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / NAME).write_text(json.dumps(told) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise JudgeloopError(f"{folder / NAME} cannot be written: {error}") from error
+
+
+def _remembered(folder: Path, run: str) -> dict[str, Any]:
+    """Return what the folder remembers of this run; empty if nothing, or nothing readable."""
+    try:
+        found = json.loads((folder / NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(found, dict) or found.get("run") != run:
+        return {}
+    charged_p = found.get("charged_p")
+    return {
+        "ledger": found.get("ledger"),
+        "charged_p": charged_p if isinstance(charged_p, int) else None,
+    }

@@ -1,0 +1,41 @@
+"""What several configurations declare alike: panels of the help, types of values, settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Ge, Gt, Lt
+
+from judgeloop.run.setting import Part, Setting, Source, like
+
+DEFAULT_HOME = Path(".judgeloop")
+JUDGE, ITEMS, SELECTION, STOPPING = "Judge", "Items", "Selection", "Stopping"
+MONEY, OUTPUT = "Money and pace", "Files and output"
+# Headings of the help of `replay` and `calibrate` only.
+DATA, PROTOCOL, MANY, ONE = "Data", "Protocol", "With --job select", "With --job estimate"
+PAST = "Past comparisons"
+PANELS = (DATA, ITEMS, JUDGE, PAST, SELECTION, PROTOCOL, MANY, ONE, STOPPING, MONEY, OUTPUT)
+
+Count = Annotated[int, Ge(1)]
+Share = Annotated[float, Gt(0), Lt(1)]
+Represent = Annotated[str, like(r"lexical|minilm|minilm:.+", "lexical, minilm or minilm:FOLDER")]
+RepresentOne = Annotated[
+    str,
+    like(r"lexical|minilm|minilm:.+|hidden:.+", "lexical, minilm, minilm:FOLDER or hidden:MODEL"),
+]
+Layer = Annotated[str, like(r"middle|last|auto|\d+", "middle, last, auto or a number")]
+CallerOnly, Found, Inside = Source.CALLER, Source.FOUND, Source.INSIDE
+Vectors, OfJudge = Source.VECTORS, Source.SPEC
+
+# Settings of several configurations that do not inherit them from each other.
+Seed = Annotated[int, Ge(0), Setting("Seed of all random numbers.", SELECTION, Part.RUN, Found)]
+MinJudgments = Annotated[
+    int, Ge(1), Setting("Minimum number of judgments.", STOPPING, Part.RUN, Found)
+]
+MaxJudgments = Annotated[
+    int, Ge(1), Setting("Maximum number of judgments.", STOPPING, Part.RUN, Found)
+]
+Ledger = Annotated[
+    Path, Setting("File of paid verdicts and spending (SQLite).", OUTPUT, Part.PLACE, Inside)
+]

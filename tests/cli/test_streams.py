@@ -1,0 +1,173 @@
+"""A command whose reader goes away, or whose terminal is closed, keeps what is paid for and says so
+in its exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support.chat_server import Response, goodness, verdict
+
+COMMAND = [sys.executable, "-m", "judgeloop"]
+ITEMS = 30
+DEADLINE_S = 60
+FULL = Path("/dev/full")
+
+
+@pytest.fixture
+def compare(chat_server, tmp_path, monkeypatch):
+    """A comparison that asks about every item, with a slow server."""
+    monkeypatch.chdir(tmp_path)
+    chat_server.respond = lambda request, n: Response(
+        200, verdict(goodness(request)).body, delay_s=0.15
+    )
+    for name, word in (("a", "good"), ("b", "poor")):
+        rows = [{"id": f"i{n}", "prompt": f"p{n}", "output": f"{word} {n}"} for n in range(ITEMS)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return [
+        *COMMAND, "compare", "a.jsonl", "b.jsonl", "--judge", "openai/m", "--judge-price", "1,10",
+        "--judge-base-url", chat_server.url, "--concurrency", "4", "--order", "fixed",
+        "--run-dir", "run", "-o", "result.json",
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def quick(compare, chat_server):
+    """The same with a quick server."""
+    chat_server.respond = lambda request, n: verdict(goodness(request))
+    return compare
+
+
+def start(command, **more):
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, **(pipes | more))
+
+
+def wait_for_requests(server, count):
+    deadline = time.monotonic() + DEADLINE_S
+    while len(server.requests) < count and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def states(folder):
+    connection = sqlite3.connect(folder / ".judgeloop" / "ledger.sqlite")
+    found = dict(connection.execute("SELECT state, count(*) FROM attempts GROUP BY state"))
+    connection.close()
+    return found
+
+
+def check_drained(server, folder):
+    found = states(folder)
+    assert 0 < found.pop("settled") == len(server.requests) < ITEMS
+    assert set(found) <= {"released"}, "what had not been sent was given back"
+    assert json.loads((folder / "result.json").read_text())["stop_reason"] == "interrupted"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_drains_what_is_in_flight(number, compare, chat_server, tmp_path):
+    process = start(compare)
+    wait_for_requests(chat_server, 4)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 130, err
+    assert out.startswith("undecided: interrupted; what was paid for is kept")
+    assert "stopping: waiting for the calls in flight" in err
+    check_drained(chat_server, tmp_path)
+
+
+def test_a_terminal_that_is_closed_drains_what_is_in_flight(compare, chat_server, tmp_path):
+    """The session's terminal goes away: SIGHUP, and nothing can be written any more."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(compare[0], compare)
+    try:
+        wait_for_requests(chat_server, 4)
+    finally:
+        os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 141, "the result could not be shown"
+    check_drained(chat_server, tmp_path)
+
+
+def test_under_nohup_a_closed_terminal_changes_nothing(quick, chat_server):
+    chat_server.respond = lambda request, n: Response(200, verdict("A").body, delay_s=0.05)
+    process = start(quick, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    wait_for_requests(chat_server, 4)
+    process.send_signal(signal.SIGHUP)
+    out, err = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode in {0, 3}, err
+    assert "interrupted" not in out
+
+
+def closed_pipe():
+    """The end of a pipe that nobody reads."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    return os.fdopen(writer, "w")
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_result_that_nobody_reads_exits_with_141_and_is_in_its_files(
+    form, unbuffered, quick, tmp_path
+):
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    more = ["--json"] if form == "json" else []
+    with closed_pipe() as pipe:
+        process = start([*quick, *more], stdout=pipe, env=environment)
+    _, err = process.communicate(timeout=DEADLINE_S)
+    assert (process.returncode, err) == (141, "")
+    assert json.loads((tmp_path / "result.json").read_text())["winner"] == "a"
+    assert list((tmp_path / "run").iterdir())
+
+
+def test_a_process_without_a_standard_output_exits_with_141(quick, tmp_path):
+    command = ["sh", "-c", 'exec "$@" >&-', "sh", *quick]
+    process = start(command, stdout=None)
+    _, err = process.communicate(timeout=DEADLINE_S)
+    assert (process.returncode, err) == (141, "")
+    assert json.loads((tmp_path / "result.json").read_text())["winner"] == "a"
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="the system has no full device")
+def test_a_result_on_a_full_disk_is_an_error_with_a_sentence(quick, tmp_path):
+    with FULL.open("w", encoding="utf-8") as full:
+        process = start(quick, stdout=full)
+    _, err = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 1
+    assert err == "judgeloop: standard output could not be written: No space left on device\n"
+    assert json.loads((tmp_path / "result.json").read_text())["winner"] == "a"
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_messages_that_nobody_reads_change_nothing(closed, compare, chat_server, tmp_path):
+    """Standard error is closed from the start, or its reader goes away."""
+    if closed:
+        process = start(["sh", "-c", 'exec "$@" 2>&-', "sh", *compare], stderr=None)
+    else:
+        with closed_pipe() as pipe:
+            process = start(compare, stderr=pipe)
+    wait_for_requests(chat_server, 4)
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 130
+    assert out.startswith("undecided: interrupted")
+    check_drained(chat_server, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["compare", "--help"], ["--version"], ["replay", "--help"]]
+)
+def test_other_output_that_nobody_reads_exits_with_141_too(arguments, tmp_path):
+    with closed_pipe() as pipe:
+        process = start([*COMMAND, *arguments], stdout=pipe, cwd=tmp_path)
+    _, err = process.communicate(timeout=DEADLINE_S)
+    assert (process.returncode, err) == (141, "")

@@ -1,0 +1,65 @@
+"""A file in the working folder cannot put a proxy or certificates between a key and its server;
+the process's own environment can."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from support.fault_server import USED, FaultServer, whole
+
+from judgeloop.judges.prices import price_from_text
+
+KEY = "sk-canary-0d41c6"
+PRICE = price_from_text("1,10")
+NAMES = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"]
+
+
+def good(say):
+    return whole(200, say.completion())
+
+
+def compare(folder, server, **environment):
+    for name in ("first", "second"):
+        rows = [{"id": f"i{n}", "prompt": f"p{n}", "output": f"{name} {n}"} for n in range(6)]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = [sys.executable, "-m", "judgeloop", "compare", "first.jsonl", "second.jsonl"]
+    command += ["--judge", "openai/m", "--judge-price", "1,10", "--order", "fixed"]
+    usual = {name: value for name, value in os.environ.items() if "_proxy" not in name.lower()}
+    keys = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url("openai")}
+    return subprocess.run(
+        command, cwd=folder, env=usual | keys | environment, check=False, capture_output=True,
+        text=True, timeout=60,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("where", [".", ".."])
+def test_a_proxy_in_an_env_file_is_never_asked(where, tmp_path):
+    folder = tmp_path / "work"
+    folder.mkdir()
+    with (
+        FaultServer(good, price=PRICE, used=USED) as proxy,
+        FaultServer(good, price=PRICE, used=USED) as server,
+    ):
+        lines = [*(f"{name}={proxy.address}" for name in NAMES), f"SSL_CERT_FILE={folder}/ca.pem"]
+        (folder / where / ".env").write_text("\n".join(lines) + "\n")
+        done = compare(folder, server)
+    assert proxy.connections == 0
+    if done.returncode == 0:
+        assert server.connections > 0
+    else:
+        assert done.returncode == 2, done.stderr
+        assert server.connections == 0
+
+
+def test_a_proxy_in_the_processs_own_environment_is_asked(tmp_path):
+    with (
+        FaultServer(good, price=PRICE, used=USED) as proxy,
+        FaultServer(good, price=PRICE, used=USED) as server,
+    ):
+        done = compare(tmp_path, server, HTTP_PROXY=proxy.address)
+    assert done.returncode == 0, done.stderr
+    assert (proxy.connections > 0, server.connections) == (True, 0)

@@ -1,0 +1,113 @@
+"""A process that stands still keeps the replies that came meanwhile; an SDK may start slowly."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from support.fault_server import USED, FaultServer, Pause, whole
+from support.pools import make_pool, make_session
+
+from judgeloop.core.records import Verdict
+from judgeloop.engine.loop import drive
+from judgeloop.engine.presentation import Order
+from judgeloop.engine.session import Limits
+from judgeloop.engine.terms import Terms
+from judgeloop.judges.openai import OpenAIJudge
+from judgeloop.judges.prices import price_from_text
+from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.judges.retrying import RetryPolicy
+from judgeloop.judges.wire import Endpoint
+from judgeloop.ledger.sqlite import SqliteLedger
+
+PRICE = price_from_text("1,10")
+ITEMS = 8
+# As in the attack (8 s, with a time-out of 5 s), in a quarter of the time.
+STOPPED_S, TIMEOUT_S, REPLY_S = 2.6, 1.6, 0.6
+
+
+def outputs(folder):
+    paths = []
+    for name in ("first", "second"):
+        path = folder / f"{name}.jsonl"
+        rows = [{"id": f"i{n}", "prompt": f"p{n}", "output": f"{name} {n}"} for n in range(ITEMS)]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        paths.append(str(path))
+    return paths
+
+
+def start(server, wire, folder):
+    environment = os.environ | {
+        "OPENAI_API_KEY": "key-for-the-test",
+        "ANTHROPIC_API_KEY": "key-for-the-test",
+        "OPENAI_BASE_URL": server.url("openai"),
+        "ANTHROPIC_BASE_URL": server.url("anthropic"),
+    }
+    command = [sys.executable, "-m", "judgeloop", "compare", *outputs(folder)]
+    command += ["--judge", f"{wire}/m", "--judge-price", "1,10", "--order", "fixed", "--json"]
+    command += ["--judge-timeout", str(TIMEOUT_S), "--concurrency", str(ITEMS)]
+    command += ["--min-judgments", str(ITEMS)]
+    return subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="the system cannot stop a process")
+@pytest.mark.parametrize("wire", ["openai", "anthropic"])
+def test_a_process_that_is_stopped_keeps_the_replies_that_came_meanwhile(wire, tmp_path):
+    def reply(say):
+        return [Pause(REPLY_S), *whole(200, say.completion())]
+
+    with FaultServer(reply, price=PRICE, used=USED) as server:
+        process = start(server, wire, tmp_path)
+        deadline = time.monotonic() + 60
+        while not server.bodies and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.2)
+        os.kill(process.pid, signal.SIGSTOP)
+        time.sleep(STOPPED_S)
+        os.kill(process.pid, signal.SIGCONT)
+        stdout, stderr = process.communicate(timeout=60)
+        asked, bill_p = server.connections, server.bill_p
+    assert process.returncode == 0, stderr
+    result = json.loads(stdout)
+    assert asked == ITEMS, "no call was made twice"
+    assert round(float(result["run_spent_usd"]) * 10**12) == bill_p
+
+
+def test_the_time_limit_does_not_include_the_import_of_an_sdk(tmp_path, monkeypatch):
+    import openai
+
+    slow = iter([1.0])
+
+    def sdk(self):
+        time.sleep(next(slow, 0.0))
+        return openai
+
+    monkeypatch.setattr(OpenAIJudge, "_sdk", sdk)
+
+    async def story(server):
+        endpoint = Endpoint(server.url("openai"), "key", 0.5)
+        template = shipped_template("pairwise.v1")
+        judge = OpenAIJudge("m", endpoint=endpoint, template=template, price=PRICE)
+        ledger = SqliteLedger(tmp_path / "l.sqlite")
+        terms = Terms(
+            "run", order=Order.FIXED, policy=RetryPolicy(attempts=1), timeout_s=0.5, budget_p=10**14
+        )
+        limits = Limits(min_judgments=4, max_judgments=4, max_abstentions=1.0)
+        try:
+            return await drive(make_session(4, limits=limits), make_pool(4), judge, ledger, terms)
+        finally:
+            await judge.aclose()
+            await ledger.aclose()
+
+    with FaultServer(lambda say: whole(200, say.completion()), price=PRICE, used=USED) as server:
+        finished = asyncio.run(story(server))
+    assert [label.answer for label in finished.outcome.labels] == [Verdict(1.0, "because")] * 4
+    assert finished.spend.charged_p == server.bill_p

@@ -1,0 +1,275 @@
+"""Bills that are not as expected, from a server that keeps the true bill: what is booked covers it,
+and a reply that contradicts the quote stops the run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from types import SimpleNamespace
+
+import pytest
+from support.chat_server import Response, completion, error, verdict
+from support.messages_server import message, text
+from support.pools import make_pool, make_session
+
+from judgeloop.core.errors import JudgeRejectedError
+from judgeloop.core.money import cost
+from judgeloop.core.records import Abstention, Call, Item, StopKind, Usage, Verdict
+from judgeloop.engine.loop import drive
+from judgeloop.engine.presentation import Order
+from judgeloop.engine.session import Limits
+from judgeloop.engine.terms import Terms
+from judgeloop.judges.anthropic import AnthropicJudge
+from judgeloop.judges.openai import OpenAIJudge
+from judgeloop.judges.prices import price_from_text, published_price
+from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.judges.retrying import RetryPolicy
+from judgeloop.judges.wire import Endpoint, answer_or_raise
+from judgeloop.ledger.sqlite import SqliteLedger
+
+PRICE = price_from_text("1.00,10.00")
+CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
+SAID = json.dumps({"reason": "because", "winner": "A"})
+TRUE = Usage(400, 20)
+PAID_P = cost(TRUE, PRICE)
+JUDGES = {"openai": OpenAIJudge, "anthropic": AnthropicJudge}
+
+
+def make(server, wire="openai", *, price=PRICE, model="m", **more):
+    url = server.root if wire == "anthropic" else server.url
+    template = shipped_template("pairwise.v1")
+    return JUDGES[wire](
+        model, endpoint=Endpoint(url, "key-of-tests", 5.0), template=template, price=price, **more
+    )
+
+
+def ask(server, response, wire="openai", **more):
+    server.respond = lambda request, number: response
+
+    async def story():
+        judge = make(server, wire, **more)
+        try:
+            return await judge.judge(CALL), judge.quote(CALL)
+        finally:
+            await judge.aclose()
+
+    return asyncio.run(story())
+
+
+def run(judge, path, *, budget_p, items=40, concurrency=1):
+    """One command: the same run, with whatever is left of its budget."""
+
+    async def story():
+        ledger = SqliteLedger(path)
+        terms = Terms(
+            "run", order=Order.FIXED, policy=RetryPolicy(attempts=1), budget_p=budget_p,
+            concurrency=concurrency,
+        )  # fmt: skip
+        try:
+            session = make_session(items, limits=Limits(items, items, max_abstentions=1.0))
+            return await drive(session, make_pool(items), judge, ledger, terms)
+        finally:
+            await judge.aclose()
+            await ledger.aclose()
+
+    return asyncio.run(story())
+
+
+def used(**counts):
+    """A verdict with this usage, in the form of Chat Completions."""
+    return completion(SAID, usage={"prompt_tokens": 400, "completion_tokens": 20} | counts)
+
+
+def with_fields(response, **fields):
+    return Response(body=json.dumps(json.loads(response.body) | fields).encode())
+
+
+def say(**usage):
+    """A verdict with this usage, in the form of Messages."""
+    return message(text(SAID), usage={"input_tokens": 400, "output_tokens": 20} | usage)
+
+
+def refused(code, status=400):
+    return error(status, code)
+
+
+AZURE = Response(
+    400,
+    json.dumps(
+        {"error": {"code": "400", "message": "The response was filtered",
+                   "innererror": {"code": "ResponsibleAIPolicyViolation"}}}
+    ).encode(),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "response", [refused("content_filter"), refused("invalid_prompt"), AZURE], ids="abc"
+)
+def test_a_filter_that_may_bill_never_takes_more_than_the_budget(chat_server, tmp_path, response):
+    chat_server.respond = lambda request, number: response
+    budget_p = 10**10  # one cent
+    for _ in range(3):  # three commands
+        finished = run(make(chat_server), tmp_path / "ledger.sqlite", budget_p=budget_p)
+    true_p = len(chat_server.requests) * PAID_P
+    assert 0 < true_p <= finished.spend.charged_p <= budget_p
+    assert finished.outcome.stop.kind is StopKind.BUDGET
+
+
+AZURE_URL, OPENAI_URL = "https://x.azure.com/openai/v1", "https://api.openai.com/v1"
+ANTHROPIC_URL = "https://api.anthropic.com"
+
+
+@pytest.mark.parametrize(
+    ("url", "status", "code", "free"),
+    [
+        (AZURE_URL, 400, "content_filter", False),
+        (AZURE_URL, 400, "context_length_exceeded", False),
+        (AZURE_URL, 413, None, True),  # turned away before anything is read
+        (OPENAI_URL, 400, "invalid_prompt", False),
+        (OPENAI_URL, 400, "context_length_exceeded", True),
+        (ANTHROPIC_URL, 400, "content_filter", True),
+        (ANTHROPIC_URL, 400, "request_too_large", True),
+    ],
+)
+def test_a_refusal_is_free_only_where_the_host_is_known_not_to_bill_it(url, status, code, free):
+    said = SimpleNamespace(headers={}, content=b"")
+    refusal = SimpleNamespace(status_code=status, body={"error": {"code": code}}, response=said)
+    reply = answer_or_raise(refusal, Endpoint(url, "key-of-tests", 5.0))
+    assert isinstance(reply.answer, Abstention)
+    assert reply.cost_p == (0 if free else None)
+
+
+@pytest.mark.parametrize(
+    ("wire", "response"),
+    [
+        ("openai", used(prompt_tokens=0, completion_tokens=0)),
+        ("openai", used(completion_tokens=0)),
+        ("openai", used(prompt_tokens=1)),
+        ("anthropic", say(input_tokens=0, output_tokens=0)),
+        ("anthropic", say(output_tokens=0)),
+    ],
+)
+def test_a_usage_below_what_was_sent_and_said_is_not_believed(chat_server, wire, response):
+    reply, _ = ask(chat_server, response, wire)
+    assert (reply.answer, reply.cost_p) == (Verdict(1.0, "because"), None)
+    assert not reply.breach
+
+
+def test_a_provider_that_reports_nothing_cannot_go_beyond_the_budget(chat_server, tmp_path):
+    chat_server.respond = lambda request, number: used(prompt_tokens=0, completion_tokens=0)
+    budget_p = 2 * 10**10
+    for _ in range(3):
+        finished = run(make(chat_server), tmp_path / "l.sqlite", budget_p=budget_p, concurrency=8)
+    assert len(chat_server.requests) * PAID_P <= finished.spend.charged_p <= budget_p
+
+
+@pytest.mark.parametrize(
+    ("response", "true"),
+    [
+        (used(total_tokens=920), Usage(400, 520)),  # reasoning counted in the total alone
+        (used(completion_tokens_details={"reasoning_tokens": 300}), Usage(400, 320)),
+        (used(total_tokens=0), TRUE),
+        (used(total_tokens=420, completion_tokens_details={"reasoning_tokens": 5}), TRUE),
+        (used(total_tokens=None), TRUE),
+    ],
+)
+def test_counts_that_do_not_add_up_are_booked_at_the_larger(chat_server, response, true):
+    reply, _ = ask(chat_server, response, max_output_tokens=600)
+    assert (reply.usage, reply.cost_p, reply.breach) == (true, cost(true, PRICE), "")
+
+
+@pytest.mark.parametrize(
+    ("wire", "response", "says", "least_p"),
+    [
+        ("openai", used(completion_tokens=513), "513 output tokens, more than the 512", cost(Usage(400, 513), PRICE)),
+        ("openai", used(prompt_tokens=0, completion_tokens=10**6), "1,000,000 output tokens", cost(Usage(0, 10**6), PRICE)),
+        ("openai", used(prompt_tokens=50_000), "50,000 input tokens", cost(Usage(50_000, 20), PRICE)),
+        ("openai", with_fields(verdict("A"), service_tier="priority"), "tier 'priority'", 2 * PAID_P),
+        ("openai", with_fields(verdict("A"), service_tier="ultra"), "tier 'ultra'", 2 * PAID_P),
+        ("anthropic", say(service_tier="priority"), "tier 'priority'", 2 * PAID_P),
+        ("anthropic", say(speed="fast"), "tier 'fast'", 2 * PAID_P),
+        ("anthropic", say(output_tokens=513), "513 output tokens", cost(Usage(400, 513), PRICE)),
+    ],
+)  # fmt: skip
+def test_a_reply_that_contradicts_the_quote_is_booked_in_full_and_stops_the_run(
+    chat_server, tmp_path, wire, response, says, least_p
+):
+    chat_server.respond = lambda request, number: response
+    finished = run(make(chat_server, wire), tmp_path / "ledger.sqlite", budget_p=10**13)
+    assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
+    assert says in finished.outcome.stop.sentence
+    assert finished.spend.charged_p >= least_p
+    assert len(chat_server.requests) == 1
+
+
+@pytest.mark.parametrize("tier", ["default", "flex", "auto", "on_demand", None])
+def test_a_tier_that_is_no_dearer_is_as_expected(chat_server, tier):
+    reply, _ = ask(chat_server, with_fields(verdict("A"), service_tier=tier))
+    assert (reply.cost_p, reply.breach) == (PAID_P, "")
+
+
+def test_a_reply_by_a_dearer_model_is_booked_at_its_price_and_stops_the_run(chat_server):
+    def prices(model):
+        return published_price(model, provider="openai")
+
+    cheap, dear = prices("gpt-4.1-mini"), prices("gpt-4.1")
+    response = with_fields(verdict("A"), model="gpt-4.1-2025-04-14")
+    reply, _ = ask(chat_server, response, price=cheap, model="gpt-4.1-mini", published=prices)
+    assert reply.cost_p == cost(TRUE, dear)
+    assert "gpt-4.1-2025-04-14" in reply.breach
+    for same in ("gpt-4.1-mini", "gpt-4.1-mini-2025-04-14", "gpt-4.1-nano", "house-model", ""):
+        response = with_fields(verdict("A"), model=same)
+        reply, _ = ask(chat_server, response, price=cheap, model="gpt-4.1-mini", published=prices)
+        assert (reply.cost_p, reply.breach) == (cost(TRUE, cheap), "")
+
+
+@pytest.mark.parametrize("count", ["1e30", "1" + "0" * 30, "1e15", "100000001"])
+@pytest.mark.parametrize("wire", ["openai", "anthropic"])
+def test_a_count_that_no_call_can_use_is_a_typed_error(chat_server, tmp_path, wire, count):
+    body = (used() if wire == "openai" else say()).body.replace(b"400", count.encode())
+    chat_server.respond = lambda request, number: Response(body=body)
+    judge = make(chat_server, wire)
+    finished = run(judge, tmp_path / "l.sqlite", budget_p=None, concurrency=16)
+    assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
+    assert "no call can use" in finished.outcome.stop.sentence
+    worst_p = judge.quote(CALL).cost_p
+    assert 0 < finished.spend.charged_p < 20 * worst_p
+
+
+def test_without_a_price_there_is_no_quote_to_contradict(chat_server):
+    for price in (None, price_from_text("0,0")):
+        reply, _ = ask(chat_server, used(completion_tokens=900), price=price)
+        assert (reply.cost_p, reply.breach) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "words", "reason"),
+    [
+        (400, "invalid_prompt", "no", "refused by the provider's filter"),
+        (400, "content_policy_violation", "no", "refused by the provider's filter"),
+        (413, None, "Request Entity Too Large", "too long for the judge"),
+        (429, "rate_limit_exceeded", "Request too large for gpt-4.1 on tokens per min (TPM)", "too long for the judge"),
+        (400, None, "prompt is too long: 300000 tokens", "too long for the judge"),
+    ],
+)  # fmt: skip
+def test_an_item_that_is_always_refused_is_an_abstention_and_the_run_goes_on(
+    chat_server, tmp_path, status, code, words, reason
+):
+    poison = Response(status, json.dumps({"error": {"message": words, "code": code}}).encode())
+
+    def respond(request, number):
+        return poison if "prompt 3" in request["messages"][-1]["content"] else verdict("A")
+
+    chat_server.respond = respond
+    finished = run(make(chat_server), tmp_path / "ledger.sqlite", budget_p=10**12, items=8)
+    assert finished.outcome.stop.kind is StopKind.ALL_JUDGED
+    assert finished.outcome.estimate.tally.abstentions == 1
+    (odd,) = [la.answer for la in finished.outcome.labels if isinstance(la.answer, Abstention)]
+    assert odd.reason == reason
+    assert len(chat_server.requests) == 8
+
+
+def test_what_is_wrong_with_every_request_still_stops_the_run(chat_server):
+    for status, code in [(400, "unsupported_parameter"), (404, "model_not_found"), (422, None)]:
+        with pytest.raises(JudgeRejectedError):
+            ask(chat_server, error(status, code))

@@ -1,0 +1,126 @@
+"""Whatever a server compresses, a reply takes no more memory than the limit."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import tracemalloc
+import zlib
+
+import httpx2
+import pytest
+from support.chat_server import Response, completion, verdict
+
+from judgeloop.core.errors import TransientJudgeError
+from judgeloop.core.records import Call, Item, Usage, Verdict
+from judgeloop.judges.bounded import MOST_BYTES, bound_body
+from judgeloop.judges.catalogue import judge_from_spec
+from judgeloop.judges.options import JudgeOptions
+from judgeloop.judges.prompt_files import shipped_template
+
+CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
+MEGABYTE = 1024 * 1024
+BOMB = gzip.compress(bytes(48 * MEGABYTE))  # about 50 kB
+NESTED = gzip.compress(gzip.compress(gzip.compress(bytes(200 * MEGABYTE))))
+MOST_MEMORY = 3 * MOST_BYTES
+BOMBS = {
+    "gzip": ("gzip", BOMB),
+    "deflate": ("deflate", zlib.compress(bytes(48 * MEGABYTE))),
+    "in each other": ("gzip, gzip, gzip", NESTED),
+    "in each other, under other names": ("GZIP,identity , gzip,,gzip", NESTED),
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _imported():
+    """The SDKs are imported before memory is measured."""
+    import anthropic  # noqa: F401
+    import openai  # noqa: F401
+
+
+def ask(server, spec):
+    async def story():
+        url = server.root if spec.startswith("anthropic") else server.url
+        options = JudgeOptions(shipped_template("pairwise.v1"), {}, base_url=url, price="1,10")
+        judge = judge_from_spec(spec, options)
+        try:
+            return await judge.judge(CALL)
+        finally:
+            await judge.aclose()
+
+    return asyncio.run(story())
+
+
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize("bomb", BOMBS)
+@pytest.mark.parametrize("spec", ["openai/m", "anthropic/m", "vllm/m"])
+def test_a_bomb_takes_no_more_memory_than_a_reply_may(spec, bomb, status, chat_server):
+    coding, body = BOMBS[bomb]
+    response = Response(status, body, {"Content-Encoding": coding})
+    chat_server.pages = {"/health": Response(), "/v1/models": response}
+    chat_server.respond = lambda request, number: response
+    tracemalloc.start()
+    try:
+        with pytest.raises(TransientJudgeError, match=r"no (usable )?reply from"):
+            ask(chat_server, spec)
+        assert tracemalloc.get_traced_memory()[1] < MOST_MEMORY
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("coding", "pack"),
+    [
+        ("gzip", gzip.compress),
+        ("x-gzip", gzip.compress),
+        ("deflate", zlib.compress),
+        ("deflate", lambda body: zlib.compress(body)[2:-4]),
+        ("identity", bytes),
+        ("Identity, GZip", gzip.compress),
+    ],
+)
+def test_a_reply_that_is_compressed_once_is_read(coding, pack, chat_server):
+    body = pack(verdict("A").body)
+    chat_server.respond = lambda request, number: Response(200, body, {"Content-Encoding": coding})
+    assert ask(chat_server, "openai/m").answer == Verdict(1.0, "because")
+    assert {headers["accept-encoding"] for headers in chat_server.headers} == {"gzip, deflate"}
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd", "gzip, deflate", "mystery"])
+def test_an_encoding_that_was_not_asked_for_is_refused(coding, chat_server):
+    body = verdict("A").body
+    chat_server.respond = lambda request, number: Response(200, body, {"Content-Encoding": coding})
+    with pytest.raises(TransientJudgeError, match="UnknownEncodingError") as caught:
+        ask(chat_server, "openai/m")
+    assert caught.value.billed
+
+
+def test_a_long_reply_that_is_compressed_well_is_read(chat_server):
+    said = json.dumps({"reason": "r" * (MOST_BYTES - 2000), "winner": "A"})
+    body = gzip.compress(completion(said).body)
+    chat_server.respond = lambda request, number: Response(200, body, {"Content-Encoding": "gzip"})
+    assert ask(chat_server, "openai/m").usage == Usage(400, 20)
+
+
+@pytest.mark.parametrize(("excess", "read"), [(0, True), (1, False)])
+@pytest.mark.parametrize("pack", [gzip.compress, None])
+@pytest.mark.parametrize("piece", [1000, MOST_BYTES * 2])
+def test_the_limit_is_exact_and_counts_what_is_decompressed(excess, read, pack, piece):
+    body = bytes(MOST_BYTES + excess)
+    sent, headers = (pack(body), {"Content-Encoding": "gzip"}) if pack else (body, {})
+
+    async def chunks():
+        for start in range(0, len(sent), piece):
+            yield sent[start : start + piece]
+
+    async def story():
+        response = httpx2.Response(200, headers=headers, content=chunks())
+        await bound_body(response)
+        return await response.aread()
+
+    if read:
+        assert asyncio.run(story()) == body
+    else:
+        with pytest.raises(httpx2.TransportError, match="too large"):
+            asyncio.run(story())

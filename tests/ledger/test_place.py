@@ -1,0 +1,111 @@
+"""Where a ledger lies: who may write it, on what file system, and whether it is that of before."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from judgeloop.core.errors import LedgerError
+from judgeloop.ledger import place
+from judgeloop.ledger.connection import ledger_id
+from judgeloop.ledger.seal import KEY_VARIABLE
+from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.run.ledger_memory import remember, sentences_about
+
+MOUNTS = """22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw
+23 22 0:40 / /home/me/my\\040share rw shared:2 master:1 - nfs4 server:/export rw
+24 22 0:41 / /home/me rw - tmpfs tmpfs rw
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "home" / "ledger.sqlite"
+    asyncio.run(SqliteLedger(path).aclose())
+    return path
+
+
+def test_a_ledger_that_anybody_may_write_is_refused(path, monkeypatch):
+    path.chmod(0o666)
+    with pytest.raises(LedgerError, match="can be written by every user of this machine"):
+        SqliteLedger(path)
+
+
+def test_unless_its_rows_are_signed(tmp_path, monkeypatch):
+    monkeypatch.setenv(KEY_VARIABLE, "k" * 32)
+    path = tmp_path / "ledger.sqlite"
+    asyncio.run(SqliteLedger(path).aclose())
+    path.chmod(0o666)
+    asyncio.run(SqliteLedger(path).aclose())
+
+
+def test_a_ledger_of_its_own_has_no_warning(path):
+    assert place.warnings_about(path) == []
+
+
+def test_a_folder_that_everybody_may_write_is_warned_of(path):
+    path.parent.chmod(0o777)
+    assert "can be changed by every user of this machine" in place.warnings_about(path)[0]
+    path.parent.chmod(0o1777)
+    assert place.warnings_about(path) == [], "nobody replaces files of others in a sticky folder"
+
+
+def test_a_file_that_a_group_may_write_is_warned_of(path, monkeypatch):
+    path.chmod(0o660)
+    monkeypatch.setattr(os, "getuid", lambda: path.stat().st_gid + 1)
+    assert "can be changed by the other users of its group" in place.warnings_about(path)[0]
+    monkeypatch.setattr(os, "getuid", lambda: path.stat().st_gid)
+    assert all("group" not in said for said in place.warnings_about(path)), "a group of one's own"
+
+
+@pytest.mark.parametrize(
+    ("at", "kind"),
+    [
+        ("/var/x/l.sqlite", "ext4"),
+        ("/home/me/l.sqlite", "tmpfs"),
+        ("/home/me/my share/deep/l.sqlite", "nfs4"),
+        ("/home/me/my share2/l.sqlite", "tmpfs"),
+    ],
+)
+def test_the_file_system_is_that_of_the_longest_mount_point(tmp_path, monkeypatch, at, kind):
+    (tmp_path / "mounts").write_text(MOUNTS)
+    monkeypatch.setattr(place, "MOUNTS", tmp_path / "mounts")
+    assert place.file_system_of(Path(at)) == kind
+    warned = any("network file system" in said for said in place.warnings_about(Path(at)))
+    assert warned == (kind == "nfs4")
+
+
+def test_an_unknown_file_system_is_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(place, "MOUNTS", tmp_path / "none")
+    assert place.file_system_of(tmp_path) is None
+
+
+def test_a_ledger_that_is_lost_or_another_is_said(path, tmp_path):
+    folder = tmp_path / "runs" / "x"
+    assert sentences_about(path, folder, "x") == []
+    remember(path, folder, "x")
+    remember(path, folder, "x", 30_000_000_000)
+    remember(path, folder, "x")
+    assert sentences_about(path, folder, "x") == []
+    assert sentences_about(path, folder, "another run in the same folder") == []
+    path.unlink()
+    (lost,) = sentences_about(path, folder, "x")
+    assert "was charged $0.030 there" in lost
+    assert "ledger.sqlite is missing: its budget counts from zero" in lost
+    asyncio.run(SqliteLedger(path).aclose())
+    assert "ledger.sqlite is another one" in sentences_about(path, folder, "x")[0]
+
+
+@pytest.mark.parametrize("text", ["", "no JSON", "[]", json.dumps({"run": "x", "charged_p": "y"})])
+def test_a_memory_that_cannot_be_read_is_no_memory(path, tmp_path, text):
+    (tmp_path / "ledger.json").write_text(text)
+    assert all("budget" not in said for said in sentences_about(path, tmp_path, "another"))
+
+
+def test_a_ledger_keeps_its_id(path):
+    assert ledger_id(path) == ledger_id(path)
+    assert ledger_id(path.parent / "none") is None

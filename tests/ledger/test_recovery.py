@@ -1,0 +1,187 @@
+"""Reservations of processes that died: what was never sent is free, what was sent stays charged."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+from support.chat_server import ChatServer, goodness, verdict
+
+from judgeloop.core.errors import LedgerError
+from judgeloop.core.protocols import Reservation
+from judgeloop.core.records import Reply, Verdict
+from judgeloop.ledger.sqlite import SqliteLedger
+
+ITEMS = 60
+
+
+def wanted(key, cost_p=10, **more):
+    return Reservation(key, cost_p, item_id="i", judge="j", note={}, **more)
+
+
+def states(path):
+    with sqlite3.connect(path) as connection:
+        return dict(connection.execute("SELECT key, state FROM attempts"))
+
+
+@pytest.fixture
+def died(tmp_path):
+    """A ledger whose owner died with one call never sent, one sent, and one answered."""
+    path = tmp_path / "ledger.sqlite"
+
+    async def story():
+        ledger = SqliteLedger(path)
+        groups = [[wanted(key)] for key in ("never", "sent", "answered")]
+        (_,), (sent,), (answered,) = await ledger.reserve("run", groups, None)
+        for ticket in (sent, answered):
+            assert not (await ledger.sending(ticket)).busy
+        await ledger.settle(answered, Reply(Verdict(1.0), cost_p=3))
+        await ledger.aclose()
+
+    asyncio.run(story())
+    assert states(path) == {"never": "reserved", "sent": "sent", "answered": "settled"}
+    return path
+
+
+def test_what_a_dead_owner_never_sent_is_free_and_what_it_sent_is_charged(died):
+    async def story():
+        ledger = SqliteLedger(died)
+        with ledger.only_run("run") as alone:
+            assert alone
+            assert await ledger.recover("run") == (10, 10)
+            assert await ledger.recover("run") == (0, 0)
+        spend = await ledger.spend("run", None)
+        await ledger.aclose()
+        return spend
+
+    spend = asyncio.run(story())
+    assert states(died) == {"never": "released", "sent": "abandoned", "answered": "settled"}
+    assert (spend.charged_p, spend.unconfirmed_p) == (13, 10)
+
+
+def test_other_runs_and_own_reservations_are_left_alone(died):
+    async def story():
+        ledger = SqliteLedger(died)
+        await ledger.reserve("run", [[wanted("own")]], None)
+        assert await ledger.recover("another run") == (0, 0)
+        await ledger.recover("run")
+        await ledger.aclose()
+
+    asyncio.run(story())
+    assert states(died)["own"] == "reserved"
+
+
+def test_a_reservation_that_was_taken_away_is_not_sent(died):
+    """Were an owner wrongly taken for dead, it may not send what is no longer reserved."""
+
+    async def story():
+        ledger, other = SqliteLedger(died), SqliteLedger(died)
+        (ticket,) = (await ledger.reserve("run", [[wanted("late")]], None))[0]
+        await other.recover("run")
+        with pytest.raises(LedgerError, match="not open"):
+            await ledger.sending(ticket)
+        await ledger.aclose()
+        await other.aclose()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("more", [{"cost_p": 0}, {"rehearsed": True}])
+def test_a_call_that_costs_nothing_needs_no_note(tmp_path, more):
+    async def story():
+        ledger = SqliteLedger(tmp_path / "l.sqlite")
+        (ticket,) = (await ledger.reserve("run", [[wanted("k", **more)]], None))[0]
+        await ledger.sending(ticket)
+        await ledger.aclose()
+
+    asyncio.run(story())
+    assert states(tmp_path / "l.sqlite") == {"k": "reserved"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, good in (("a", 3), ("b", 1)):
+        rows = [
+            {"item_id": f"i{at}", "prompt": f"p{at}", "output": f"good {'good ' * good}{name}{at}"}
+            for at in range(ITEMS)
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path
+
+
+def command(folder, server, *more):
+    arguments = [sys.executable, "-m", "judgeloop", "compare", "a.jsonl", "b.jsonl", "--json"]
+    arguments += ["--judge", "openai/m", "--judge-base-url", server.url, "--judge-price", "10,10"]
+    arguments += ["--min-judgments", str(ITEMS), "--concurrency", "4", *more]
+    environment = os.environ | {"OPENAI_API_KEY": "sk-test"}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        arguments, cwd=folder, env=environment, stdout=pipe, stderr=pipe, text=True
+    )
+
+
+def kill_when(child, server, requests):
+    while len(server.requests) < requests and child.poll() is None:
+        time.sleep(0.005)
+    os.kill(child.pid, signal.SIGKILL)
+    child.communicate()
+
+
+def test_kills_do_not_use_up_the_budget_with_calls_that_never_left(folder):
+    """Four kills, each with 4 calls in flight and 2 that wait: only the 4 stay charged."""
+    server = ChatServer()
+    server.respond = lambda request, number: verdict(goodness(request))
+    try:
+        for _ in range(4):
+            before = len(server.requests)
+
+            def slow(request, number, before=before):
+                reply = verdict(goodness(request))
+                if number >= before + 4:
+                    time.sleep(1.0)
+                return reply
+
+            server.respond = slow
+            kill_when(command(folder, server), server, before + 8)
+        server.respond = lambda request, number: verdict(goodness(request))
+        last = command(folder, server)
+        out, err = last.communicate(timeout=120)
+    finally:
+        server.close()
+    result = json.loads(out)
+    assert result["judged"] == ITEMS, err
+    with sqlite3.connect(folder / ".judgeloop" / "ledger.sqlite") as connection:
+        counts = dict(connection.execute("SELECT state, count(*) FROM attempts GROUP BY state"))
+        charged, total = connection.execute(
+            "SELECT (SELECT charged_p FROM runs), (SELECT sum(charged_p) FROM attempts)"
+        ).fetchone()
+    assert charged == total
+    assert counts.get("released", 0) >= 4, "what waited was never sent, and is free"
+    billed = len(server.requests)
+    assert counts["settled"] + counts["abandoned"] == billed, "every request is charged, no other"
+    assert set(counts) == {"settled", "abandoned", "released"}
+
+
+def test_a_request_is_noted_before_its_first_byte_leaves(folder):
+    noted = []
+
+    def respond(request, number):
+        with sqlite3.connect(folder / ".judgeloop" / "ledger.sqlite") as connection:
+            found = connection.execute("SELECT count(*) FROM attempts WHERE state <> 'reserved'")
+            noted.append(found.fetchone()[0] > number)
+        return verdict(goodness(request))
+
+    server = ChatServer(respond)
+    try:
+        _, err = command(folder, server, "--max-judgments", str(ITEMS)).communicate(timeout=120)
+    finally:
+        server.close()
+    assert len(noted) >= ITEMS, err
+    assert all(noted)

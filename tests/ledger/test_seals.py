@@ -1,0 +1,324 @@
+"""A ledger that can be believed: no changed row is used, whoever changed it and however."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sqlite3
+import zlib
+
+import pytest
+
+from judgeloop.core.errors import DamagedLedgerError, InputError, LedgerError, NoLedgerError
+from judgeloop.core.protocols import Reservation
+from judgeloop.core.records import Reply, Verdict
+from judgeloop.history.remembered import remembered_verdicts
+from judgeloop.ledger.inspection import inspect
+from judgeloop.ledger.salvage import salvage
+from judgeloop.ledger.seal import KEY_VARIABLE
+from judgeloop.ledger.sqlite import SqliteLedger
+
+KEY, OTHER = "k" * 32, "o" * 32
+VERDICTS = 40
+
+
+def key(number):
+    return f"{number:064x}"
+
+
+def fill(path, *, verdicts=VERDICTS):
+    async def story():
+        ledger = SqliteLedger(path)
+        wanted = [
+            [Reservation(key(at), 9, f"i{at}", "judge", {"ingredients": {}, "systems": ["a", "b"]})]
+            for at in range(verdicts)
+        ]
+        for (ticket,) in await ledger.reserve("run", wanted, None):
+            await ledger.settle(ticket, Reply(Verdict(1.0, f"because {ticket.attempt}"), cost_p=4))
+        await ledger.aclose()
+
+    asyncio.run(story())
+
+
+def held(path, verdicts=VERDICTS):
+    async def story():
+        ledger = SqliteLedger(path)
+        try:
+            return await ledger.verdicts([key(at) for at in range(verdicts)])
+        finally:
+            await ledger.aclose()
+
+    return asyncio.run(story())
+
+
+def spend(path):
+    async def story():
+        ledger = SqliteLedger(path)
+        try:
+            return await ledger.spend("run", None)
+        finally:
+            await ledger.aclose()
+
+    return asyncio.run(story())
+
+
+def tamper(path, statement):
+    with sqlite3.connect(path) as connection:
+        connection.execute(statement)
+    connection.close()
+
+
+@pytest.fixture
+def path(tmp_path):
+    fill(tmp_path / "ledger.sqlite")
+    return tmp_path / "ledger.sqlite"
+
+
+@pytest.fixture
+def signed(tmp_path, monkeypatch):
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
+    fill(tmp_path / "ledger.sqlite")
+    return tmp_path / "ledger.sqlite"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "score = 1 - score",
+        "reason = 'another'",
+        "created_at = '2020'",
+        f"key = '{key(99)}'",
+        "attempt = attempt + 1",
+    ],
+)
+def test_a_changed_verdict_is_refused_and_the_others_are_not(path, change):
+    tamper(path, f"UPDATE verdicts SET {change} WHERE seq = 7")
+    wanted = {key(at) for at in range(VERDICTS)} | {key(99)}
+
+    async def story():
+        ledger = SqliteLedger(path)
+        try:
+            with pytest.raises(DamagedLedgerError, match=r"row 7 of the table verdicts .* changed"):
+                await ledger.verdicts(sorted(wanted))
+            return await ledger.verdicts([key(at) for at in range(VERDICTS) if at != 6])
+        finally:
+            await ledger.aclose()
+
+    assert len(asyncio.run(story())) == VERDICTS - 1
+
+
+def test_a_changed_label_is_no_history(path):
+    tamper(path, "UPDATE attempts SET note = replace(note, 'a', 'b') WHERE id = 3")
+    with pytest.raises(DamagedLedgerError, match="row 3 of the table attempts"):
+        remembered_verdicts(path, None, begin=False)
+
+
+def test_two_rows_that_change_places_are_refused(path):
+    """Each value was once written here, but not in its place."""
+    tamper(path, "UPDATE verdicts SET seq = 1000 WHERE seq = 1")
+    with pytest.raises(DamagedLedgerError, match="row 1000"):
+        held(path)
+
+
+@pytest.mark.parametrize("table", ["attempts WHERE id = 5", "runs"])
+def test_a_changed_charge_is_refused(path, table):
+    name, _, where = table.partition(" WHERE ")
+    tamper(path, f"UPDATE {name} SET charged_p = 0 {'WHERE ' + where if where else ''}")
+    with pytest.raises(DamagedLedgerError):
+        spend(path)
+
+
+def test_a_changed_run_reserves_nothing(path):
+    tamper(path, "UPDATE runs SET charged_p = 0")
+
+    async def story():
+        ledger = SqliteLedger(path)
+        with pytest.raises(DamagedLedgerError, match="row 1 of the table runs"):
+            await ledger.reserve("run", [[Reservation("k", 1, "i", "j", {})]], 1000)
+        await ledger.aclose()
+
+    asyncio.run(story())
+
+
+def test_no_flipped_bit_changes_a_verdict_silently(path, tmp_path):
+    """Every flip is refused, or found by `verify`, or changes nothing that is read."""
+    tamper(path, "VACUUM")  # so that the file holds no remains of pages
+    true, whole = held(path), path.read_bytes()
+    rng = random.Random(0)
+    # Bits of the scores, keys and reasons themselves, and bits anywhere in the file.
+    aimed = [whole.index(f"because {at}".encode()) + rng.randrange(-70, 9) for at in range(1, 31)]
+    anywhere = [rng.randrange(100, len(whole)) for _ in range(60)]
+    refused = 0
+    for at in (*aimed, *anywhere):
+        flipped = bytearray(whole)
+        flipped[at] ^= 1 << rng.randrange(8)
+        copy = tmp_path / "flipped.sqlite"
+        copy.write_bytes(flipped)
+        try:
+            found = held(copy)
+        except LedgerError:
+            refused += 1
+            continue
+        finally:
+            if at in aimed:
+                assert inspect(copy).problems
+        assert found.items() <= true.items(), "a verdict that nobody gave"
+    assert refused >= 5
+
+
+def resealed(path, seq):
+    """Turn a verdict round with a right checksum, as somebody does who read our code."""
+    with sqlite3.connect(path) as connection:
+        found = connection.execute("SELECT * FROM verdicts WHERE seq = ?", (seq,)).fetchone()
+        *row, seal = found
+        row[3] = 1 - row[3]
+        crc = zlib.crc32(ascii(("verdicts", *row)).encode()).to_bytes(4, "big")
+        connection.execute(
+            "UPDATE verdicts SET score = ?, seal = ? WHERE seq = ?", (row[3], crc + seal[4:], seq)
+        )
+
+
+def test_the_checksum_alone_is_no_protection_from_somebody_who_makes_it_anew(path):
+    resealed(path, 7)
+    assert held(path)[key(6)].score == 0.0
+
+
+def test_with_a_key_a_verdict_with_a_right_checksum_is_refused(signed):
+    assert len(held(signed)) == VERDICTS
+    resealed(signed, 7)
+    with pytest.raises(DamagedLedgerError, match=f"row 7 .* not written with this {KEY_VARIABLE}"):
+        held(signed)
+
+
+def test_with_a_key_a_ledger_from_elsewhere_is_refused(path, monkeypatch):
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
+    with pytest.raises(LedgerError, match="is not signed with JUDGELOOP_LEDGER_KEY"):
+        held(path)
+
+
+def test_with_a_key_a_row_without_a_signature_is_refused(signed):
+    tamper(signed, "UPDATE verdicts SET seal = CAST(substr(seal, 1, 4) AS BLOB) WHERE seq = 2")
+    with pytest.raises(DamagedLedgerError, match=r"row 2 .* is not signed"):
+        held(signed)
+
+
+def test_a_row_of_another_ledger_with_the_same_key_is_refused(signed, tmp_path):
+    fill(tmp_path / "other.sqlite", verdicts=1)
+    with sqlite3.connect(tmp_path / "other.sqlite") as connection:
+        row = connection.execute("SELECT * FROM verdicts").fetchone()
+    tamper(signed, "DELETE FROM verdicts WHERE seq = 1")
+    with sqlite3.connect(signed) as connection:
+        connection.execute("INSERT INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    with pytest.raises(DamagedLedgerError, match="row 1 "):
+        held(signed)
+
+
+def test_another_key_is_refused(signed, monkeypatch):
+    monkeypatch.setenv(KEY_VARIABLE, OTHER)
+    with pytest.raises(DamagedLedgerError, match="not written with this JUDGELOOP_LEDGER_KEY"):
+        held(signed)
+
+
+def test_a_signed_ledger_without_its_key_is_refused(signed, monkeypatch):
+    monkeypatch.delenv(KEY_VARIABLE)
+    with pytest.raises(LedgerError, match="is signed; set JUDGELOOP_LEDGER_KEY"):
+        held(signed)
+
+
+def test_a_short_key_is_refused(path, monkeypatch):
+    monkeypatch.setenv(KEY_VARIABLE, "secret")
+    with pytest.raises(InputError, match="expected at least 16 characters, found 6"):
+        held(path)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        (
+            "CREATE TRIGGER t AFTER INSERT ON verdicts BEGIN UPDATE runs SET charged_p = 0; END",
+            "a strange trigger t",
+        ),
+        ("CREATE TABLE more (x)", "a strange table more"),
+        ("CREATE VIEW v AS SELECT 1", "a strange view v"),
+        ("DROP INDEX attempts_by_key", "it lacks 'CREATE INDEX attempts_by_key"),
+        ("ALTER TABLE runs ADD COLUMN x TEXT", "a strange table runs"),
+    ],
+)
+def test_a_schema_that_is_not_ours_is_refused(path, statement, said):
+    tamper(path, statement)
+    with pytest.raises(NoLedgerError, match=said):
+        SqliteLedger(path)
+    assert any(said in problem for problem in inspect(path).problems)
+
+
+def test_verify_finds_nothing_in_a_sound_ledger(signed):
+    found = inspect(signed)
+    assert found.signed
+    assert found.problems == ()
+    assert found.rows == {
+        "about": 1,
+        "runs": 1,
+        "attempts": VERDICTS,
+        "verdicts": VERDICTS,
+    }
+
+
+def test_verify_lists_every_changed_row(path):
+    tamper(path, "UPDATE verdicts SET score = 0 WHERE seq IN (3, 9)")
+    tamper(path, "UPDATE attempts SET charged_p = 1 WHERE id = 4")
+    problems = inspect(path).problems
+    assert [problem for problem in problems if "verdicts" in problem] == [
+        f"row {at} of verdicts was changed after it was written (its checksum does not match)"
+        for at in (3, 9)
+    ]
+    assert any("row 4 of attempts" in problem for problem in problems)
+    assert any("is not charged the sum of its attempts" in problem for problem in problems)
+
+
+def test_salvage_copies_what_can_be_believed_and_loses_no_charge(path, tmp_path):
+    tamper(path, "UPDATE verdicts SET score = 0 WHERE seq = 3")
+    tamper(path, "UPDATE attempts SET judge = 'x' WHERE id = 4")
+    target = tmp_path / "new.sqlite"
+    found = salvage(path, target)
+    assert found.left == {"runs": 0, "attempts": 1, "verdicts": 1}
+    assert inspect(target).problems == ()
+    true = held(target)
+    assert key(2) not in true
+    assert len(true) == VERDICTS - 1, "the verdict of the lost attempt is kept"
+    assert spend(target).charged_p == 4 * VERDICTS
+
+
+def test_salvage_reads_behind_a_damaged_page(path, tmp_path):
+    whole = bytearray(path.read_bytes())
+    page = whole.index(b"because 20") // 4096
+    whole[page * 4096 : page * 4096 + 100] = bytes(100)
+    path.write_bytes(whole)
+    assert inspect(path).problems
+    found = salvage(path, tmp_path / "new.sqlite")
+    assert found.copied["attempts"] + found.copied["verdicts"] > 0
+    assert inspect(tmp_path / "new.sqlite").problems == ()
+
+
+def test_salvage_signs_what_its_caller_believes(path, tmp_path, monkeypatch):
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
+    assert salvage(path, tmp_path / "none.sqlite").copied["verdicts"] == 0, "none is signed"
+    assert salvage(path, tmp_path / "new.sqlite", sign=True).copied["verdicts"] == VERDICTS
+    assert len(held(tmp_path / "new.sqlite")) == VERDICTS
+
+
+def test_salvage_overwrites_nothing(path, tmp_path):
+    (tmp_path / "there").write_text("x")
+    with pytest.raises(InputError, match="exists"):
+        salvage(path, tmp_path / "there")
+    assert (tmp_path / "there").read_text() == "x"
+
+
+def test_a_cost_that_no_column_holds_is_a_ledger_error(path):
+    async def story():
+        ledger = SqliteLedger(path)
+        (ticket,) = (await ledger.reserve("run", [[Reservation("k", 1, "i", "j", {})]], None))[0]
+        with pytest.raises(LedgerError, match="cannot be written to the ledger"):
+            await ledger.settle(ticket, Reply(Verdict(1.0), cost_p=10**30))
+        await ledger.aclose()
+
+    asyncio.run(story())

@@ -1,0 +1,153 @@
+"""Two questions at once pay for one verdict once, and locks belong to the file, not to its link."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+from support.chat_server import ChatServer, goodness, verdict
+
+from judgeloop.core.errors import LedgerError
+from judgeloop.core.protocols import Reservation
+from judgeloop.core.records import Abstention, Reply, Verdict
+from judgeloop.ledger.sqlite import SqliteLedger
+
+ITEMS = 40
+
+
+def wanted(**more):
+    return Reservation("k", 10, item_id="i", judge="j", note={}, **more)
+
+
+async def ticket_of(ledger, run, **more):
+    return (await ledger.reserve(run, [[wanted(**more)]], None))[0][0]
+
+
+def with_two(path, story):
+    async def whole():
+        one, other = SqliteLedger(path), SqliteLedger(path)
+        with one.only_run("one"), other.only_run("other"):
+            first, second = await ticket_of(one, "one"), await ticket_of(other, "other")
+            await story(one, first, other, second)
+        await one.aclose()
+        await other.aclose()
+
+    asyncio.run(whole())
+
+
+def test_a_call_that_another_run_makes_is_waited_for_and_its_verdict_taken(tmp_path):
+    async def story(one, first, other, second):
+        assert await one.sending(first) == await one.sending(first)
+        assert (await other.sending(second)).busy
+        await one.settle(first, Reply(Verdict(1.0), cost_p=4))
+        assert (await other.sending(second)).verdict == Verdict(1.0)
+        assert (await other.spend("other", None)).charged_p == 0
+        with pytest.raises(LedgerError, match="not open"):
+            await other.sending(second)
+
+    with_two(tmp_path / "l.sqlite", story)
+
+
+@pytest.mark.parametrize("way", ["settle", "release", "abandon"])
+def test_when_the_other_call_brings_no_verdict_this_one_is_sent(tmp_path, way):
+    async def story(one, first, other, second):
+        await one.sending(first)
+        reply = Reply(Abstention("refused"), cost_p=4) if way == "settle" else "why"
+        await getattr(one, way)(first, reply)
+        cleared = await other.sending(second)
+        assert (cleared.verdict, cleared.busy) == (None, False)
+
+    with_two(tmp_path / "l.sqlite", story)
+
+
+def test_a_call_of_a_process_that_died_is_not_waited_for(tmp_path):
+    async def story():
+        one, other = SqliteLedger(tmp_path / "l.sqlite"), SqliteLedger(tmp_path / "l.sqlite")
+        await one.sending(await ticket_of(one, "one"))  # without the lock of its run
+        assert not (await other.sending(await ticket_of(other, "other"))).busy
+        await one.aclose()
+        await other.aclose()
+
+    asyncio.run(story())
+
+
+def test_a_call_to_be_made_anew_is_made(tmp_path):
+    async def story():
+        ledger = SqliteLedger(tmp_path / "l.sqlite")
+        for _ in range(2):
+            ticket = await ticket_of(ledger, "doctor", anew=True)
+            assert (await ledger.sending(ticket)).verdict is None
+            await ledger.settle(ticket, Reply(Verdict(1.0), cost_p=4))
+        await ledger.aclose()
+
+    asyncio.run(story())
+
+
+def test_locks_follow_the_file_that_a_link_names(tmp_path):
+    for name in ("real", "linked"):
+        (tmp_path / name).mkdir()
+    asyncio.run(SqliteLedger(tmp_path / "real" / "l.sqlite").aclose())
+    (tmp_path / "linked" / "l.sqlite").symlink_to(tmp_path / "real" / "l.sqlite")
+    (tmp_path / "folder").symlink_to(tmp_path / "real")
+    ledger = SqliteLedger(tmp_path / "real" / "l.sqlite")
+    with ledger.only_run("run"):
+        for way in ("linked", "folder"):
+            other = SqliteLedger(tmp_path / way / "l.sqlite")
+            with (
+                pytest.raises(LedgerError, match="another judgeloop process"),
+                other.only_run("run"),
+            ):
+                pass
+            asyncio.run(other.aclose())
+    asyncio.run(ledger.aclose())
+
+
+def test_two_questions_at_once_ask_for_each_verdict_once(tmp_path):
+    """Different runs on the same items: what both need is paid for by one of them."""
+    for name, good in (("a", 3), ("b", 1)):
+        rows = [
+            {"item_id": f"i{at}", "prompt": f"p{at}", "output": f"{'good ' * good}{name}{at}"}
+            for at in range(ITEMS)
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def respond(request, number):
+        time.sleep(0.05)
+        return verdict(goodness(request))
+
+    server = ChatServer(respond)
+    base = [sys.executable, "-m", "judgeloop", "compare", "a.jsonl", "b.jsonl", "--json"]
+    base += ["--judge", "openai/m", "--judge-base-url", server.url, "--judge-price", "10,10"]
+    base += ["--min-judgments", str(ITEMS), "--concurrency", "8"]
+    environment = os.environ | {"OPENAI_API_KEY": "sk-test"}
+    try:
+        both = [
+            subprocess.Popen(
+                [*base, "--risk", risk],
+                cwd=tmp_path,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for risk in ("0.1", "0.2")
+        ]
+        results = [child.communicate(timeout=120) for child in both]
+    finally:
+        server.close()
+    judged = [json.loads(out)["judged"] for out, _ in results]
+    assert judged == [ITEMS, ITEMS], [err for _, err in results]
+    asked = Counter(
+        json.dumps(request["messages"][-1]["content"][-400:]) for request in server.requests
+    )
+    assert sum(asked.values()) == 2 * ITEMS, "each item in both orders, once"
+    with sqlite3.connect(tmp_path / ".judgeloop" / "ledger.sqlite") as connection:
+        paid = connection.execute("SELECT count(*) FROM attempts WHERE charged_p > 0").fetchone()
+    assert paid == (2 * ITEMS,)
