@@ -2,7 +2,7 @@
 
     python benchmarks/replay_speed.py [--items 400] [--pairs 6] [--seeds 3]
 
-The replay cuts a dendrogram at several numbers of items judged (`budgets`). The baseline computes a
+The replay cuts a dendrogram at several numbers of items judged (`sizes`). The baseline computes a
 new linkage and a new cut for each of them. Both give the same estimates, which is asserted. Both
 are timed in the same run, on random scores and vectors.
 """
@@ -30,7 +30,7 @@ def plain(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) -> 
         contest = recordings.contest(pair, protocol.subset, np.random.default_rng([*pair, seed]))
         if contest.distance == 0:
             continue
-        for budget in protocol.budgets:
+        for budget in protocol.sizes:
             vectors = np.subtract(*recordings.output_vectors(contest))
             labels = fcluster(linkage(vectors, "ward"), budget, criterion="maxclust")
             chosen = [
@@ -55,7 +55,7 @@ def main() -> None:
     outputs = rng.normal(size=(SYSTEMS, arguments.items, DIMENSIONS))
     recordings = Recordings(tuple("abcde"), scores, outputs)
     protocol = Protocol(
-        ("diffuse",), arguments.seeds, 0.8, Variant(), budgets=tuple(range(10, 201, 10))
+        ("diffuse",), arguments.seeds, 0.8, Variant(), sizes=tuple(range(10, 201, 10))
     )
     ours = others = 0.0
     for pair in recordings.pairs(arguments.pairs, rng):
@@ -66,7 +66,7 @@ def main() -> None:
         ours, others = ours + between - began, others + time.perf_counter() - between
         assert np.allclose([row["estimate"] for row in rows], estimates)
     print(
-        f"{arguments.pairs} pairs x {arguments.seeds} seeds x {len(protocol.budgets)}"
+        f"{arguments.pairs} pairs x {arguments.seeds} seeds x {len(protocol.sizes)}"
         f" numbers of items judged, {arguments.items} items"
     )
     print(f"shared dendrogram {ours:.1f} s, new linkages {others:.1f} s: {others / ours:.1f} x")

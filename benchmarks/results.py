@@ -29,16 +29,16 @@ PAGE = DOCS / "results.md"
 RULES = ["--iterative", "--selectors", "random,diffuse"]
 TURBO = ["--leave-out", "NullModel,gpt4_gamed"]  # built to fool the judge
 WHOLE = ["--iterative", "--selectors", "random", "--subset", "1", "--seeds", "5"]
-ABLATION = ["--budgets", "10,20,30,40"]
+ABLATION = ["--sizes", "10,20,30,40"]
 
 BY_HISTORY = ["--iterative", "--selectors", "random,decisive", "--rules", "tie-aware", "--risk", "0.05,0.1,0.2,0.3",
               "--subset", "1", "--seeds", "5"]  # fmt: skip
 
 # For each name: the data folder, the verdicts, the flags of `judgeloop replay`.
 EXPERIMENTS: dict[str, tuple[str, str, list[str]]] = {
-    **{f"realsumm-{one}": ("realsumm", one, ["--budgets", "4:80:4"]) for one in ("rouge2", "rougeL", "human-pyramid")},
+    **{f"realsumm-{one}": ("realsumm", one, ["--sizes", "4:80:4"]) for one in ("rouge2", "rougeL", "human-pyramid")},
     **{f"realsumm-{one}-rules": ("realsumm", one, RULES) for one in ("rouge2", "rougeL", "human-pyramid")},
-    "alpaca": ("alpacaeval", "gpt4turbo", [*TURBO, "--budgets", "10:200:10", "--seeds", "5"]),
+    "alpaca": ("alpacaeval", "gpt4turbo", [*TURBO, "--sizes", "10:200:10", "--seeds", "5"]),
     "alpaca-rules": ("alpacaeval", "gpt4turbo", [*TURBO, *RULES, "--seeds", "5"]),
     "turbo05-rules": ("alpacaeval", "gpt4turbo", [*TURBO, *WHOLE, "--tie-margin", "0.05"]),
     "gpt4-rules": ("alpacaeval", "gpt4", WHOLE),
@@ -47,7 +47,7 @@ EXPERIMENTS: dict[str, tuple[str, str, list[str]]] = {
                                                            "--tie-margin", "0.05"]),
     "decisive-pyramid-rules": ("realsumm", "human-pyramid", [*BY_HISTORY, "--history-systems", "12",
                                                              "--max-judgments", "80"]),
-    "micro": ("alpacaeval", "gpt4turbo", [*TURBO, "--budgets", "10,20,30,50,100,200", "--seeds", "5",
+    "micro": ("alpacaeval", "gpt4turbo", [*TURBO, "--sizes", "10,20,30,50,100,200", "--seeds", "5",
                                           "--selectors", "diffuse", "--clustering", "micro-ward"]),
     "ablation-base": ("realsumm", "human-pyramid", [*ABLATION, "--selectors", "random,diffuse,max-norm",
                                                     "--analyse", "20"]),
@@ -169,9 +169,9 @@ def share(row: dict[str, Any], name: str) -> str:
 def success_table(rows: list[dict[str, Any]]) -> str:
     """Format success by number of items judged, with a column for each selector."""
     selectors = list(dict.fromkeys(row["selector"] for row in rows))
-    by_place = {(row["selector"], row["budget"]): row for row in rows}
+    by_place = {(row["selector"], row["judgments"]): row for row in rows}
     lines = ["| judged | " + " | ".join(selectors) + " |", "|---" * (len(selectors) + 1) + "|"]
-    for budget in dict.fromkeys(row["budget"] for row in rows):
+    for budget in dict.fromkeys(row["judgments"] for row in rows):
         cells = [share(by_place[selector, budget], "success") for selector in selectors]
         lines.append(f"| {budget} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -384,7 +384,7 @@ def fill_pairs(page: str, arguments: argparse.Namespace) -> str:
     """Fill the tables of comparisons of two systems."""
     tables = {
         name: read(
-            run(name, arguments), "rules" if "--iterative" in EXPERIMENTS[name][2] else "budgets"
+            run(name, arguments), "rules" if "--iterative" in EXPERIMENTS[name][2] else "sizes"
         )
         for name in chosen(EXPERIMENTS, arguments)
     }

@@ -229,8 +229,8 @@ def test_a_selector_is_its_file_and_one_row(
     assert json.loads(labels[0])["item_id"] == "incident-239"
 
     table = tmp_path / "table"
-    copy.run(*recorded, "--selectors", "random,last-first", "--budgets", "4,8", "-o", table)
-    assert "last-first" in (table / "budgets.csv").read_text()
+    copy.run(*recorded, "--selectors", "random,last-first", "--sizes", "4,8", "-o", table)
+    assert "last-first" in (table / "sizes.csv").read_text()
     assert "last-first" in copy.run("compare", "--help")
 
 

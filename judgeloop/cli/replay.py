@@ -168,19 +168,19 @@ def _replay_compare(config: ReplayConfig, *, as_json: bool) -> None:
 
 def _table(config: ReplayConfig) -> tuple[Rows, Rows]:
     """Return the rows of all runs, and the table that sums them up."""
-    from judgeloop.replay.compare_tables import by_budget, by_rule
+    from judgeloop.replay.compare_tables import by_rule, by_size
     from judgeloop.replay.run import replay_compare
 
     with counting("pairs") as observe:
         rows = replay_compare(config, observe)
-    return rows, by_rule(rows) if config.iterative else by_budget(rows)
+    return rows, by_rule(rows) if config.iterative else by_size(rows)
 
 
 def _write(config: ReplayConfig, table: Rows) -> None:
     """Write the table as CSV and JSON, and pictures if matplotlib is installed."""
     from judgeloop.cli.files import write_pictures
 
-    _write_tables(config.output, {"rules" if config.iterative else "budgets": table})
+    _write_tables(config.output, {"rules" if config.iterative else "sizes": table})
     write_pictures(config.output, _pictures(config, table))
 
 

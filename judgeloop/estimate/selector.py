@@ -24,7 +24,7 @@ from judgeloop.stats.allocation import ITEMS_A_STRATUM, paying_strata
 from judgeloop.stats.sections import SECTIONS, by_sections
 from judgeloop.stats.strata import Floats, Strata
 
-BUDGET_A_CLUSTER = 4  # judgments per cluster, at least, in the clusterings that CluSearch tries
+JUDGMENTS_A_CLUSTER = 4  # judgments per cluster, at least, in the clusterings that CluSearch tries
 SEARCHED, PAYING = "searched", "paying"  # values of `clusters` in the catalogue
 HIDDEN = "hidden"
 
@@ -61,13 +61,13 @@ class Material(Protocol):
 class Wanted:
     """The settings of an estimate that its selector needs.
 
-    `budget` is the maximum number of judged items, not dollars. `start` is the number of clusters
+    `limit` is the maximum number of judged items. `start` is the number of clusters
     in the first step of a selector that begins with clusters. `clusters` is the number of strata,
     None to choose it here. `first_look` is the number of judgments after which the run may end
     because the interval is narrow enough; None if it runs to its limit.
     """
 
-    budget: int
+    limit: int
     start: int
     clusters: int | None = None
     allocation: str = "mc-ucb"
@@ -84,7 +84,7 @@ def make_selector(row: SelectorRow, material: Material, wanted: Wanted) -> Selec
     looks_at_states = row.needs & {Need.STATES, Need.LAST_STATES}
     ingredients = ForOne(
         strata=_strata(row, material, wanted),
-        budget=wanted.budget,
+        limit=wanted.limit,
         start=wanted.start,
         vectors=material.states(last=Need.LAST_STATES in row.needs) if looks_at_states else None,
         confidence=material.confidence() if Need.CONFIDENCE in row.needs else None,
@@ -105,30 +105,30 @@ def _strata(row: SelectorRow, material: Material, wanted: Wanted) -> Strata:
         return by_sections(material.confidence(), wanted.clusters or SECTIONS)
     if Need.CLUSTERS not in row.needs:
         return Strata.single(material.items)
-    most = min(wanted.budget // 2, material.items)
+    most = min(wanted.limit // 2, material.items)
     if wanted.clusters is not None:
         if wanted.clusters > most:
             raise InputError(
                 f"`clusters={wanted.clusters}`: at least two items of each cluster are judged, so "
-                f"{wanted.budget} judgments of {material.items} items allow at most {most} clusters"
+                f"{wanted.limit} judgments of {material.items} items allow at most {most} clusters"
             )
         return material.clusters(wanted.clusters)
     if row.clusters == SEARCHED:
-        return material.searched(most_clusters(wanted.budget, material.items))
+        return material.searched(most_clusters(wanted.limit, material.items))
     if row.clusters == PAYING:
         # A run that may end early needs the first draws of all clusters by the first look.
-        begins = min(wanted.budget, 2 * (wanted.first_look or wanted.budget))
+        begins = min(wanted.limit, 2 * (wanted.first_look or wanted.limit))
         return material.clusters(paying_strata(begins, material.items))
     assert isinstance(row.clusters, int), "the catalogue says how many clusters"
     return material.clusters(max(1, min(row.clusters, most)))
 
 
-def most_clusters(budget: int, items: int) -> int:
+def most_clusters(limit: int, items: int) -> int:
     """Return the maximum number of clusters that CluSearch tries: one for every four judgments.
 
-    `budget` is a number of judgments. Huang et al. (2024), appendix A.1.3.
+    `limit` is a number of judgments. Huang et al. (2024), appendix A.1.3.
     """
-    return min(budget // BUDGET_A_CLUSTER, items // ITEMS_A_STRATUM)
+    return min(limit // JUDGMENTS_A_CLUSTER, items // ITEMS_A_STRATUM)
 
 
 def distance_of(confidence_by: str) -> str:
@@ -141,10 +141,10 @@ def distance_of(confidence_by: str) -> str:
 
 def wanted_by(config: EstimateConfig, items: int) -> Wanted:
     """Return what a configuration asks of its selector, for a pool of `items`."""
-    budget = min(config.max_judgments, items)
+    limit = min(config.max_judgments, items)
     return Wanted(
-        budget=budget,
-        start=budget,
+        limit=limit,
+        start=limit,
         clusters=config.clusters,
         allocation=config.allocation,
         distance=distance_of(config.confidence_by),

@@ -46,11 +46,11 @@ def _differences(comparison: Comparison) -> pictures.Floats:
     return np.asarray(combined("difference", first, second), dtype=np.float64)
 
 
-def pictures_of_replay(config: ReplayConfig, rows: list[Row], budget: int) -> Pictures:
-    """Draw all pairs of a replay, and a projection of one pair, with `budget` picked items."""
-    found, picks = _analyse(config, budget)
+def pictures_of_replay(config: ReplayConfig, rows: list[Row], size: int) -> Pictures:
+    """Draw all pairs of a replay, and a projection of one pair, with `size` picked items."""
+    found, picks = _analyse(config, size)
     binned = [pair.named for pair in found if len(pair.named)]
-    drawn = {"distances": pictures.distances_picture(rows, budget)}
+    drawn = {"distances": pictures.distances_picture(rows, size)}
     if picks is not None:
         bodies = [pair.anatomy for pair in found]
         plane = projection(picks.vectors, config.seed)
@@ -64,16 +64,16 @@ def pictures_of_replay(config: ReplayConfig, rows: list[Row], budget: int) -> Pi
     return drawn
 
 
-def _analyse(config: ReplayConfig, budget: int) -> tuple[list[PairAnalysis], Picks | None]:
+def _analyse(config: ReplayConfig, size: int) -> tuple[list[PairAnalysis], Picks | None]:
     """Analyse every pair that is not level, on all cores; also return the first pair's picks."""
     from joblib import Parallel, delayed
 
     recordings, protocol = recordings_for(config), protocol_of(config)
     pairs = recordings.pairs(config.pairs, np.random.default_rng(config.seed))
     found = Parallel(n_jobs=config.jobs)(
-        delayed(analyse_pair)(recordings, pair, protocol, budget) for pair in pairs
+        delayed(analyse_pair)(recordings, pair, protocol, size) for pair in pairs
     )
-    looks = (picks_of(recordings, pair, protocol, budget) for pair in pairs)
+    looks = (picks_of(recordings, pair, protocol, size) for pair in pairs)
     return [analysis for analysis in found if analysis is not None], next(
         (look for look in looks if look is not None), None
     )

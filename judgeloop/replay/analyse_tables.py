@@ -46,15 +46,15 @@ class Picks:
 
 
 def analyse_pair(
-    recordings: Recordings, pair: tuple[int, int], protocol: Protocol, budget: int
+    recordings: Recordings, pair: tuple[int, int], protocol: Protocol, size: int
 ) -> PairAnalysis | None:
-    """Analyse one pair with `budget` picked items; return None for level systems."""
-    found = picks_of(recordings, pair, protocol, budget)
+    """Analyse one pair with `size` picked items; return None for level systems."""
+    found = picks_of(recordings, pair, protocol, size)
     if found is None:
         return None
-    body = anatomy(found.vectors, budget, found.picked)
+    body = anatomy(found.vectors, size, found.picked)
     items = len(found.preferences)
-    draws = min(budget, items // BINS)
+    draws = min(size, items // BINS)
     rng = np.random.default_rng([*pair, 0, 2])
     named = (
         named_by_norm_bin(body.norms, found.preferences, BINS, draws, rng)
@@ -65,15 +65,15 @@ def analyse_pair(
 
 
 def picks_of(
-    recordings: Recordings, pair: tuple[int, int], protocol: Protocol, budget: int
+    recordings: Recordings, pair: tuple[int, int], protocol: Protocol, size: int
 ) -> Picks | None:
-    """Return the first `budget` items that DiffUse picks on one pair; None for level systems."""
+    """Return the first `size` items that DiffUse picks on one pair; None for level systems."""
     contest = recordings.contest(pair, protocol.subset, np.random.default_rng([*pair, 0]))
     if contest.distance == 0:
         return None
     vectors = combined(protocol.variant.combine, *recordings.output_vectors(contest))
-    at_budget = replace(protocol, budgets=(budget,))
-    selector = selector_for("diffuse", recordings, contest, 0, at_budget)
+    at_size = replace(protocol, sizes=(size,))
+    selector = selector_for("diffuse", recordings, contest, 0, at_size)
     rng = np.random.default_rng([*pair, 0, 1])
     step, _ = selector.ask(selector.init(len(vectors), rng), rng)
     assert step is not None, "the pool has items"

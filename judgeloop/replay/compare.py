@@ -35,7 +35,7 @@ QUESTION = "compare"
 class Protocol:
     """What is run on every pair.
 
-    Either `budgets` is given: numbers of judged items, ascending. Or `rules` is given: each rule is
+    Either `sizes` is given: numbers of judged items, ascending. Or `rules` is given: each rule is
     run at each of `risks`, within `limits`. Such a run stops undecided once the probability of a
     decision is below `give_up`; None to go on.
 
@@ -48,7 +48,7 @@ class Protocol:
     seeds: int
     subset: float
     variant: Variant
-    budgets: tuple[int, ...] = ()
+    sizes: tuple[int, ...] = ()
     rules: tuple[str, ...] = ()
     risks: tuple[float, ...] = ()
     limits: Limits = field(default_factory=Limits)
@@ -75,7 +75,7 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) 
             continue
         for name in protocol.selectors:
             selector = selector_for(name, recordings, contest, seed, protocol)
-            run = _at_budgets if protocol.budgets else _until_met
+            run = _at_sizes if protocol.sizes else _until_met
             # All selectors and rules use the same seed. The seed differs between pairs, so that
             # their runs are not correlated.
             head = {"first": pair[0], "second": pair[1], "seed": seed, "selector": name}
@@ -90,7 +90,7 @@ def selector_for(
     name: str, recordings: Recordings, contest: Contest, seed: int, protocol: Protocol
 ) -> Selector[Any]:
     """Make the selector called `name`, as for a live run."""
-    start = protocol.budgets[0] if protocol.budgets else protocol.limits.min_judgments
+    start = protocol.sizes[0] if protocol.sizes else protocol.limits.min_judgments
     material = RecordedMaterial(recordings, contest, seed, protocol)
     row = selector_row(QUESTION, name)
     return make_selector(row, material, start=start, variant=protocol.variant)
@@ -125,7 +125,7 @@ class RecordedMaterial:
         return known and known._replace(distances=self.recordings.distances(self.contest))
 
 
-def _at_budgets(
+def _at_sizes(
     selector: Selector[Any], contest: Contest, protocol: Protocol, seed: Sequence[int]
 ) -> Iterator[Row]:
     """Yield a row for each number of judged items, from one walk through the selector's steps.
@@ -136,15 +136,15 @@ def _at_budgets(
     items = len(contest.preferences)
     state = selector.init(items, rng)
     active: set[int] = set()
-    for budget in protocol.budgets:
-        while len(active) < min(budget, items):
+    for size in protocol.sizes:
+        while len(active) < min(size, items):
             step, state = selector.ask(state, rng)
             assert step is not None, "the pool has more items"
             state = selector.tell(state, [_label(contest, choice) for choice in step.choices])
             active.difference_update(step.leave)
             active.update(choice.position for choice in step.choices)
         judged = np.fromiter(active, dtype=np.int64, count=len(active))
-        yield {"budget": budget, "estimate": float(contest.preferences[judged].mean())}
+        yield {"judgments": size, "estimate": float(contest.preferences[judged].mean())}
 
 
 def _label(contest: Contest, choice: Choice) -> Label:

@@ -108,7 +108,7 @@ class ReplayConfig(ReplaySettings):
             Found,
         ),
     ] = None
-    budgets: Annotated[
+    sizes: Annotated[
         tuple[Count, ...],
         Parse(numbers),
         MinLen(1),
@@ -187,8 +187,8 @@ class ReplayConfig(ReplaySettings):
     ] = None
 
     def __post_init__(self) -> None:
-        """Sort `budgets` and drop duplicates."""
-        object.__setattr__(self, "budgets", tuple(sorted(set(self.budgets))))
+        """Sort `sizes` and drop duplicates."""
+        object.__setattr__(self, "sizes", tuple(sorted(set(self.sizes))))
 
     @property
     def looks_at_lengths(self) -> bool:

@@ -87,10 +87,10 @@ def _check_rules(config: ReplayConfig) -> list[str]:
 
 def _check_analysis(config: ReplayConfig) -> None:
     check_pictures()
-    at_a_budget = config.analyse in config.budgets and not config.iterative
-    if not at_a_budget or ANALYSED not in config.selectors:
+    at_a_size = config.analyse in config.sizes and not config.iterative
+    if not at_a_size or ANALYSED not in config.selectors:
         raise InputError(
-            f"`analyse`: expected one of `budgets`, with {ANALYSED} among `selectors` and not "
+            f"`analyse`: expected one of `sizes`, with {ANALYSED} among `selectors` and not "
             "`iterative`"
         )
 
@@ -102,7 +102,7 @@ def protocol_of(config: ReplayConfig) -> Protocol:
         seeds=config.seeds,
         subset=config.subset,
         variant=Variant(config.combine, config.clustering, config.representative),
-        budgets=() if config.iterative else config.budgets,
+        sizes=() if config.iterative else config.sizes,
         rules=config.rules if config.iterative else (),
         risks=config.risk if config.iterative else (),
         limits=Limits(config.min_judgments, config.max_judgments),

@@ -13,7 +13,7 @@ import numpy as np
 from judgeloop.replay.compare import Row
 
 
-def by_budget(rows: Sequence[Row]) -> list[Row]:
+def by_size(rows: Sequence[Row]) -> list[Row]:
     """Return a row for each selector and number of items judged.
 
     `success` is the share of runs that name the right system. A run whose judged items are level
@@ -22,13 +22,13 @@ def by_budget(rows: Sequence[Row]) -> list[Row]:
     wrong system. `bias` is `estimate` minus `distance`.
     """
     table = []
-    for (selector, budget), group in _groups(rows, "selector", "budget"):
+    for (selector, size), group in _groups(rows, "selector", "judgments"):
         success, error = _mean(group, lambda row: row["estimate"] > 0)
         bias, bias_error = _mean(group, lambda row: row["estimate"] - row["distance"])
         table.append(
             {
                 "selector": selector,
-                "budget": budget,
+                "judgments": size,
                 "runs": len(group),
                 "success": success,
                 "success_se": error,

@@ -111,7 +111,7 @@ def walk(subject: Subject, number: int, plan: Estimations) -> list[Row]:
     the interval, None without an interval.
     """
     items = len(subject.scores)
-    wanted = Wanted(budget=items, start=judgments(plan.shares[0], items))
+    wanted = Wanted(limit=items, start=judgments(plan.shares[0], items))
     return [
         _Trial(subject, number, share, repetition, plan).walk(selector)
         for row in plan.rows(walking=True)
@@ -129,10 +129,10 @@ def stratify(subject: Subject, number: int, share: int, plan: Estimations) -> li
     search takes twenty clusterings, and another search finds nearly the same number.
     """
     rows = plan.rows(walking=False)
-    budget = judgments(share, len(subject.scores))
+    size = judgments(share, len(subject.scores))
     searching = np.random.default_rng([plan.seed, number, share])
-    found = RecordedMaterial(subject).search(budget, searching) if _searches(rows) else None
-    wanted = Wanted(budget=budget, start=budget, distance=plan.distance)
+    found = RecordedMaterial(subject).search(size, searching) if _searches(rows) else None
+    wanted = Wanted(limit=size, start=size, distance=plan.distance)
     trials = [_Trial(subject, number, share, repetition, plan) for repetition in range(plan.seeds)]
     return [
         trial.session(make_selector(row, material, wanted))
@@ -190,13 +190,13 @@ class RecordedMaterial:
         """Clusters made so far, by their number."""
         return {}
 
-    def search(self, budget: int, rng: np.random.Generator) -> int:
-        """Return the number of clusters that CluSearch finds for `budget` judgments."""
+    def search(self, size: int, rng: np.random.Generator) -> int:
+        """Return the number of clusters that CluSearch finds for `size` judgments."""
         from judgeloop.estimate.selector import most_clusters
         from judgeloop.stats.cluster_search import strata_by_clusters
 
         vectors = self.states(last=False)
-        most = most_clusters(budget, self.items)
+        most = most_clusters(size, self.items)
         return len(np.unique(strata_by_clusters(vectors, most, rng)[0]))
 
 
@@ -219,7 +219,7 @@ class _Trial:
         rng, items = self.rng(), len(self.subject.scores)
         state = selector.init(items, rng)
         active: dict[int, Choice] = {}
-        while len(active) < self._budget:
+        while len(active) < self._size:
             step, state = selector.ask(state, rng)
             assert step is not None, "the pool has more items"
             for position in step.leave:
@@ -233,21 +233,21 @@ class _Trial:
 
     def session(self, selector: Selector[Any]) -> Row:
         """Return the row of one session; without a width to reach, it ends at its limit."""
-        items, budget = len(self.subject.scores), self._budget
+        items, size = len(self.subject.scores), self._size
         estimator, rule = self._parts(selector)
         session = Session(
             items=items,
             selector=selector,
             estimator=estimator,
             rule=rule,
-            limits=Limits(budget, budget, 1.0),
+            limits=Limits(size, size, 1.0),
             rng=self.rng(),
         )
         estimate = replay(session, self._answer).estimate
         return self._row(selector, estimate.tally, estimate.interval)
 
     @property
-    def _budget(self) -> int:
+    def _size(self) -> int:
         return judgments(self.share, len(self.subject.scores))
 
     def seed(self, *what: int) -> tuple[int, ...]:

@@ -128,12 +128,12 @@ def rules_picture(table: Sequence[Row]) -> str:
     return _svg(figure)
 
 
-def distances_picture(rows: Sequence[Row], budget: int) -> str:
-    """Draw the win distance among `budget` judged items against that of all items, by run."""
+def distances_picture(rows: Sequence[Row], size: int) -> str:
+    """Draw the win distance among `size` judged items against that of all items, by run."""
     figure, axes = _axes()
-    at_budget = [row for row in rows if row["budget"] == budget]
-    for selector in dict.fromkeys(row["selector"] for row in at_budget):
-        runs = [row for row in at_budget if row["selector"] == selector]
+    at_size = [row for row in rows if row["judgments"] == size]
+    for selector in dict.fromkeys(row["selector"] for row in at_size):
+        runs = [row for row in at_size if row["selector"] == selector]
         distances = [row["distance"] for row in runs]
         axes.plot(
             distances,
@@ -146,7 +146,7 @@ def distances_picture(rows: Sequence[Row], budget: int) -> str:
         )
     axes.axline((0, 0), slope=1, color="0.4", linewidth=0.8)
     axes.set_xlabel("win distance among all items")
-    axes.set_ylabel(f"win distance among {budget} judged items")
+    axes.set_ylabel(f"win distance among {size} judged items")
     axes.legend(frameon=False, markerscale=5)
     return _svg(figure)
 
@@ -249,7 +249,7 @@ def _lines(table: Sequence[Row], value: str, error: str, label: str) -> str:
     for selector in dict.fromkeys(row["selector"] for row in table):
         rows = [row for row in table if row["selector"] == selector]
         axes.errorbar(
-            [row["budget"] for row in rows],
+            [row["judgments"] for row in rows],
             [row[value] for row in rows],
             yerr=[Z * (row[error] or 0.0) for row in rows],
             marker="o", markersize=3, linewidth=1.2, elinewidth=0.7, capsize=2, label=selector,

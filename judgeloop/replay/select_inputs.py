@@ -24,7 +24,7 @@ from judgeloop.stats.racing import Floats
 SHARES = (
     0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.085, 0.1, 0.125, 0.15, 0.2, 0.25, 0.35, 0.5, 1.0,
 )  # fmt: skip
-BUDGET_OF_EPSILONS = 50  # number of queries for which the epsilons are chosen
+QUERIES_OF_EPSILONS = 50  # number of queries for which the epsilons are chosen
 
 
 def plan_for(config: ReplaySelectConfig, field: Field) -> Realisations:
@@ -32,9 +32,9 @@ def plan_for(config: ReplaySelectConfig, field: Field) -> Realisations:
     epsilons = config.epsilon
     if epsilons is None and Need.EPSILONS in _needs(config):
         assert field.opinions is not None, "read for every selector that uses them"
-        budget = min(BUDGET_OF_EPSILONS, config.pool)
-        rng = np.random.default_rng([config.seed, budget])
-        epsilons = choose_epsilons(field.opinions, budget, rng)
+        size = min(QUERIES_OF_EPSILONS, config.pool)
+        rng = np.random.default_rng([config.seed, size])
+        epsilons = choose_epsilons(field.opinions, size, rng)
     pool, rivals = min(config.pool, field.scores.shape[1]), len(field.systems) - 1
     calls = {max(rivals, round(share * pool * rivals)) for share in SHARES}
     return Realisations(

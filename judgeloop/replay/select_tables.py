@@ -93,17 +93,17 @@ def races(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def _by(rows: Sequence[Row], budgets: Sequence[int], unit: int, name: str) -> list[Row]:
+def _by(rows: Sequence[Row], sizes: Sequence[int], unit: int, name: str) -> list[Row]:
     table = []
     for selector, group in _selectors(rows):
-        for budget in budgets:
-            at = _at(group, budget, unit)
+        for size in sizes:
+            at = _at(group, size, unit)
             if not len(at):
                 continue
             identified = at[:, IDENTIFIED]
             row: Row = {
                 "selector": selector,
-                name: budget,
+                name: size,
                 "runs": len(at),
                 "identified": float(identified.mean()),
                 "identified_se": float(identified.std() / np.sqrt(len(at))),
@@ -115,16 +115,16 @@ def _by(rows: Sequence[Row], budgets: Sequence[int], unit: int, name: str) -> li
     return table
 
 
-def _at(group: Sequence[Row], budget: int, unit: int) -> Floats:
-    """Return the last step of each run within `budget` calls or queries, shape (runs, 4).
+def _at(group: Sequence[Row], size: int, unit: int) -> Floats:
+    """Return the last step of each run within `size` calls or queries, shape (runs, 4).
 
-    If the runs have limits, only those with the largest limit within `budget` are taken.
+    If the runs have limits, only those with the largest limit within `size` are taken.
     """
     limits = {row["limit"] for row in group}
     if None not in limits:
-        fitting = [limit for limit in limits if limit <= budget]
+        fitting = [limit for limit in limits if limit <= size]
         group = [row for row in group if row["limit"] == max(fitting)] if fitting else []
-    steps = [[step for step in row["steps"] if step[unit] <= budget] for row in group]
+    steps = [[step for step in row["steps"] if step[unit] <= size] for row in group]
     return np.array([own[-1] if own else [0, 0, 0.0, 1.0] for own in steps])
 
 
@@ -132,14 +132,14 @@ def _first_at(group: Sequence[Row], goal: str | float, level: float) -> int | No
     """Return the fewest calls from which on the goal is reached at `level`; None if never."""
     limits = sorted({row["limit"] for row in group} - {None})
     most = max(row["calls"] for row in group)
-    budgets = limits or [round(calls) for calls in np.linspace(0, most, POINTS + 1)[1:]]
+    sizes = limits or [round(calls) for calls in np.linspace(0, most, POINTS + 1)[1:]]
     found = None
-    for budget in reversed(budgets):
-        at = _at(group, budget, CALLS)
+    for size in reversed(sizes):
+        at = _at(group, size, CALLS)
         reached = at[:, IDENTIFIED] if goal == "best" else at[:, GAP] <= float(goal) + ROUNDING
         if reached.mean() < level - ROUNDING:
             break
-        found = budget
+        found = size
     return found
 
 

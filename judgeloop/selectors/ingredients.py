@@ -68,14 +68,14 @@ class ForMany:
 class ForOne:
     """What a selector that estimates one system's mean score is made of.
 
-    `budget` is the maximum number of items judged. `strata` are the parts of the pool that items
+    `limit` is the maximum number of items judged. `strata` are the parts of the pool that items
     are drawn from: a single part if the selector uses no strata. `start` is the number of clusters
     in the first step. `vectors` has the shape (items, dimensions), `confidence` the shape (items,).
     `distance` names the distance between samples of confidences, "wasserstein" or "ks".
     """
 
     strata: Strata
-    budget: int
+    limit: int
     start: int
     vectors: Floats | None = None
     confidence: Floats | None = None

@@ -55,7 +55,7 @@ class Stratified:
     """Asks two items of every stratum, then more where the allocation says.
 
     The allocation "mc-ucb" takes the stratum with the highest upper bound; "proportional" keeps the
-    draws in proportion to the strata's sizes. `budget` is the number of items to be judged, for β
+    draws in proportion to the strata's sizes. `limit` is the number of items to be judged, for β
     of mc-ucb. With `confidence`, shape (items,), the next item is the item that brings the sample's
     confidences nearest to the stratum's by `distance` ("wasserstein" or "ks"). Without it, the item
     is drawn at random. The spread of the scores is updated in rounds of `rounds` times the items
@@ -63,7 +63,7 @@ class Stratified:
     """
 
     strata: Strata
-    budget: int
+    limit: int
     allocation: str = "mc-ucb"
     confidence: Floats | None = None
     distance: str = "wasserstein"
@@ -178,7 +178,7 @@ class Stratified:
 
     @cached_property
     def _beta(self) -> float:
-        return exploration(self.budget)
+        return exploration(self.limit)
 
     @cached_property
     def _members(self) -> list[Counts]:
@@ -190,17 +190,15 @@ class Stratified:
 
 def drawing(given: ForOne) -> Stratified:
     """Make the selector that draws at random within the strata."""
-    return Stratified(given.strata, given.budget, given.allocation)
+    return Stratified(given.strata, given.limit, given.allocation)
 
 
 def resembling(given: ForOne) -> Stratified:
     """Make AcTracer's selector: the sample's confidences resemble the stratum's."""
     assert given.confidence is not None, "the catalogue asks for confidences"
-    return Stratified(
-        given.strata, given.budget, given.allocation, given.confidence, given.distance
-    )
+    return Stratified(given.strata, given.limit, given.allocation, given.confidence, given.distance)
 
 
 def by_sections(given: ForOne) -> Stratified:
     """Make the selector that draws at random within sections by confidence, proportionally."""
-    return Stratified(given.strata, given.budget, "proportional")
+    return Stratified(given.strata, given.limit, "proportional")

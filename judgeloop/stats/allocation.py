@@ -19,21 +19,21 @@ ITEMS_A_STRATUM = 2  # minimum
 FIRST_DRAWS = 2
 
 
-def paying_strata(budget: int, items: int) -> int:
-    """Return the number of strata to cut `items` into for `budget` random draws.
+def paying_strata(limit: int, items: int) -> int:
+    """Return the number of strata to cut `items` into for `limit` random draws.
 
-    `budget` is a number of judgments, not dollars. More strata narrow the interval as long as the
+    `limit` is a number of judgments. More strata narrow the interval as long as the
     spread within each stratum can still be estimated. On the hidden states of a language model,
     five judgments per stratum gave narrower intervals than ten, and narrower than the smaller
     number of clusters at the elbow of the inertia, at the stated coverage (docs/results.md).
     """
-    return max(1, min(budget // JUDGMENTS_A_STRATUM, items // ITEMS_A_STRATUM))
+    return max(1, min(limit // JUDGMENTS_A_STRATUM, items // ITEMS_A_STRATUM))
 
 
-def exploration(budget: int) -> float:
-    """Compute the exploration constant β = √log(2 / n^(-9/2)) for n = `budget` draws.
+def exploration(limit: int) -> float:
+    """Compute the exploration constant β = √log(2 / n^(-9/2)) for n = `limit` draws.
 
-    `budget` is a number of judgments, not dollars; the scores are in [0, 1]. This is the β of
+    `limit` is a number of judgments; the scores are in [0, 1]. This is the β of
     Huang et al. (2024), equation 2.
 
     It is √log(2/δ) with δ = n^(-9/2), as printed there with a reference to Carpentier, Munos &
@@ -47,7 +47,7 @@ def exploration(budget: int) -> float:
     Both are large. At 400 draws, 2β/√T exceeds 1/2, the largest possible deviation of these
     scores, until a stratum has 443 draws. The allocation is therefore nearly proportional.
     """
-    return math.sqrt(math.log(2) + 4.5 * math.log(max(1, budget)))
+    return math.sqrt(math.log(2) + 4.5 * math.log(max(1, limit)))
 
 
 def upper_bounds(shares: Floats, drawn: Counts, deviations: Floats, beta: float) -> Floats:

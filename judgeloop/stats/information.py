@@ -146,34 +146,34 @@ def _entropies(indicators: Floats, log_weights: Floats) -> Floats:
     return np.asarray(np.maximum(np.log(total) - weighted / total, 0.0))
 
 
-def choose_epsilons(opinions: Opinions, budget: int, rng: np.random.Generator) -> Epsilons:
+def choose_epsilons(opinions: Opinions, limit: int, rng: np.random.Generator) -> Epsilons:
     """Choose ε₁ and ε₂ before any verdict, so that the best system is identified most often.
 
-    Appendix D. `opinions` has the shape (weak judges, queries, systems). `budget` is a number of
-    queries, not dollars. The ensemble of all weak judges stands in for the judge.
+    Appendix D. `opinions` has the shape (weak judges, queries, systems). `limit` is a number of
+    queries. The ensemble of all weak judges stands in for the judge.
 
     Each pair of a grid is tried on the same 20 realisations. A realisation is a pool of half of the
     queries, 200 at most, drawn at random, whose best system is to be identified. Pairs are ranked
     by how often they identify it, then by the smaller win rate lost, the smaller ε₁ and the smaller
     ε₂.
 
-    At most 50 queries are tried, even for a larger `budget`, and at most half of a pool. Later
+    At most 50 queries are tried, even for a larger `limit`, and at most half of a pool. Later
     queries cost the most time and tell the pairs apart the least, and once all queries are asked
     every pair identifies the best system.
 
     Raises:
-        ValueError: there is no query, or `budget` is less than 1.
+        ValueError: there is no query, or `limit` is less than 1.
     """
     queries = opinions.shape[1]
-    if budget < 1 or queries < 1:
+    if limit < 1 or queries < 1:
         raise ValueError(
-            f"expected at least one query and one judgment, found {queries} and {budget}"
+            f"expected at least one query and one judgment, found {queries} and {limit}"
         )
     outcomes = ensemble(opinions)
     grid = [(lost, tied) for lost, tied in product(GRID, GRID) if lost + tied < 1 - LEVEL]
     factors = np.stack([log_factors(pair) for pair in grid], axis=1)
     size = max(1, min(queries // 2, LARGEST_POOL))
-    steps = min(budget, HORIZON, max(1, size // 2))
+    steps = min(limit, HORIZON, max(1, size // 2))
     pools = [np.sort(rng.permutation(queries)[:size]) for _ in range(REALISATIONS)]
     tried = [_trial(opinions[:, pool], outcomes[pool], factors, steps) for pool in pools]
     identified = np.mean([trial.identified for trial in tried], axis=0).round(9)

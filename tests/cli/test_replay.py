@@ -48,7 +48,7 @@ def replay(*arguments):
     return CliRunner().invoke(app, ["replay", *map(str, arguments)])
 
 
-SHORT = ["--seeds", 2, "--jobs", 1, "--budgets", "3:9:3"]
+SHORT = ["--seeds", 2, "--jobs", 1, "--sizes", "3:9:3"]
 
 
 def test_the_table_is_printed_and_written_with_pictures(data, tmp_path):
@@ -57,7 +57,7 @@ def test_the_table_is_printed_and_written_with_pictures(data, tmp_path):
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[0].split() == [
         "selector",
-        "budget",
+        "judgments",
         "runs",
         "success",
         "estimate",
@@ -65,11 +65,11 @@ def test_the_table_is_printed_and_written_with_pictures(data, tmp_path):
         "bias",
     ]
     assert len(result.stdout.splitlines()) == 1 + 3 * 3
-    with (out / "budgets.csv").open() as file:
+    with (out / "sizes.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert [row["budget"] for row in rows if row["selector"] == "diffuse"] == ["3", "6", "9"]
+    assert [row["judgments"] for row in rows if row["selector"] == "diffuse"] == ["3", "6", "9"]
     assert {row["runs"] for row in rows} == {str(6 * 2)}
-    assert json.loads((out / "budgets.json").read_text())[0]["selector"] == "random"
+    assert json.loads((out / "sizes.json").read_text())[0]["selector"] == "random"
     for picture in ("success.svg", "bias.svg"):
         assert ET.parse(out / picture).getroot().tag.endswith("svg")
 
@@ -184,7 +184,7 @@ def test_without_matplotlib_there_are_tables_and_a_word_on_pictures(data, tmp_pa
     result = replay(*data, *SHORT, "-o", out)
     assert result.exit_code == 0, result.output
     assert "no pictures; they need pip install 'judgeloop[pictures]'" in result.stderr
-    assert (out / "budgets.csv").exists()
+    assert (out / "sizes.csv").exists()
     assert not list(out.glob("*.svg"))
 
 
@@ -215,15 +215,15 @@ def test_the_papers_analysis_is_drawn_when_asked_for(data, tmp_path):
     ("flags", "message"),
     [
         (["--selectors", "best"], "--selectors"),
-        (["--budgets", "5:x:1"], "--budgets: expected FIRST:LAST:STEP"),
-        (["--budgets", "0"], "--budgets"),
+        (["--sizes", "5:x:1"], "--sizes: expected FIRST:LAST:STEP"),
+        (["--sizes", "0"], "--sizes"),
         (["--leave-out", "s9"], "--leave-out s9: the verdicts contain no such system"),
         (["--leave-out", "s0,s1,s2"], "a replay needs two systems, found s3"),
         (["--subset", "0"], "--subset"),
-        (["--analyse", "5"], "--analyse: expected one of --budgets"),
+        (["--analyse", "5"], "--analyse: expected one of --sizes"),
         (
             ["--analyse", "6", "--selectors", "random"],
-            "--analyse: expected one of --budgets, with diffuse",
+            "--analyse: expected one of --sizes, with diffuse",
         ),
         (["--verdicts", "none.csv"], "none.csv"),
     ],

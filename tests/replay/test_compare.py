@@ -10,7 +10,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from judgeloop.core.errors import InputError
 from judgeloop.engine.session import Limits
 from judgeloop.replay.compare import Protocol, run_pair, suiting
-from judgeloop.replay.compare_tables import by_budget, by_rule
+from judgeloop.replay.compare_tables import by_rule, by_size
 from judgeloop.replay.journal import Journal
 from judgeloop.replay.recordings import Recordings
 from judgeloop.selectors.ingredients import Variant
@@ -67,8 +67,8 @@ def test_pairs_are_drawn_without_replacement_and_without_those_that_share_no_ite
 @pytest.mark.parametrize("budget", [4, 9, 30])
 def test_one_walk_gives_what_a_new_linkage_and_a_new_cut_would(budget):
     data = recordings()
-    rows = run_pair(data, (1, 3), protocol(selectors=("diffuse",), budgets=(4, 9, 30)))
-    for row in (row for row in rows if row["budget"] == budget):
+    rows = run_pair(data, (1, 3), protocol(selectors=("diffuse",), sizes=(4, 9, 30)))
+    for row in (row for row in rows if row["judgments"] == budget):
         one = data.contest((1, 3), 0.8, np.random.default_rng([1, 3, row["seed"]]))
         vectors = combined("difference", *data.output_vectors(one))
         labels = fcluster(linkage(vectors, "ward"), budget, criterion="maxclust")
@@ -81,7 +81,7 @@ def test_one_walk_gives_what_a_new_linkage_and_a_new_cut_would(budget):
 
 def test_a_budget_that_is_the_whole_pool_or_more_estimates_without_error():
     rows = run_pair(
-        recordings(), (1, 3), protocol(selectors=("random", "max-norm"), budgets=(48, 100))
+        recordings(), (1, 3), protocol(selectors=("random", "max-norm"), sizes=(48, 100))
     )
     assert rows
     assert all(row["estimate"] == pytest.approx(row["distance"]) for row in rows)
@@ -107,19 +107,19 @@ def test_a_rule_is_run_with_the_selectors_that_it_goes_with():
 
 def test_level_systems_have_no_right_answer_and_are_left_out():
     data = Recordings(("a", "b"), np.array([[1.0, 0.0], [0.0, 1.0]]))
-    assert run_pair(data, (0, 1), protocol(subset=1.0, budgets=(1,))) == []
+    assert run_pair(data, (0, 1), protocol(subset=1.0, sizes=(1,))) == []
 
 
 def row(first, second, **values):
     return {"first": first, "second": second, "selector": "random", "distance": 0.2, **values}
 
 
-def test_success_by_budget_is_worked_by_hand_with_pairs_as_clusters():
+def test_success_by_size_is_worked_by_hand_with_pairs_as_clusters():
     rows = [
-        row(0, 1, budget=5, estimate=0.4), row(0, 1, budget=5, estimate=0.2),
-        row(0, 2, budget=5, estimate=-0.2), row(0, 2, budget=5, estimate=0.0),
+        row(0, 1, judgments=5, estimate=0.4), row(0, 1, judgments=5, estimate=0.2),
+        row(0, 2, judgments=5, estimate=-0.2), row(0, 2, judgments=5, estimate=0.0),
     ]  # fmt: skip
-    (line,) = by_budget(rows)
+    (line,) = by_size(rows)
     assert (line["runs"], line["success"]) == (4, 0.5)
     # Each pair's runs are off the mean by 1 in sum: sqrt(2 / 1 · (1 + 1)) / 4.
     assert line["success_se"] == pytest.approx(0.5)

@@ -100,7 +100,7 @@ def without_selector(rows, selector):
     return [{name: value for name, value in row.items() if name != "selector"} for row in kept]
 
 
-@pytest.mark.parametrize("run", [{}, {"rules": (), "budgets": (5, 20, 60)}])
+@pytest.mark.parametrize("run", [{}, {"rules": (), "sizes": (5, 20, 60)}])
 def test_without_a_history_decisive_is_random_row_for_row(run):
     rows = run_pair(mostly_ties(), (2, 7), protocol(**run))
     assert without_selector(rows, "decisive") == without_selector(rows, "random") != []
@@ -231,7 +231,7 @@ def test_a_rule_that_a_selector_cannot_go_with_is_named(files, tmp_path):
 
 
 def test_it_resumes_with_the_histories_it_had_and_not_with_others(files, tmp_path):
-    asked = [*files, *DRAWN, *HISTORY, "--budgets", "5,10", "--json", "-o"]
+    asked = [*files, *DRAWN, *HISTORY, "--sizes", "5,10", "--json", "-o"]
     whole = replay(*asked, tmp_path / "whole")
     replay(*asked, tmp_path / "part", "--pairs", 3)
     resumed = replay(*asked, tmp_path / "part", "--resume")

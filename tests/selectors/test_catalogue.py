@@ -53,7 +53,7 @@ def to_estimate(row):
     states = row.needs & {Need.STATES, Need.LAST_STATES}
     return ForOne(
         strata=Strata(np.arange(ITEMS) % 4) if parts else Strata.single(ITEMS),
-        budget=20,
+        limit=20,
         start=4,
         vectors=differences(ITEMS) if states else None,
         confidence=np.random.default_rng(4).random(ITEMS) if Need.CONFIDENCE in row.needs else None,
