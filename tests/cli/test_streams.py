@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -17,14 +18,14 @@ import pytest
 from support.chat_server import Response, goodness, verdict
 
 COMMAND = [sys.executable, "-m", "judgeloop"]
-ITEMS = 30
+ITEMS = 200
 DEADLINE_S = 60
 FULL = Path("/dev/full")
 
 
 @pytest.fixture
 def compare(chat_server, tmp_path, monkeypatch):
-    """A comparison that asks about every item, with a slow server."""
+    """A comparison of two systems, of which one is better."""
     monkeypatch.chdir(tmp_path)
     chat_server.respond = lambda request, n: Response(
         200, verdict(goodness(request)).body, delay_s=0.15
@@ -37,6 +38,20 @@ def compare(chat_server, tmp_path, monkeypatch):
         "--judge-base-url", chat_server.url, "--concurrency", "4", "--order", "fixed",
         "--run-dir", "run", "-o", "result.json",
     ]  # fmt: skip
+
+
+@pytest.fixture
+def held(compare, chat_server):
+    """The same, level, so that it never decides; no reply comes before the event is set."""
+    go_on = threading.Event()
+
+    def respond(request, n):
+        go_on.wait(DEADLINE_S)
+        return Response(200, verdict("tie").body, delay_s=0.15)
+
+    chat_server.respond = respond
+    yield compare, go_on
+    go_on.set()
 
 
 @pytest.fixture
@@ -72,19 +87,26 @@ def check_drained(server, folder):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_drains_what_is_in_flight(number, compare, chat_server, tmp_path):
+def test_a_signal_drains_what_is_in_flight(number, held, chat_server, tmp_path):
+    compare, go_on = held
     process = start(compare)
     wait_for_requests(chat_server, 4)
     process.send_signal(number)
+    said = ""
+    while "stopping: waiting for the calls in flight" not in said:
+        line = process.stderr.readline()
+        assert line, f"it ended without a word of the signal: {said}"
+        said += line
+    go_on.set()
     out, err = process.communicate(timeout=DEADLINE_S)
-    assert process.returncode == 130, err
+    assert process.returncode == 130, said + err
     assert out.startswith("undecided: interrupted; what was paid for is kept")
-    assert "stopping: waiting for the calls in flight" in err
     check_drained(chat_server, tmp_path)
 
 
-def test_a_terminal_that_is_closed_drains_what_is_in_flight(compare, chat_server, tmp_path):
+def test_a_terminal_that_is_closed_drains_what_is_in_flight(held, chat_server, tmp_path):
     """The session's terminal goes away: SIGHUP, and nothing can be written any more."""
+    compare, go_on = held
     pid, terminal = pty.fork()
     if pid == 0:
         os.execv(compare[0], compare)
@@ -92,6 +114,7 @@ def test_a_terminal_that_is_closed_drains_what_is_in_flight(compare, chat_server
         wait_for_requests(chat_server, 4)
     finally:
         os.close(terminal)
+    go_on.set()
     _, status = os.waitpid(pid, 0)
     assert os.waitstatus_to_exitcode(status) == 141, "the result could not be shown"
     check_drained(chat_server, tmp_path)
