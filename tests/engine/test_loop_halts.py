@@ -4,6 +4,7 @@ is paid for is kept."""
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 import pytest
 from support.driving import failing, run, script_from
@@ -89,11 +90,23 @@ def test_a_fault_in_a_judge_surfaces_after_what_was_in_flight_has_landed(tmp_pat
     )
 
 
+def at_call(number, act, delay_s):
+    """Do something when the judge gets its call of that number; every call takes `delay_s`."""
+    calls = itertools.count(1)
+
+    def delay(call):
+        if next(calls) == number:
+            act()
+        return delay_s
+
+    return delay
+
+
 def test_an_interruption_drains_what_is_in_flight_and_keeps_it(tmp_path):
     async def story(ledger):
         interruption, book = Interruption(), SqliteLedger(ledger)
-        judge = ScriptedJudge(script_from([1.0, 0.0] * 20), cost_p=1, delay_s=lambda call: 0.03)
-        asyncio.get_running_loop().call_later(0.04, interruption.request)
+        delay_s = at_call(4, interruption.request, 0.03)
+        judge = ScriptedJudge(script_from([1.0, 0.0] * 20), cost_p=1, delay_s=delay_s)
         finished = await drive(
             make_session(40, limits=Limits(40, 40)), make_pool(40), judge, book,
             Terms("run", concurrency=4), interruption=interruption,
@@ -110,12 +123,14 @@ def test_an_interruption_drains_what_is_in_flight_and_keeps_it(tmp_path):
 def test_a_second_interruption_abandons_what_is_in_flight_and_leaves_it_charged(tmp_path):
     async def story():
         interruption, book = Interruption(), SqliteLedger(tmp_path / "l.sqlite")
-        judge = ScriptedJudge(
-            lambda call: Verdict(1.0), cost_p=1, worst_p=5, delay_s=lambda call: 60
-        )
         loop = asyncio.get_running_loop()
-        loop.call_later(0.05, interruption.request)
-        loop.call_later(0.1, interruption.request)
+
+        def twice():
+            interruption.request()
+            loop.call_later(0.05, interruption.request)
+
+        delay_s = at_call(4, twice, 60)
+        judge = ScriptedJudge(lambda call: Verdict(1.0), cost_p=1, worst_p=5, delay_s=delay_s)
         finished = await drive(
             make_session(40),
             make_pool(40),
@@ -136,17 +151,17 @@ def test_a_second_interruption_abandons_what_is_in_flight_and_leaves_it_charged(
 def test_a_deadline_drains_what_is_in_flight_and_keeps_it(tmp_path):
     async def story():
         book = SqliteLedger(tmp_path / "l.sqlite")
-        judge = ScriptedJudge(script_from([1.0, 0.0] * 20), cost_p=1, delay_s=lambda call: 0.05)
+        judge = ScriptedJudge(script_from([1.0, 0.0] * 20), cost_p=1, delay_s=lambda call: 0.3)
         finished = await drive(
             make_session(40, limits=Limits(40, 40)), make_pool(40), judge, book,
-            Terms("run", concurrency=4, deadline_s=0.5),
+            Terms("run", concurrency=4, deadline_s=2.0),
         )  # fmt: skip
         await book.aclose()
         return finished, judge
 
     finished, judge = asyncio.run(story())
     assert finished.outcome.stop.kind is StopKind.DEADLINE
-    assert finished.outcome.stop.sentence == "the deadline of 0.5 s is reached"
+    assert finished.outcome.stop.sentence == "the deadline of 2 s is reached"
     assert 0 < finished.outcome.asked < 40
     assert finished.spend.charged_p == len(judge.calls) == 2 * finished.outcome.asked
 
@@ -186,7 +201,8 @@ def test_a_cancelled_run_books_what_was_in_flight(tmp_path):
         running = asyncio.create_task(
             drive(make_session(40), make_pool(40), judge, book, Terms("run"))
         )
-        await asyncio.sleep(0.1)
+        while not judge.calls:
+            await asyncio.sleep(0.01)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
