@@ -141,6 +141,7 @@ class ChatServer:
 def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # head and body in two packets would wait for each other
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
