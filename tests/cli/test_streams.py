@@ -66,6 +66,11 @@ def start(command, **more):
     return subprocess.Popen(command, **(pipes | more))
 
 
+def hear_signals():
+    """In a child: not as under nohup, with which the tests themselves may have been started."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def wait_for_requests(server, count):
     deadline = time.monotonic() + DEADLINE_S
     while len(server.requests) < count and time.monotonic() < deadline:
@@ -89,7 +94,7 @@ def check_drained(server, folder):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_drains_what_is_in_flight(number, held, chat_server, tmp_path):
     compare, go_on = held
-    process = start(compare)
+    process = start(compare, preexec_fn=hear_signals)
     wait_for_requests(chat_server, 4)
     process.send_signal(number)
     said = ""
@@ -109,6 +114,7 @@ def test_a_terminal_that_is_closed_drains_what_is_in_flight(held, chat_server, t
     compare, go_on = held
     pid, terminal = pty.fork()
     if pid == 0:
+        hear_signals()
         os.execv(compare[0], compare)
     try:
         wait_for_requests(chat_server, 4)

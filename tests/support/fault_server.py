@@ -161,6 +161,7 @@ class FaultServer:
     def _serve(self, connection: socket.socket) -> None:
         connection.settimeout(10)
         with connection, contextlib.suppress(OSError):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self._lock:
                 number, self.connections = self.connections, self.connections + 1
             faulty = self._faults is None or number < self._faults
