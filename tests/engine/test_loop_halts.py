@@ -195,14 +195,13 @@ def test_an_interruption_ends_the_wait_for_another_attempt():
 def test_a_cancelled_run_books_what_was_in_flight(tmp_path):
     async def story():
         book = SqliteLedger(tmp_path / "l.sqlite")
-        judge = ScriptedJudge(
-            lambda call: Verdict(1.0), cost_p=1, worst_p=5, delay_s=lambda call: 60
-        )
+        asked = asyncio.Event()
+        delay_s = at_call(1, asked.set, 60)
+        judge = ScriptedJudge(lambda call: Verdict(1.0), cost_p=1, worst_p=5, delay_s=delay_s)
         running = asyncio.create_task(
             drive(make_session(40), make_pool(40), judge, book, Terms("run"))
         )
-        while not judge.calls:
-            await asyncio.sleep(0.01)
+        await asked.wait()
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
