@@ -22,7 +22,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class Strategy:
     """The figures of one selector with one rule at one stated risk.
 
     - `power`: an exponent of the draw weights in place of the selector's own; None for its own. It
@@ -57,7 +57,7 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class PastFared:
+class CalibrationFigures:
     """What was replayed, and the figures of each selector with each rule.
 
     - `source`, `judge`: where the comparisons come from, in words, and who judged them; None for a
@@ -72,7 +72,7 @@ class PastFared:
     - `item_cost_p`: mean cost of a comparison on an item, in picodollars; None if unknown or zero.
     - `looking_back`: settings that a run needs if its selector or rule reads past comparisons.
     - `always`: settings that every run needs beside selector, rule and risk.
-    - `tried`: the figures.
+    - `strategies`: the figures.
     - `give_up`: the probability of a decision under which some runs gave up; None if not tried.
     """
 
@@ -92,23 +92,27 @@ class PastFared:
     item_cost_p: int | None
     looking_back: Settings
     always: Settings
-    tried: tuple[Tried, ...]
+    strategies: tuple[Strategy, ...]
     give_up: float | None = None
 
-    def giving_up(self, one: Tried) -> Tried | None:
+    def giving_up(self, strategy: Strategy) -> Strategy | None:
         """Return the figures of the same choice with giving up; None if that was not tried."""
-        same = (one.risk, one.selector, one.rule)
-        given_up = [other for other in self.tried if other.gives_up]
+        same = (strategy.risk, strategy.selector, strategy.rule)
+        given_up = [other for other in self.strategies if other.gives_up]
         return next(
             (other for other in given_up if (other.risk, other.selector, other.rule) == same), None
         )
 
-    def at(self, risk: float) -> list[Tried]:
+    def at(self, risk: float) -> list[Strategy]:
         """Return every choice at one risk, without those that give up."""
-        return [tried for tried in self.tried if tried.risk == risk and not tried.gives_up]
+        return [
+            strategy
+            for strategy in self.strategies
+            if strategy.risk == risk and not strategy.gives_up
+        ]
 
-    def cost_p(self, one: Tried) -> int | None:
+    def cost_p(self, strategy: Strategy) -> int | None:
         """Return the mean cost of a comparison, in picodollars; None if it is unknown."""
-        if self.item_cost_p is None or one.judgments is None:
+        if self.item_cost_p is None or strategy.judgments is None:
             return None
-        return round(self.item_cost_p * one.judgments.mean)
+        return round(self.item_cost_p * strategy.judgments.mean)

@@ -14,7 +14,7 @@ import numpy as np
 from judgeloop.calibration.comparable import NEARLY_ALL, Case, Comparable, usable
 from judgeloop.calibration.config import CalibrateConfig
 from judgeloop.calibration.past import WholePast, whole_past
-from judgeloop.calibration.result import PastFared, Settings
+from judgeloop.calibration.result import CalibrationFigures, Settings
 from judgeloop.calibration.study import REPETITIONS, Study
 from judgeloop.core.errors import InputError
 from judgeloop.engine.session import Limits
@@ -28,7 +28,9 @@ MOST_REPLAYED = 120  # number of comparisons; more take time and change the figu
 FEWEST = 2  # number of comparisons; a single comparison has no past and no standard error
 
 
-def calibrate_past(config: CalibrateConfig, observe: Callable[[int, int], None]) -> PastFared:
+def calibrate_past(
+    config: CalibrateConfig, observe: Callable[[int, int], None]
+) -> CalibrationFigures:
     """Return the figures of every choice on the comparisons that `config` names.
 
     `observe` is called with the number of parts done and the number of all parts.
@@ -42,11 +44,11 @@ def calibrate_past(config: CalibrateConfig, observe: Callable[[int, int], None])
     rows, baseline = _like_a_new_one(whole)
     found = _some(rows, baseline, rng)
     study = Study(whole.past, found, config.risk, limits, rng, config.give_up)
-    tried = []
+    strategies = []
     for done, some in enumerate(study.all_tried(), 1):
         observe(done, study.ways)
-        tried += some
-    return PastFared(
+        strategies += some
+    return CalibrationFigures(
         source=whole.source,
         judge=whole.judge,
         beside=(*whole.beside, *_left_out(whole, len(rows), baseline)),
@@ -63,7 +65,7 @@ def calibrate_past(config: CalibrateConfig, observe: Callable[[int, int], None])
         item_cost_p=whole.item_cost_p,
         looking_back=_looking_back(config),
         always=_always(config),
-        tried=tuple(sorted(tried, key=lambda choice: config.risk.index(choice.risk))),
+        strategies=tuple(sorted(strategies, key=lambda choice: config.risk.index(choice.risk))),
         give_up=config.give_up,
     )
 

@@ -1,7 +1,7 @@
 """Replays the same past comparisons with every selector that draws and every stopping rule.
 
 Each comparison is replayed as if it were new. The selectors and rules come from the catalogues, so
-none is left out. Returns `Tried` records; asks no judge. `run.py` chooses the comparisons, and
+none is left out. Returns `Strategy` records; asks no judge. `run.py` chooses the comparisons, and
 `walks.py` replays a single comparison.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.calibration.comparable import Comparable, comparable
-from judgeloop.calibration.result import Figure, Tried
+from judgeloop.calibration.result import Figure, Strategy
 from judgeloop.calibration.walks import (
     Counts,
     Drawn,
@@ -100,7 +100,7 @@ class Study:
         """The number of parts in which `all_tried` yields its results."""
         return len(self.drawing) + len(POWERS)
 
-    def all_tried(self) -> Iterator[list[Tried]]:
+    def all_tried(self) -> Iterator[list[Strategy]]:
         """Yield the figures by way of drawing, in the order of the catalogues (defaults first)."""
         like: list[NDArray[np.int64]] = []
         today: dict[Terms, Ends] = {}
@@ -113,24 +113,24 @@ class Study:
             ended = {rule.name: self._ended_by(rule, drawn) for rule in plain}
             today = today or next(iter(ended.values()))
             like = like or [self._like(at) for at in range(len(self.found.rows))]
-            tried = [
-                _tried(terms, selector.name, rule, ends)
+            strategies = [
+                _strategy(terms, selector.name, rule, ends)
                 for rule, by_terms in ended.items()
                 for terms, ends in by_terms.items()
             ]
             for rule in by_past:
-                tried += self._calibrated(rule, selector.name, drawn, like, today)
-            yield tried
+                strategies += self._calibrated(rule, selector.name, drawn, like, today)
+            yield strategies
         yield from self._by_powers()
 
-    def _by_powers(self) -> Iterator[list[Tried]]:
+    def _by_powers(self) -> Iterator[list[Strategy]]:
         """Yield the figures of the other exponents (`POWERS`), with the first heuristic rule."""
         selector = next(row for row in self.drawing if Need.HISTORY in row.needs)
         rule = next(row for row in rules_of(QUESTION) if not (row.guaranteed or row.by_past))
         for power in POWERS:
             ended = self._ended_by(rule, self._draw(selector, power))
             yield [
-                replace(_tried(terms, selector.name, rule.name, ends), power=power)
+                replace(_strategy(terms, selector.name, rule.name, ends), power=power)
                 for terms, ends in ended.items()
                 if terms[1] is None
             ]
@@ -190,7 +190,7 @@ class Study:
         drawn: Drawn,
         like: Sequence[NDArray[np.int64]],
         today: dict[Terms, Ends],
-    ) -> list[Tried]:
+    ) -> list[Strategy]:
         """Return the figures of a rule whose threshold past comparisons choose.
 
         The threshold of each comparison is chosen on the exchangeable others, `like`. With too few
@@ -199,7 +199,7 @@ class Study:
         seen = walks(drawn, self.limits.min_judgments)
         critical = critical_values(seen.statistics, seen.wrong).reshape(len(like), REPETITIONS)
         bounds = [bounds_of(critical[others]) for others in like]
-        tried = []
+        strategies = []
         for (risk, give_up), instead in today.items():
             found = [bound.below(risk) for bound in bounds]
             enough = np.array([value is not None for value in found])
@@ -216,8 +216,8 @@ class Study:
             if enough.any():
                 ends = self._ends(drawn, seen, stops, by, give_up).where(enough, instead)
             share = float(1 - enough.mean())
-            tried.append(_tried((risk, give_up), selector, row.name, ends, share))
-        return tried
+            strategies.append(_strategy((risk, give_up), selector, row.name, ends, share))
+        return strategies
 
     def _ends(
         self, drawn: Drawn, seen: Walks, stops: Flags, by: Iterable[Ruled], give_up: float | None
@@ -242,11 +242,11 @@ def _nothing(wins: Counts, losses: Counts, judged: Counts, items: Counts) -> Flo
     return np.zeros(len(wins))
 
 
-def _tried(
+def _strategy(
     terms: Terms, selector: str, rule: str, ends: Ends | None, instead: float = 0.0
-) -> Tried:
+) -> Strategy:
     risk, give_up = terms
-    told = Tried(
+    told = Strategy(
         risk, selector, rule, gives_up=give_up is not None, instead=1.0 if ends is None else instead
     )
     if ends is None:

@@ -1,6 +1,6 @@
 """Formats the result of `calibrate` as text and as JSON values.
 
-Reads a `PastFared`; `advice.py` chooses what to advise.
+Reads a `CalibrationFigures`; `advice.py` chooses what to advise.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from judgeloop.calibration.advice import advised, default, settings_of
-from judgeloop.calibration.result import Figure, PastFared, Tried
+from judgeloop.calibration.result import CalibrationFigures, Figure, Strategy
 from judgeloop.calibration.study import QUESTION
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import visible
@@ -29,43 +29,49 @@ BEST = (
 )
 
 
-def render_calibration(fared: PastFared) -> str:
+def render_calibration(figures: CalibrationFigures) -> str:
     """Return the advice for each risk, then the table of figures with the advised rows marked."""
-    risks = tuple(dict.fromkeys(tried.risk for tried in fared.tried))
-    winners = [advised(fared, risk) for risk in risks]
-    rows = [COLUMNS, *(_row(fared, tried, marked=tried in winners) for tried in fared.tried)]
-    advice = "\n".join(_advice(fared, risk) for risk in risks)
+    risks = tuple(dict.fromkeys(strategy.risk for strategy in figures.strategies))
+    winners = [advised(figures, risk) for risk in risks]
+    rows = [
+        COLUMNS,
+        *(_row(figures, strategy, marked=strategy in winners) for strategy in figures.strategies),
+    ]
+    advice = "\n".join(_advice(figures, risk) for risk in risks)
     table = "\n".join(
-        [_columns(rows), *(_too_few(fared, risk) for risk in risks if _has_too_few(fared, risk))]
+        [
+            _columns(rows),
+            *(_too_few(figures, risk) for risk in risks if _has_too_few(figures, risk)),
+        ]
     )
-    return f"{advice}\n\n{lines(_headline(fared), tuple(_details(fared)))}\n\n{table}\n\n{_rests_on(fared)}"
+    return f"{advice}\n\n{lines(_headline(figures), tuple(_details(figures)))}\n\n{table}\n\n{_rests_on(figures)}"
 
 
-def calibration_json(fared: PastFared) -> dict[str, Any]:
+def calibration_json(figures: CalibrationFigures) -> dict[str, Any]:
     """Return the figures and the advice as JSON values.
 
     Amounts are in dollars, and shares from 0 to 1. A value that is not known is null.
     """
-    risks = dict.fromkeys(tried.risk for tried in fared.tried)
-    winners = {risk: advised(fared, risk) for risk in risks}
-    head = asdict(fared)
-    for name in ("tried", "item_cost_p", "looking_back", "always"):
+    risks = dict.fromkeys(strategy.risk for strategy in figures.strategies)
+    winners = {risk: advised(figures, risk) for risk in risks}
+    head = asdict(figures)
+    for name in ("strategies", "item_cost_p", "looking_back", "always"):
         head.pop(name)
     return {
         "schema_version": SCHEMA_VERSION,
         "job": "calibrate",
         **head,
-        "usd_per_item": _usd(fared.item_cost_p),
+        "usd_per_item": _usd(figures.item_cost_p),
         "tried": [
             {
-                **asdict(tried),
-                "usd": _usd(fared.cost_p(tried)),
-                "best": tried is winners[tried.risk],
+                **asdict(strategy),
+                "usd": _usd(figures.cost_p(strategy)),
+                "best": strategy is winners[strategy.risk],
             }
-            for tried in fared.tried
+            for strategy in figures.strategies
         ],
         "advice": [
-            {"risk": risk, "settings": None if best is None else settings_of(fared, best)}
+            {"risk": risk, "settings": None if best is None else settings_of(figures, best)}
             for risk, best in winners.items()
         ],
     }
@@ -75,53 +81,61 @@ def _usd(cost_p: int | None) -> float | None:
     return None if cost_p is None else float(to_usd(cost_p))
 
 
-def _headline(fared: PastFared) -> str:
+def _headline(figures: CalibrationFigures) -> str:
     return (
-        f"{count(fared.comparisons, 'past comparison')} replayed, {fared.repetitions} times each, as if each were new; "
+        f"{count(figures.comparisons, 'past comparison')} replayed, {figures.repetitions} times each, as if each were new; "
         "nobody was asked"
     )
 
 
-def _details(fared: PastFared) -> list[tuple[str, str]]:
-    replayed = f"{count(fared.systems, 'system')} on {count(fared.items, 'item')}"
-    if fared.baseline is not None:
-        replayed += f", each with {visible(fared.baseline)}"
-    if fared.found > fared.comparisons:
-        replayed += f"; drawn from {fared.found:,} comparisons"
-    details = [("from", visible(fared.source)), ("replayed", replayed)]
-    if fared.judge is not None:
-        details.append(("judge", visible(fared.judge)))
-    details += [("left out", visible(what)) for what in fared.beside]
-    learned = f"{count(fared.known_verdicts, 'verdict')} of {count(fared.known_comparisons, 'comparison')}"
-    own = f"by its own exponent, {fared.exponent:.2g}; no run can be told the others"
+def _details(figures: CalibrationFigures) -> list[tuple[str, str]]:
+    replayed = f"{count(figures.systems, 'system')} on {count(figures.items, 'item')}"
+    if figures.baseline is not None:
+        replayed += f", each with {visible(figures.baseline)}"
+    if figures.found > figures.comparisons:
+        replayed += f"; drawn from {figures.found:,} comparisons"
+    details = [("from", visible(figures.source)), ("replayed", replayed)]
+    if figures.judge is not None:
+        details.append(("judge", visible(figures.judge)))
+    details += [("left out", visible(what)) for what in figures.beside]
+    learned = f"{count(figures.known_verdicts, 'verdict')} of {count(figures.known_comparisons, 'comparison')}"
+    own = f"by its own exponent, {figures.exponent:.2g}; no run can be told the others"
     details.append(("decisive", f"{own}. It learns from {learned}"))
-    if fared.give_up is not None:
-        details.append(("gives up", _gives_up(fared)))
+    if figures.give_up is not None:
+        details.append(("gives up", _gives_up(figures)))
     details.append(("*", BEST))
     return details
 
 
-def _gives_up(fared: PastFared) -> str:
-    if any(tried.gives_up for tried in fared.tried):
-        return f"where a decision is less likely than {fared.give_up:g}, in the rows that say so"
+def _gives_up(figures: CalibrationFigures) -> str:
+    if any(strategy.gives_up for strategy in figures.strategies):
+        return f"where a decision is less likely than {figures.give_up:g}, in the rows that say so"
     return "never, as the judgments allowed cover all items"
 
 
-def _row(fared: PastFared, one: Tried, *, marked: bool) -> tuple[str, ...]:
-    name = one.selector if one.power is None else f"{one.selector}, exponent {one.power:g}"
-    rule = f"{one.rule}, {one.instead:.0%} sequential" if 0 < one.instead < 1 else one.rule
-    rule += ", giving up" if one.gives_up else ""
-    head = ("*" if marked else "", f"{one.risk:g}", name, rule)
-    if one.judgments is None or one.wrong is None or one.undecided is None:
+def _row(figures: CalibrationFigures, strategy: Strategy, *, marked: bool) -> tuple[str, ...]:
+    name = (
+        strategy.selector
+        if strategy.power is None
+        else f"{strategy.selector}, exponent {strategy.power:g}"
+    )
+    rule = (
+        f"{strategy.rule}, {strategy.instead:.0%} sequential"
+        if 0 < strategy.instead < 1
+        else strategy.rule
+    )
+    rule += ", giving up" if strategy.gives_up else ""
+    head = ("*" if marked else "", f"{strategy.risk:g}", name, rule)
+    if strategy.judgments is None or strategy.wrong is None or strategy.undecided is None:
         return (*head, "too few", "-", "-", "-")
-    cost_p = fared.cost_p(one)
+    cost_p = figures.cost_p(strategy)
     dollars = "-" if cost_p is None else show_usd(cost_p)
     return (
         *head,
-        _shown(one.judgments),
+        _shown(strategy.judgments),
         dollars,
-        _shown(one.wrong, 100),
-        _shown(one.undecided, 100),
+        _shown(strategy.wrong, 100),
+        _shown(strategy.undecided, 100),
     )
 
 
@@ -140,12 +154,12 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> str:
     )
 
 
-def _has_too_few(fared: PastFared, risk: float) -> bool:
-    return any(tried.risk == risk and tried.instead for tried in fared.tried)
+def _has_too_few(figures: CalibrationFigures, risk: float) -> bool:
+    return any(strategy.risk == risk and strategy.instead for strategy in figures.strategies)
 
 
-def _too_few(fared: PastFared, risk: float) -> str:
-    needed, has = fewest_comparisons(risk), fared.most_with_one
+def _too_few(figures: CalibrationFigures, risk: float) -> str:
+    needed, has = fewest_comparisons(risk), figures.most_with_one
     said = (
         f"too few: at a risk of {risk:g}, {_by_past()} needs {needed} others like the comparison that it is tried on, with a baseline in common, or "
         "that share no system"
@@ -153,32 +167,32 @@ def _too_few(fared: PastFared, risk: float) -> str:
     if has < needed:
         return said
     new = (
-        f"a new one with {visible(fared.baseline)} has"
-        if fared.baseline
+        f"a new one with {visible(figures.baseline)} has"
+        if figures.baseline
         else "a new one with one of these systems has up to"
     )
     return f"{said}; {new} {has}, and may go by it untried"
 
 
-def _advice(fared: PastFared, risk: float) -> str:
+def _advice(figures: CalibrationFigures, risk: float) -> str:
     """Return the settings to use at a risk, and what they would have saved."""
-    chosen, today = advised(fared, risk), default(fared, risk)
+    chosen, today = advised(figures, risk), default(figures, risk)
     if chosen is None:
-        return f"at a risk of {risk:g} {_why_none(fared, risk)}; stay with random and sequential, whose promise does not rest on the past"
+        return f"at a risk of {risk:g} {_why_none(figures, risk)}; stay with random and sequential, whose promise does not rest on the past"
     if chosen is today:
-        return f"at a risk of {risk:g} nothing would have served clearly better than today's default, random with sequential{_and_giving_up(fared, today)}"
+        return f"at a risk of {risk:g} nothing would have served clearly better than today's default, random with sequential{_and_giving_up(figures, today)}"
     return (
-        f"at a risk of {risk:g}: {_flags(fared, chosen)}\n"
-        f"  {_taken(fared, chosen)}; today's default (random, sequential) {_taken(fared, today)}{_saved(chosen, today)}; "
-        f"{_promise(chosen)}{_and_giving_up(fared, chosen)}"
+        f"at a risk of {risk:g}: {_flags(figures, chosen)}\n"
+        f"  {_taken(figures, chosen)}; today's default (random, sequential) {_taken(figures, today)}{_saved(chosen, today)}; "
+        f"{_promise(chosen)}{_and_giving_up(figures, chosen)}"
     )
 
 
-def _why_none(fared: PastFared, risk: float) -> str:
+def _why_none(figures: CalibrationFigures, risk: float) -> str:
     named = [
-        tried
-        for tried in fared.tried
-        if tried.risk == risk and tried.undecided and tried.undecided.mean < 1
+        strategy
+        for strategy in figures.strategies
+        if strategy.risk == risk and strategy.undecided and strategy.undecided.mean < 1
     ]
     return (
         "none that named a winner was wrong seldom enough to be advised"
@@ -187,13 +201,13 @@ def _why_none(fared: PastFared, risk: float) -> str:
     )
 
 
-def _taken(fared: PastFared, one: Tried) -> str:
-    assert one.judgments is not None
-    assert one.undecided is not None
-    return f"{one.judgments.mean:.0f} judgments{_for_money(fared, one)} a comparison, {one.undecided.mean:.0%} undecided"
+def _taken(figures: CalibrationFigures, strategy: Strategy) -> str:
+    assert strategy.judgments is not None
+    assert strategy.undecided is not None
+    return f"{strategy.judgments.mean:.0f} judgments{_for_money(figures, strategy)} a comparison, {strategy.undecided.mean:.0%} undecided"
 
 
-def _saved(chosen: Tried, today: Tried) -> str:
+def _saved(chosen: Strategy, today: Strategy) -> str:
     """Return the share saved for each right winner; fewer decisions alone also save judgments."""
     if math.isinf(today.judgments_a_right_winner):
         return ""
@@ -201,45 +215,49 @@ def _saved(chosen: Tried, today: Tried) -> str:
     return f": {saved:.0%} saved for each right winner"
 
 
-def _and_giving_up(fared: PastFared, one: Tried) -> str:
-    other = fared.giving_up(one)
-    return "" if other is None else f"\n  with `give_up={fared.give_up:g}`: {_taken(fared, other)}"
+def _and_giving_up(figures: CalibrationFigures, strategy: Strategy) -> str:
+    other = figures.giving_up(strategy)
+    return (
+        "" if other is None else f"\n  with `give_up={figures.give_up:g}`: {_taken(figures, other)}"
+    )
 
 
-def _flags(fared: PastFared, one: Tried) -> str:
+def _flags(figures: CalibrationFigures, strategy: Strategy) -> str:
     """Return the settings with which a run does what was replayed."""
-    return " ".join(f"`{name}={visible(value)}`" for name, value in settings_of(fared, one).items())
+    return " ".join(
+        f"`{name}={visible(value)}`" for name, value in settings_of(figures, strategy).items()
+    )
 
 
-def _for_money(fared: PastFared, one: Tried) -> str:
-    cost_p = fared.cost_p(one)
+def _for_money(figures: CalibrationFigures, strategy: Strategy) -> str:
+    cost_p = figures.cost_p(strategy)
     return "" if cost_p is None else f" ({show_usd(cost_p)})"
 
 
-def _promise(one: Tried) -> str:
-    if _rule(one).guaranteed:
+def _promise(strategy: Strategy) -> str:
+    if _rule(strategy).guaranteed:
         return "its promise holds for each comparison"
-    if not _rule(one).by_past:
-        assert one.wrong is not None
-        return f"it promises nothing, and {_shown(one.wrong, 100)} % of these runs were wrong"
+    if not _rule(strategy).by_past:
+        assert strategy.wrong is not None
+        return f"it promises nothing, and {_shown(strategy.wrong, 100)} % of these runs were wrong"
     beside = (
-        f"; {one.instead:.0%} had too few others like them, and went by the default"
-        if one.instead
+        f"; {strategy.instead:.0%} had too few others like them, and went by the default"
+        if strategy.instead
         else ""
     )
-    return f"its promise is one on average over comparisons like these{beside}"
+    return f"its promise holds on average over comparisons like these{beside}"
 
 
-def _rests_on(fared: PastFared) -> str:
+def _rests_on(figures: CalibrationFigures) -> str:
     return (
         "wrong: who was named does not lead over all items of the comparison. "
-        f"This rests on {count(fared.comparisons, 'comparison')} of {count(fared.systems, 'system')}, which for ± are taken to be "
+        f"This rests on {count(figures.comparisons, 'comparison')} of {count(figures.systems, 'system')}, which for ± are taken to be "
         "independent; the best of so many looks better than it is, and it is no promise for another judge, prompt or test set"
     )
 
 
-def _rule(one: Tried) -> RuleRow:
-    return rule_row(QUESTION, one.rule)
+def _rule(strategy: Strategy) -> RuleRow:
+    return rule_row(QUESTION, strategy.rule)
 
 
 def _by_past() -> str:

@@ -86,15 +86,15 @@ def _calibrate(*, as_json: bool, **given: Any) -> None:
     with explained():
         config = CalibrateConfig.of(**given)
         with counting("ways of drawing") as observe:
-            fared = calibrate_past(config, observe)
+            figures = calibrate_past(config, observe)
         if as_json:
-            values = calibration_json(fared)
+            values = calibration_json(figures)
             values["beside"] = [as_flags(what) for what in values["beside"]]
             for advice in values["advice"]:
                 advice["flags"] = _flags(advice["settings"])
             print(json.dumps(values, indent=2))
         else:
-            print(as_flags(render_calibration(fared)))
+            print(as_flags(render_calibration(figures)))
 
 
 def _flags(settings: dict[str, str] | None) -> str | None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.rules import RULES, make_rule
 
-from judgeloop.calibration import study as trying
+from judgeloop.calibration import study as studying
 from judgeloop.calibration.comparable import Case, Comparable
 from judgeloop.calibration.study import REPETITIONS, Ends, Study
 from judgeloop.calibration.walks import draw
@@ -99,7 +99,7 @@ def test_calibrated_ends_as_its_session_does(give_up, monkeypatch):
     drawn = draw(past, study.found, limits=limits, foresee=None, rng=np.random.default_rng(5), repetitions=REPETITIONS)  # fmt: skip
     row, seen = Noting("calibrated"), []
     monkeypatch.setattr(
-        trying, "_tried", lambda terms, selector, rule, ends, instead: seen.append((terms, ends))
+        studying, "_strategies", lambda terms, selector, rule, ends, instead: seen.append((terms, ends))
     )
     like = [study._like(at) for at in range(len(rows))]
     study._calibrated(row, "random", drawn, like, dict.fromkeys(study.terms, no_runs(len(rows))))
@@ -245,12 +245,12 @@ def test_the_exponent_given_is_the_one_that_draws(monkeypatch):
         powers.append(power)
         return prospects_of(past, pair, power)
 
-    monkeypatch.setattr(trying, "prospects_of", noted)
+    monkeypatch.setattr(studying, "prospects_of", noted)
     list(study_of(random_past(systems=4)).all_tried())
     assert powers == [power for power in (None, 0.5, 1.0, 3.0) for _ in range(6)]
 
 
 def test_standard_errors_are_over_comparisons():
     # Means 1, 2 and 6: their standard deviation is the root of 7, divided by that of 3.
-    figure = trying._figure(np.array([1.0, 2.0, 6.0]))
+    figure = studying._figure(np.array([1.0, 2.0, 6.0]))
     assert (figure.mean, figure.error) == (3, pytest.approx((7 / 3) ** 0.5))

@@ -9,13 +9,13 @@ from dataclasses import replace
 import pytest
 
 from judgeloop.calibration.advice import advised, keeps_its_risk
-from judgeloop.calibration.result import Figure, PastFared, Tried
+from judgeloop.calibration.result import CalibrationFigures, Figure, Strategy
 from judgeloop.calibration.text import calibration_json, render_calibration
 
 
 def tried(selector, rule, judgments, wrong, risk=0.1, **more):
     figures = (Figure(judgments, 1.25), Figure(wrong, 0.01), Figure(0.05, 0.02))
-    return Tried(
+    return Strategy(
         risk, selector, rule, judgments=figures[0], wrong=figures[1], undecided=figures[2], **more
     )
 
@@ -29,9 +29,9 @@ def fared(*rows, **more):
     values = {
         "source": "the ledger", "judge": "openai/gpt-4.1", "beside": (), "baseline": "prod", "comparisons": 12, "found": 12,
         "most_with_one": 12, "known_verdicts": 1200, "known_comparisons": 12, "systems": 13, "items": 100, "repetitions": 10,
-        "exponent": 1.5411, "item_cost_p": 4 * 10**9, "looking_back": {}, "always": {}, "tried": rows,
+        "exponent": 1.5411, "item_cost_p": 4 * 10**9, "looking_back": {}, "always": {}, "strategies": rows,
     }  # fmt: skip
-    return PastFared(**(values | more))
+    return CalibrationFigures(**(values | more))
 
 
 def advice(*rows, **more):
@@ -42,7 +42,7 @@ def test_all_of_it():
     assert render_calibration(fared(TODAY, TIE_AWARE, replace(CALIBRATED, rule="calibrated"))) == (
         "at a risk of 0.1: `selector=decisive` `rule=calibrated` `risk=0.1`\n"
         "  20 judgments ($0.080) a comparison, 5% undecided; today's default (random, sequential) 80 judgments ($0.32) a comparison, 5% undecided: "
-        "73% saved for each right winner; its promise is one on average over comparisons like these\n"
+        "73% saved for each right winner; its promise holds on average over comparisons like these\n"
         "\n"
         "12 past comparisons replayed, 10 times each, as if each were new; nobody was asked\n"
         "  from      the ledger\n"
@@ -178,7 +178,7 @@ def test_a_heuristic_is_advised_with_what_may_be_held_against_it():
 
 
 def test_too_few_comparisons_show_no_figures_and_how_many_it_takes():
-    text = render_calibration(fared(TODAY, Tried(0.1, "decisive", "calibrated", instead=1.0)))
+    text = render_calibration(fared(TODAY, Strategy(0.1, "decisive", "calibrated", instead=1.0)))
     row = next(line for line in text.splitlines() if "calibrated" in line)
     assert row.split() == ["0.1", "decisive", "calibrated", "too", "few", "-", "-", "-"]
     assert (
@@ -187,12 +187,12 @@ def test_too_few_comparisons_show_no_figures_and_how_many_it_takes():
     )
     assert "; a new one with prod has 12, and may go by it untried" in text
     assert "untried" not in render_calibration(
-        replace(fared(TODAY, Tried(0.1, "decisive", "calibrated", instead=1.0)), most_with_one=8)
+        replace(fared(TODAY, Strategy(0.1, "decisive", "calibrated", instead=1.0)), most_with_one=8)
     )
 
 
 def test_without_a_baseline_a_new_comparison_has_as_many_as_one_system_took_part_in():
-    few = fared(TODAY, Tried(0.1, "decisive", "calibrated", instead=1.0), baseline=None)
+    few = fared(TODAY, Strategy(0.1, "decisive", "calibrated", instead=1.0), baseline=None)
     assert (
         "; a new one with one of these systems has up to 12, and may go by it untried"
         in render_calibration(few)
