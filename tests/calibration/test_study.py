@@ -99,7 +99,7 @@ def test_calibrated_ends_as_its_session_does(give_up, monkeypatch):
     drawn = draw(past, study.found, limits=limits, foresee=None, rng=np.random.default_rng(5), repetitions=REPETITIONS)  # fmt: skip
     row, seen = Noting("calibrated"), []
     monkeypatch.setattr(
-        studying, "_strategies", lambda terms, selector, rule, ends, instead: seen.append((terms, ends))
+        studying, "_strategy", lambda terms, selector, rule, ends, instead: seen.append((terms, ends))
     )
     like = [study._like(at) for at in range(len(rows))]
     study._calibrated(row, "random", drawn, like, dict.fromkeys(study.terms, no_runs(len(rows))))
