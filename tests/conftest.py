@@ -19,6 +19,11 @@ ROOT = Path(__file__).parent.parent
 KEPT = {"JUDGELOOP_TEST_DATA", "JUDGELOOP_VLLM_URL", "JUDGELOOP_VLLM_MODEL"}
 
 
+def pytest_xdist_auto_num_workers():
+    """Two processes a core for `-n auto`: many tests wait for a server or a signal."""
+    return 2 * (os.cpu_count() or 1)
+
+
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch, tmp_path):
     """No key, flag or settings file of whoever runs the tests reaches them."""

@@ -11,7 +11,7 @@ from support.rules import RULES, make_rule
 
 from judgeloop.calibration import study as studying
 from judgeloop.calibration.comparable import Case, Comparable
-from judgeloop.calibration.study import REPETITIONS, Ends, Study
+from judgeloop.calibration.study import Ends, Study
 from judgeloop.calibration.walks import draw
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
@@ -24,6 +24,12 @@ from judgeloop.stopping.catalogue import rule_row
 from judgeloop.stopping.giving_up import GivingUp
 
 RISKS = (0.05, 0.2)
+REPETITIONS = 5  # enough to see that each walk ends as its session does
+
+
+@pytest.fixture(autouse=True)
+def _few_repetitions(monkeypatch):
+    monkeypatch.setattr(studying, "REPETITIONS", REPETITIONS)
 
 
 class InOrder:
@@ -99,7 +105,9 @@ def test_calibrated_ends_as_its_session_does(give_up, monkeypatch):
     drawn = draw(past, study.found, limits=limits, foresee=None, rng=np.random.default_rng(5), repetitions=REPETITIONS)  # fmt: skip
     row, seen = Noting("calibrated"), []
     monkeypatch.setattr(
-        studying, "_strategy", lambda terms, selector, rule, ends, instead: seen.append((terms, ends))
+        studying,
+        "_strategy",
+        lambda terms, selector, rule, ends, instead: seen.append((terms, ends)),
     )
     like = [study._like(at) for at in range(len(rows))]
     study._calibrated(row, "random", drawn, like, dict.fromkeys(study.terms, no_runs(len(rows))))

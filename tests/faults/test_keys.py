@@ -70,7 +70,7 @@ def start(*arguments, server=None):
     env = (
         os.environ
         | KEYS
-        | {"OPENAI_LOG": "debug", "ANTHROPIC_LOG": "debug", "PYTHONPYCACHEPREFIX": os.devnull}
+        | {"OPENAI_LOG": "debug", "ANTHROPIC_LOG": "debug", "PYTHONDONTWRITEBYTECODE": "1"}
     )
     if server is not None:
         env |= {
