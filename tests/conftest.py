@@ -3,6 +3,7 @@ data if at hand."""
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -17,6 +18,18 @@ settings.load_profile("project")
 
 ROOT = Path(__file__).parent.parent
 KEPT = {"JUDGELOOP_TEST_DATA", "JUDGELOOP_VLLM_URL", "JUDGELOOP_VLLM_MODEL"}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collected tests live until the end: the garbage collector need not look at them each time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_xdist_auto_num_workers():
