@@ -12,6 +12,8 @@ from judgeloop.cli.progress import explained
 from judgeloop.run.ledger_config import ReconcileConfig, SalvageConfig, VerifyConfig
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from judgeloop.run.reconcile import Reconciled
 
 EXIT_DAMAGED = 1
@@ -19,37 +21,42 @@ EXIT_DAMAGED = 1
 
 def verify() -> click.Command:
     """Return the command `ledger verify`."""
-    return flags.PanelCommand(
-        "verify",
-        callback=_verify,
-        params=flags.parameters_of(VerifyConfig),
-        help="Check every row of a ledger: its checksum, its signature if JUDGELOOP_LEDGER_KEY is set, its tables "
+    return _command(
+        VerifyConfig,
+        _verify,
+        "Check every row of a ledger: its checksum, its signature if JUDGELOOP_LEDGER_KEY is set, its tables "
         "and its sums. Changes nothing.\n\nExit codes: 0 all can be believed, 1 something cannot.",
-        context_settings=flags.CONTEXT,
     )  # fmt: skip
 
 
 def salvage() -> click.Command:
     """Return the command `ledger salvage`."""
-    return flags.PanelCommand(
-        "salvage",
-        callback=_salvage,
-        params=flags.parameters_of(SalvageConfig),
-        help="Copy every row of a ledger that can be believed to a new file. Runs stay charged for what was lost.",
-        context_settings=flags.CONTEXT,
+    return _command(
+        SalvageConfig,
+        _salvage,
+        "Copy every row of a ledger that can be believed to a new file. Runs stay charged for what was lost.",
     )
 
 
 def reconcile() -> click.Command:
     """Return the command `ledger reconcile`."""
-    return flags.PanelCommand(
-        "reconcile",
-        callback=_reconcile,
-        params=flags.parameters_of(ReconcileConfig),
-        help="List the attempts of which nobody knows whether they were billed, and settle them from a provider's "
+    return _command(
+        ReconcileConfig,
+        _reconcile,
+        "List the attempts of which nobody knows whether they were billed, and settle them from a provider's "
         "export of requests. They are charged at their worst case until then.",
-        context_settings=flags.CONTEXT,
     )  # fmt: skip
+
+
+def _command(config: type, callback: Callable[..., None], help_: str) -> click.Command:
+    """Return a command with the settings of `config`, named as its function."""
+    return flags.PanelCommand(
+        callback.__name__.removeprefix("_"),
+        callback=callback,
+        params=flags.parameters_of(config),
+        help=help_,
+        context_settings=flags.CONTEXT,
+    )
 
 
 def _verify(**given: Any) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SETTINGS_FILE, ENV_FILE = "judgeloop.toml", ".env"
 OF_CALLERS = "only the caller may set it"
+NOT_TAKEN = object()  # instead of a value that would take a limit away: the default stays
 KEYS = "_API_KEY"  # how the names of variables with API keys end
 # Variables of the caller alone, beside the settings.
 OF_THE_CALLER = frozenset({variable(name) for name in ("config", "max_usd", "ledger_key")})
@@ -39,7 +40,7 @@ class Read:
 
     @property
     def sentence(self) -> str | None:
-        """Which files were read and what they set; None without any."""
+        """Say which files were read and what they set; None without any."""
         said = [f"{file} sets {', '.join(names)}" for file, names in self.files.items() if names]
         return "; ".join(said) or None
 
@@ -103,13 +104,13 @@ def read_settings(asked: Commanded, config: Path | None, *, skip: bool) -> Read:
     if not skip:
         for path, trusted in _settings_files(folder, config):
             found = _from_table(asked, path, folder, trusted=trusted)
-            defaults |= found
-            files[str(path)] = [_shown(name) for name in found]
+            defaults |= _taken(found)
+            files[str(path)] = _shown(found)
         if (folder / ENV_FILE).is_file():
             keys, found = _from_env_file(asked, folder, environment)
             environment |= keys
-            defaults |= found
-            files[ENV_FILE] = [*keys, *(_shown(name) for name in found)]
+            defaults |= _taken(found)
+            files[ENV_FILE] = [*keys, *_shown(found)]
     _name_judges(asked, defaults, environment)
     return Read(environment, defaults, files)
 
@@ -144,6 +145,7 @@ def _from_table(asked: Commanded, path: Path, folder: Path, *, trusted: bool) ->
         name = str(parameters[key].name)
         if not trusted:
             if _keeps_the_limit(parameters[key], value):
+                found[name] = NOT_TAKEN
                 continue
             FoundFile(path, folder).check(f"{title} {key}", parameters[key], value)
         found[name] = value
@@ -171,7 +173,9 @@ def _from_env_file(
             keys[name] = value
         elif name in OF_THE_CALLER or _is_address(name):
             file.refuse(name, OF_CALLERS, name)
-        elif name in parameters and not _keeps_the_limit(parameters[name], value):
+        elif name in parameters and _keeps_the_limit(parameters[name], value):
+            found[str(parameters[name].name)] = NOT_TAKEN
+        elif name in parameters:
             given: Any = value.splitlines() if name == variable("judge") else value
             file.check(name, parameters[name], given)
             found[str(parameters[name].name)] = given
@@ -230,5 +234,14 @@ def _name_judges(
         defaults["judge"] = [defaults["judge"]]
 
 
-def _shown(name: str) -> str:
-    return name.replace("_", "-")
+def _taken(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if value is not NOT_TAKEN}
+
+
+def _shown(found: Mapping[str, Any]) -> list[str]:
+    """Return the names of the settings, as flags without dashes; of a limit, that it stays."""
+    return [
+        name.replace("_", "-")
+        + (" (not taken: only the caller may remove it)" if value is NOT_TAKEN else "")
+        for name, value in found.items()
+    ]

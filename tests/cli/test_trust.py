@@ -172,7 +172,10 @@ def test_the_budget_stays_when_a_found_file_says_none(files: list[str]) -> None:
     found('budget = "none"')
     Path(".env").write_text("JUDGELOOP_BUDGET=none\n")
     result = judgeloop("compare", *files, *METRIC, "--json")
-    assert json.loads(result.stdout)["budget_usd"] == 5
+    values = json.loads(result.stdout)
+    assert values["budget_usd"] == 5
+    said = "budget (not taken: only the caller may remove it)"
+    assert values["settings_files"] == {"judgeloop.toml": [said], ".env": [said]}
 
 
 @pytest.mark.parametrize(
