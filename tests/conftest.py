@@ -17,7 +17,7 @@ settings.register_profile("project", deadline=None, derandomize=True)
 settings.load_profile("project")
 
 ROOT = Path(__file__).parent.parent
-KEPT = {"JUDGELOOP_TEST_DATA", "JUDGELOOP_VLLM_URL", "JUDGELOOP_VLLM_MODEL"}
+KEPT = {"JUDGELOOP_TEST_DATA", "JUDGELOOP_TEST_VLLM_URL", "JUDGELOOP_TEST_VLLM_MODEL"}
 
 
 @pytest.hookimpl(wrapper=True)

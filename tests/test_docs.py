@@ -103,7 +103,7 @@ def test_no_figure_was_left_to_fill_in(document):
 
 def test_every_flag_named_in_the_readme_exists():
     helps = [
-        run(f"judgeloop {command} --help", ROOT).stdout
+        run(f"judgeloop {command} --help-all", ROOT).stdout
         for command in ("compare", "select", "estimate", "replay", "doctor")
     ]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -233,7 +233,7 @@ def test_a_selector_is_its_file_and_one_row(
     table = tmp_path / "table"
     copy.run(*recorded, "--selectors", "random,last-first", "--sizes", "4,8", "-o", table)
     assert "last-first" in (table / "sizes.csv").read_text()
-    assert "last-first" in copy.run("compare", "--help")
+    assert "last-first" in copy.run("compare", "--help-all")
 
 
 def test_a_rule_is_its_file_and_one_row(
@@ -249,7 +249,7 @@ def test_a_rule_is_its_file_and_one_row(
     table = tmp_path / "table"
     copy.run(*recorded, "--iterative", "--rules", "clear-lead", "-o", table)
     assert "clear-lead" in (table / "rules.csv").read_text()
-    assert "clear-lead" in copy.run("compare", "--help")
+    assert "clear-lead" in copy.run("compare", "--help-all")
     verdicts = recorded[recorded.index("--verdicts") + 1]
     assert "clear-lead" in copy.run("calibrate", "--history", verdicts)
 
@@ -261,12 +261,12 @@ def test_a_provider_is_its_file_and_one_row(copy: Copy, pair: list[object]) -> N
     live = json.loads(copy.run(*pair, "--judge", "longest", "--json"))
     assert live["judge"] == "longest"
     assert live["winner"]
-    assert "longest" in copy.run("compare", "--help")
+    assert "longest" in copy.run("compare", "--help-all")
 
 
 def test_a_flag_is_one_annotated_field(copy: Copy, tmp_path: Path) -> None:
     copy.insert("compare/config.py", "\n    @classmethod\n    def completed", FLAG)
-    assert "--colour" in copy.run("compare", "--help")
+    assert "--colour" in copy.run("compare", "--help-all")
 
     program = tmp_path / "program.py"
     program.write_text(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt, Lt, MinLen
 
-from judgeloop.run.setting import Parse, Part, Setting, listed
+from judgeloop.run.setting import Parse, Part, Setting, shares
 from judgeloop.run.shared_settings import (
     DEFAULT_HOME,
     PAST,
@@ -61,7 +61,7 @@ class CalibrateConfig(Configuration):
     ] = 0.0
     risk: Annotated[
         tuple[Share, ...],
-        Parse(listed),
+        Parse(shares),
         MinLen(1),
         Setting(
             "Stated risks to try, between 0 and 1, separated by commas.",

@@ -13,11 +13,12 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question: its folder, the class name of its configuration, and a line of help."""
+    """A question: its folder, the class name of its configuration, a line of help, an example."""
 
     name: str
     config: str
     help: str
+    example: str = ""  # arguments, as typed
 
     def load(self, module: str) -> Any:
         """Import a module of the question."""
@@ -30,7 +31,22 @@ class Question:
 
 
 QUESTIONS = (
-    Question("compare", "CompareConfig", "Find the better of two systems."),
-    Question("select", "SelectConfig", "Find the best of many systems by comparing each with a baseline among them."),
-    Question("estimate", "EstimateConfig", "Estimate a system's mean score over all items from a few judged items."),
-)  # fmt: skip
+    Question(
+        "compare",
+        "CompareConfig",
+        "Find the better of two systems.",
+        "old.jsonl new.jsonl --judge openai/gpt-4.1 --budget '$2'",
+    ),
+    Question(
+        "select",
+        "SelectConfig",
+        "Find the best of many systems by comparing each with a baseline among them.",
+        "outputs/*.jsonl --baseline today --judge openai/gpt-4.1 --budget '$5'",
+    ),
+    Question(
+        "estimate",
+        "EstimateConfig",
+        "Estimate a system's mean score over all items from a few judged items.",
+        "new.jsonl --judge openai/gpt-4.1 --half-width 0.05 --budget '$2'",
+    ),
+)

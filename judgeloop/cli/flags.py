@@ -1,5 +1,8 @@
 """Makes click's options and arguments from declared settings, and lists them in the help by panel.
 
+The help of a question has two forms: `--help` lists the settings that are declared as common,
+`--help-all` lists all.
+
 A setting is declared in a configuration (`run/setting.py`). Options that are not settings, such as
 `--json` and `--dry-run`, are declared here. Values are not checked here: the configuration checks
 them.
@@ -25,9 +28,10 @@ if TYPE_CHECKING:
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 ARGUMENTS, OTHER = "Arguments", "Other"
+ALL = "help_all"  # the option that lists all options, and the mark that it was given
 # Of options that are not settings: a switch, and a file to write.
-SWITCH = Declared("", bool, False, Setting("", OUTPUT, Part.REPORT, Source.FOUND))
-FILE = Declared("", Path, None, Setting("", OUTPUT, Part.PLACE, Source.INSIDE))
+SWITCH = Declared("", bool, False, Setting("", OUTPUT, Part.REPORT, Source.FOUND, common=True))
+FILE = Declared("", Path, None, Setting("", OUTPUT, Part.PLACE, Source.INSIDE, common=True))
 METAVARS = {int: "INTEGER", float: "NUMBER", Path: "PATH"}
 
 
@@ -42,19 +46,27 @@ class PanelOption(click.Option):
         self.panel = panel
         self.declared = declared
 
+    @property
+    def common(self) -> bool:
+        """Whether the short help lists it."""
+        setting = self.declared.setting if self.declared else None
+        return self.name == ALL or (setting is not None and setting.common)
+
 
 class PanelCommand(click.Command):
     """A command whose help lists its options by panel, and which reads settings from files."""
 
     def __init__(self, name: str, *, params: list[click.Parameter], **kwargs: Any) -> None:
         """As `click.Command`, with the options that say which files to read."""
-        super().__init__(name, params=[*params, *reading()], **kwargs)
+        super().__init__(name, params=[*params, *reading(), _help_all()], **kwargs)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the settings files first: they give the defaults of all other options."""
         given, *_ = self.make_parser(ctx).parse_args(args=list(args))
         help_option = self.get_help_option(ctx)
-        asked_for_help = help_option is not None and given.get(str(help_option.name))
+        asked_for_help = given.get(ALL) or (
+            help_option is not None and given.get(str(help_option.name))
+        )
         if not ctx.resilient_parsing and not asked_for_help:
             config = given.get("config") or os.environ.get(variable("config"))
             with explained():
@@ -67,7 +79,8 @@ class PanelCommand(click.Command):
         panels: dict[str, list[tuple[str, str]]] = {
             name: [] for name in (ARGUMENTS, *PANELS, OTHER)
         }
-        for parameter in self.get_params(ctx):
+        shown, left_out = _shown_in_help(self.get_params(ctx), everything=bool(ctx.meta.get(ALL)))
+        for parameter in shown:
             if isinstance(parameter, PanelArgument):
                 panels[ARGUMENTS].append((parameter.make_metavar(ctx), parameter.text))
                 continue
@@ -78,6 +91,9 @@ class PanelCommand(click.Command):
             if records:
                 with formatter.section(panel):
                     formatter.write_dl(records)
+        if left_out:
+            formatter.write_paragraph()
+            formatter.write_text(f"{left_out} more options: {ctx.command_path} {flag(ALL)}")
 
 
 class PanelArgument(click.Argument):
@@ -87,6 +103,40 @@ class PanelArgument(click.Argument):
         """As `click.Argument`, with `help`."""
         super().__init__(*args, **kwargs)
         self.text: str = help
+
+
+def _shown_in_help(
+    parameters: list[click.Parameter], *, everything: bool
+) -> tuple[list[click.Parameter], int]:
+    """Return the parameters that the help lists, and the number of those that it leaves out.
+
+    A command without common settings lists all.
+    """
+    options = [one for one in parameters if isinstance(one, PanelOption)]
+    left_out = [option for option in options if not option.common]
+    if everything or len(left_out) == len(options) - 1:  # only `--help-all` is common
+        return parameters, 0
+    return [one for one in parameters if one not in left_out], len(left_out)
+
+
+def _help_all() -> click.Option:
+    """Return the option `--help-all`."""
+
+    def listed(ctx: click.Context, _: click.Parameter, asked: Any) -> None:
+        if asked and not ctx.resilient_parsing:
+            ctx.meta[ALL] = True
+            click.echo(ctx.get_help())
+            ctx.exit()
+
+    return PanelOption(
+        [flag(ALL)],
+        panel=OTHER,
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=listed,
+        help="Show all options and exit.",
+    )
 
 
 def parameters_of(*configs: type) -> list[click.Parameter]:
@@ -129,7 +179,7 @@ def _read(command: click.Command, ctx: click.Context, config: str | None, *, ski
     root = ctx.find_root()
     table = tuple(ctx.command_path.removeprefix(str(root.info_name)).split())
     commands = root.command.list_commands(root) if isinstance(root.command, click.Group) else []
-    asked = Commanded(command, table, tuple(commands))
+    asked = Commanded(command, table, tuple(commands), root.command)
     return read_settings(asked, Path(config) if config else None, skip=skip)
 
 

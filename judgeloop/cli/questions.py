@@ -38,10 +38,16 @@ def command_of(question: Question) -> click.Command:
         question.name,
         callback=Asking(question).invoked,
         params=[*flags.parameters_of(question.configuration), *own],
-        help=f"{question.help}\n\n{EXITS}",
+        help=_help(question),
         short_help=question.help,
         context_settings=flags.CONTEXT,
     )
+
+
+def _help(question: Question) -> str:
+    """Return the help text: what the command does, an example, exit codes."""
+    example = f"\b\nExample:\n  judgeloop {question.name} {question.example}"
+    return "\n\n".join([question.help, *([example] if question.example else []), EXITS])
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,7 @@ class Commanded:
     command: click.Command
     table: tuple[str, ...]
     known: tuple[str, ...]  # all tables at the top
+    root: click.Command  # holds all commands
 
 
 def read_settings(asked: Commanded, config: Path | None, *, skip: bool) -> Read:
@@ -99,7 +100,10 @@ def read_settings(asked: Commanded, config: Path | None, *, skip: bool) -> Read:
     Raises:
         DataError: a file is wrong, or sets what a found file may not.
     """
+    from judgeloop.cli.variables import check_variables
+
     environment = dict(os.environ)
+    check_variables(environment, "the environment", asked.command, asked.root)
     folder, defaults, files = Path.cwd(), dict[str, Any](), dict[str, list[str]]()
     if not skip:
         for path, trusted in _settings_files(folder, config):
@@ -125,12 +129,13 @@ def _settings_files(folder: Path, config: Path | None) -> Iterator[tuple[Path, b
 
 def _from_table(asked: Commanded, path: Path, folder: Path, *, trusted: bool) -> dict[str, Any]:
     """Return the values of the command's table by the names of its parameters."""
-    from judgeloop.core.errors import DataError
+    from judgeloop.core.errors import DataError, did_you_mean
 
     tables: Any = _tables(path)
     if unknown := tables.keys() - set(asked.known):
         expected = ", ".join(f"[{name}]" for name in asked.known)
-        raise DataError(path, f"expected the tables {expected}, found {min(unknown)!r}")
+        nearest = did_you_mean(min(unknown), asked.known)
+        raise DataError(path, f"expected the tables {expected}, found {min(unknown)!r}{nearest}")
     for part in asked.table:
         tables = tables.get(part, {}) if isinstance(tables, dict) else None
     title = f"[{'.'.join(asked.table)}]"
@@ -141,7 +146,8 @@ def _from_table(asked: Commanded, path: Path, folder: Path, *, trusted: bool) ->
         if isinstance(value, dict):
             continue  # the table of a subcommand
         if key not in parameters:
-            raise DataError(path, f"{title} has no flag {key!r}")
+            nearest = did_you_mean(key, parameters)
+            raise DataError(path, f"{title} has no flag {key!r}{nearest}")
         name = str(parameters[key].name)
         if not trusted:
             if _keeps_the_limit(parameters[key], value):
@@ -161,12 +167,16 @@ def _from_env_file(
     """
     from dotenv import dotenv_values
 
+    from judgeloop.cli.variables import check_variables
+
     file = FoundFile(Path(ENV_FILE), folder)
     keys: dict[str, str] = {}
     found: dict[str, Any] = {}
     parameters = {variable(str(one.name)): one for one in _parameters(asked.command).values()}
     # Without interpolation: a setting must not take in another variable of the environment.
-    for name, value in dotenv_values(folder / ENV_FILE, interpolate=False).items():
+    variables = dotenv_values(folder / ENV_FILE, interpolate=False)
+    check_variables(variables, ENV_FILE, asked.command, asked.root)
+    for name, value in variables.items():
         if value is None or name in environment:
             continue
         if name.endswith(KEYS):

@@ -21,6 +21,8 @@ A run that halts returns a `StopReason`, not an exception. A reply without a ver
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class JudgeloopError(Exception):
     """Base class of all errors that judgeloop raises on purpose."""
@@ -99,3 +101,15 @@ class JudgeQuitError(JudgeError):
 
     def __init__(self) -> None:
         super().__init__("the judge has left", billed=False)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is nearest to a mistyped name, as the end of a message, or "".
+
+    >>> did_you_mean("difuse", ["random", "diffuse"])
+    ' (did you mean diffuse?)'
+    """
+    from difflib import get_close_matches
+
+    nearest = get_close_matches(name, list(known), n=1)
+    return f" (did you mean {nearest[0]}?)" if nearest else ""

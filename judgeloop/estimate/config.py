@@ -142,6 +142,7 @@ class EstimateConfig(RunSettings):
             STOPPING,
             Part.RUN,
             Found,
+            common=True,
         ),
     ] = None
     interval: Annotated[
@@ -169,7 +170,9 @@ class EstimateConfig(RunSettings):
         float,
         Gt(0),
         Lt(1),
-        Setting("Stated risk that the interval misses the mean.", STOPPING, Part.RUN, Found),
+        Setting(
+            "Stated risk that the interval misses the mean.", STOPPING, Part.RUN, Found, common=True
+        ),
     ] = 0.1
     min_judgments: MinJudgments = FIRST_LOOK
     # Fixed: one output has no order of presentation, scores no majority, one system no opponent.

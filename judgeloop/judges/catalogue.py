@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from judgeloop.core.errors import InputError
+from judgeloop.core.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from judgeloop.core.protocols import Judge
@@ -32,6 +32,7 @@ class JudgeRow:
     - `remote`: True if the judge is asked over a network.
     - `reads_file`: True if the rest of the name is the path of a file.
     - `runs_code`: True if it loads code that is not judgeloop's.
+    - `models`: how the names of its well-known models begin, for a model named alone.
     """
 
     kind: str
@@ -43,6 +44,7 @@ class JudgeRow:
     remote: bool = False
     reads_file: bool = False
     runs_code: bool = False
+    models: tuple[str, ...] = ()
 
     @property
     def form(self) -> str:
@@ -54,11 +56,11 @@ JUDGES: tuple[JudgeRow, ...] = (
     JudgeRow(
         "openai", "/", "MODEL", "openai:make_judge",
         "a model behind OpenAI's API or a compatible server",
-        ("schema", "logprob"), remote=True,
+        ("schema", "logprob"), remote=True, models=("gpt-", "chatgpt-", "o1", "o3", "o4"),
     ),
     JudgeRow(
         "anthropic", "/", "MODEL", "anthropic:make_judge", "a model behind Anthropic's API",
-        ("schema", "tool"), remote=True,
+        ("schema", "tool"), remote=True, models=("claude-",),
     ),
     JudgeRow(
         "vllm", "/", "NAME", "vllm:make_judge", "a model behind a vLLM server",
@@ -117,8 +119,18 @@ def parse_spec(spec: str) -> tuple[JudgeRow, str]:
             f"`judge={spec}`: the name ends after {separator!r}; expected one of {FORMS}"
         )
     if row is None or bool(row.mark) != bool(separator):
-        raise InputError(f"`judge={spec}`: there is no such judge; expected one of {FORMS}")
+        raise InputError(
+            f"`judge={spec}`: there is no such judge{_meant(spec, kind)}; expected one of {FORMS}"
+        )
     return row, rest
+
+
+def _meant(spec: str, kind: str) -> str:
+    """Return the judge that was probably meant, as a part of a message, or ""."""
+    for row in JUDGES:
+        if row.models and spec.startswith(row.models):
+            return f" (did you mean {row.kind}{row.mark}{spec}?)"
+    return did_you_mean(kind, [row.kind for row in JUDGES])
 
 
 def recorded_files(specs: tuple[str, ...]) -> list[Path]:

@@ -15,6 +15,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
 
+from judgeloop.core.errors import did_you_mean
 from judgeloop.core.money import MOST_DOLLARS, to_pico
 
 DURATION = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[smh]?)")
@@ -59,6 +60,7 @@ class Setting:
     - `metavar`: the name of its value in the help.
     - `argument`: the name of a positional argument; None for a flag.
     - `flag`: False if the command line has no flag for it.
+    - `common`: True for a setting that the short help shows.
     - `newer`: True for a part of the run's id that ids of this version first did without: at its
       default it is left out, so that earlier runs keep their ids.
     """
@@ -71,6 +73,7 @@ class Setting:
     metavar: str | None = None
     argument: str | None = None
     flag: bool = True
+    common: bool = False
     newer: bool = False
 
 
@@ -102,6 +105,11 @@ class Declared:
         return self.default is MISSING
 
     @property
+    def is_number(self) -> bool:
+        """Whether it takes a number that need not be whole."""
+        return float in {self.type, *get_args(self.type)}
+
+    @property
     def repeated(self) -> bool:
         """Whether it takes several values on the command line."""
         return get_origin(self.type) is tuple and Ellipsis in get_args(self.type)
@@ -128,16 +136,31 @@ def _declared(config: Any) -> dict[str, Declared]:
 
 
 def amount(value: object) -> Decimal | None:
-    """Parse dollars such as 5.00, or `none` as None."""
+    """Parse dollars such as 5.00 or $5, or `none` as None."""
     if value is None or str(value).lower() in {"none", "inf"}:
         return None
+    dollars = str(value).strip().removeprefix("$")
     try:
-        to_pico(str(value))
+        to_pico(dollars)
     except ValueError:
         raise ValueError(
             f"expected dollars such as 5.00, up to {MOST_DOLLARS:,}, or none"
         ) from None
-    return Decimal(str(value))
+    return Decimal(dollars)
+
+
+def per_cent(value: object) -> object:
+    """Parse `5%` to 0.05; return anything else as it is.
+
+    >>> per_cent("5%"), per_cent("0.05"), per_cent(0.05)
+    (0.05, '0.05', 0.05)
+    """
+    if not isinstance(value, str) or not value.strip().endswith("%"):
+        return value
+    try:
+        return float(Decimal(value.strip().removesuffix("%").strip()) / 100)
+    except ArithmeticError:
+        return value  # reported as no number
 
 
 def seconds(value: object) -> object:
@@ -155,6 +178,12 @@ def listed(value: object) -> object:
     if not isinstance(value, str):
         return value
     return [part.strip() for part in value.split(",") if part.strip()]
+
+
+def shares(value: object) -> object:
+    """Parse `0.05,10%` to a list of shares."""
+    found = listed(value)
+    return [per_cent(part) for part in found] if isinstance(found, list) else found
 
 
 def numbers(value: object) -> object:
@@ -180,7 +209,7 @@ def one_of(names: Sequence[str]) -> Parse:
 
     def check(value: object) -> object:
         if value is not None and value not in names:
-            raise ValueError(f"expected {alternatives(names)}")
+            raise ValueError(f"expected {alternatives(names)}{did_you_mean(str(value), names)}")
         return value
 
     return Parse(check)

@@ -50,6 +50,7 @@ class JudgeSettings(Configuration):
             JUDGE,
             Part.KEY,
             OfJudge,
+            common=True,
         ),
     ]
     judge_base_url: Annotated[
@@ -104,7 +105,8 @@ class JudgeSettings(Configuration):
         ),
     ] = None
     rubric: Annotated[
-        str | None, Setting("Criteria to judge by: text or a file.", JUDGE, Part.KEY, Inside)
+        str | None,
+        Setting("Criteria to judge by: text or a file.", JUDGE, Part.KEY, Inside, common=True),
     ] = None
     allow_plugins: Annotated[
         bool,
@@ -121,6 +123,7 @@ class JudgeSettings(Configuration):
             Part.MONEY,
             Source.LOWER,
             metavar="DOLLARS",
+            common=True,
         ),
     ] = Decimal("5.00")
     ledger: Ledger = DEFAULT_HOME / "ledger.sqlite"
@@ -142,6 +145,7 @@ class RunSettings(JudgeSettings):
             ITEMS,
             Part.CONTENT,
             Inside,
+            common=True,
         ),
     ] = None
     allow_partial: Annotated[
@@ -163,6 +167,7 @@ class RunSettings(JudgeSettings):
             STOPPING,
             Part.RUN,
             Found,
+            common=True,
         ),
     ] = 0.1
     min_judgments: MinJudgments = 5
@@ -195,6 +200,7 @@ class RunSettings(JudgeSettings):
             JUDGE,
             Part.RUN,
             Found,
+            common=True,
         ),
     ] = Order.BOTH
     vote: Annotated[

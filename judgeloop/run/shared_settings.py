@@ -34,7 +34,7 @@ MinJudgments = Annotated[
     int, Ge(1), Setting("Minimum number of judgments.", STOPPING, Part.RUN, Found)
 ]
 MaxJudgments = Annotated[
-    int, Ge(1), Setting("Maximum number of judgments.", STOPPING, Part.RUN, Found)
+    int, Ge(1), Setting("Maximum number of judgments.", STOPPING, Part.RUN, Found, common=True)
 ]
 Ledger = Annotated[
     Path, Setting("File of paid verdicts and spending (SQLite).", OUTPUT, Part.PLACE, Inside)

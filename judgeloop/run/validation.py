@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, ClassVar, Self, TypeVar
 
-from judgeloop.core.errors import InputError
+from judgeloop.core.errors import InputError, did_you_mean
+from judgeloop.run.setting import declared, per_cent
 
 C = TypeVar("C", bound="Configuration")
 
@@ -44,6 +45,8 @@ def checked(config: type[C], values: Mapping[str, object]) -> C:
     from pydantic import ValidationError
 
     given = {name: value for name, value in values.items() if value is not None}
+    _check_names(config, given)
+    given |= {name: per_cent(given[name]) for name in given if declared(config)[name].is_number}
     if isinstance(given.get("judge"), str):
         given["judge"] = (given["judge"],)
     try:
@@ -51,6 +54,15 @@ def checked(config: type[C], values: Mapping[str, object]) -> C:
     except ValidationError as error:
         raise InputError(_said(error.errors(include_url=False)[0])) from None
     return found
+
+
+def _check_names(config: Any, given: Mapping[str, object]) -> None:
+    """Refuse a name that is no setting, with the nearest that is."""
+    known = declared(config)
+    for name in given:
+        if name not in known:
+            nearest = did_you_mean(name, known)
+            raise InputError(f"`{name}`: there is no such setting{nearest}")
 
 
 def _adapter_of(config: Any) -> Any:
@@ -70,8 +82,6 @@ def _said(first: Mapping[str, Any]) -> str:
     name = place[0] if place else "configuration"
     if first["type"] == "missing":
         return f"`{name}`: expected a value, found none"
-    if first["type"] == "unexpected_keyword_argument":
-        return f"`{name}`: there is no such setting"
     return f"`{name}`: {_expected(first['msg'].removeprefix('Value error, '))}, found {first['input']!r}"
 
 

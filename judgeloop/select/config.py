@@ -72,6 +72,7 @@ class SelectConfig(RunSettings):
             Part.RUN,
             Found,
             metavar="NAME",
+            common=True,
         ),
     ]
     selector: Annotated[
@@ -108,7 +109,10 @@ class SelectConfig(RunSettings):
     ] = RULES[0]
     # At a risk of 1 every system would be ruled out before the first query.
     risk: Annotated[
-        float, Gt(0), Lt(1), Setting("Stated risk at which to stop.", STOPPING, Part.RUN, Found)
+        float,
+        Gt(0),
+        Lt(1),
+        Setting("Stated risk at which to stop.", STOPPING, Part.RUN, Found, common=True),
     ] = 0.1
     near_best: Annotated[
         float | None,

@@ -31,7 +31,12 @@ def read(content=None, invoked="ask", *, table=None):
     path = Path(SETTINGS_FILE)
     if content is not None:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    asked = Commanded(COMMANDS[invoked], table or (invoked,), ("ask", "look", "ledger"))
+    asked = Commanded(
+        COMMANDS[invoked],
+        table or (invoked,),
+        ("ask", "look", "ledger"),
+        click.Group(commands=COMMANDS),
+    )
     return read_settings(asked, path if content is not None else None, skip=False)
 
 

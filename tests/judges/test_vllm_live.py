@@ -1,4 +1,5 @@
-"""A real vLLM server: run with JUDGELOOP_VLLM_URL=http://HOST:PORT/v1 (and JUDGELOOP_VLLM_MODEL,
+"""A real vLLM server: run with JUDGELOOP_TEST_VLLM_URL=http://HOST:PORT/v1 (and
+JUDGELOOP_TEST_VLLM_MODEL,
 "tiny" by default).
 
 The words of a small model mean nothing; what is tested is the wire: probe, structured output,
@@ -23,11 +24,14 @@ from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.judges.vllm import VllmJudge
 from judgeloop.judges.wire import Endpoint
 
-URL = os.environ.get("JUDGELOOP_VLLM_URL", "")
-MODEL = os.environ.get("JUDGELOOP_VLLM_MODEL", "tiny")
+URL = os.environ.get("JUDGELOOP_TEST_VLLM_URL", "")
+MODEL = os.environ.get("JUDGELOOP_TEST_VLLM_MODEL", "tiny")
 CALL = Call(Item("i", "Name a colour."), ("a", "b"), ("Blue.", "Seven."))
 
-pytestmark = [pytest.mark.vllm, pytest.mark.skipif(not URL, reason="JUDGELOOP_VLLM_URL is not set")]
+pytestmark = [
+    pytest.mark.vllm,
+    pytest.mark.skipif(not URL, reason="JUDGELOOP_TEST_VLLM_URL is not set"),
+]
 
 
 def ask(by, *, model=MODEL, url=URL):

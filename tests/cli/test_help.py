@@ -1,0 +1,114 @@
+"""The two forms of a question's help, and what a mistyped name is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from judgeloop.cli.app import app
+from judgeloop.cli.catalogue import QUESTIONS
+
+COMMON = {
+    "compare": 10,
+    "select": 11,  # and the baseline
+    "estimate": 10,  # a half-width in place of the order
+}
+
+
+def judgeloop(*arguments, env=None):
+    """Run the command in this process."""
+    given = [str(argument) for argument in arguments]
+    return CliRunner().invoke(app, given, env=env, prog_name="judgeloop")
+
+
+def flags_in(text):
+    """The flags that a help lists."""
+    lines = [line.strip() for line in text.splitlines()]
+    return [line.split()[0] for line in lines if line.startswith("-")]
+
+
+@pytest.mark.parametrize("question", [question.name for question in QUESTIONS])
+def test_the_short_help_lists_few_options_and_says_how_many_more_there_are(question):
+    short, full = judgeloop(question, "--help"), judgeloop(question, "--help-all")
+    assert short.exit_code == full.exit_code == 0
+    listed = [flag for flag in flags_in(short.output) if flag not in {"--help-all", "-h,"}]
+    assert len(listed) == COMMON[question]
+    everything = [flag for flag in flags_in(full.output) if flag not in {"--help-all", "-h,"}]
+    assert set(listed) < set(everything)
+    left_out = len(everything) - len(listed)
+    assert f"{left_out} more options: judgeloop {question} --help-all" in short.output
+    assert "more options" not in full.output
+
+
+@pytest.mark.parametrize("question", [question.name for question in QUESTIONS])
+def test_the_help_shows_an_example_of_the_command(question):
+    assert f"Example:\n    judgeloop {question} " in judgeloop(question, "--help").output
+
+
+def test_the_short_help_asks_for_no_settings_file():
+    Path("judgeloop.toml").write_text("this is no TOML")
+    assert judgeloop("compare", "--help").exit_code == 0
+    assert judgeloop("compare", "--help-all").exit_code == 0
+
+
+@pytest.fixture
+def pair(incidents):
+    """A comparison that no server is needed for."""
+    names = ("lead.jsonl", "central.jsonl")
+    return ["compare", *(incidents / name for name in names), "--items", incidents / "items.jsonl",
+            "--judge", "metric:rouge2", "--json"]  # fmt: skip
+
+
+def test_shares_may_be_given_in_per_cent_and_dollars_with_their_sign(pair):
+    plain = json.loads(judgeloop(*pair, "--risk", "0.05", "--budget", "2").stdout)
+    signs = json.loads(judgeloop(*pair, "--risk", "5%", "--budget", "$2").stdout)
+    assert signs["run"] == plain["run"]
+    assert (signs["risk_threshold"], signs["budget_usd"]) == (0.05, 2)
+
+
+@pytest.mark.parametrize("value", ["%", "five%", "500%", "-5%"])
+def test_what_is_no_share_in_per_cent_is_refused(pair, value):
+    result = judgeloop(*pair, "--risk", value)
+    assert result.exit_code == 2
+    assert "--risk: expected" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (["--judge", "gpt-4.1"], "did you mean openai/gpt-4.1?"),
+        (["--judge", "claude-sonnet-4-5"], "did you mean anthropic/claude-sonnet-4-5?"),
+        (["--judge", "opnai/gpt-4.1"], "did you mean openai?"),
+        (["--selector", "difuse"], "did you mean diffuse?"),
+        (["--rule", "sequental"], "did you mean sequential?"),
+    ],
+)
+def test_a_mistyped_name_is_answered_with_the_nearest(pair, given, meant):
+    result = judgeloop(*pair, *given)
+    assert result.exit_code == 2
+    assert meant in result.stderr
+
+
+def test_a_mistyped_setting_in_a_file_is_answered_with_the_nearest(pair):
+    Path("judgeloop.toml").write_text("[compare]\nbudjet = 1\n")
+    assert "has no flag 'budjet' (did you mean budget?)" in judgeloop(*pair).stderr
+    Path("judgeloop.toml").write_text("[compar]\nbudget = 1\n")
+    assert "found 'compar' (did you mean compare?)" in judgeloop(*pair).stderr
+
+
+def test_a_variable_that_sets_nothing_is_an_error_that_names_the_nearest(pair):
+    result = judgeloop(*pair, env={"JUDGELOOP_BUDJET": "1"})
+    assert result.exit_code == 2
+    said = "the environment: JUDGELOOP_BUDJET sets nothing (did you mean JUDGELOOP_BUDGET?)"
+    assert said in result.stderr
+    Path(".env").write_text("JUDGELOOP_RISC=0.2\n")
+    result = judgeloop(*pair)
+    assert ".env: JUDGELOOP_RISC sets nothing (did you mean JUDGELOOP_RISK?)" in result.stderr
+
+
+def test_a_variable_of_another_command_is_no_error(pair):
+    result = judgeloop(*pair, env={"JUDGELOOP_HALF_WIDTH": "0.1", "JUDGELOOP_LEDGER_KEY": "k" * 16})
+    assert result.exit_code == 0, result.stderr
