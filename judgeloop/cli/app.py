@@ -40,6 +40,12 @@ def _ledger() -> click.Command:
     return ledger()
 
 
+def _runs() -> click.Command:
+    from judgeloop.cli.runs import runs
+
+    return runs()
+
+
 # By name: the help line in the list of commands, and the function that makes the command.
 COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
     **{question.name: (question.help, partial(command_of, question)) for question in QUESTIONS},
@@ -49,7 +55,8 @@ COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
         _calibrate,
     ),
     "replay": ("Measure selectors and stopping rules on recorded verdicts.", _replay),
-    "ledger": ("Look up paid verdicts in the ledger.", _ledger),
+    "runs": ("List the runs of a ledger, or show the result of one again.", _runs),
+    "ledger": ("Show what was spent, look up paid verdicts, check and repair the ledger.", _ledger),
 }
 
 

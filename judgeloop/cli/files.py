@@ -19,6 +19,7 @@ from judgeloop.report.markdown import render_markdown
 from judgeloop.report.page import Page, render
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.table import render_csv
+from judgeloop.run.past_runs import RESULT_TEXT
 
 SENTENCES = ("stop_sentence", "instead")  # fields of a result that may name settings
 
@@ -80,9 +81,16 @@ def write_output(path: Path, result: RunResult, page: Page) -> None:
 
 
 def write_run(
-    folder: Path, result: RunResult, settings_files: Mapping[str, list[str]] | None = None
+    folder: Path,
+    result: RunResult,
+    page: Page,
+    settings_files: Mapping[str, list[str]] | None = None,
 ) -> None:
-    """Write `result.json` and `labels.jsonl`, which has a line for each judged item as asked."""
+    """Write a run's files.
+
+    `result.txt` is the result as printed, `result.json` has all fields, and `labels.jsonl` has a
+    line for each judged item in the order asked.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -90,6 +98,7 @@ def write_run(
     rows = (json.dumps(asdict(row), ensure_ascii=True) for row in result.labels)
     write_whole(folder / "labels.jsonl", "".join(f"{row}\n" for row in rows))
     write_whole(folder / "result.json", render_json(result, settings_files))
+    write_whole(folder / RESULT_TEXT, render(page, files=str(folder)) + "\n")
 
 
 def write_pictures(folder: Path, pictures: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""The commands `ledger verify`, `ledger salvage` and `ledger reconcile`."""
+"""The commands `ledger show`, `ledger verify`, `ledger salvage` and `ledger reconcile`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from judgeloop.run.reconcile import Reconciled
 
 EXIT_DAMAGED = 1
+
+
+def show() -> click.Command:
+    """Return the command `ledger show`."""
+    return _command(
+        VerifyConfig,
+        _show,
+        "Show what was spent: by day, judge, run and state.",
+        flags.as_json(),
+    )
 
 
 def verify() -> click.Command:
@@ -48,15 +58,43 @@ def reconcile() -> click.Command:
     )  # fmt: skip
 
 
-def _command(config: type, callback: Callable[..., None], help_: str) -> click.Command:
-    """Return a command with the settings of `config`, named as its function."""
+def _command(
+    config: type, callback: Callable[..., None], help_: str, *own: click.Parameter
+) -> click.Command:
+    """Return a command with the settings of `config` and its `own`, named as its function."""
     return flags.PanelCommand(
         callback.__name__.removeprefix("_"),
         callback=callback,
-        params=flags.parameters_of(config),
+        params=[*flags.parameters_of(config), *own],
         help=help_,
         context_settings=flags.CONTEXT,
     )
+
+
+def _show(*, as_json: bool, **given: Any) -> None:
+    import json
+
+    from judgeloop.core.money import show_usd, to_usd
+    from judgeloop.ledger.spending import spending
+    from judgeloop.report.escaping import visible
+
+    with explained():
+        found = spending(VerifyConfig.of(**given).ledger)
+        if as_json:
+            values = {
+                kind: {
+                    name: {"attempts": group.attempts, "usd": float(to_usd(group.charged_p))}
+                    for name, group in groups.items()
+                }
+                for kind, groups in found.items()
+            }
+            print(json.dumps(values, indent=2))
+            return
+        for kind, groups in found.items():
+            print(kind)
+            for name, group in groups.items():
+                row = f"{show_usd(group.charged_p):>10}  {group.attempts:>7,} attempts  {name}"
+                print(f"  {visible(row)}")
 
 
 def _verify(**given: Any) -> None:

@@ -106,7 +106,7 @@ def _flags(settings: dict[str, str] | None) -> str | None:
 
 def ledger() -> click.Command:
     """Return the command `ledger` with its subcommands."""
-    from judgeloop.cli.ledger import reconcile, salvage, verify
+    from judgeloop.cli.ledger import reconcile, salvage, show, verify
     from judgeloop.compare.config import CompareConfig
 
     item = flags.PanelArgument(["item"], metavar="ITEM", required=True, help="The item's id.")
@@ -119,9 +119,9 @@ def ledger() -> click.Command:
     )
     return click.Group(
         "ledger",
-        commands=[explain, verify(), salvage(), reconcile()],
+        commands=[show(), explain, verify(), salvage(), reconcile()],
         no_args_is_help=True,
-        help="Look up paid verdicts in the ledger, check it, and settle what is unknown.",
+        help="Show what was spent, look up paid verdicts in the ledger, check it, settle what is unknown.",
         context_settings=flags.CONTEXT,
     )
 

@@ -133,7 +133,7 @@ class Asking:
         try:
             show(shown)
         finally:  # also if nobody reads standard output
-            write_run(folder, result, read.files)
+            write_run(folder, result, page, read.files)
             remember(config.ledger, folder, ready.run.id, result.spend.charged_p)
             if output is not None:
                 write_output(output, result, page)
@@ -178,8 +178,10 @@ def _say_instead(ready: Any) -> None:
 
 def _folder(ready: Any) -> Path:
     """Return the folder of a run's files."""
+    from judgeloop.run.past_runs import FOLDER
+
     config = ready.config
-    return Path(config.run_dir or config.ledger.parent / "runs" / ready.run.id)
+    return Path(config.run_dir or config.ledger.parent / FOLDER / ready.run.id)
 
 
 def _note_ledger(ready: Any) -> None:

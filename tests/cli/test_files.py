@@ -209,9 +209,12 @@ def test_a_run_leaves_its_result_and_one_line_a_judged_item_in_the_order_asked(t
     result = make_result(
         labels=labels, tally=Tally(items=10, wins=(1, 0), ties=1, abstentions=1, flips=1)
     )
-    write_run(folder, result)
-    write_run(folder, result)
-    assert sorted(path.name for path in folder.iterdir()) == ["labels.jsonl", "result.json"]
+    text_page = page(result)
+    write_run(folder, result, text_page)
+    write_run(folder, result, text_page)
+    files = ["labels.jsonl", "result.json", "result.txt"]
+    assert sorted(path.name for path in folder.iterdir()) == files
+    assert (folder / "result.txt").read_text() == render(text_page, files=str(folder)) + "\n"
     assert (folder / "result.json").read_text(encoding="utf-8") == render_json(result)
     text = (folder / "labels.jsonl").read_text(encoding="utf-8")
     assert text.isascii()

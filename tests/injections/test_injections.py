@@ -254,7 +254,7 @@ def test_a_result_in_json_is_ascii_and_keeps_every_text_as_it_is(placed):
 def test_the_runs_labels_are_one_line_of_ascii_an_item_and_keep_every_text_as_it_is(tmp_path):
     def check(_, text):
         result = as_reason(text)
-        write_run(tmp_path, result)
+        write_run(tmp_path, result, page(result))
         printed = (tmp_path / "labels.jsonl").read_bytes().decode("ascii")
         shown_safely(printed)
         rows = [json.loads(line) for line in printed.splitlines()]

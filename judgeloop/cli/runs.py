@@ -1,0 +1,87 @@
+"""The commands `runs` and `runs show`: the runs beside a ledger, and the result of one of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from judgeloop.cli import flags
+from judgeloop.cli.progress import explained
+from judgeloop.run.ledger_config import VerifyConfig
+
+SECOND = 19  # characters of a time in ISO 8601 up to its seconds
+
+
+class Runs(click.Group):
+    """A group that lists the runs if no subcommand is given."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take a first argument that is no subcommand as an option of `runs list`."""
+        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+def runs() -> click.Command:
+    """Return the command `runs` with its subcommands."""
+    run = flags.PanelArgument(["run"], metavar="RUN", help="The run's id, or its beginning.")
+    show = flags.PanelCommand(
+        "show",
+        callback=_show,
+        params=[run, *flags.parameters_of(VerifyConfig)],
+        help="Print the result of a run again.",
+        context_settings=flags.CONTEXT,
+    )
+    every = flags.PanelCommand(
+        "list",
+        callback=_list,
+        params=[*flags.parameters_of(VerifyConfig), flags.as_json()],
+        help="List the runs of a ledger, the latest first.",
+        context_settings=flags.CONTEXT,
+    )
+    return Runs(
+        "runs",
+        commands=[every, show],
+        help="List the runs of a ledger, or show the result of one again.",
+        context_settings=flags.CONTEXT,
+    )
+
+
+def _list(*, as_json: bool, **given: Any) -> None:
+    import json
+
+    from judgeloop.core.money import show_usd, to_usd
+    from judgeloop.report.escaping import visible
+    from judgeloop.run.past_runs import past_runs
+
+    with explained():
+        found = past_runs(VerifyConfig.of(**given).ledger)
+        if as_json:
+            rows = [
+                asdict(run)
+                | {"headline": run.headline, "charged_usd": float(to_usd(run.charged_p))}
+                for run in found
+            ]
+            print(json.dumps(rows, indent=2))
+            return
+        for run in found:
+            began = run.began_at[:SECOND].replace("T", " ")
+            print(visible(f"{run.id}  {began}  {show_usd(run.charged_p):>8}  {run.headline}"))
+        if not found:
+            print("no runs yet")
+
+
+def _show(*, run: str, **given: Any) -> None:
+    from judgeloop.core.errors import InputError
+    from judgeloop.run.past_runs import past_run
+
+    with explained():
+        found = past_run(VerifyConfig.of(**given).ledger, run)
+        if found.text is None:
+            raise InputError(
+                f"RUN {run}: it has no result beside the ledger; it has not ended, or its files "
+                "are in another folder (`run_dir`). The same command again goes on with it"
+            )
+        print(found.text, end="")

@@ -1,0 +1,87 @@
+"""The commands `runs`, `runs show` and `ledger show`, after real runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from support.chat_server import goodness, verdict
+
+from judgeloop.cli.app import app
+
+LEDGER = Path(".judgeloop/ledger.sqlite")
+
+
+def judgeloop(*arguments):
+    """Run the command in this process."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def two_runs(chat_server):
+    """A comparison that was paid for, and one by a metric."""
+    chat_server.respond = lambda request, n: verdict(goodness(request))
+    for name, word in (("a", "good"), ("b", "poor")):
+        rows = [
+            {"id": f"i{n}", "prompt": f"p{n}", "output": f"{word} {n}", "reference": "good"}
+            for n in range(20)
+        ]
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    paid = judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "openai/m", "--judge-price", "1,10",
+                     "--judge-base-url", chat_server.url)  # fmt: skip
+    free = judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1", "--seed", "1")
+    assert paid.exit_code == free.exit_code == 0, paid.stderr + free.stderr
+    return paid.stdout, free.stdout
+
+
+def test_the_runs_of_a_ledger_are_listed_the_latest_first_with_cost_and_decision(two_runs):
+    paid, free = two_runs
+    last, first = judgeloop("runs").stdout.splitlines()
+    assert free.splitlines()[0] in last
+    assert paid.splitlines()[0] in first
+    runs = json.loads(judgeloop("runs", "--json").stdout)
+    assert [run["charged_usd"] > 0 for run in runs] == [False, True]
+    assert runs[0]["id"] in last
+
+
+def test_a_runs_result_is_shown_again_as_it_was_printed(two_runs):
+    ids = [run["id"] for run in json.loads(judgeloop("runs", "--json").stdout)]
+    assert judgeloop("runs", "show", ids[0]).stdout == two_runs[1]
+    assert judgeloop("runs", "show", ids[1][:6]).stdout == two_runs[0]
+
+
+def test_a_run_that_is_not_there_or_that_did_not_end_is_a_clear_error(two_runs):
+    result = judgeloop("runs", "show", "none")
+    assert result.exit_code == 2
+    assert "there is no such run" in result.stderr
+    result = judgeloop("runs", "show", "")
+    assert "2 runs begin so" in result.stderr
+    run = json.loads(judgeloop("runs", "--json").stdout)[0]["id"]
+    (LEDGER.parent / "runs" / run / "result.txt").unlink()
+    assert "it has not ended" in judgeloop("runs", "show", run).stderr
+    assert "no result here" in judgeloop("runs").stdout
+
+
+@pytest.mark.parametrize("command", [["runs"], ["ledger", "show"]])
+def test_without_a_ledger_it_says_so_and_makes_none(command):
+    result = judgeloop(*command)
+    assert result.exit_code == 2
+    assert "--ledger .judgeloop/ledger.sqlite: there is no ledger there" in result.stderr
+    assert not LEDGER.exists()
+
+
+def test_what_was_spent_is_shown_by_day_judge_run_and_state(two_runs):
+    spent = json.loads(judgeloop("ledger", "show", "--json").stdout)
+    assert list(spent) == ["day", "judge", "run", "state"]
+    runs = {run["id"]: run["charged_usd"] for run in json.loads(judgeloop("runs", "--json").stdout)}
+    assert {run: group["usd"] for run, group in spent["run"].items()} == runs
+    assert set(spent["judge"]) == {"openai/m", "metric:rouge1"}
+    for groups in spent.values():
+        total = sum(group["usd"] for group in groups.values())
+        assert total == pytest.approx(sum(runs.values()))
+    assert list(spent["state"]) == ["settled"]
+    text = judgeloop("ledger", "show").stdout
+    assert "openai/m" in text
+    assert "attempts" in text
