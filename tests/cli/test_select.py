@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from support.chat_server import Response, candidates, error, goodness, verdict
+from support.patience import PATIENCE_S
 
 from judgeloop.cli.app import app
 from judgeloop.run.validation import checked
@@ -383,7 +384,7 @@ def test_ctrl_c_keeps_what_was_paid_for_and_the_same_command_goes_on(systems, ch
             time.sleep(0.02)
             assert process.poll() is None, process.stderr.read()
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, out
     assert "interrupted; what was paid for is kept" in out.splitlines()[0]
     paid = len(chat_server.requests)

@@ -19,7 +19,7 @@ from support.chat_server import Response, goodness, verdict
 
 COMMAND = [sys.executable, "-m", "judgeloop"]
 ITEMS = 200
-DEADLINE_S = 60
+DEADLINE_S = 600
 FULL = Path("/dev/full")
 
 

@@ -36,7 +36,7 @@ POLICY = RetryPolicy(
     attempts=2, first_wait_s=0.01, longest_wait_s=0.2, patience_s=1.0
 )  # on a busy machine
 SLOW_ATTEMPT_S, ATTEMPT_S = 0.4, 10.0  # the first where the server is slow on purpose
-DEADLINE_S = 30.0  # of a run, on a busy machine
+DEADLINE_S = 600.0  # of a run, however busy the machine
 JUDGES = {"openai": OpenAIJudge, "anthropic": AnthropicJudge}
 
 TABLE = list(cases())

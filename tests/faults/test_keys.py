@@ -23,7 +23,7 @@ KEYS = {
     "JUDGELOOP_JUDGE_API_KEY": "own+canary/judge==92ab47fe60",
 }
 SHOWN = 12  # of a key's characters that would already say too much
-DEADLINE_S = 60
+DEADLINE_S = 600
 PRICE = price_from_text("1,10")
 
 PLUGIN = """

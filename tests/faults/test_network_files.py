@@ -10,6 +10,7 @@ import sys
 
 import pytest
 from support.fault_server import USED, FaultServer, whole
+from support.patience import PATIENCE_S
 
 from judgeloop.judges.prices import price_from_text
 
@@ -32,7 +33,7 @@ def compare(folder, server, **environment):
     keys = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url("openai")}
     return subprocess.run(
         command, cwd=folder, env=usual | keys | environment, check=False, capture_output=True,
-        text=True, timeout=60,
+        text=True, timeout=PATIENCE_S,
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import time
 
 import pytest
 from support.fault_server import USED, FaultServer, Pause, whole
+from support.patience import PATIENCE_S
 from support.pools import make_pool, make_session
 
 from judgeloop.core.records import Verdict
@@ -73,7 +74,7 @@ def test_a_process_that_is_stopped_keeps_the_replies_that_came_meanwhile(wire, t
         os.kill(process.pid, signal.SIGSTOP)
         time.sleep(STOPPED_S)
         os.kill(process.pid, signal.SIGCONT)
-        stdout, stderr = process.communicate(timeout=60)
+        stdout, stderr = process.communicate(timeout=PATIENCE_S)
         asked, bill_p = server.connections, server.bill_p
     assert process.returncode == 0, stderr
     result = json.loads(stdout)

@@ -13,6 +13,7 @@ import time
 
 import pytest
 from support.chat_server import ChatServer, goodness, verdict
+from support.patience import PATIENCE_S
 
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.protocols import Reservation
@@ -152,7 +153,7 @@ def test_kills_do_not_use_up_the_budget_with_calls_that_never_left(folder):
             kill_when(command(folder, server), server, before + 8)
         server.respond = lambda request, number: verdict(goodness(request))
         last = command(folder, server)
-        out, err = last.communicate(timeout=120)
+        out, err = last.communicate(timeout=PATIENCE_S)
     finally:
         server.close()
     result = json.loads(out)
@@ -180,7 +181,9 @@ def test_a_request_is_noted_before_its_first_byte_leaves(folder):
 
     server = ChatServer(respond)
     try:
-        _, err = command(folder, server, "--max-judgments", str(ITEMS)).communicate(timeout=120)
+        _, err = command(folder, server, "--max-judgments", str(ITEMS)).communicate(
+            timeout=PATIENCE_S
+        )
     finally:
         server.close()
     assert len(noted) >= ITEMS, err

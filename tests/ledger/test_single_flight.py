@@ -13,6 +13,7 @@ from collections import Counter
 
 import pytest
 from support.chat_server import ChatServer, goodness, verdict
+from support.patience import PATIENCE_S
 
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.protocols import Reservation
@@ -139,7 +140,7 @@ def test_two_questions_at_once_ask_for_each_verdict_once(tmp_path):
             )
             for risk in ("0.1", "0.2")
         ]
-        results = [child.communicate(timeout=120) for child in both]
+        results = [child.communicate(timeout=PATIENCE_S) for child in both]
     finally:
         server.close()
     judged = [json.loads(out)["judged"] for out, _ in results]
