@@ -18,13 +18,16 @@ from judgeloop.cli import flags
 from judgeloop.cli.naming import as_flags, variable
 from judgeloop.cli.progress import counting, explained
 from judgeloop.core.errors import InputError
+from judgeloop.run.published import published_name
 
 if TYPE_CHECKING:
     from judgeloop.replay.compare_config import ReplayConfig
     from judgeloop.replay.estimate_config import ReplayEstimateConfig
     from judgeloop.replay.select_config import ReplaySelectConfig
+    from judgeloop.replay.settings import ReplaySettings
 
 Rows = list[dict[str, Any]]
+PAPER = "published"  # the column that names the paper whose configuration was used
 
 
 def replay() -> click.Command:
@@ -79,6 +82,7 @@ def _replay_select(config: ReplaySelectConfig, *, as_json: bool) -> None:
     """Run the realisations, write tables and pictures, print the calls needed to name the best."""
     from judgeloop.cli.files import write_pictures
     from judgeloop.replay.run import replay_select
+    from judgeloop.replay.select_inputs import win_rates
     from judgeloop.replay.select_tables import by_calls, by_queries, needed, races
 
     with counting("realisations") as observe:
@@ -90,6 +94,8 @@ def _replay_select(config: ReplaySelectConfig, *, as_json: bool) -> None:
         "needed": needed(rows),
         "races": races(rows),
     }
+    rates = win_rates(config)
+    tables = {name: _named(config, table) for name, table in (tables | {"rates": rates}).items()}
     _write_tables(config.output, tables)
     write_pictures(config.output, _select_pictures(tables))
     best = [row for row in tables["needed"] if row["goal"] == "best"]
@@ -109,9 +115,13 @@ def _grid(most: int) -> list[int]:
 def _select_pictures(tables: dict[str, Rows]) -> dict[str, str]:
     if not _can_draw():
         return {}
-    from judgeloop.replay import pictures
+    from judgeloop.replay import paper_pictures, pictures
 
-    drawn = {"identified-by-calls": pictures.identification_picture(tables["calls"], "calls")}
+    rates = [row["win_rate"] for row in tables["rates"] if row["win_rate"] is not None]
+    drawn = {
+        "identified-by-calls": pictures.identification_picture(tables["calls"], "calls"),
+        "win-rates": paper_pictures.win_rates_picture(rates),
+    }
     if tables["queries"]:
         drawn["identified-by-queries"] = pictures.identification_picture(
             tables["queries"], "queries"
@@ -135,7 +145,10 @@ def _replay_estimate(config: ReplayEstimateConfig, *, as_json: bool) -> None:
             f"without {', '.join(without)}: the outputs hold no field {config.confidence!r} "
             "(`confidence`)"
         )
-    tables = {"accuracy": by_share(rows), "area": areas(rows)}
+    tables = {
+        "accuracy": _named(config, by_share(rows)),
+        "area": _named(config, areas(rows)),
+    }
     _write_tables(config.output, tables)
     if _can_draw():
         from judgeloop.replay.pictures import shares_picture
@@ -160,9 +173,10 @@ def _replay_compare(config: ReplayConfig, *, as_json: bool) -> None:
     rows, table = _table(config)
     if note_of_lengths := without_lengths(config):
         _say(note_of_lengths)
+    table = _named(config, table)
     _write(config, table)
-    if config.analyse is not None:
-        write_pictures(config.output, pictures_of_replay(config, rows, config.analyse))
+    if config.analyse:
+        write_pictures(config.output, pictures_of_replay(config, rows))
     print(json.dumps(table, indent=2) if as_json else _render(table))
 
 
@@ -192,6 +206,12 @@ def _pictures(config: ReplayConfig, table: Rows) -> dict[str, str]:
     if config.iterative:
         return {"rules": pictures.rules_picture(table)}
     return {"success": pictures.success_picture(table), "bias": pictures.bias_picture(table)}
+
+
+def _named(config: ReplaySettings, table: Rows) -> Rows:
+    """Return the table with a column that names the paper, if its configuration was used."""
+    name = published_name(config.PAPER, config)
+    return table if name is None else [row | {PAPER: name} for row in table]
 
 
 def _say(note: str) -> None:
@@ -227,14 +247,20 @@ def _csv(table: Rows) -> str:
 
 
 def _render(table: Rows) -> str:
-    """Return the table in columns, without standard errors, which are in the files."""
-    shown = [name for name in table[0] if not name.endswith("_se")] if table else []
+    """Return the table in columns, without standard errors, which are in the files.
+
+    The paper whose configuration was used stands over the table.
+    """
+    columns = table[0] if table else {}
+    paper = [f"as published: {columns[PAPER]}"] if PAPER in columns else []
+    shown = [name for name in columns if name != PAPER and not name.endswith("_se")]
     cells = [shown, *([_cell(row[name]) for name in shown] for row in table)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(shown))]
-    return "\n".join(
+    lines = (
         "  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True))
         for line in cells
     )
+    return "\n".join([*paper, *lines])
 
 
 def _cell(value: object) -> str:

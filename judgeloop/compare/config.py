@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from annotated_types import Gt, Lt, MinLen
 
+from judgeloop.compare.published import DIFFUSE
+from judgeloop.run.published import Publication
 from judgeloop.run.setting import Part, Setting, described, one_of
 from judgeloop.run.settings import RunSettings
 from judgeloop.run.shared_settings import (
@@ -69,6 +71,8 @@ Representative = Annotated[
 @dataclass(frozen=True, kw_only=True)
 class CompareConfig(RunSettings):
     """All settings of a comparison of two systems."""
+
+    PAPER: ClassVar[Publication | None] = DIFFUSE
 
     first: Annotated[
         Path,

@@ -18,6 +18,7 @@ from judgeloop.report.sentences import (
     count,
     judge,
     money,
+    published,
     show_risk,
     with_warnings,
 )
@@ -71,7 +72,7 @@ def _standing(result: Result) -> str:
 def details(result: Result) -> list[tuple[str, str]]:
     """Return the evidence for the decision, as pairs of a name and a sentence."""
     rows = [("votes", _votes(result)), ("gap", _gap(result)), ("rule", _rule(result))]
-    rows += [("judge", judge(result)), ("selector", _selector(result))]
+    rows += [("judge", judge(result)), ("selector", _selector(result)), *published(result)]
     rows += [("history", visible(result.setup.history))] if result.setup.history else []
     rows += [("cost", cost(result))]
     return rows + bewares(result)

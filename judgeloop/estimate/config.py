@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
 from judgeloop.engine.panel import Vote
 from judgeloop.engine.presentation import Order
+from judgeloop.estimate.published import ACTRACER
+from judgeloop.run.published import Publication
 from judgeloop.run.setting import Parse, Part, Setting, Source, described, one_of, unless_auto
 from judgeloop.run.settings import RunSettings
 from judgeloop.run.shared_settings import (
@@ -43,6 +45,8 @@ BY_CONFIDENCE, BY_HISTORY = "confidence", "history"  # proxies that are not judg
 @dataclass(frozen=True, kw_only=True)
 class EstimateConfig(RunSettings):
     """All settings of an estimate of one system's mean score."""
+
+    PAPER: ClassVar[Publication | None] = ACTRACER
 
     outputs: Annotated[
         Path,

@@ -10,7 +10,7 @@ from judgeloop.core.records import StopKind
 from judgeloop.estimate.result import Estimated
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
-from judgeloop.report.sentences import CUT_SHORT, bewares, cost, count, judge, money
+from judgeloop.report.sentences import CUT_SHORT, bewares, cost, count, judge, money, published
 
 
 def page(result: Estimated) -> Page:
@@ -82,7 +82,7 @@ def details(result: Estimated) -> list[tuple[str, str]]:
     rows = [("score", _score(result)), ("interval", _interval(result)), ("judge", judge(result))]
     if result.setup.proxy is not None:
         rows.append(("proxy", _proxy(result)))
-    rows += [("selector", _selector(result)), ("cost", cost(result))]
+    rows += [("selector", _selector(result)), *published(result), ("cost", cost(result))]
     return rows + bewares(result)
 
 

@@ -13,10 +13,15 @@ from numpy.typing import NDArray
 
 from judgeloop.replay.compare import Protocol, selector_for
 from judgeloop.replay.recordings import Recordings
-from judgeloop.stats.anatomy import Anatomy, anatomy, named_by_norm_bin
+from judgeloop.stats.anatomy import (
+    Anatomy,
+    Clusters,
+    anatomy,
+    clusters_by_number,
+    named_by_norm_bin,
+)
 from judgeloop.stats.combining import combined
 
-BINS = 5
 LEAST_A_BIN = 4  # items drawn from a bin; fewer say nothing
 
 
@@ -24,11 +29,14 @@ LEAST_A_BIN = 4  # items drawn from a bin; fewer say nothing
 class PairAnalysis:
     """One pair's clusters and norms, and its success by norm.
 
-    `named` has the shape (bins,), by ascending norm: 1 where the items drawn from a bin name the
-    right system, else 0. It is empty if the pool is too small for bins.
+    `preferences` has the shape (items,). `clusters` holds the clusters by their number. `named` has
+    the shape (bins,), by ascending norm: 1 where the items drawn from a bin name the right system,
+    else 0. It is empty if the pool is too small for bins.
     """
 
     anatomy: Anatomy
+    preferences: NDArray[np.int8]
+    clusters: dict[int, Clusters]
     named: NDArray[np.float64]
 
 
@@ -45,23 +53,33 @@ class Picks:
     picked: NDArray[np.int64]
 
 
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What to analyse: picks at the first of `sizes`, clusters at each, success in `bins`."""
+
+    sizes: tuple[int, ...]
+    bins: int
+
+
 def analyse_pair(
-    recordings: Recordings, pair: tuple[int, int], protocol: Protocol, size: int
+    recordings: Recordings, pair: tuple[int, int], protocol: Protocol, what: Analysis
 ) -> PairAnalysis | None:
-    """Analyse one pair with `size` picked items; return None for level systems."""
+    """Analyse one pair; return None for level systems."""
+    size = what.sizes[0]
     found = picks_of(recordings, pair, protocol, size)
     if found is None:
         return None
     body = anatomy(found.vectors, size, found.picked)
-    items = len(found.preferences)
-    draws = min(size, items // BINS)
+    draws = min(size, len(found.preferences) // what.bins)
     rng = np.random.default_rng([*pair, 0, 2])
     named = (
-        named_by_norm_bin(body.norms, found.preferences, BINS, draws, rng)
+        named_by_norm_bin(body.norms, found.preferences, what.bins, draws, rng)
         if draws >= LEAST_A_BIN
         else np.empty(0)
     )
-    return PairAnalysis(body, named)
+    several = what.sizes if len(what.sizes) > 1 else ()
+    clusters = clusters_by_number(found.vectors, several) if several else {}
+    return PairAnalysis(body, found.preferences, clusters, named)
 
 
 def picks_of(

@@ -9,7 +9,9 @@ from typing import Annotated, ClassVar
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
 from judgeloop.compare.config import Clustering, Combine, Representative
+from judgeloop.compare.published import REPLAYED
 from judgeloop.replay.settings import Caller, Found, ReplaySettings, Vectors
+from judgeloop.run.published import Publication
 from judgeloop.run.setting import Parse, Part, Setting, listed, numbers, some_of
 from judgeloop.run.shared_settings import (
     OUTPUT,
@@ -47,7 +49,8 @@ class ReplayConfig(ReplaySettings):
     """All settings of a replay of comparisons."""
 
     QUESTION: ClassVar[str] = "compare"
-    LOOSE: ClassVar[frozenset[str]] = ReplaySettings.LOOSE | {"pairs", "analyse"}
+    PAPER: ClassVar[Publication | None] = REPLAYED
+    LOOSE: ClassVar[frozenset[str]] = ReplaySettings.LOOSE | {"pairs", "analyse", "norm_bins"}
 
     selectors: Annotated[
         tuple[str, ...],
@@ -176,15 +179,27 @@ class ReplayConfig(ReplaySettings):
         ),
     ] = None
     analyse: Annotated[
-        int | None,
+        tuple[Annotated[int, Ge(2)], ...],
+        Parse(numbers),
+        Setting(
+            "Draw pictures of DiffUse's picks at this number of items judged, at least 2. With several "
+            "numbers: of its picks at the first, and of its clusters at each.",
+            OUTPUT,
+            Part.REPORT,
+            Found,
+            metavar="NUMBERS",
+        ),
+    ] = ()
+    norm_bins: Annotated[
+        int,
         Ge(2),
         Setting(
-            "Draw pictures of DiffUse's picks at this number of items judged, at least 2.",
+            "Number of bins in the picture of success by norm, at least 2; the paper has 50.",
             OUTPUT,
             Part.REPORT,
             Found,
         ),
-    ] = None
+    ] = 5
 
     def __post_init__(self) -> None:
         """Sort `sizes` and drop duplicates."""

@@ -29,6 +29,7 @@ from judgeloop.replay.recorded_files import (
 )
 from judgeloop.replay.recordings import Recordings
 from judgeloop.represent.embed import embed
+from judgeloop.run.setting import declared
 from judgeloop.selectors.catalogue import Need, selector_row
 from judgeloop.selectors.ingredients import Variant
 
@@ -51,8 +52,10 @@ def check(config: ReplayConfig) -> list[str]:
     if config.give_up is not None and not config.iterative:
         raise InputError("`give_up`: only runs until a rule is met can give up; use `iterative`")
     notes = _check_rules(config) if config.iterative else []
-    if config.analyse is not None:
+    if config.analyse:
         _check_analysis(config)
+    elif config.norm_bins != declared(ReplayConfig)["norm_bins"].default:
+        raise InputError("`norm_bins`: only `analyse` draws bins; set it, too")
     return notes
 
 
@@ -87,10 +90,10 @@ def _check_rules(config: ReplayConfig) -> list[str]:
 
 def _check_analysis(config: ReplayConfig) -> None:
     check_pictures()
-    at_a_size = config.analyse in config.sizes and not config.iterative
+    at_a_size = config.analyse[0] in config.sizes and not config.iterative
     if not at_a_size or ANALYSED not in config.selectors:
         raise InputError(
-            f"`analyse`: expected one of `sizes`, with {ANALYSED} among `selectors` and not "
+            f"`analyse`: expected one of `sizes` first, with {ANALYSED} among `selectors` and not "
             "`iterative`"
         )
 

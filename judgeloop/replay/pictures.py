@@ -6,23 +6,21 @@ matplotlib is imported on first use; it comes with the extra `judgeloop[pictures
 from __future__ import annotations
 
 import importlib.util
-import io
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.errors import InputError
+from judgeloop.replay.canvas import Z, panel, svg, verbatim
 from judgeloop.replay.compare import Row
 from judgeloop.stats.anatomy import Anatomy
 
-SIZE = (6.4, 4.0)  # inches
 NOT_JUDGED = -2  # the preference of an item that is not judged
+CAP_OF_BARS = 15  # width of all bars' caps together
 FEWEST_ON_A_PLANE = 3  # a projection needs more items than this
 ANALYSED = "diffuse"  # the selector whose picks are drawn
 Floats = NDArray[np.float64]
-Z = 1.96  # error bars of 95 %
 
 
 def check_pictures() -> None:
@@ -50,7 +48,7 @@ def identification_picture(table: Sequence[Row], unit: str) -> str:
 
     Durmazkeser et al. (2025), figure 2.
     """
-    figure, axes = _axes()
+    figure, axes = panel()
     for selector in dict.fromkeys(row["selector"] for row in table):
         rows = [row for row in table if row["selector"] == selector]
         shares = np.array([row["identified"] for row in rows])
@@ -68,7 +66,7 @@ def identification_picture(table: Sequence[Row], unit: str) -> str:
     if unit == "calls":
         axes.set_xscale("log")
     axes.legend(frameon=False)
-    return _svg(figure)
+    return svg(figure)
 
 
 def shares_picture(table: Sequence[Row], value: str) -> str:
@@ -76,7 +74,7 @@ def shares_picture(table: Sequence[Row], value: str) -> str:
 
     `value` is "error" or "coverage". Huang et al. (2024), appendix A.3.
     """
-    figure, axes = _axes()
+    figure, axes = panel()
     for selector in dict.fromkeys(row["selector"] for row in table):
         rows = [row for row in table if row["selector"] == selector and row[value] is not None]
         if not rows:
@@ -101,7 +99,7 @@ def shares_picture(table: Sequence[Row], value: str) -> str:
     if value == "error":
         axes.set_ylim(bottom=0)
     axes.legend(frameon=False)
-    return _svg(figure)
+    return svg(figure)
 
 
 def rules_picture(table: Sequence[Row]) -> str:
@@ -109,7 +107,7 @@ def rules_picture(table: Sequence[Row]) -> str:
 
     Each point is labelled with its stated risk.
     """
-    figure, axes = _axes()
+    figure, axes = panel()
     for rule, selector in dict.fromkeys((row["rule"], row["selector"]) for row in table):
         rows = [row for row in table if (row["rule"], row["selector"]) == (rule, selector)]
         rows.sort(key=lambda row: float(row["risk"]))
@@ -125,12 +123,12 @@ def rules_picture(table: Sequence[Row]) -> str:
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False)
-    return _svg(figure)
+    return svg(figure)
 
 
 def distances_picture(rows: Sequence[Row], size: int) -> str:
     """Draw the win distance among `size` judged items against that of all items, by run."""
-    figure, axes = _axes()
+    figure, axes = panel()
     at_size = [row for row in rows if row["judgments"] == size]
     for selector in dict.fromkeys(row["selector"] for row in at_size):
         runs = [row for row in at_size if row["selector"] == selector]
@@ -148,7 +146,7 @@ def distances_picture(rows: Sequence[Row], size: int) -> str:
     axes.set_xlabel("win distance among all items")
     axes.set_ylabel(f"win distance among {size} judged items")
     axes.legend(frameon=False, markerscale=5)
-    return _svg(figure)
+    return svg(figure)
 
 
 def clusters_picture(bodies: Sequence[Anatomy]) -> str:
@@ -156,7 +154,7 @@ def clusters_picture(bodies: Sequence[Anatomy]) -> str:
 
     Ashury-Tahan et al. (2024), figure 8.
     """
-    figure, axes = _axes()
+    figure, axes = panel()
     for body in bodies:
         axes.plot(
             100 * body.shares,
@@ -174,7 +172,7 @@ def clusters_picture(bodies: Sequence[Anatomy]) -> str:
     axes.minorticks_off()
     axes.set_xlabel("size of the cluster, % of the items")
     axes.set_ylabel("mean norm in it, in units of the mean over all")
-    return _svg(figure)
+    return svg(figure)
 
 
 def norms_picture(bodies: Sequence[Anatomy]) -> str:
@@ -182,7 +180,7 @@ def norms_picture(bodies: Sequence[Anatomy]) -> str:
 
     Ashury-Tahan et al. (2024), figure 9.
     """
-    figure, axes = _axes()
+    figure, axes = panel()
     for label, norms in (
         ("all items", np.concatenate([body.norms for body in bodies])),
         ("picked items", np.concatenate([body.picked for body in bodies])),
@@ -191,23 +189,29 @@ def norms_picture(bodies: Sequence[Anatomy]) -> str:
     axes.set_xlabel("norm of the difference vector, in units of the mean over all items")
     axes.set_ylabel("density")
     axes.legend(frameon=False)
-    return _svg(figure)
+    return svg(figure)
 
 
 def norm_bins_picture(named: NDArray[np.float64]) -> str:
     """Draw how often items of each bin of norms name the right system.
 
-    `named` has the shape (pairs, bins).
+    `named` has the shape (pairs, bins). Ashury-Tahan et al. (2024), figure 10, with 50 bins.
     """
-    figure, axes = _axes()
+    figure, axes = panel()
     shares = named.mean(axis=0)
     errors = Z * np.sqrt(shares * (1 - shares) / len(named))
-    axes.bar(np.arange(1, len(shares) + 1), shares, yerr=errors, width=0.7, capsize=3)
+    axes.bar(
+        np.arange(1, len(shares) + 1),
+        shares,
+        yerr=errors,
+        width=0.7,
+        capsize=CAP_OF_BARS / len(shares),
+    )
     axes.set_xlabel(
-        "items by norm of the difference vector: from the shortest fifth to the longest"
+        f"items by norm of the difference vector: {len(shares)} bins, the shortest first"
     )
     axes.set_ylabel("share of pairs whose better system is named")
-    return _svg(figure)
+    return svg(figure)
 
 
 def projection_picture(
@@ -221,9 +225,8 @@ def projection_picture(
     Ashury-Tahan et al. (2024), figure 7. `plane` has the shape (items, 2), `preferences` the shape
     (items,); `picked` holds positions.
     """
-    figure, axes = _axes()
-    # matplotlib takes text between dollar signs as a formula.
-    first, second = (name.replace("$", r"\$") for name in systems)
+    figure, axes = panel()
+    first, second = map(verbatim, systems)
     shown = (
         ("not judged", NOT_JUDGED, "0.85"),
         (first, 1, "C0"),
@@ -241,11 +244,11 @@ def projection_picture(
     axes.set_xticks([])
     axes.set_yticks([])
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    return _svg(figure)
+    return svg(figure)
 
 
 def _lines(table: Sequence[Row], value: str, error: str, label: str) -> str:
-    figure, axes = _axes()
+    figure, axes = panel()
     for selector in dict.fromkeys(row["selector"] for row in table):
         rows = [row for row in table if row["selector"] == selector]
         axes.errorbar(
@@ -257,25 +260,4 @@ def _lines(table: Sequence[Row], value: str, error: str, label: str) -> str:
     axes.set_xlabel("judged items")
     axes.set_ylabel(label)
     axes.legend(frameon=False)
-    return _svg(figure)
-
-
-def _axes() -> tuple[Any, Any]:
-    from matplotlib.figure import Figure
-
-    # `dpi` is for clouds of points, which are stored as bitmaps.
-    figure = Figure(figsize=SIZE, layout="constrained", dpi=150)
-    axes = figure.subplots()
-    axes.grid(visible=True, alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
-
-
-def _svg(figure: Any) -> str:
-    """Return the figure as SVG text; equal tables give equal texts."""
-    import matplotlib as mpl
-
-    with mpl.rc_context({"svg.hashsalt": "judgeloop", "svg.fonttype": "none"}):
-        drawn = io.StringIO()
-        figure.savefig(drawn, format="svg", metadata={"Date": None})
-    return drawn.getvalue()
+    return svg(figure)

@@ -8,9 +8,11 @@ from typing import Annotated, ClassVar
 from annotated_types import Ge, Gt, Lt, MinLen
 
 from judgeloop.replay.settings import Found, ReplaySettings
+from judgeloop.run.published import Publication
 from judgeloop.run.setting import Parse, Part, Setting, numbers, some_of
 from judgeloop.run.shared_settings import MANY, PROTOCOL, SELECTION, Count
 from judgeloop.select.config import Epsilons, epsilons
+from judgeloop.select.published import REPLAYED
 from judgeloop.selectors.catalogue import names_of
 
 
@@ -19,6 +21,7 @@ class ReplaySelectConfig(ReplaySettings):
     """All settings of a replay of searches for the best of many systems."""
 
     QUESTION: ClassVar[str] = "select"
+    PAPER: ClassVar[Publication | None] = REPLAYED
     LOOSE: ClassVar[frozenset[str]] = ReplaySettings.LOOSE | {"seeds"}
 
     baseline: Annotated[

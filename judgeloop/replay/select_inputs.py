@@ -13,6 +13,7 @@ import numpy as np
 from judgeloop.core.records import TIE
 from judgeloop.core.verdict_table import VerdictTable
 from judgeloop.history.past import ROUNDING
+from judgeloop.replay.compare import Row
 from judgeloop.replay.recorded_files import read_pool, read_scores, systems_of
 from judgeloop.replay.select import Field, Realisations
 from judgeloop.replay.select_config import ReplaySelectConfig
@@ -69,6 +70,26 @@ def field_for(config: ReplaySelectConfig) -> Field:
         folder = config.cache_dir / "weak-judges"
         opinions = weak_opinions(pool.outputs, baseline, config.weak_judges, folder)
     return Field(tuple(systems), baseline, scores, lengths, opinions)
+
+
+def win_rates(config: ReplaySelectConfig) -> list[Row]:
+    """Return a row with the win rate against the baseline over all items, for each other system.
+
+    Highest first; None without a verdict. Durmazkeser et al. (2025), figure 3.
+
+    Raises:
+        InputError: the file of verdicts is wrong.
+    """
+    table = read_scores(config.verdicts)
+    systems = sorted({*systems_of(table, config.leave_out), config.baseline})
+    scores = _scores(config, table, systems, table.items)
+    rates = {
+        name: float(np.nanmean(own)) if not np.isnan(own).all() else None
+        for name, own in zip(systems, scores, strict=True)
+        if name != config.baseline
+    }
+    ranked = sorted(rates.items(), key=lambda pair: (-(pair[1] or 0.0), pair[0]))
+    return [{"system": name, "win_rate": rate} for name, rate in ranked]
 
 
 def _needs(config: ReplaySelectConfig) -> frozenset[Need]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 from judgeloop.run.identity import plain
 from judgeloop.run.setting import Parse, Part, Setting, Source, listed
-from judgeloop.run.shared_settings import DATA, DEFAULT_HOME, OUTPUT, Seed
+from judgeloop.run.shared_settings import DATA, DEFAULT_HOME, OUTPUT, AsPublished, Seed
 from judgeloop.run.validation import Configuration
 
 Caller, Found, Vectors = Source.CALLER, Source.FOUND, Source.VECTORS
@@ -64,10 +64,13 @@ class ReplaySettings(Configuration):
     cache_dir: Annotated[Path, Setting("", OUTPUT, Part.PLACE, Caller, flag=False)] = (
         DEFAULT_HOME / "cache"
     )
+    as_published: AsPublished = False
     seed: Seed = 0
 
     # Settings that may differ when a replay is resumed: they do not change finished rows.
-    LOOSE: ClassVar[frozenset[str]] = frozenset({"output", "jobs", "resume", "cache_dir"})
+    LOOSE: ClassVar[frozenset[str]] = frozenset(
+        {"output", "jobs", "resume", "cache_dir", "as_published"}
+    )
 
     def decisive(self) -> dict[str, Any]:
         """Return the settings that the rows depend on; a resumed replay needs the same values."""

@@ -57,6 +57,7 @@ class RunSetup:
     - `left_out`: a sentence on the items that were left out; empty if none were.
     - `repeated`: the systems that gave the same output to many items, with the number of items.
     - `old_prices`: a warning of judges whose prices are old; empty if none are.
+    - `published`: the paper whose configuration was used, and its settings; None if none was named.
     - `run`: the run's id; `version`: the version of judgeloop.
     """
 
@@ -77,6 +78,7 @@ class RunSetup:
     run: str
     version: str
     old_prices: str = field(default="", kw_only=True)
+    published: str | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

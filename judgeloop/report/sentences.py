@@ -120,6 +120,12 @@ def bewares(result: RunResult) -> list[tuple[str, str]]:
     return rows
 
 
+def published(result: RunResult) -> list[tuple[str, str]]:
+    """Return a row on the paper whose configuration was used; none if it was not one of a paper."""
+    named = result.setup.published
+    return [] if named is None else [("as published", visible(named))]
+
+
 def cost(result: RunResult) -> str:
     """Return the cost of the run, its attempts, and what was answered from the ledger."""
     spend = result.spend

@@ -22,6 +22,7 @@ from judgeloop.engine.terms import Terms
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.run.prepared import Prepared
 from judgeloop.run.price_age import old_prices, today
+from judgeloop.run.published import published_name
 
 # An output counts as repeated from this many items and this share of the items on.
 FEWEST_REPEATS, REPEATED_SHARE = 3, 0.2
@@ -125,6 +126,7 @@ def setup_of(prepared: Prepared[Any]) -> dict[str, Any]:
         "left_out": prepared.inputs.joined.left_out,
         "repeated": _repeated(prepared.pool),
         "old_prices": old_prices(judges, today()),
+        "published": published_name(config.PAPER, config),
         "run": terms.run,
         "version": version("judgeloop"),
     }

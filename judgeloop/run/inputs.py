@@ -21,6 +21,7 @@ from judgeloop.history.about import About
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt_files import template_for
+from judgeloop.run.published import check_published
 from judgeloop.run.settings import JudgeSettings, RunSettings
 
 
@@ -45,6 +46,7 @@ def read_inputs(
     Raises:
         InputError: a setting or a file is wrong.
     """
+    check_published(config.PAPER, config)  # not checked yet if it was made without `of`
     limits = Limits(config.min_judgments, config.max_judgments, config.max_abstentions)
     outputs = [read_outputs(path) for path in config.output_files]
     items = read_items(config.items) if config.items else None

@@ -26,6 +26,7 @@ from judgeloop.run.shared_settings import (
     MONEY,
     OUTPUT,
     STOPPING,
+    AsPublished,
     CallerOnly,
     Found,
     Inside,
@@ -156,6 +157,7 @@ class RunSettings(JudgeSettings):
         Ge(1),
         Setting("Maximum bytes of an item with its outputs.", ITEMS, Part.RUN, Found, newer=True),
     ] = 1_000_000
+    as_published: AsPublished = False
     seed: Seed = 0
     risk: Annotated[
         float,

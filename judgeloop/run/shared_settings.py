@@ -36,6 +36,17 @@ MinJudgments = Annotated[
 MaxJudgments = Annotated[
     int, Ge(1), Setting("Maximum number of judgments.", STOPPING, Part.RUN, Found, common=True)
 ]
+# Part.REPORT: it is only shown. The settings that it fills in are in a run's id by their values.
+AsPublished = Annotated[
+    bool,
+    Setting(
+        "Use the configuration of the paper: DiffUse for compare, LLM Selector for select, AcTracer "
+        "for estimate. Any setting that contradicts it is refused.",
+        SELECTION,
+        Part.REPORT,
+        Found,
+    ),
+]
 Ledger = Annotated[
     Path, Setting("File of paid verdicts and spending (SQLite).", OUTPUT, Part.PLACE, Inside)
 ]

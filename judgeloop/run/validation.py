@@ -11,14 +11,19 @@ from functools import cache
 from typing import Any, ClassVar, Self, TypeVar
 
 from judgeloop.core.errors import InputError, did_you_mean
+from judgeloop.run.published import Publication, check_published, filled
 from judgeloop.run.setting import declared, per_cent
 
 C = TypeVar("C", bound="Configuration")
 
 
 class Configuration:
-    """The base class of all configurations: frozen dataclasses whose fields are settings."""
+    """The base class of all configurations: frozen dataclasses whose fields are settings.
 
+    `PAPER` holds what a paper prescribes, for a configuration with the setting `as_published`.
+    """
+
+    PAPER: ClassVar[Publication | None] = None
     __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "frozen": True}
 
     @classmethod
@@ -40,7 +45,8 @@ def checked(config: type[C], values: Mapping[str, object]) -> C:
     """Return `values` as a `config`; a value of None counts as not given.
 
     Raises:
-        InputError: a value is missing, unknown or out of range; names the field.
+        InputError: a value is missing, unknown or out of range, or contradicts the paper that the
+            configuration is to follow; names the field.
     """
     from pydantic import ValidationError
 
@@ -49,10 +55,12 @@ def checked(config: type[C], values: Mapping[str, object]) -> C:
     given |= {name: per_cent(given[name]) for name in given if declared(config)[name].is_number}
     if isinstance(given.get("judge"), str):
         given["judge"] = (given["judge"],)
+    given = filled(config.PAPER, given)
     try:
         found: C = _adapter_of(config).validate_python(config.completed(given))
     except ValidationError as error:
         raise InputError(_said(error.errors(include_url=False)[0])) from None
+    check_published(config.PAPER, found)
     return found
 
 

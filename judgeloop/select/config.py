@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt, Lt
 
 from judgeloop.core.errors import InputError
+from judgeloop.run.published import Publication
 from judgeloop.run.setting import Parse, Part, Setting, described, listed, one_of, unless_auto
 from judgeloop.run.settings import RunSettings
 from judgeloop.run.shared_settings import (
@@ -23,6 +24,7 @@ from judgeloop.run.shared_settings import (
     MaxJudgments,
     MinJudgments,
 )
+from judgeloop.select.published import LLM_SELECTOR
 from judgeloop.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
 from judgeloop.stopping.catalogue import RuleRow, default_rule, rule_names, rule_row, rules_of
 
@@ -53,6 +55,8 @@ def epsilons(value: object) -> object:
 @dataclass(frozen=True, kw_only=True)
 class SelectConfig(RunSettings):
     """All settings of a search for the best of many systems."""
+
+    PAPER: ClassVar[Publication | None] = LLM_SELECTOR
 
     outputs: Annotated[
         tuple[Path, ...],

@@ -16,6 +16,7 @@ from judgeloop.report.sentences import (
     count,
     judge,
     money,
+    published,
     show_risk,
     with_warnings,
 )
@@ -83,7 +84,7 @@ def details(result: Selected) -> list[tuple[str, str]]:
     width = max(len(visible(row.system)) for row in result.standings)
     rows += [("", _row(row, width, result)) for row in result.standings]
     rows += [("near best", _near_best(result)), ("rule", _rule(result)), ("judge", judge(result))]
-    rows += [("selector", _selector(result)), ("cost", cost(result))]
+    rows += [("selector", _selector(result)), *published(result), ("cost", cost(result))]
     return rows + bewares(result)
 
 

@@ -6,14 +6,23 @@ pictures (`replay/pictures.py` does).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.stats.dendrogram import ward_by_size
+from judgeloop.stats.dendrogram import Dendrogram, ward_by_size
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """The clusters of one cut: share of the items and mean norm of each, shape (clusters,)."""
+
+    shares: Floats
+    mean_norms: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +57,23 @@ def anatomy(vectors: NDArray[np.floating], clusters: int, picked: NDArray[np.int
     `vectors` has the shape (items, dimensions). `picked` holds the positions of the judged items.
     """
     norms = relative_norms(vectors)
-    tree = ward_by_size(vectors)
-    groups = [tree.members(node) for node in tree.cut(min(clusters, len(vectors)))]
-    return Anatomy(
-        shares=np.array([len(group) / len(vectors) for group in groups]),
+    clusters_at = _clusters_of(ward_by_size(vectors), norms, clusters)
+    return Anatomy(clusters_at.shares, clusters_at.mean_norms, norms=norms, picked=norms[picked])
+
+
+def clusters_by_number(
+    vectors: NDArray[np.floating], numbers: Sequence[int]
+) -> dict[int, Clusters]:
+    """Cut Ward's dendrogram of `vectors` into each of several `numbers` of clusters (figure 15)."""
+    norms, tree = relative_norms(vectors), ward_by_size(vectors)
+    return {number: _clusters_of(tree, norms, number) for number in numbers}
+
+
+def _clusters_of(tree: Dendrogram, norms: Floats, number: int) -> Clusters:
+    groups = [tree.members(node) for node in tree.cut(min(number, len(norms)))]
+    return Clusters(
+        shares=np.array([len(group) / len(norms) for group in groups]),
         mean_norms=np.array([norms[group].mean() for group in groups]),
-        norms=norms,
-        picked=norms[picked],
     )
 
 

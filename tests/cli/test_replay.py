@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
+import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -207,8 +208,64 @@ def test_the_papers_analysis_is_drawn_when_asked_for(data, tmp_path):
     out = tmp_path / "out"
     result = replay(*data, *SHORT, "--analyse", 6, "-o", out)
     assert result.exit_code == 0, result.output
-    for picture in ("distances", "clusters", "norms", "norm-bins", "projection"):
+    for picture in ("distances", "clusters", "norms", "norm-bins", "projection", "win-distances", "pairs",
+                    "outcome-norms"):  # fmt: skip
         assert ET.parse(out / f"{picture}.svg").getroot().tag.endswith("svg")
+    assert not (out / "cluster-numbers.svg").exists(), "there is only one number of clusters"
+
+
+def test_clusters_are_drawn_at_several_numbers_and_success_in_as_many_bins_as_asked_for(
+    data, tmp_path
+):
+    out = tmp_path / "out"
+    more = ["--analyse", "6,9,12", "--norm-bins", 4]
+    result = replay(*data, *SHORT, *more, "-o", out)
+    assert result.exit_code == 0, result.output
+    drawn = (out / "cluster-numbers.svg").read_text()
+    assert [number for number in (6, 9, 12) if f"{number} clusters" in drawn] == [6, 9, 12]
+    assert "4 bins, the shortest first" in (out / "norm-bins.svg").read_text()
+
+
+def test_a_pair_far_apart_and_a_close_one_are_drawn_by_their_names(data, tmp_path):
+    out = tmp_path / "out"
+    assert replay(*data, *SHORT, "--analyse", 6, "-o", out).exit_code == 0
+    drawn = (out / "pairs.svg").read_text()
+    far, near = (float(found) for found in re.findall(r"win distance (\d\.\d\d)<", drawn))
+    assert far > near
+    assert any(f">s{number}<" in drawn for number in range(SYSTEMS))
+
+
+def test_a_replay_as_published_names_the_paper_in_text_and_in_every_row(data, tmp_path):
+    vectors = tmp_path / "vectors.npz"
+    names = [f"s{number}" for number in range(SYSTEMS)]
+    numbers = np.random.default_rng(1).normal(size=(SYSTEMS, ITEMS, 5))
+    np.savez(vectors, models=np.array(names), embeddings=numbers)
+    given = [
+        *data,
+        "--vectors",
+        vectors,
+        "--iterative",
+        "--seeds",
+        2,
+        "--jobs",
+        1,
+        "--as-published",
+    ]
+    result = replay(*given, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    head, columns, *lines = result.stdout.splitlines()
+    assert head.startswith(
+        "as published: DiffUse (Ashury-Tahan et al. 2024): selectors random,diffuse"
+    )
+    assert "published" not in columns
+    assert {(line.split()[0], line.split()[2]) for line in lines} == {
+        ("hypergeometric", "random"),
+        ("hypergeometric", "diffuse"),
+    }
+    rows = json.loads((tmp_path / "out" / "rules.json").read_text())
+    assert {row["published"] for row in rows} == {head.removeprefix("as published: ")}
+    again = replay(*given, "--json", "--resume", "-o", tmp_path / "out")
+    assert json.loads(again.stdout) == rows
 
 
 @pytest.mark.parametrize(
@@ -220,11 +277,13 @@ def test_the_papers_analysis_is_drawn_when_asked_for(data, tmp_path):
         (["--leave-out", "s9"], "--leave-out s9: the verdicts contain no such system"),
         (["--leave-out", "s0,s1,s2"], "a replay needs two systems, found s3"),
         (["--subset", "0"], "--subset"),
-        (["--analyse", "5"], "--analyse: expected one of --sizes"),
+        (["--analyse", "5"], "--analyse: expected one of --sizes first"),
         (
             ["--analyse", "6", "--selectors", "random"],
-            "--analyse: expected one of --sizes, with diffuse",
+            "--analyse: expected one of --sizes first, with diffuse",
         ),
+        (["--norm-bins", "9"], "--norm-bins: only --analyse draws bins"),
+        (["--as-published", "--rules", "sequential"], "found --rules sequential"),
         (["--verdicts", "none.csv"], "none.csv"),
     ],
 )

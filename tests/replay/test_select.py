@@ -87,8 +87,33 @@ def test_every_selector_is_measured_by_calls_and_queries_with_pictures(data, tmp
         "0.001",
     }
     assert rows_of(out / "races.csv")[0]["runs"] == "3"
-    for name in ("identified-by-calls", "identified-by-queries"):
+    for name in ("identified-by-calls", "identified-by-queries", "win-rates"):
         assert ET.fromstring((out / f"{name}.svg").read_text()).tag.endswith("svg")
+
+
+def test_the_win_rates_are_those_of_the_recorded_verdicts(data, tmp_path):
+    out = tmp_path / "out"
+    result = replay(
+        *data, "--pool", 10, "--seeds", 1, "--selectors", "random", "-o", out, "--jobs", 1
+    )
+    assert result.exit_code == 0, result.output
+    recorded: dict[str, list[float]] = {}
+    for row in rows_of(data[4]):
+        won = 0.5 if row["score"] == "0.5" else float(float(row["score"]) > 0.5)
+        recorded.setdefault(row["model"], []).append(won)
+    rates = {row["system"]: float(row["win_rate"]) for row in rows_of(out / "rates.csv")}
+    assert rates == {name: pytest.approx(np.mean(found)) for name, found in recorded.items()}
+    assert list(rates.values()) == sorted(rates.values(), reverse=True)
+
+
+def test_a_replay_as_published_runs_the_papers_selectors(data, tmp_path):
+    out = tmp_path / "out"
+    result = replay(*data, "--pool", 10, "--seeds", 1, "-o", out, "--jobs", 1, "--as-published")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("as published: LLM Selector (Durmazkeser et al. 2025)")
+    calls = rows_of(out / "calls.csv")
+    assert {row["selector"] for row in calls} == set(ALL.split(",")) - {"race", "halving"}
+    assert len({row["published"] for row in calls}) == 1
 
 
 def test_an_interrupted_replay_goes_on_and_says_the_same(data, tmp_path):

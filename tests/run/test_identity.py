@@ -74,8 +74,15 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
     CompareConfig: {
         "selector": {"selector": "decisive", "rule": "anytime"},
         "history": {"selector": "decisive", "history": "past.csv"},
+        "as_published": {
+            "selector": "diffuse",
+            "represent": "minilm",
+            "rule": "hypergeometric",
+            "as_published": True,
+        },
     },
     SelectConfig: {
+        "as_published": {"selector": "llm-selector", "as_published": True},
         "selector": {"selector": "random"},
         "rule": {"rule": "fixed-budget", "selector": "random"},
         "outputs": {"outputs": ("a.jsonl", "b.jsonl", "d.jsonl")},
@@ -89,7 +96,8 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
 }
 NOT_OFFERED = {EstimateConfig: {"order", "vote", "require_winner"}}
 NOT_BY_VALUE = {"allow_partial"}  # tested by itself
-TAKES_A_MODEL = {EstimateConfig: {"represent", "layer"}}  # to look at vectors or layers
+# To look at vectors or layers.
+TAKES_A_MODEL = {EstimateConfig: {"represent", "layer", "as_published"}}
 
 PROMPTS = Path(__file__).parents[2] / "prompts"
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgeloop.stats.anatomy import anatomy, named_by_norm_bin, projection, relative_norms
+from judgeloop.stats.anatomy import (
+    anatomy,
+    clusters_by_number,
+    named_by_norm_bin,
+    projection,
+    relative_norms,
+)
 
 
 def test_norms_are_in_units_of_their_mean():
@@ -27,6 +33,14 @@ def test_a_dense_middle_is_one_large_cluster_of_short_vectors():
     assert body.shares.sum() == pytest.approx(1)
     assert (body.shares * body.mean_norms).sum() == pytest.approx(1)
     assert body.picked.tolist() == [body.norms[0], body.norms[95]]
+
+
+def test_each_number_of_clusters_is_the_cut_that_one_analysis_makes():
+    vectors = np.random.default_rng(3).normal(size=(30, 4))
+    cut = clusters_by_number(vectors, (2, 7, 40))
+    assert [len(clusters.shares) for clusters in cut.values()] == [2, 7, 30]
+    assert cut[7].shares.tolist() == anatomy(vectors, 7, np.array([0])).shares.tolist()
+    assert cut[40].mean_norms.mean() == pytest.approx(1), "one item a cluster"
 
 
 def test_only_the_bins_whose_items_prefer_the_winner_name_it():

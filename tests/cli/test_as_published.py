@@ -1,0 +1,92 @@
+"""`--as-published` as people use it: the paper's configuration, named in the result."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from judgeloop.cli.app import app
+from judgeloop.compare import selector as comparing
+from judgeloop.estimate import selector as estimating
+
+INCIDENTS = Path(__file__).parents[2] / "examples" / "incidents"
+SYSTEMS = sorted((INCIDENTS / "systems").glob("*.jsonl"))
+JUDGED = ["--items", INCIDENTS / "items.jsonl", "--judge", "metric:rouge2"]
+
+
+def judgeloop(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def _lexical_stands_in(monkeypatch):
+    """Word vectors in place of the models' vectors, which need an extra."""
+    embed, states = comparing.embed, estimating.states_of
+    monkeypatch.setattr(
+        comparing, "embed", lambda texts, represent, **more: embed(texts, "lexical", **more)
+    )
+    monkeypatch.setattr(
+        estimating,
+        "states_of",
+        lambda pool, represent, layer, **more: states(pool, "lexical", layer, **more),
+    )
+
+
+@pytest.mark.usefixtures("_lexical_stands_in")
+def test_a_comparison_is_diffuse_and_says_so():
+    files = [INCIDENTS / "central.jsonl", INCIDENTS / "lead.jsonl"]
+    result = judgeloop("compare", *files, *JUDGED, "--as-published", "--json")
+    assert result.exit_code in {0, 3}, result.output
+    found = json.loads(result.stdout)
+    assert found["published"].startswith("DiffUse (Ashury-Tahan et al. 2024): selector diffuse")
+    assert (found["selector"], found["rule"], found["represent"], found["variant"]) == (
+        "diffuse",
+        "hypergeometric",
+        "minilm",
+        None,
+    )
+    again = judgeloop("compare", *files, *JUDGED, "--as-published")
+    assert "as published" in again.stdout
+    assert "rule hypergeometric, min judgments 5, max judgments 200" in again.stdout
+    assert "0 attempts made" in again.stdout, "the same run, so nothing is asked twice"
+
+
+def test_a_selection_is_llm_selector_and_says_so():
+    baseline = ["--baseline", SYSTEMS[0].stem, "--max-judgments", 60]
+    result = judgeloop("select", *SYSTEMS, *JUDGED, *baseline, "--as-published")
+    assert result.exit_code in {0, 3}, result.output
+    assert "LLM Selector (Durmazkeser et al. 2025): selector llm-selector" in result.stdout
+    assert "epsilon auto" in result.stdout
+
+
+@pytest.mark.usefixtures("_lexical_stands_in")
+def test_an_estimate_is_actracer_and_says_so(tmp_path):
+    rows = [
+        {"id": f"i{n}", "prompt": f"What is {n}?", "output": str(n - n % 2), "reference": str(n),
+         "logprobs": [-0.1 * (n % 7) - 0.1]}
+        for n in range(40)
+    ]  # fmt: skip
+    for name in ("outputs", "items"):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    result = judgeloop("estimate", "outputs.jsonl", "--items", "items.jsonl", "--judge", "metric:exact",
+                       "--represent", "hidden:MODEL", "--max-judgments", 20, "--as-published", "--json")  # fmt: skip
+    assert result.exit_code in {0, 3}, result.output
+    found = json.loads(result.stdout)
+    assert found["published"].startswith("AcTracer (Huang et al. 2024): selector actracer")
+    assert "represent hidden:MODEL, layer middle" in found["published"]
+
+
+def test_a_contradiction_is_refused_in_flags():
+    files = [INCIDENTS / "central.jsonl", INCIDENTS / "lead.jsonl"]
+    result = judgeloop("compare", *files, *JUDGED, "--as-published", "--clustering", "kmeans")
+    assert result.exit_code == 2
+    assert "--as-published: DiffUse" in result.stderr
+    assert "prescribes --clustering ward (section 5.2), found --clustering kmeans" in result.stderr
