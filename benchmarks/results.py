@@ -42,6 +42,7 @@ EXPERIMENTS: dict[str, tuple[str, str, list[str]]] = {
     "alpaca-rules": ("alpacaeval", "gpt4turbo", [*TURBO, *RULES, "--seeds", "5"]),
     "turbo05-rules": ("alpacaeval", "gpt4turbo", [*TURBO, *WHOLE, "--tie-margin", "0.05"]),
     "gpt4-rules": ("alpacaeval", "gpt4", WHOLE),
+    "gpt4-diffuse-rules": ("alpacaeval", "gpt4", ["--as-published", "--iterative"]),
     "decisive-gpt4-rules": ("alpacaeval", "gpt4", [*BY_HISTORY, "--history-systems", "16"]),
     "decisive-turbo05-rules": ("alpacaeval", "gpt4turbo", [*TURBO, *BY_HISTORY, "--history-systems", "16",
                                                            "--tie-margin", "0.05"]),
@@ -61,6 +62,13 @@ EXPERIMENTS: dict[str, tuple[str, str, list[str]]] = {
             ("--representative", "largest-norm"),
         )
     },
+}  # fmt: skip
+# Replays that are run for their pictures alone.
+FIGURES: dict[str, tuple[str, str, list[str]]] = {
+    "figures-rouge2": ("realsumm", "rouge2", ["--sizes", "5:80:5", "--selectors", "random,diffuse",
+                                              "--analyse", "20"]),
+    "figures-turbo": ("alpacaeval", "gpt4turbo", [*TURBO, "--sizes", "20", "--selectors", "diffuse", "--seeds", "1",
+                                                  "--analyse", "20,50,100,200", "--norm-bins", "50"]),
 }  # fmt: skip
 MANY = ["--job", "select", "--seeds", "100"]
 SELECTIONS: dict[str, tuple[str, str, list[str]]] = {
@@ -109,7 +117,10 @@ BY_SHARE = ("estimate-tiny", "estimate-gpt4")
 PICTURES = {
     "estimate-tiny": ["error", "coverage"],
     "estimate-gpt4": ["error", "coverage"],
-    "select-gpt4": ["identified-by-calls", "identified-by-queries"],
+    "select-gpt4": ["identified-by-calls", "identified-by-queries", "win-rates"],
+    "select-turbo": ["win-rates"],
+    "figures-rouge2": ["win-distances", "pairs"],
+    "figures-turbo": ["win-distances", "norm-bins", "outcome-norms", "cluster-numbers"],
     "realsumm-human-pyramid": ["success", "bias"],
     "alpaca": ["success", "bias"],
     "turbo05-rules": ["rules"],
@@ -129,7 +140,7 @@ Rows = list[dict[str, Any]]
 
 def run(name: str, arguments: argparse.Namespace) -> Path:
     """Run or resume one replay; return the folder with its tables."""
-    data, verdicts, flags = (EXPERIMENTS | SELECTIONS | ESTIMATES)[name]
+    data, verdicts, flags = (EXPERIMENTS | FIGURES | SELECTIONS | ESTIMATES)[name]
     folder, out = arguments.data / data, arguments.output / name
     of_model = (folder / "model").exists()  # its outputs hold the prompts
     outputs, items = ["outputs.jsonl"] * 2 if of_model else ["outputs", "items.jsonl"]
@@ -349,8 +360,8 @@ def fill(page: str, name: str, table: str) -> str:
     return marked.sub(lambda found: f"{found[1]}{table}\n{found[2]}", page)
 
 
-def main() -> None:
-    """Run the experiments, fill the page and copy the pictures."""
+def parsed(given: Sequence[str] | None = None) -> argparse.Namespace:
+    """Return the arguments of the command, `given` or those of the process."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -359,12 +370,19 @@ def main() -> None:
     parser.add_argument("--realsumm-vectors", type=Path)
     parser.add_argument("--alpacaeval-vectors", type=Path)
     parser.add_argument("--only", default="")
-    arguments = parser.parse_args()
+    return parser.parse_args(given)
+
+
+def main() -> None:
+    """Run the experiments, fill the page and copy the pictures."""
+    arguments = parsed()
     page = PAGE.read_text(encoding="utf-8")
     page = fill_pairs(page, arguments)
     page = fill_variants(page, arguments)
     page = fill_many(page, arguments)
     page = fill_one(page, arguments)
+    for name in chosen(FIGURES, arguments):
+        run(name, arguments)
     PAGE.write_text(page, encoding="utf-8")
     (DOCS / "pictures").mkdir(exist_ok=True)
     for name in chosen(PICTURES, arguments):

@@ -1,0 +1,102 @@
+"""The table of the papers' claims: its commands parse, and its figures stand where it says."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from judgeloop.cli.replay import replay
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+CLAIMS = re.search(r"<!-- claims -->\n(.*?)<!-- end -->", PAGE, re.DOTALL)
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in (CLAIMS[1] if CLAIMS else "").splitlines()[2:]
+]
+UNTRIED = "not attempted, because "
+PAPERS = ("DiffUse", "LLM Selector", "AcTracer")
+
+
+def results():
+    """`benchmarks/results.py`, which makes every table of the page."""
+    spec = importlib.util.spec_from_file_location("results", ROOT / "benchmarks" / "results.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+RESULTS = results()
+EVERY = RESULTS.EXPERIMENTS | RESULTS.FIGURES | RESULTS.SELECTIONS | RESULTS.ESTIMATES
+
+
+def only(row):
+    """The experiments that a row's command makes, by the beginning of their names."""
+    command = shlex.split(re.fullmatch(r"`([^`]+)`", row[3])[1])
+    assert command[:2] == ["python", "benchmarks/results.py"], command
+    return RESULTS.parsed(command[2:]).only
+
+
+def tables(beginning):
+    """The text of every table whose name begins so."""
+    return " ".join(
+        text
+        for name, text in re.findall(r"<!-- table: (\S+) -->\n(.*?)<!-- end -->", PAGE, re.DOTALL)
+        if name.startswith(beginning)
+    )
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0][:40])
+def test_a_claim_has_a_place_and_a_command_or_a_reason(row):
+    where, claim, here, command = row
+    assert where.startswith(PAPERS)
+    assert re.search(r"abstract|section|table|figure|appendix", where)
+    assert claim
+    if command.startswith(UNTRIED):
+        assert not here, "what was not attempted has no figure"
+    else:
+        assert here
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if not row[3].startswith(UNTRIED)], ids=lambda row: row[0][:40]
+)
+def test_a_claims_command_parses_and_its_figures_stand_in_the_table_that_it_fills(row):
+    beginning = only(row)
+    assert any(name.startswith(beginning) for name in EVERY)
+    found = set(re.findall(r"[\d,]*\d(?:\.\d+)?", tables(beginning)))
+    for figure in re.findall(r"\*\*([\d.,]+)\*\*", row[2]):
+        assert figure in found, f"{figure} is in no table of {beginning}"
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_command_of_the_results_parses(name):
+    _, _, flags = EVERY[name]
+    files = ["outputs", "--items", "items.jsonl", "--verdicts", "v.csv", "-o", "out"]
+    vectors = [] if name.startswith("estimate") else ["--vectors", "v.npz"]
+    if name in RESULTS.SELECTIONS or "lexical" in flags:
+        vectors = []
+    command = replay()
+    with command.make_context("replay", [*files, *flags, *vectors, "--no-config"]) as context:
+        check(context)
+
+
+def check(context: click.Context) -> None:
+    """Make the configuration, as the command does before it runs."""
+    from judgeloop.replay.config import CONFIGS
+
+    given = dict(context.params)
+    config = CONFIGS[given.pop("job")]
+    given.pop("as_json")
+    config.of(**{name: value for name, value in given.items() if value is not None})
+
+
+def test_every_paper_has_claims_and_some_that_were_not_attempted():
+    for paper in PAPERS:
+        own = [row for row in ROWS if row[0].startswith(paper)]
+        assert {row[3].startswith(UNTRIED) for row in own} == {True, False}
