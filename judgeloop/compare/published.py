@@ -1,8 +1,9 @@
 """What the DiffUse papers prescribe for a comparison, and for replays of comparisons.
 
 Ashury-Tahan et al. (2024), "Label-Efficient Model Selection for Text Generation"; the submission
-prescribes the same. Open are the risk (the papers report 0.1 and 0.2), the numbers of judged items
-at which success is read, the pairs and the repetitions.
+prescribes the same. Appendices are numbered as in the preprint. Open are the risk (the papers
+report 0.1 and 0.2), the numbers of judged items at which success is read, the pairs and the
+repetitions.
 """
 
 from __future__ import annotations

@@ -45,9 +45,9 @@ def needed(rows: Sequence[Row]) -> list[Row]:
 
     There is a row for each selector, `goal` and `level`. `goal` is "best", or a gap within which a
     system is near the best. `level` is how often the goal is to be reached. `against_random` is the
-    share of the calls of random that is saved (label efficiency: Durmazkeser et al. 2025, table 1).
-    `gap95` is the 95th percentile of the gap at these calls (table 2). Figures of a level that is
-    never reached are None.
+    share of the calls of random that is saved. Durmazkeser et al. (2025), table 1, has such shares
+    ("label efficiency"), and does not say beside which selector. `gap95` is the 95th percentile of
+    the gap at these calls (table 2). Figures of a level that is never reached are None.
     """
     table: list[Row] = []
     for name, group in _selectors(rows):
