@@ -33,10 +33,15 @@ class InputError(JudgeloopError):
 
 
 class DataError(InputError):
-    """A data file is wrong; the message begins with the file and, if known, the line."""
+    """A data file is wrong; the message begins with the file and, if known, the line.
 
-    def __init__(self, path: object, problem: str, *, line: int | None = None) -> None:
-        where = f"{path}" if line is None else f"{path}, line {line}"
+    `unit` is what `line` counts, if not lines: `row`, `sample`, `result`.
+    """
+
+    def __init__(
+        self, path: object, problem: str, *, line: int | None = None, unit: str = "line"
+    ) -> None:
+        where = f"{path}" if line is None else f"{path}, {unit} {line}"
         super().__init__(f"{where}: {problem}")
 
 

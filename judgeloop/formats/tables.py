@@ -29,10 +29,14 @@ M = TypeVar("M", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The fields of a row and the line on which it begins."""
+    """The fields of a row and the line on which it begins.
+
+    `failed` says why the system gave no output; empty if it gave one.
+    """
 
     line: int
     fields: dict[str, Any]
+    failed: str = ""
 
 
 def read_bytes(path: Path) -> bytes:

@@ -1,0 +1,120 @@
+"""Turns `messages` lists into the plain text that a judge sees.
+
+A message is an object with `role` and `content`, as in the APIs of OpenAI and Anthropic, or with
+`from` and `value`, as in ShareGPT's files. One user's message alone is its own text, so that such a
+prompt equals the same prompt without a list. Several turns are shown one after another, each after
+its role. Images and other content that is no text are refused, as a judge would not see them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeGuard
+
+USER, ASSISTANT = "user", "assistant"
+ROLES = {"human": USER, "gpt": ASSISTANT, "model": ASSISTANT, "ai": ASSISTANT, "bot": ASSISTANT}
+THOUGHTS = {"thinking", "redacted_thinking", "reasoning"}  # parts that are no answer
+
+
+def is_messages(value: object) -> TypeGuard[Sequence[Mapping[str, Any]]]:
+    """Return whether a value is a list of messages."""
+    return (
+        isinstance(value, Sequence)
+        and not isinstance(value, str | bytes)
+        and bool(value)
+        and all(isinstance(part, Mapping) and {"role", "from"} & set(part) for part in value)
+    )
+
+
+def conversation(messages: Sequence[Mapping[str, Any]]) -> str:
+    r"""Return messages as text: one user's message as it is, others each after its role.
+
+    Raises:
+        ValueError: a message has content that is no text.
+
+    >>> conversation([{"role": "user", "content": "Hi"}])
+    'Hi'
+    >>> conversation([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes?"}])
+    'User: Hi\n\nAssistant: Yes?'
+    """
+    if len(messages) == 1 and role_of(messages[0]) == USER:
+        return text_of(_content(messages[0]))
+    return "\n\n".join(f"{role_of(part).capitalize()}: {_said(part)}" for part in messages)
+
+
+def split_answer(
+    messages: Sequence[Mapping[str, Any]],
+) -> tuple[Sequence[Mapping[str, Any]], str | None]:
+    """Return the messages before the last answer, and that answer; None if they end otherwise.
+
+    Raises:
+        ValueError: the answer has content that is no text.
+    """
+    if role_of(messages[-1]) != ASSISTANT:
+        return messages, None
+    return messages[:-1], _said(messages[-1])
+
+
+def turns(texts: Sequence[str]) -> str:
+    r"""Return the turns of one side of a conversation: a single turn as it is, others numbered.
+
+    >>> turns(["Hi", "Bye"])
+    '[Turn 1]\nHi\n\n[Turn 2]\nBye'
+    """
+    if len(texts) == 1:
+        return texts[0]
+    return "\n\n".join(f"[Turn {number}]\n{text}" for number, text in enumerate(texts, start=1))
+
+
+def role_of(message: Mapping[str, Any]) -> str:
+    """Return who a message is from: user, assistant, system, tool."""
+    role = str(message.get("role", message.get("from"))).strip().casefold()
+    return ROLES.get(role, role)
+
+
+def text_of(content: object) -> str:
+    """Return the text of a message's content: a text, or a list of parts.
+
+    Raises:
+        ValueError: a part is no text.
+    """
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Sequence):
+        return "".join(_part(part) for part in content)
+    raise ValueError(f"expected the text of a message, found {type(content).__name__}")
+
+
+def _part(part: object) -> str:
+    if isinstance(part, str):
+        return part
+    kind = part.get("type", "text") if isinstance(part, Mapping) else type(part).__name__
+    if kind in THOUGHTS:
+        return ""
+    if not isinstance(part, Mapping) or not isinstance(part.get("text"), str):
+        raise ValueError(  # noqa: TRY004 - it is the content that is wrong
+            f"expected text, found a part of type {kind!r}, which no judge would see"
+        )
+    return str(part["text"])
+
+
+def _content(message: Mapping[str, Any]) -> object:
+    return message.get("content", message.get("value"))
+
+
+def _said(message: Mapping[str, Any]) -> str:
+    calls = [_call(call) for call in message.get("tool_calls") or ()]
+    return "\n".join(text for text in (text_of(_content(message)), *calls) if text)
+
+
+def _call(call: Any) -> str:
+    """Return a call of a tool as text: OpenAI's form, or Inspect's."""
+    function = call.get("function") if isinstance(call, Mapping) else None
+    name = function.get("name") if isinstance(function, Mapping) else function
+    source = function if isinstance(function, Mapping) else call
+    arguments = source.get("arguments") if isinstance(source, Mapping) else None
+    shown = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return f"[calls {name} with {shown}]"

@@ -1,0 +1,174 @@
+"""Turns rows (dictionaries) into checked outputs and items, wherever the rows come from.
+
+`outputs_of` and `items_of` take rows that are already loaded: from a file (`outputs.py`) or from a
+list in a program. Columns are found as `columns.py` says; a `messages` list becomes the text of the
+conversation. Nothing is read or written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from judgeloop.core.errors import DataError
+from judgeloop.formats.columns import MODEL, PROMPT, Map, plan_of
+from judgeloop.formats.row_reader import RowReader, once
+from judgeloop.formats.tables import Row
+
+NO_MAP: Map = {}
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRow:
+    """A row of an items file."""
+
+    id: str | None = None
+    prompt: str | None = None
+    reference: str | None = None
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRow(ItemRow):
+    """A row of an output file: a system's output on an item."""
+
+    model: str | None = None
+    output: str = ""
+
+
+R = TypeVar("R", bound=ItemRow)
+
+
+@dataclass(frozen=True, slots=True)
+class Located(Generic[R]):
+    """A row and the line on which it begins."""
+
+    line: int
+    row: R
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The rows of an output file and the name of their system.
+
+    `unit` is what `line` counts in messages. `columns` are the columns found, for messages.
+    `failed` is the number of rows without an output, which were left out.
+    """
+
+    path: Path
+    system: str
+    rows: tuple[Located[OutputRow], ...]
+    unit: str = "line"
+    columns: tuple[str, ...] = ()
+    failed: int = 0
+
+
+def outputs_of(
+    rows: Iterable[Row],
+    path: Path,
+    *,
+    mapped: Map = NO_MAP,
+    unit: str = "line",
+    allow_failed: bool = False,
+    name: str | None = None,
+) -> Outputs:
+    """Check rows and return the outputs of the one system that they are about.
+
+    The system's name is `name`, else that in the rows, else the name of the file. `path` and `unit`
+    are how messages name the place of a row: a file and `line`, or a parameter and `row`. A row
+    without an output, because the system failed, is refused, or left out with `allow_failed`.
+
+    Raises:
+        DataError: a row is wrong, has no output, or names another system than the rows before it.
+    """
+    found: list[Located[OutputRow]] = []
+    first, failed, systems = _Columns(), 0, dict[str, int]()
+    for row in rows:
+        first.see(row)
+        if row.failed and not allow_failed:
+            raise _failure(path, row, unit)
+        if row.failed:
+            failed += 1
+            continue
+        parsed = parse_output(path, row, mapped, unit)
+        found.append(Located(row.line, parsed))
+        if parsed.model and parsed.model not in systems:
+            systems[parsed.model] = row.line
+        if len(systems) > 1:
+            raise _two_systems(path, systems, unit)
+    system = name or next(iter(systems), None) or stem(path)
+    return Outputs(path, system, tuple(found), unit, first.names, failed)
+
+
+def items_of(
+    rows: Iterable[Row], path: Path, *, mapped: Map = NO_MAP, unit: str = "line"
+) -> tuple[Located[ItemRow], ...]:
+    """Check rows and return the items that they describe.
+
+    Raises:
+        DataError: a row is wrong or has no prompt.
+    """
+    found = []
+    for row in rows:
+        reader = RowReader(path, row, plan_of(row.fields, mapped), unit)
+        item = ItemRow(*reader.item())
+        if item.prompt is None:
+            raise reader.missing(PROMPT)
+        found.append(Located(row.line, item))
+    return tuple(found)
+
+
+def parse_output(path: Path, row: Row, mapped: Map = NO_MAP, unit: str = "line") -> OutputRow:
+    """Check the fields of a row of an output file.
+
+    Raises:
+        DataError: a field is missing or wrong; names the line and the field.
+    """
+    reader = RowReader(path, row, plan_of(row.fields, mapped), unit)
+    output = reader.output()
+    item = reader.item()
+    return OutputRow(*item, model=once(reader.text(MODEL)), output=output)
+
+
+def stem(path: Path) -> str:
+    """Return the name of a file without its ending; a system is named so by default."""
+    return path.name.removesuffix(".gz").removesuffix(".zst").rsplit(".", 1)[0] or path.name
+
+
+@dataclass(slots=True)
+class _Columns:
+    """The columns of all rows, in the order of appearance; later rows seldom add any."""
+
+    seen: dict[str, None] = field(default_factory=dict)
+    last: object = None
+
+    def see(self, row: Row) -> None:
+        if row.fields.keys() != self.last:
+            self.last = row.fields.keys()
+            self.seen.update(dict.fromkeys(row.fields))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.seen)
+
+
+def _failure(path: Path, row: Row, unit: str) -> DataError:
+    return DataError(
+        path,
+        f"there is no output: {row.failed}; ask the system again, or leave such items out with "
+        "`allow_partial`",
+        line=row.line,
+        unit=unit,
+    )
+
+
+def _two_systems(path: Path, systems: Mapping[str, int], unit: str) -> DataError:
+    first, other = sorted(systems, key=lambda name: systems[name])[:2]
+    return DataError(
+        path,
+        f"expected the outputs of one system, found {other!r} after {first!r}",
+        line=systems[other],
+        unit=unit,
+    )
