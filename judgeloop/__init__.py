@@ -10,26 +10,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from judgeloop.compare.call import compare as compare
+    from judgeloop.compare.call import compare_async as compare_async
     from judgeloop.compare.config import CompareConfig as CompareConfig
     from judgeloop.compare.config import compare_config as compare_config
     from judgeloop.compare.result import Result as Result
-    from judgeloop.compare.run import compare as compare
     from judgeloop.core.errors import InputError as InputError
     from judgeloop.core.errors import JudgeError as JudgeError
     from judgeloop.core.errors import JudgeloopError as JudgeloopError
     from judgeloop.core.errors import LedgerError as LedgerError
     from judgeloop.engine.halt import Interruption as Interruption
+    from judgeloop.engine.loop import Progress as Progress
     from judgeloop.engine.loop import drive as drive
     from judgeloop.engine.session import Limits as Limits
     from judgeloop.engine.session import Session as Session
     from judgeloop.engine.terms import Terms as Terms
+    from judgeloop.estimate.call import estimate as estimate
+    from judgeloop.estimate.call import estimate_async as estimate_async
     from judgeloop.estimate.config import EstimateConfig as EstimateConfig
     from judgeloop.estimate.result import Estimated as Estimated
-    from judgeloop.estimate.run import estimate as estimate
+    from judgeloop.judges.function import function_judge as function_judge
     from judgeloop.judges.scripted import ScriptedJudge as ScriptedJudge
+    from judgeloop.select.call import select as select
+    from judgeloop.select.call import select_async as select_async
     from judgeloop.select.config import SelectConfig as SelectConfig
     from judgeloop.select.result import Selected as Selected
-    from judgeloop.select.run import select as select
 
 _HOMES = {
     "CompareConfig": "compare.config",
@@ -41,6 +46,7 @@ _HOMES = {
     "JudgeloopError": "core.errors",
     "LedgerError": "core.errors",
     "Limits": "engine.session",
+    "Progress": "engine.loop",
     "Result": "compare.result",
     "ScriptedJudge": "judges.scripted",
     "SelectConfig": "select.config",
@@ -48,10 +54,14 @@ _HOMES = {
     "Session": "engine.session",
     "Terms": "engine.terms",
     "compare": "compare",
+    "compare_async": "compare.call",
     "compare_config": "compare.config",
     "drive": "engine.loop",
     "estimate": "estimate",
+    "estimate_async": "estimate.call",
+    "function_judge": "judges.function",
     "select": "select",
+    "select_async": "select.call",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - made from the dictionary, so that they cannot differ

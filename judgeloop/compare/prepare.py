@@ -20,6 +20,7 @@ from judgeloop.history.comparisons import History, find_history
 from judgeloop.history.past import no_past
 from judgeloop.run.ceiling import within_ceiling
 from judgeloop.run.former_identity import former_compare_id
+from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.identity import data_of, named_by_content, run_id
 from judgeloop.run.inputs import Inputs, read_inputs, wanted_for
 from judgeloop.run.prepared import Prepared, RunName, check_idle_settings
@@ -44,12 +45,16 @@ class Comparison(Prepared[CompareConfig]):
 
 
 def prepare(
-    config: CompareConfig, environment: Mapping[str, str], *, offline: bool = False
+    config: CompareConfig,
+    environment: Mapping[str, str],
+    *,
+    offline: bool = False,
+    given: Given = NOTHING_GIVEN,
 ) -> Comparison:
     """Read and check everything that a comparison needs.
 
     `environment` holds the judges' API keys. With `offline`, only a forecast is made, which needs
-    no key.
+    no key. `given` holds the tables and judges that a program has in memory.
 
     Raises:
         InputError: a setting or a file is wrong; nothing was spent.
@@ -58,7 +63,7 @@ def prepare(
     chosen: list[SelectorRow | RuleRow] = [config.selector_row, config.rule_row]
     check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
     _check_selector(config)
-    inputs = read_inputs(config, environment, offline=offline)
+    inputs = read_inputs(config, environment, offline=offline, given=given)
     run = _name(config, inputs)
     history = None
     if config.looks_back:

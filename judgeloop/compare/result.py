@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from judgeloop.compare import text
 from judgeloop.core.records import DecoyTally, Outcome, Spend, StopKind, Tally
 from judgeloop.estimators.preferences import WeightedDistance, weighted_distance
+from judgeloop.report.page import Page
 from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label_rows
 
 
@@ -57,6 +59,11 @@ class Result(RunResult):
     win_distance_biased: bool
     win_distance_weighted: bool
     win_distance_interval: tuple[float, float] | None
+
+    @property
+    def page(self) -> Page:
+        """The result as text: the headline, and the details."""
+        return text.page(self)
 
 
 def result_of(

@@ -6,15 +6,10 @@ knows no exit codes.
 
 from __future__ import annotations
 
-import asyncio
-import os
-from collections.abc import Mapping
-
 import numpy as np
 
-from judgeloop.compare.config import CompareConfig
 from judgeloop.compare.plan import judgments_to_decide, more_to_decide
-from judgeloop.compare.prepare import Comparison, prepare
+from judgeloop.compare.prepare import Comparison
 from judgeloop.compare.result import CompareSetup, Result, result_of
 from judgeloop.compare.selector import LiveMaterial, make_selector, variant_of
 from judgeloop.core.protocols import StoppingRule
@@ -29,19 +24,6 @@ from judgeloop.run.plan import Plan, priced
 from judgeloop.selectors.ingredients import Variant
 from judgeloop.stats.dendrogram import MOST_EXACT
 from judgeloop.stopping.giving_up import GivingUp
-
-
-def compare(config: CompareConfig, environment: Mapping[str, str] | None = None) -> Result:
-    """Compare two systems, from a program without a running event loop.
-
-    In a program with an event loop, call `prepare` and await `run`. `environment` holds the judges'
-    API keys; by default it is the environment of the process.
-
-    Raises:
-        InputError: a setting or a file is wrong; nothing was spent.
-        LedgerError: the ledger cannot be opened or written.
-    """
-    return asyncio.run(run(prepare(config, os.environ if environment is None else environment)))
 
 
 async def run(

@@ -5,7 +5,8 @@ Takes a `Result` and returns sentences. Computes no figures and prints nothing.
 
 from __future__ import annotations
 
-from judgeloop.compare.result import Result
+from typing import TYPE_CHECKING
+
 from judgeloop.core.money import show_usd
 from judgeloop.core.records import StopKind
 from judgeloop.estimators.preferences import MISSES
@@ -22,6 +23,9 @@ from judgeloop.report.sentences import (
     show_risk,
     with_warnings,
 )
+
+if TYPE_CHECKING:
+    from judgeloop.compare.result import Result
 
 
 def page(result: Result) -> Page:

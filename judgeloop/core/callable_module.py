@@ -8,7 +8,9 @@ reference, "Customizing module attribute access").
 
 from __future__ import annotations
 
+import inspect
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -21,8 +23,17 @@ class CallableModule(ModuleType):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function with the same arguments and return its result."""
+        return self._called()(*args, **kwargs)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The function's signature, for `inspect` and notebooks."""
+        return inspect.signature(self._called())
+
+    def _called(self) -> Callable[..., Any]:
         module, name = self._function
-        return getattr(import_module(f"{self.__name__}.{module}"), name)(*args, **kwargs)
+        found: Callable[..., Any] = getattr(import_module(f"{self.__name__}.{module}"), name)
+        return found
 
 
 def make_callable(package: str, module: str, function: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Generic
 
 import numpy as np
 
+from judgeloop.core.money import to_usd
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, Ledger, T
 from judgeloop.core.records import DecoyTally, Estimate, Outcome, Query, Spend
@@ -33,6 +34,11 @@ class Progress(Generic[T]):
     asked: int
     spent_p: int
     estimate: Estimate[T]
+
+    @property
+    def spent_usd(self) -> float:
+        """What this command has paid, in dollars."""
+        return float(to_usd(self.spent_p))
 
 
 Observe = Callable[[Progress[T]], None]

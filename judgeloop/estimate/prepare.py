@@ -21,11 +21,11 @@ from judgeloop.estimate.config import (
     default_layer,
 )
 from judgeloop.estimate.selector import HIDDEN, LiveMaterial, make_selector, wanted_by
-from judgeloop.formats.confidence import read_confidence
 from judgeloop.history.comparisons import AUTO
 from judgeloop.history.ratings import Foretold, find_ratings
 from judgeloop.run.ceiling import within_ceiling
 from judgeloop.run.former_identity import former_estimate_id
+from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.identity import data_of, named_by_content, run_id
 from judgeloop.run.inputs import Inputs, checked_judge, judge_options, read_inputs, wanted_for
 from judgeloop.run.prepared import Prepared, RunName, check_idle_settings
@@ -59,26 +59,30 @@ class Estimation(Prepared[EstimateConfig]):
 
 
 def prepare(
-    config: EstimateConfig, environment: Mapping[str, str], *, offline: bool = False
+    config: EstimateConfig,
+    environment: Mapping[str, str],
+    *,
+    offline: bool = False,
+    given: Given = NOTHING_GIVEN,
 ) -> Estimation:
     """Read and check everything that an estimate needs.
 
     `environment` holds the judges' API keys. With `offline`, only a forecast is made, which needs
-    no key.
+    no key. `given` holds the tables and judges that a program has in memory.
 
     Raises:
         InputError: a setting or a file is wrong; nothing was spent.
     """
     config = within_ceiling(config, environment)
     _check_settings(config)
-    inputs = read_inputs(config, environment, offline=offline)
+    inputs = read_inputs(config, environment, offline=offline, given=given)
     pool = inputs.joined.pool
     confidence = None
     if config.looks_at_confidence:
-        confidence = read_confidence(
+        confidence = given.confidence(
             config.outputs, pool.items, config.confidence, config.confidence_by
         )
-    proxy = _proxy(config, inputs, environment, offline=offline)
+    proxy = _proxy(config, inputs, environment, offline=offline, given=given)
     run = _name(config, inputs, confidence, proxy)
     # Clusters are computed here, before the run, so that the user can interrupt it.
     material = LiveMaterial(config, pool, confidence)
@@ -155,7 +159,12 @@ def _refuse_intervals(config: EstimateConfig) -> None:
 
 
 def _proxy(
-    config: EstimateConfig, inputs: Inputs, environment: Mapping[str, str], *, offline: bool
+    config: EstimateConfig,
+    inputs: Inputs,
+    environment: Mapping[str, str],
+    *,
+    offline: bool,
+    given: Given,
 ) -> Judge | None:
     """Return the judge that rates every item; None if the proxy is not a judge.
 
@@ -169,7 +178,7 @@ def _proxy(
     options = judge_options(config, environment, rating=True, offline=offline)
     own = replace(options, price=None, base_url=None)
     try:
-        judge = checked_judge(spec, own, config, inputs.joined.pool)
+        judge = checked_judge(spec, own, config, inputs.joined.pool, given)
     except InputError as error:
         reason = str(error).replace(
             "`judge_price=IN,OUT` (a server of your own: `judge_price=0,0`), or in a file: ", ""

@@ -14,6 +14,8 @@ import numpy as np
 
 from judgeloop.core.exits import EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.records import DecoyTally, Outcome, Spend, StopKind
+from judgeloop.estimate import text
+from judgeloop.report.page import Page
 from judgeloop.report.run_result import RunResult, RunSetup, label_rows
 from judgeloop.stats.mean_intervals import reach, unseen_variance
 from judgeloop.stats.ratings import Ratings
@@ -59,6 +61,11 @@ class Estimated(RunResult):
     sampled_mean: float | None
     cautious: bool
     proxy_mean: float | None
+
+    @property
+    def page(self) -> Page:
+        """The result as text: the headline, and the details."""
+        return text.page(self)
 
     @property
     def reach(self) -> float | None:

@@ -7,8 +7,6 @@ rates every item first; then the judge rates a sample. Prints nothing and knows 
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +19,7 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.terms import Terms
 from judgeloop.estimate.config import BY_CONFIDENCE, EstimateConfig
 from judgeloop.estimate.plan import judgments_to_know, more_to_know
-from judgeloop.estimate.prepare import Estimation, prepare
+from judgeloop.estimate.prepare import Estimation
 from judgeloop.estimate.result import Estimated, EstimateSetup, estimated_of
 from judgeloop.estimate.selector import HIDDEN, strata_of
 from judgeloop.estimators.foretold_mean import ForetoldMean
@@ -36,19 +34,6 @@ from judgeloop.stopping.precise import Precise
 
 # Ends of the proxy's run after which it was asked about every item.
 WHOLE = {StopKind.ALL_JUDGED, StopKind.POOL_EXHAUSTED}
-
-
-def estimate(config: EstimateConfig, environment: Mapping[str, str] | None = None) -> Estimated:
-    """Estimate a system's mean score, from a program without a running event loop.
-
-    In a program with an event loop, call `prepare` and await `run`. `environment` holds the judges'
-    API keys; by default it is the environment of the process.
-
-    Raises:
-        InputError: a setting or a file is wrong; nothing was spent.
-        LedgerError: the ledger cannot be opened or written.
-    """
-    return asyncio.run(run(prepare(config, os.environ if environment is None else environment)))
 
 
 async def run(

@@ -5,12 +5,16 @@ Takes an `Estimated` and returns sentences. Computes no figures and prints nothi
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from judgeloop.core.money import show_usd
 from judgeloop.core.records import StopKind
-from judgeloop.estimate.result import Estimated
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
 from judgeloop.report.sentences import CUT_SHORT, bewares, cost, count, judge, money, published
+
+if TYPE_CHECKING:
+    from judgeloop.estimate.result import Estimated
 
 
 def page(result: Estimated) -> Page:

@@ -8,7 +8,7 @@ an object, under `content`). This module does not check whether confidence predi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.records import Item
 from judgeloop.formats.outputs import parse_output
-from judgeloop.formats.tables import read_rows
+from judgeloop.formats.tables import Row, read_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,20 @@ def read_confidence(
 ) -> NDArray[np.float64]:
     """Read a confidence for each of `items` from `field` in the rows of `path`, shape (items,).
 
+    As `confidence_of`, which has the rows already.
+
+    Raises:
+        DataError: a row lacks the field, or the field holds something else; names the line.
+        InputError: an item has no row.
+    """
+    return confidence_of(path, read_rows(path), items, field, rule)
+
+
+def confidence_of(
+    path: Path, rows: Iterable[Row], items: Sequence[Item], field: str, rule: str
+) -> NDArray[np.float64]:
+    """Return a confidence for each of `items` from `field` in `rows`, shape (items,).
+
     Rows are joined to items by id or prompt. `rule` reduces a list of log-probabilities to a
     number. "geometric-mean" is the geometric mean of the tokens' probabilities. "first-token" is
     the probability of the first token that is not blank. Huang et al. 2024 (appendix A.1.3) use the
@@ -45,7 +59,7 @@ def read_confidence(
         InputError: an item has no row.
     """
     found: dict[str, float] = {}
-    for source in read_rows(path):
+    for source in rows:
         row = parse_output(path, source)
         value = _confidence(path, source.line, source.fields, field, rule)
         for key in (row.id and f"id {row.id}", row.prompt and f"prompt {row.prompt}"):

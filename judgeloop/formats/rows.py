@@ -133,8 +133,12 @@ def parse_output(path: Path, row: Row, mapped: Map = NO_MAP, unit: str = "line")
 
 
 def stem(path: Path) -> str:
-    """Return the name of a file without its ending; a system is named so by default."""
-    return path.name.removesuffix(".gz").removesuffix(".zst").rsplit(".", 1)[0] or path.name
+    """Return the name of a file without its ending; a system is named so by default.
+
+    A parameter that was given rows in memory is named between backticks, which are left out.
+    """
+    name = path.name.strip("`")
+    return name.removesuffix(".gz").removesuffix(".zst").rsplit(".", 1)[0] or name
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ imported when the judge is created.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -131,6 +132,11 @@ def _meant(spec: str, kind: str) -> str:
         if row.models and spec.startswith(row.models):
             return f" (did you mean {row.kind}{row.mark}{spec}?)"
     return did_you_mean(kind, [row.kind for row in JUDGES])
+
+
+def is_remote(spec: str) -> bool:
+    """Return whether `spec` names a judge that is asked over a network, and may cost money."""
+    return any(row.remote and row.kind == re.split("[:/]", spec)[0] for row in JUDGES)
 
 
 def recorded_files(specs: tuple[str, ...]) -> list[Path]:

@@ -2,7 +2,8 @@
 
 It runs the user's code, so it is loaded only with `--allow-plugins`. For a comparison the callable
 returns "A", "B", "tie" or a score from 0 to 1, for a rating a score, and None for no verdict. The
-return value is checked. The cost of a call is not known and counts as zero.
+return value is checked. The cost of a call is not known and counts as zero. `function.py` makes
+the same judge from a function that a program passes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import hashlib
 import importlib
 import inspect
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
@@ -32,6 +33,7 @@ from judgeloop.core.records import (
 from judgeloop.judges.options import JudgeOptions
 
 LABELS = {"A": 1.0, "B": 0.0, "tie": 0.5}
+CONTEXT = ("prompt", "reference")  # what a function may leave out of its parameters
 
 Plugin = Callable[..., Any | Awaitable[Any]]
 
@@ -41,7 +43,8 @@ class PluginJudge:
     """Calls the user's function; a sync function runs in a thread.
 
     A comparison calls `function(prompt=…, first=…, second=…, reference=…)`, a rating
-    `function(prompt=…, output=…, reference=…)`.
+    `function(prompt=…, output=…, reference=…)`. A function that does not take `prompt` or
+    `reference` is called without it.
     """
 
     order_matters = True
@@ -49,17 +52,31 @@ class PluginJudge:
     by_hand = False
     priced = True
 
-    def __init__(self, name: str, function: Plugin) -> None:
-        """`name` is MODULE:FUNCTION as typed."""
+    def __init__(
+        self,
+        name: str,
+        function: Plugin,
+        parameters: Mapping[str, str] | None = None,
+        *,
+        unknown: str | None = None,
+    ) -> None:
+        """`name` is MODULE:FUNCTION as typed.
+
+        `parameters` tell the function from others of this name, by default by its source. `unknown`
+        says why nothing does, so that its verdicts are not found again; None if something does.
+        """
+        self.unknown = unknown
         self._name = name
         self._function = function
+        self._parameters = parameters
+        self._left_out = _left_out(function)
 
     @property
     def identity(self) -> JudgeIdentity:
         """The function's name and a hash of its module's source: new source makes a new judge."""
-        return JudgeIdentity(
-            "python", self._name, {"source": _source_digest(self._function)}, mark=":"
-        )
+        given = self._parameters
+        parameters = {"source": source_digest(self._function)} if given is None else given
+        return JudgeIdentity("python", self._name, parameters, mark=":")
 
     def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
         """Accept every question."""
@@ -78,12 +95,15 @@ class PluginJudge:
         """
         rating = len(call.outputs) == 1
         outputs = zip(("output",) if rating else ("first", "second"), call.outputs, strict=True)
-        material = {"prompt": call.item.prompt, "reference": call.item.reference, **dict(outputs)}
+        given = {"prompt": call.item.prompt, "reference": call.item.reference, **dict(outputs)}
+        material = {name: text for name, text in given.items() if name not in self._left_out}
         try:
             if _is_async(self._function):
                 returned = await self._function(**material)
             else:
                 returned = await asyncio.to_thread(self._function, **material)
+            if inspect.isawaitable(returned):
+                returned = await returned
         except Exception as error:
             raise JudgeRejectedError(
                 f"python:{self._name} raised {type(error).__name__}: {error}", billed=False
@@ -143,7 +163,18 @@ def _is_async(function: Plugin) -> bool:
     )
 
 
-def _source_digest(function: Plugin) -> str:
+def _left_out(function: Plugin) -> frozenset[str]:
+    """Return the parts of the context that a function does not take."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # of a function written in C
+        return frozenset()
+    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+        return frozenset()
+    return frozenset(CONTEXT) - parameters.keys()
+
+
+def source_digest(function: Plugin) -> str:
     """Return a hash of the function's name, its module's source, and bound `partial` arguments."""
     bound = ""
     while isinstance(function, functools.partial):

@@ -7,12 +7,14 @@ A question's own `result.py` adds its figures. Nothing is formatted here (`sente
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
 
 from judgeloop.core.exits import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.money import to_usd
 from judgeloop.core.records import Abstention, DecoyTally, Key, Label, Spend, StopKind, Verdict
+from judgeloop.report.notebook import render_notebook
+from judgeloop.report.page import Page, render
 from judgeloop.stats.agreement import kappa
 
 SCHEMA_VERSION = 1
@@ -58,6 +60,7 @@ class RunSetup:
     - `repeated`: the systems that gave the same output to many items, with the number of items.
     - `old_prices`: a warning of judges whose prices are old; empty if none are.
     - `published`: the paper whose configuration was used, and its settings; None if none was named.
+    - `asked_anew`: which judges are functions without an identity; empty if none are.
     - `run`: the run's id; `version`: the version of judgeloop.
     """
 
@@ -79,6 +82,7 @@ class RunSetup:
     version: str
     old_prices: str = field(default="", kw_only=True)
     published: str | None = field(default=None, kw_only=True)
+    asked_anew: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +161,37 @@ class RunResult:
         failed = self.stop_reason in {StopKind.JUDGE_FAILED, StopKind.ABSTENTIONS}
         return EXIT_JUDGE if failed else EXIT_UNDECIDED
 
+    @property
+    def page(self) -> Page:
+        """The result as text: the headline, and the details."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        """The text that the command line prints."""
+        return render(self.page)
+
+    def _repr_html_(self) -> str:
+        """Return the result as HTML; notebooks call this to show it."""
+        return render_notebook(self.page)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON values, with the judged items under `labels`."""
+        values = self.to_json() | {"labels": [asdict(label) for label in self.labels]}
+        found: dict[str, Any] = _plain(values)
+        return found
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """Return the judged items as a data frame of pandas, polars or pyarrow, a row for each.
+
+        Raises:
+            InputError: the library is another one, or it is not installed.
+        """
+        from judgeloop.report.frame import frame_of
+
+        rows = [_plain(asdict(label)) for label in self.labels]
+        names = [each.name for each in fields(LabelRow)]
+        return frame_of({name: [row[name] for row in rows] for name in names}, library)
+
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON values, without the labels; amounts in dollars."""
         figures = asdict(self)
@@ -229,6 +264,15 @@ def agreement_of(labels: Sequence[Label]) -> Agreement | None:
 
 def _preferred(verdict: Verdict, first: str, second: str) -> str | None:
     return {1: first, 0: None, -1: second}[verdict.preference]
+
+
+def _plain(value: Any) -> Any:
+    """Return `value` with lists for tuples and text for names, as JSON has them."""
+    if isinstance(value, dict):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(part) for part in value]
+    return str(value) if isinstance(value, StopKind) else value
 
 
 def _usd(pico: int | None) -> float | None:

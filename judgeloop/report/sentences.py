@@ -117,6 +117,8 @@ def bewares(result: RunResult) -> list[tuple[str, str]]:
         rows.append(("left out", visible(result.setup.left_out)))
     if result.setup.old_prices:
         rows.append(("beware", visible(result.setup.old_prices)))
+    if result.setup.asked_anew:
+        rows.append(("beware", visible(result.setup.asked_anew)))
     return rows
 
 

@@ -127,6 +127,7 @@ def setup_of(prepared: Prepared[Any]) -> dict[str, Any]:
         "repeated": _repeated(prepared.pool),
         "old_prices": old_prices(judges, today()),
         "published": published_name(config.PAPER, config),
+        "asked_anew": prepared.inputs.asked_anew,
         "run": terms.run,
         "version": version("judgeloop"),
     }

@@ -16,57 +16,73 @@ from judgeloop.core.protocols import Judge
 from judgeloop.engine import decoys
 from judgeloop.engine.session import Limits
 from judgeloop.formats.join import Joined, join
-from judgeloop.formats.outputs import read_items, read_outputs
 from judgeloop.history.about import About
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt_files import template_for
+from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.published import check_published
 from judgeloop.run.settings import JudgeSettings, RunSettings
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The joined pool, the judges, the limits and the decoy texts of a run, all checked."""
+    """The joined pool, the judges, the limits and the decoy texts of a run, all checked.
+
+    `asked_anew` says which judges have no identity; empty if all have one.
+    """
 
     joined: Joined
     judges: tuple[Judge, ...]
     limits: Limits
     decoy_texts: tuple[str, ...]
+    asked_anew: str = ""
 
 
 def read_inputs(
-    config: RunSettings, environment: Mapping[str, str], *, offline: bool = False
+    config: RunSettings,
+    environment: Mapping[str, str],
+    *,
+    offline: bool = False,
+    given: Given = NOTHING_GIVEN,
 ) -> Inputs:
     """Read and check the files and judges that a run names.
 
     `environment` holds the judges' API keys. With `offline`, no judge is asked and no key is
-    needed.
+    needed. `given` holds the tables and judges that a program has in memory.
 
     Raises:
         InputError: a setting or a file is wrong.
     """
     check_published(config.PAPER, config)  # not checked yet if it was made without `of`
     limits = Limits(config.min_judgments, config.max_judgments, config.max_abstentions)
-    outputs = [read_outputs(path) for path in config.output_files]
-    items = read_items(config.items) if config.items else None
+    outputs = [given.outputs(path) for path in config.output_files]
+    items = given.items(config.items) if config.items else None
     joined = join(outputs, items, config.items, allow_partial=config.allow_partial)
     config.questions(joined.pool.systems)  # so that a wrong name is reported before a wrong judge
     options = judge_options(config, environment, rating=config.rates, offline=offline)
-    judges = tuple(checked_judge(spec, options, config, joined.pool) for spec in config.judge)
+    judges = tuple(
+        checked_judge(spec, options, config, joined.pool, given) for spec in config.judge
+    )
     _check_panel(config, judges)
     _check_winner(config, joined.pool)
-    return Inputs(joined, judges, limits, _decoy_texts(config))
+    return Inputs(joined, judges, limits, _decoy_texts(config, given), given.asked_anew)
 
 
-def checked_judge(spec: str, options: JudgeOptions, config: RunSettings, pool: Pool) -> Judge:
+def checked_judge(
+    spec: str,
+    options: JudgeOptions,
+    config: RunSettings,
+    pool: Pool,
+    given: Given = NOTHING_GIVEN,
+) -> Judge:
     """Return the judge that `spec` names, checked for the systems of `pool`.
 
     Raises:
         InputError: there is no such judge, or it cannot judge these systems.
         UnpricedError: its price is not known, and there is a budget.
     """
-    judge = judge_from_spec(spec, options)
+    judge = given.judges.get(spec) or judge_from_spec(spec, options)
     judge.check(config.questions(pool.systems), pool.items, config.max_abstentions)
     if not judge.priced and config.budget is not None:
         raise UnpricedError(
@@ -138,13 +154,13 @@ def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
         )
 
 
-def _decoy_texts(config: RunSettings) -> tuple[str, ...]:
+def _decoy_texts(config: RunSettings, given: Given) -> tuple[str, ...]:
     """Return the texts of the decoys: judgeloop's own, or the distinct outputs of a file."""
     if config.decoy_outputs is None:
         return decoys.TEXTS
     if not config.decoys:
         raise InputError("`decoy_outputs`: say how many decoys to try with `decoys`")
-    rows = read_outputs(config.decoy_outputs).rows
+    rows = given.outputs(config.decoy_outputs).rows
     return tuple(dict.fromkeys(located.row.output for located in rows))
 
 

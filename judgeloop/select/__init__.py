@@ -2,4 +2,4 @@
 
 from judgeloop.core.callable_module import make_callable
 
-make_callable(__name__, "run", "select")
+make_callable(__name__, "call", "select")

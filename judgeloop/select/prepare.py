@@ -14,6 +14,7 @@ from judgeloop.core.protocols import StoppingRule
 from judgeloop.core.records import Draws
 from judgeloop.run.ceiling import within_ceiling
 from judgeloop.run.former_identity import former_select_id
+from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.identity import data_of, run_id
 from judgeloop.run.inputs import Inputs, read_inputs
 from judgeloop.run.prepared import Prepared, RunName, check_idle_settings
@@ -48,12 +49,16 @@ class Selection(Prepared[SelectConfig]):
 
 
 def prepare(
-    config: SelectConfig, environment: Mapping[str, str], *, offline: bool = False
+    config: SelectConfig,
+    environment: Mapping[str, str],
+    *,
+    offline: bool = False,
+    given: Given = NOTHING_GIVEN,
 ) -> Selection:
     """Read and check everything that a search for the best needs.
 
     `environment` holds the judges' API keys. With `offline`, only a forecast is made, which needs
-    no key.
+    no key. `given` holds the tables and judges that a program has in memory.
 
     Raises:
         InputError: a setting or a file is wrong; nothing was spent.
@@ -62,7 +67,7 @@ def prepare(
     chosen: list[SelectorRow | RuleRow] = [config.selector_row, config.rule_row]
     _check_settings(config)
     check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
-    inputs = read_inputs(config, environment, offline=offline)
+    inputs = read_inputs(config, environment, offline=offline, given=given)
     pool = inputs.joined.pool
     _check_outputs(pool)
     ingredients = Ingredients(

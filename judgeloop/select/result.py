@@ -12,7 +12,9 @@ from typing import ClassVar
 import numpy as np
 
 from judgeloop.core.records import DecoyTally, Outcome, Spend, StopKind
+from judgeloop.report.page import Page
 from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label_rows
+from judgeloop.select import text
 from judgeloop.stats.standings import Standings
 
 
@@ -65,6 +67,11 @@ class Selected(RunResult):
     standings: tuple[SystemRow, ...]
     near_best: tuple[str, ...] | None
     win_rates_biased: bool
+
+    @property
+    def page(self) -> Page:
+        """The result as text: the headline, and the details."""
+        return text.page(self)
 
 
 def selected_of(

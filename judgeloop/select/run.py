@@ -6,10 +6,6 @@ knows no exit codes.
 
 from __future__ import annotations
 
-import asyncio
-import os
-from collections.abc import Mapping
-
 import numpy as np
 
 from judgeloop.core.records import StopKind
@@ -20,26 +16,12 @@ from judgeloop.engine.terms import Terms
 from judgeloop.estimators.win_rates import WinRates
 from judgeloop.run.drive import decoy_quotes_of, drive_session, quotes_of, setup_of, terms_of
 from judgeloop.run.plan import Plan, priced
-from judgeloop.select.config import SelectConfig
 from judgeloop.select.plan import judgments_to_separate, more_to_separate
-from judgeloop.select.prepare import Selection, prepare
+from judgeloop.select.prepare import Selection
 from judgeloop.select.result import Selected, SelectSetup, selected_of
 from judgeloop.select.selector import LiveMaterial, Made, make_selector
 from judgeloop.selectors.catalogue import Need
 from judgeloop.stats.standings import Standings
-
-
-def select(config: SelectConfig, environment: Mapping[str, str] | None = None) -> Selected:
-    """Find the best of many systems, from a program without a running event loop.
-
-    In a program with an event loop, call `prepare` and await `run`. `environment` holds the judges'
-    API keys; by default it is the environment of the process.
-
-    Raises:
-        InputError: a setting or a file is wrong; nothing was spent.
-        LedgerError: the ledger cannot be opened or written.
-    """
-    return asyncio.run(run(prepare(config, os.environ if environment is None else environment)))
 
 
 async def run(

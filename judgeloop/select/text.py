@@ -5,6 +5,8 @@ Takes a `Selected` and returns sentences. Computes no figures and prints nothing
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from judgeloop.core.money import show_usd
 from judgeloop.core.records import StopKind
 from judgeloop.report.escaping import visible
@@ -20,7 +22,9 @@ from judgeloop.report.sentences import (
     show_risk,
     with_warnings,
 )
-from judgeloop.select.result import Selected, SystemRow
+
+if TYPE_CHECKING:
+    from judgeloop.select.result import Selected, SystemRow
 
 MOST_NAMED = 5  # systems named in a sentence
 

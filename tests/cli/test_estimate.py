@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from support.chat_server import candidates, completion, error
 
 from judgeloop.cli.app import app
+from judgeloop.estimate.call import estimate
 from judgeloop.estimate.config import EstimateConfig
-from judgeloop.estimate.run import estimate
 from judgeloop.run.validation import checked
 
 ITEMS = 60

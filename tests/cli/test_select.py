@@ -17,8 +17,8 @@ from support.patience import PATIENCE_S
 
 from judgeloop.cli.app import app
 from judgeloop.run.validation import checked
+from judgeloop.select.call import select
 from judgeloop.select.config import SelectConfig
-from judgeloop.select.run import select
 
 ITEMS = 40
 SHARES = {

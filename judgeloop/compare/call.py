@@ -1,0 +1,99 @@
+"""`compare` for programs: its parameters, and its two forms, one of which is awaited.
+
+`run/calling.py` answers the call; `run/arguments.py` has the parameters that all questions share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Unpack, overload
+
+from judgeloop.compare.config import CompareConfig
+from judgeloop.compare.prepare import prepare
+from judgeloop.compare.result import Result
+from judgeloop.compare.run import run
+from judgeloop.engine.loop import Progress
+from judgeloop.run.arguments import ContestArguments
+from judgeloop.run.calling import Question, signed
+
+if TYPE_CHECKING:
+    from judgeloop.run.arguments import Data
+
+
+class CompareArguments(ContestArguments, total=False):
+    """The keywords of `compare`."""
+
+    selector: str | None
+    history: str | PathLike[str] | None
+    represent: str | None
+    combine: str | None
+    clustering: str | None
+    representative: str | None
+    rule: str | None
+    near_tie: float | None
+    give_up: float | None
+
+
+QUESTION = Question(CompareConfig, ("first", "second"), prepare, run)
+SIGNED = signed(CompareConfig, CompareArguments, ("first", "second"), Result)
+
+
+@overload
+def compare(
+    config: CompareConfig,
+    environment: Mapping[str, str] | None = None,
+    *,
+    progress: Callable[[Progress[Any]], object] | None = None,
+) -> Result: ...
+
+
+@overload
+def compare(first: Data, second: Data, **settings: Unpack[CompareArguments]) -> Result: ...
+
+
+@SIGNED
+def compare(*data: Any, **settings: Any) -> Result:
+    """Find out which of two systems is better, inside a running event loop or not.
+
+    `first` and `second` are the systems' outputs: files, or rows in memory.
+    `judge` is a judge's name, a function or several judges. The other parameters are the settings
+    of the command line, with `_` for `-`; a value of None counts as not given. A checked
+    configuration may be passed in place of all. Where an event loop runs, as in a notebook, the
+    call waits for a thread of its own.
+
+    Raises:
+        InputError: an argument or a file is wrong; nothing was spent.
+        LedgerError: the ledger cannot be opened or written.
+    """
+    return QUESTION.call(data, settings)
+
+
+@overload
+async def compare_async(
+    config: CompareConfig,
+    environment: Mapping[str, str] | None = None,
+    *,
+    progress: Callable[[Progress[Any]], object] | None = None,
+) -> Result: ...
+
+
+@overload
+async def compare_async(
+    first: Data, second: Data, **settings: Unpack[CompareArguments]
+) -> Result: ...
+
+
+@SIGNED
+async def compare_async(*data: Any, **settings: Any) -> Result:
+    """Find out which of two systems is better, as `compare` does, in the running event loop.
+
+    A task that is cancelled waits for the calls in flight, which are paid for, before it ends; a
+    task that is cancelled twice gives them up.
+
+    Raises:
+        InputError: an argument or a file is wrong; nothing was spent.
+        LedgerError: the ledger cannot be opened or written.
+        asyncio.CancelledError: the task was cancelled; what was paid for is kept.
+    """
+    return await QUESTION.call_async(data, settings)

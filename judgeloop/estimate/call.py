@@ -1,0 +1,100 @@
+"""`estimate` for programs: its parameters, and its two forms, one of which is awaited.
+
+`run/calling.py` answers the call; `run/arguments.py` has the parameters that all questions share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Unpack, overload
+
+from judgeloop.engine.loop import Progress
+from judgeloop.estimate.config import EstimateConfig
+from judgeloop.estimate.prepare import prepare
+from judgeloop.estimate.result import Estimated
+from judgeloop.estimate.run import run
+from judgeloop.run.arguments import OneJudge, RunArguments
+from judgeloop.run.calling import Question, signed
+
+if TYPE_CHECKING:
+    from judgeloop.run.arguments import Data
+
+
+class EstimateArguments(RunArguments, total=False):
+    """The keywords of `estimate`."""
+
+    proxy: OneJudge | None
+    history: str | PathLike[str] | None
+    selector: str | None
+    represent: str | None
+    layer: str | int | None
+    clusters: int | str | None
+    allocation: str | None
+    confidence: str | None
+    confidence_by: str | None
+    half_width: float | None
+    interval: str | None
+    require_score: float | None
+
+
+QUESTION = Question(EstimateConfig, ("outputs",), prepare, run)
+SIGNED = signed(EstimateConfig, EstimateArguments, ("outputs",), Estimated)
+
+
+@overload
+def estimate(
+    config: EstimateConfig,
+    environment: Mapping[str, str] | None = None,
+    *,
+    progress: Callable[[Progress[Any]], object] | None = None,
+) -> Estimated: ...
+
+
+@overload
+def estimate(outputs: Data, **settings: Unpack[EstimateArguments]) -> Estimated: ...
+
+
+@SIGNED
+def estimate(*data: Any, **settings: Any) -> Estimated:
+    """Estimate one system's mean score, inside a running event loop or not.
+
+    `outputs` holds the system's outputs: a file, or rows in memory.
+    `judge` is a judge's name, a function or several judges. The other parameters are the settings
+    of the command line, with `_` for `-`; a value of None counts as not given. A checked
+    configuration may be passed in place of all. Where an event loop runs, as in a notebook, the
+    call waits for a thread of its own.
+
+    Raises:
+        InputError: an argument or a file is wrong; nothing was spent.
+        LedgerError: the ledger cannot be opened or written.
+    """
+    return QUESTION.call(data, settings)
+
+
+@overload
+async def estimate_async(
+    config: EstimateConfig,
+    environment: Mapping[str, str] | None = None,
+    *,
+    progress: Callable[[Progress[Any]], object] | None = None,
+) -> Estimated: ...
+
+
+@overload
+async def estimate_async(outputs: Data, **settings: Unpack[EstimateArguments]) -> Estimated: ...
+
+
+@SIGNED
+async def estimate_async(*data: Any, **settings: Any) -> Estimated:
+    """Estimate one system's mean score, as `estimate` does, in the running event loop.
+
+    A task that is cancelled waits for the calls in flight, which are paid for, before it ends; a
+    task that is cancelled twice gives them up.
+
+    Raises:
+        InputError: an argument or a file is wrong; nothing was spent.
+        LedgerError: the ledger cannot be opened or written.
+        asyncio.CancelledError: the task was cancelled; what was paid for is kept.
+    """
+    return await QUESTION.call_async(data, settings)

@@ -1,0 +1,80 @@
+"""What a program gives in memory, in place of the files and judges that settings name.
+
+The settings of a run name files and judges by text. A program may pass rows and functions instead.
+Then the setting holds a stand-in, and `Given` holds what it stands for. Reads the tables and files;
+nothing is joined and no judge is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.core.protocols import Judge
+from judgeloop.core.records import Item
+from judgeloop.formats.confidence import confidence_of, read_confidence
+from judgeloop.formats.memory import UNIT
+from judgeloop.formats.outputs import read_items, read_outputs
+from judgeloop.formats.rows import ItemRow, Located, Outputs, items_of, outputs_of
+from judgeloop.formats.tables import Row
+
+
+@dataclass(frozen=True, slots=True)
+class GivenTable:
+    """Rows in memory, and their system's name if given."""
+
+    rows: Sequence[Row]
+    system: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Tables by the path that stands for them, judges by the name that stands for them.
+
+    `asked_anew` says which judges have no identity, so that their verdicts are not found again;
+    empty if all have one.
+    """
+
+    tables: Mapping[Path, GivenTable] = field(default_factory=dict)
+    judges: Mapping[str, Judge] = field(default_factory=dict)
+    asked_anew: str = ""
+
+    def outputs(self, path: Path) -> Outputs:
+        """Return the outputs that `path` names.
+
+        Raises:
+            DataError: a row is wrong, or the rows name several systems.
+        """
+        table = self.tables.get(path)
+        if table is None:
+            return read_outputs(path)
+        return outputs_of(table.rows, path, unit=UNIT, name=table.system)
+
+    def items(self, path: Path) -> tuple[Located[ItemRow], ...]:
+        """Return the items that `path` names.
+
+        Raises:
+            DataError: a row is wrong or has no prompt.
+        """
+        table = self.tables.get(path)
+        return read_items(path) if table is None else items_of(table.rows, path, unit=UNIT)
+
+    def confidence(
+        self, path: Path, items: Sequence[Item], name: str, rule: str
+    ) -> NDArray[np.float64]:
+        """Return the confidences in the field `name` of the rows that `path` names.
+
+        Raises:
+            InputError: a row lacks the field, or an item has no row.
+        """
+        table = self.tables.get(path)
+        if table is None:
+            return read_confidence(path, items, name, rule)
+        return confidence_of(path, table.rows, items, name, rule)
+
+
+NOTHING_GIVEN = Given()

@@ -1,0 +1,184 @@
+"""The same rows give the same result, in whatever form a program has them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pandas as pd
+import polars as pl
+import pytest
+from support.tables import ROWS, write
+
+import judgeloop
+from judgeloop.core.errors import DataError, InputError
+
+
+def columns(table):
+    return {name: [row[name] for row in table] for name in table[0]}
+
+
+FORMS = {
+    "list of dictionaries": list,
+    "dictionary of columns": columns,
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "generator": iter,
+    "lazy polars": pl.LazyFrame,
+    "tuple": tuple,
+    "arrow": lambda table: pl.DataFrame(table).to_arrow(),
+}
+
+
+def shorter(*, first, second):
+    return "A" if len(first) < len(second) else "B" if len(first) > len(second) else "tie"
+
+
+def brief(*, output):
+    return 1 / len(output)
+
+
+def compared(tables, ledger):
+    first, second = tables["terse"], tables["chatty"]
+    return judgeloop.compare(first, second, judge=shorter, version="1", ledger=ledger, risk=0.01)
+
+
+def searched(tables, ledger):
+    outputs = list(tables.values())
+    return judgeloop.select(
+        outputs, baseline="chatty", judge=shorter, version="1", ledger=ledger, risk=0.01
+    )
+
+
+def estimated(tables, ledger):
+    return judgeloop.estimate(tables["chatty"], judge=brief, version="1", ledger=ledger)
+
+
+@pytest.fixture(scope="module")
+def from_files(tmp_path_factory):
+    """The result of a question with the rows in files, asked once."""
+
+    @cache
+    def ask(question):
+        folder = tmp_path_factory.mktemp("files")
+        return question(write(folder, ROWS), folder / "ledger.sqlite").to_dict()
+
+    return ask
+
+
+@pytest.mark.parametrize("question", [compared, searched, estimated])
+@pytest.mark.parametrize("form", FORMS)
+def test_the_result_is_the_same_from_files_and_from_memory(
+    question, form, rows, from_files, tmp_path
+):
+    tables = {name: FORMS[form](table) for name, table in rows.items()}
+    result = question(tables, tmp_path / "ledger.sqlite").to_dict()
+    assert result == from_files(question)
+    assert result["judged"] > 5
+
+
+def test_the_run_goes_on_in_whatever_form_the_same_rows_come_again(rows, files):
+    options = {"judge": shorter, "version": "1", "risk": 0.01}
+    first = judgeloop.compare(rows["terse"], rows["chatty"], **options)
+    again = judgeloop.compare(files["terse"], iter(rows["chatty"]), **options)
+    assert (first.setup.run, again.spend.attempts) == (again.setup.run, 0)
+    assert again.spend.remembered == first.spend.attempts > 0
+
+
+def test_other_rows_are_another_run(rows):
+    options = {"judge": shorter, "version": "1"}
+    first = judgeloop.compare(rows["terse"], rows["chatty"], **options)
+    rows["terse"][3]["output"] += "!"
+    assert judgeloop.compare(rows["terse"], rows["chatty"], **options).setup.run != first.setup.run
+
+
+def test_a_dictionary_names_the_systems(rows):
+    tables = {
+        f"org/{name}": [{**row, "model": "same"} for row in table] for name, table in rows.items()
+    }
+    result = judgeloop.select(tables, baseline="org/chatty", judge=shorter, version="1")
+    assert result.winner == "org/terse"
+
+
+def test_rows_without_a_model_are_named_by_their_parameter(rows):
+    bare = {
+        name: [{key: row[key] for key in ("id", "prompt", "output")} for row in table]
+        for name, table in rows.items()
+    }
+    result = judgeloop.compare(bare["terse"], bare["chatty"], judge=shorter, version="1")
+    assert result.setup.systems == ("first", "second")
+
+
+def test_items_and_decoys_may_be_in_memory_too(rows):
+    items = [{key: row[key] for key in ("id", "prompt", "reference")} for row in rows["terse"]]
+    outputs = [
+        [{key: row[key] for key in ("id", "output", "model")} for row in rows[name]]
+        for name in ("terse", "chatty")
+    ]
+    result = judgeloop.compare(
+        *outputs,
+        items=pd.DataFrame(items),
+        judge=lambda *, prompt, reference, first, second: (
+            "A" if reference in {None, first} and prompt.startswith("Question") else "B"
+        ),
+        decoys=2,
+        decoy_outputs=[{"id": "d", "prompt": "-", "output": "I cannot say."}],
+    )
+    assert result.decoys is not None
+    assert result.decoys.asked == 2
+    assert result.winner is not None
+
+
+def test_a_confidence_may_be_a_column_in_memory(rows, files, tmp_path):
+    for number, row in enumerate(rows["chatty"]):
+        row["sure"] = 1 / (1 + number)
+    options = {"judge": brief, "version": "1", "proxy": "confidence", "confidence": "sure"}
+    result = judgeloop.estimate(rows["chatty"], **options)
+    assert result.proxy_mean == pytest.approx(sum(1 / (1 + n) for n in range(40)) / 40)
+    del rows["chatty"][4]["sure"]
+    with pytest.raises(InputError, match=r"`outputs`, .* 5: the field 'sure' is missing"):
+        judgeloop.estimate(rows["chatty"], **options)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT, ""])
+def test_a_missing_value_is_an_absent_field(missing, rows):
+    rows["terse"][0]["reference"] = missing
+    rows["chatty"][0]["reference"] = "known"
+    judgeloop.compare(rows["terse"], rows["chatty"], judge=shorter)
+    frame = pd.DataFrame(rows["terse"])
+    judgeloop.compare(frame, rows["chatty"], judge=shorter)
+
+
+def test_ids_that_are_numbers_are_the_same_in_every_form(tmp_path):
+    plain = [{"id": n, "prompt": f"p{n}", "output": "a" * (1 + n % 3)} for n in range(30)]
+    other = [{**row, "output": "aa"} for row in plain]
+    runs = {
+        judgeloop.compare(form(plain), form(other), judge=shorter, version="1").setup.run
+        for form in FORMS.values()
+    }
+    assert len(runs) == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        (7, "`second`: expected a file, a list of dictionaries, .* found int"),
+        ([], "`second`: there are no rows"),
+        ({}, "`second`: there are no rows"),
+        (pd.DataFrame(), "`second`: there are no rows"),
+        (["text"], "`second`, row 1: expected a dictionary with fields, found str"),
+        ({"id": "abc"}, "`second`: expected a column, such as a list, in 'id'; found str"),
+        ({"id": [1, 2], "output": ["a"]}, "`second`: expected columns of one length; found 2 in"),
+        ([{"id": 1, "output": "a"}, {"id": 2}], "`second`, row 2: the field 'output' is missing"),
+        ([{"id": 1, "output": float("nan")}], "`second`, row 1: "),
+        (b"rows", "`second`: expected a file"),
+    ],
+)
+def test_what_is_no_table_is_refused_by_the_parameters_name(table, says, rows):
+    with pytest.raises(DataError, match=says):
+        judgeloop.compare(rows["terse"], table, judge=shorter)
+
+
+@pytest.mark.parametrize("outputs", ["a.jsonl", 7, None])
+def test_a_search_needs_several_tables(outputs):
+    with pytest.raises(InputError, match="`outputs`: expected"):
+        judgeloop.select(outputs, baseline="a", judge=shorter)

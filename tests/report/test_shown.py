@@ -1,0 +1,126 @@
+"""A result shows itself: as text, in a notebook, as JSON values, as a data frame."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import narwhals
+import polars as pl
+import pytest
+from support.tables import ROWS
+
+import judgeloop
+from judgeloop.core.errors import InputError
+
+EVIL = "<script>alert('x')</script> & \x1b[31m"
+
+
+def shorter(*, first, second):
+    return "A" if len(first) < len(second) else "B" if len(first) > len(second) else "tie"
+
+
+@pytest.fixture
+def compared():
+    return judgeloop.compare(ROWS["terse"], ROWS["chatty"], judge=shorter, version="1")
+
+
+@pytest.fixture
+def searched():
+    return judgeloop.select(ROWS, baseline="chatty", judge=shorter, version="1")
+
+
+@pytest.fixture
+def estimated():
+    return judgeloop.estimate(ROWS["chatty"], judge=lambda output: 1 / len(output))
+
+
+class Tags(HTMLParser):
+    """The tags and the text of a fragment; fails on a tag that is not closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.seen, self.text = [], set(), ""
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += f"{data}\n"
+
+
+@pytest.mark.parametrize("name", ["compared", "searched", "estimated"])
+def test_a_notebook_shows_decision_evidence_and_cost(name, request):
+    result = request.getfixturevalue(name)
+    shown = Tags(result._repr_html_())
+    assert shown.seen == {"div", "p", "strong", "table", "tr", "th", "td"}
+    assert result.page.headline in shown.text
+    for label, text in result.page.details:
+        assert label in shown.text
+        assert text in shown.text
+    assert {"cost", "rule" if name != "estimated" else "interval"} <= {*shown.text.split("\n")}
+
+
+def test_a_notebook_shows_the_standings(searched):
+    shown = Tags(searched._repr_html_()).text
+    assert all(row.system in shown for row in searched.standings)
+
+
+def test_names_and_reasons_of_strangers_are_escaped_in_a_notebook():
+    tables = {EVIL: ROWS["terse"], "<b>": ROWS["chatty"]}
+    result = judgeloop.select(tables, baseline="<b>", judge=shorter)
+    shown = result._repr_html_()
+    assert "script" not in Tags(shown).seen
+    assert "&lt;script&gt;" in shown
+    assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize("name", ["compared", "searched", "estimated"])
+def test_a_result_prints_as_the_command_line_does(name, request):
+    result = request.getfixturevalue(name)
+    lines = str(result).split("\n")
+    assert lines[0] == result.page.headline
+    assert len(lines) == 1 + len(result.page.details)
+
+
+@pytest.mark.parametrize("name", ["compared", "searched", "estimated"])
+def test_a_dictionary_holds_json_values_and_the_judged_items(name, request):
+    result = request.getfixturevalue(name)
+    values = result.to_dict()
+    assert json.loads(json.dumps(values)) == values
+    assert (values["job"], values["run"]) == (result.job, result.setup.run)
+    assert len(values["labels"]) == len(result.labels) == result.asked
+    assert values["labels"][0]["item_id"] == result.labels[0].item_id
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("name", ["compared", "searched", "estimated"])
+def test_the_judged_items_are_a_data_frame_of_the_callers_library(name, library, request):
+    result = request.getfixturevalue(name)
+    frame = result.to_frame(library)
+    assert type(frame).__module__.split(".")[0] == library
+    table = narwhals.from_native(frame)
+    assert table["item_id"].to_list() == [label.item_id for label in result.labels]
+    assert table["score"].to_list() == [label.score for label in result.labels]
+
+
+def test_a_data_frame_may_be_empty(compared):
+    frame = replace(compared, labels=()).to_frame("polars")
+    assert isinstance(frame, pl.DataFrame)
+    assert frame.shape == (0, 10)
+
+
+def test_a_library_that_is_not_installed_or_not_known_is_named(compared, monkeypatch):
+    with pytest.raises(InputError, match="`library`: expected pandas, polars, pyarrow, found 'r'"):
+        compared.to_frame("r")
+    monkeypatch.setitem(sys.modules, "pandas", None)  # as if it were not installed
+    with pytest.raises(InputError, match=r"`library=pandas` cannot be imported .*: install it"):
+        compared.to_frame()
