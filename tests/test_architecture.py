@@ -25,6 +25,9 @@ HEAVY = {
     "anthropic",
     "genai_prices",
     "rouge_score",
+    "narwhals",
+    "pandas",
+    "polars",
 }
 LONGEST_FILE = 300
 # Longer files, and why they are not split.
