@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import diskcache
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.errors import InputError
-from judgeloop.represent.cache import cached, opened
+from judgeloop.represent.cache import UnusableError, cached, opened
 from judgeloop.represent.causal_model import STATE_AXES, CausalModel, Tokens, block_input, load
 from judgeloop.represent.layer_search import search_layer
 from judgeloop.represent.model_place import find_place, flag
@@ -73,21 +71,14 @@ def hidden_vectors(prompts: Sequence[str], model: str, layer: Layer, cache_folde
     place = find_place(model)
     loaded = functools.cache(lambda: load(place))
     identity = f"{VERSION}\0{place.identity}"
-    try:
-        if layer == "auto":
-            layer = _layer_kept(
-                lambda: _searched(loaded(), prompts), identity, prompts, cache_folder
-            )
-        remember = cached(
-            lambda texts: _read(loaded(), texts, _number(loaded(), layer), TOGETHER),
-            model=f"{identity}\0{layer}",
-            folder=cache_folder,
-        )
-        return _in_parts(prompts, lambda texts: np.asarray(remember(texts), dtype=np.float32))
-    except (sqlite3.DatabaseError, diskcache.Timeout):
-        # The folder cannot be read or written: compute without it and do not change it.
-        number = _searched(loaded(), prompts) if layer == "auto" else _number(loaded(), layer)
-        return _read(loaded(), prompts, number, TOGETHER)
+    if layer == "auto":
+        layer = _layer_kept(lambda: _searched(loaded(), prompts), identity, prompts, cache_folder)
+    remember = cached(
+        lambda texts: _read(loaded(), texts, _number(loaded(), layer), TOGETHER),
+        model=f"{identity}\0{layer}",
+        folder=cache_folder,
+    )
+    return _in_parts(prompts, lambda texts: np.asarray(remember(texts), dtype=np.float32))
 
 
 def _check(prompts: Sequence[str], model: str, layer: Layer) -> None:
@@ -118,7 +109,7 @@ def _searched(model: CausalModel, prompts: Sequence[str]) -> int:
 def _layer_kept(
     search: Callable[[], int], identity: str, prompts: Sequence[str], folder: Path
 ) -> int:
-    """Return the cached layer for these prompts; else search it and cache it.
+    """Return the cached layer for these prompts; else search it, and cache it if there is a cache.
 
     An entry that is not a number counts as absent.
     """
@@ -127,13 +118,16 @@ def _layer_kept(
         data = text.encode("utf-8", "surrogatepass")
         digest.update(b"\0%d\0" % len(data))
         digest.update(data)
-    with opened(folder) as cache:
-        data = cache.get(digest.hexdigest())
-        if data is not None and data.isdigit():
-            return int(data)
-        layer = search()
-        cache.set(digest.hexdigest(), b"%d" % layer)
-    return layer
+    try:
+        with opened(folder) as cache:
+            kept = cache.get(digest.hexdigest())
+            if kept is not None and kept.isdigit():
+                return int(kept)
+            layer = search()
+            cache.set(digest.hexdigest(), b"%d" % layer)
+            return layer
+    except UnusableError:
+        return search()
 
 
 def _in_parts(prompts: Sequence[str], embed: Callable[[Sequence[str]], Vectors]) -> Vectors:

@@ -1,22 +1,20 @@
 """Computes the opinions of weak judges on the systems' outputs, with likelihoods cached on disk.
 
 `stats/kgrams.py` and `stats/weak.py` define a weak judge. The folder is opened by `cache.py`. A
-lost or corrupt folder costs only computing time.
+lost or corrupt folder costs only computing time, and so does a missing diskcache.
 """
 
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-import diskcache
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.represent.cache import opened
+from judgeloop.represent.cache import Store, UnusableError, opened
 from judgeloop.stats.kgrams import likelihoods
 from judgeloop.stats.weak import opinions
 
@@ -53,8 +51,7 @@ def weak_opinions(
             return _all_opinions(
                 queries, baseline, (judges, len(outputs)), partial(_kept, cache=cache)
             )
-    except (sqlite3.DatabaseError, diskcache.Timeout):
-        # The folder cannot be read or written: compute without it and do not change it.
+    except UnusableError:
         return _all_opinions(queries, baseline, (judges, len(outputs)), _computed)
 
 
@@ -78,9 +75,7 @@ def _computed(queries: Sequence[Texts], judges: int) -> Iterator[Likelihoods]:
     return (likelihoods(texts, judges) for texts in queries)
 
 
-def _kept(
-    queries: Sequence[Texts], judges: int, *, cache: diskcache.Cache
-) -> Iterator[Likelihoods]:
+def _kept(queries: Sequence[Texts], judges: int, *, cache: Store) -> Iterator[Likelihoods]:
     """Return the likelihoods of each query, from `cache` or computed and stored there."""
     keys = [_key(texts, judges) for texts in queries]
     found = _read(cache, dict(zip(keys, ((judges, len(texts)) for texts in queries), strict=True)))
@@ -106,7 +101,7 @@ def _key(texts: Texts, judges: int) -> str:
     return digest.hexdigest()
 
 
-def _read(cache: diskcache.Cache, shapes: dict[str, tuple[int, int]]) -> dict[str, Likelihoods]:
+def _read(cache: Store, shapes: dict[str, tuple[int, int]]) -> dict[str, Likelihoods]:
     """Return the likelihoods in `cache` under the keys of `shapes`.
 
     An entry that cannot be likelihoods of its shape counts as absent.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import sys
 
 import numpy as np
 import pytest
+from support.extras import needs_diskcache
 
 from judgeloop.represent import weak_judges
 from judgeloop.represent.weak_judges import QUERIES_AT_A_TIME, weak_opinions
@@ -64,6 +66,7 @@ def test_no_queries_have_no_opinions(tmp_path):
     assert weak_opinions([[], []], 0, 4, tmp_path).shape == (4, 0, 2)
 
 
+@needs_diskcache
 def test_a_second_run_computes_nothing(tmp_path, computed):
     for _ in range(2):
         assert weak_opinions(OUTPUTS, 1, 3, tmp_path).tolist() == EXPECTED
@@ -75,6 +78,7 @@ def test_queries_with_the_same_texts_are_computed_once(tmp_path, computed):
     assert computed == [("a", "b"), ("b", "c")]
 
 
+@needs_diskcache
 def test_another_baseline_computes_nothing(tmp_path, computed):
     weak_opinions(OUTPUTS, 1, 3, tmp_path)
     found = weak_opinions(OUTPUTS, 0, 3, tmp_path)
@@ -116,6 +120,7 @@ def test_losing_the_folder_costs_nothing_but_time(tmp_path):
     assert weak_opinions(OUTPUTS, 1, 3, tmp_path / "c").tolist() == EXPECTED
 
 
+@needs_diskcache
 @pytest.mark.parametrize(
     "value",
     [
@@ -141,6 +146,16 @@ def test_a_folder_that_cannot_be_read_is_done_without_and_left_alone(tmp_path):
     (tmp_path / "cache.db").write_bytes(b"no database at all" * 100)
     assert weak_opinions(OUTPUTS, 1, 3, tmp_path).tolist() == EXPECTED
     assert (tmp_path / "cache.db").read_bytes().startswith(b"no database")
+
+
+def test_without_diskcache_everything_is_computed_and_no_folder_is_made(
+    tmp_path, computed, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "diskcache", None)
+    for _ in range(2):
+        assert weak_opinions(OUTPUTS, 1, 3, tmp_path / "c").tolist() == EXPECTED
+    assert len(computed) == 6
+    assert not (tmp_path / "c").exists()
 
 
 @pytest.mark.parametrize("baseline", [-1, 3])
