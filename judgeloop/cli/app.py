@@ -16,6 +16,12 @@ from judgeloop.cli.questions import command_of
 from judgeloop.cli.streams import printed
 
 
+def _demo() -> click.Command:
+    from judgeloop.cli.demo import demo
+
+    return demo()
+
+
 def _doctor() -> click.Command:
     from judgeloop.cli.look import doctor
 
@@ -48,6 +54,7 @@ def _runs() -> click.Command:
 
 # By name: the help line in the list of commands, and the function that makes the command.
 COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
+    "demo": ("Decide an example that comes with judgeloop; needs no key and no network.", _demo),
     **{question.name: (question.help, partial(command_of, question)) for question in QUESTIONS},
     "doctor": ("Check whether a judge works: key, server, model, reply, price.", _doctor),
     "calibrate": (

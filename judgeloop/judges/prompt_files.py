@@ -5,10 +5,10 @@ Returns a `Template`; `prompt.py` parses and renders templates.
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 
 from judgeloop.core.errors import InputError
+from judgeloop.formats.shipped import shipped
 from judgeloop.formats.tables import read_text
 from judgeloop.judges.prompt import Template, parse_template
 
@@ -88,9 +88,7 @@ def shipped_template(name: str) -> Template:
     Raises:
         InputError: there is no such prompt; the message lists the prompts.
     """
-    installed = files("judgeloop") / "_prompts"
-    beside = Path(__file__).parent.parent.parent / "prompts"  # in an editable install
-    folder = installed if installed.is_dir() else beside
+    folder = shipped("prompts")
     names = sorted(
         entry.name.removesuffix(".md") for entry in folder.iterdir() if entry.name.endswith(".md")
     )

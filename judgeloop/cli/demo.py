@@ -1,0 +1,155 @@
+"""The command `demo`: it decides the shipped example, without a key and without a network.
+
+It copies the example's files to a temporary folder, or to the one of `--keep`, and runs `compare`
+there. It reads no settings, and writes nothing to any other folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from judgeloop.cli.flags import CONTEXT
+from judgeloop.cli.progress import explained
+from judgeloop.cli.streams import show
+
+if TYPE_CHECKING:
+    from judgeloop.compare.config import CompareConfig
+    from judgeloop.compare.result import Result
+
+FILES = FIRST, SECOND, ITEMS = "lead.jsonl", "central.jsonl", "items.jsonl"
+JUDGE = "metric:rouge2"
+WIDTH = 100  # columns of a paragraph
+SAME = f"judgeloop compare {FIRST} {SECOND} --items {ITEMS} --judge {JUDGE}"
+
+INTRODUCTION = """\
+Which of two summarizers is better? Both summarized the same {items} incident reports. The judge is
+ROUGE-2, the overlap with a reference summary: it needs no key and no network.
+"""
+EXPLANATION = (
+    "judgeloop drew reports at random and asked the judge which of the two summaries is better, "
+    "until the evidence was enough, after {judged} of {items} judgments. With random draws, the worse "
+    "system is named in at most {risk:.0%} of such runs. Here the judge costs nothing, so the demo "
+    "also had all {items} judged: they name {same} system ({wins}, {ties} ties).\n"
+)
+FORGOTTEN = "The files of this run are deleted. `judgeloop demo --keep FOLDER` keeps them."
+KEPT = f"""\
+The files of this run are in {{folder}}. In that folder, this command gives the result again:
+
+  {SAME}"""
+NEXT = """\
+For systems of your own, write one file for each, JSON lines with "id", "prompt" and "output":
+
+  {"id": "1", "prompt": "What is the capital of France?", "output": "Paris."}
+
+With a key in OPENAI_API_KEY or in a file .env, a model judges them. The first command checks the
+judge with one call, the second says what the run would cost, the third runs it:
+
+  judgeloop doctor --judge openai/gpt-4.1-mini
+  judgeloop compare a.jsonl b.jsonl --judge openai/gpt-4.1-mini --dry-run
+  judgeloop compare a.jsonl b.jsonl --judge openai/gpt-4.1-mini --budget 2.00
+
+Without a key, add a "reference" to each line of one file:
+
+  judgeloop compare a.jsonl b.jsonl --judge metric:rouge2
+"""
+
+
+def demo() -> click.Command:
+    """Return the command `demo`."""
+    keep = click.Option(
+        ["--keep"],
+        type=click.Path(path_type=Path),
+        metavar="FOLDER",
+        help="Run in this folder, new or empty, and keep the files.",
+    )
+    return click.Command(
+        "demo",
+        callback=_decide,
+        params=[keep],
+        help="Decide which of two summarizers is better, on files that come with judgeloop.\n\nNeeds no key and no "
+        "network, reads no settings, and leaves no files behind.",
+        context_settings=CONTEXT,
+    )  # fmt: skip
+
+
+def _decide(*, keep: Path | None) -> None:
+    """Run the comparison twice, until it is decided and on all items, and print both."""
+    from judgeloop.cli.naming import page_as_flags
+    from judgeloop.compare.run import compare
+    from judgeloop.compare.text import page
+    from judgeloop.report.page import render
+
+    with explained(), _folder(keep) as folder:
+        config = _example(folder)
+        result = compare(config, {})
+        on_all = replace(config, min_judgments=result.items, max_judgments=result.items)
+        every = compare(on_all, {})
+    parts = [
+        INTRODUCTION.format(items=result.items),
+        f"{render(page_as_flags(page(result)))}\n",
+        _explained(result, every, config.risk),
+        f"{FORGOTTEN if keep is None else KEPT.format(folder=keep)}\n",
+        NEXT,
+    ]
+    show("\n".join(parts))
+
+
+@contextmanager
+def _folder(keep: Path | None) -> Iterator[Path]:
+    """Yield a folder with copies of the example's files: `keep`, or one that is deleted at the end.
+
+    Raises:
+        InputError: `keep` cannot be made, or is not empty.
+    """
+    from tempfile import TemporaryDirectory
+
+    from judgeloop.core.errors import InputError
+    from judgeloop.formats.shipped import shipped
+
+    with TemporaryDirectory(prefix="judgeloop-", ignore_cleanup_errors=True) as temporary:
+        folder = Path(temporary) if keep is None else keep
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if any(folder.iterdir()):
+                raise InputError(f"--keep {folder}: expected a new or an empty folder, found files")
+            for name in FILES:
+                example = shipped("examples") / "incidents" / name
+                (folder / name).write_bytes(example.read_bytes())
+        except OSError as error:
+            raise InputError(f"--keep {folder}: the folder cannot be written: {error}") from error
+        yield folder
+
+
+def _example(folder: Path) -> CompareConfig:
+    """Return the settings of `SAME`, run in `folder`."""
+    from judgeloop.compare.config import CompareConfig
+    from judgeloop.run.shared_settings import DEFAULT_HOME
+
+    return CompareConfig.of(
+        first=str(folder / FIRST),
+        second=str(folder / SECOND),
+        items=str(folder / ITEMS),
+        judge=JUDGE,
+        ledger=str(folder / DEFAULT_HOME / "ledger.sqlite"),
+    )
+
+
+def _explained(result: Result, every: Result, risk: float) -> str:
+    """Return what the decision means, compared with the decision by all items."""
+    from textwrap import fill
+
+    text = EXPLANATION.format(
+        judged=result.judged,
+        items=result.items,
+        risk=risk,
+        same="the same" if every.winner == result.winner else "the other",
+        wins=", ".join(f"{count} for {name}" for name, count in every.wins.items()),
+        ties=every.ties,
+    )
+    return f"{fill(text, WIDTH)}\n"

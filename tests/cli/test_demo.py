@@ -1,0 +1,158 @@
+"""The demo: it decides the shipped example anywhere, without key, network or settings, and leaves
+nothing behind; the commands that it prints work."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from judgeloop.cli.app import app
+from judgeloop.cli.demo import FILES
+
+OFFLINE = """\
+import socket
+
+def refused(*_, **__):
+    raise AssertionError("the demo used the network")
+
+socket.socket.connect = socket.getaddrinfo = refused
+"""
+
+
+def demo(*more):
+    return CliRunner().invoke(app, ["demo", *more])
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """The folder for temporary files, which is empty."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@pytest.fixture
+def empty(tmp_path, monkeypatch, temporary):
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def commands(text):
+    """The commands in what the demo prints."""
+    return [line.strip() for line in text.splitlines() if line.startswith("  judgeloop ")]
+
+
+def test_it_decides_says_what_it_means_and_leaves_no_files(empty, temporary, monkeypatch):
+    def refused(*_, **__):
+        raise AssertionError("the demo used the network")
+
+    monkeypatch.setattr(socket.socket, "connect", refused)
+    done = demo()
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.output.split())
+    assert "centrality is better than lead-2: stated risk 0.100 (guaranteed), 41 of 240" in said
+    assert "after 41 of 240 judgments" in said
+    assert "they name the same system (70 for lead-2, 156 for centrality, 14 ties)" in said
+    assert not any(empty.iterdir())
+    assert not any(temporary.iterdir())
+
+
+def test_settings_of_the_folder_and_of_the_environment_change_nothing(empty, monkeypatch):
+    plain = demo().output
+    (empty / "judgeloop.toml").write_text("risk = 0.5\n")
+    (empty / ".env").write_text("JUDGELOOP_RISK=0.5\n")
+    monkeypatch.setenv("JUDGELOOP_RISK", "0.5")
+    monkeypatch.setenv("JUDGELOOP_MAX_USD", "0")
+    assert demo().output == plain
+
+
+def test_it_runs_as_a_command_in_an_empty_folder_without_a_network(empty, tmp_path):
+    offline = tmp_path / "offline"
+    offline.mkdir()
+    (offline / "sitecustomize.py").write_text(OFFLINE)
+    environment = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
+    path = os.pathsep.join(filter(None, [str(offline), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [sys.executable, "-m", "judgeloop", "demo"],
+        cwd=empty,
+        env=environment | {"PYTHONPATH": path},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\n\n")[1].startswith("centrality is better than lead-2")
+    assert done.stderr == ""
+    assert not any(empty.iterdir())
+
+
+def test_kept_files_answer_the_command_that_it_prints(empty, monkeypatch):
+    said = demo("--keep", "kept").output
+    kept = empty / "kept"
+    assert {path.name for path in kept.iterdir()} == {*FILES, ".judgeloop"}
+    command = commands(said)[0]
+    monkeypatch.chdir(kept)
+    done = CliRunner().invoke(app, shlex.split(command)[1:])
+    assert done.exit_code == 0, done.output
+    assert done.output.splitlines()[0] in said
+    assert "0 attempts made, 41 answered from the ledger" in done.output
+
+
+@pytest.mark.parametrize("name", ["full", "full/file", "full/file/below"])
+def test_a_folder_to_keep_that_is_not_empty_or_cannot_be_made_is_refused(empty, name):
+    (empty / "full").mkdir()
+    (empty / "full" / "file").write_text("mine")
+    done = demo("--keep", name)
+    assert done.exit_code == 2
+    assert f"--keep {Path(name)}:" in done.output
+    assert (empty / "full" / "file").read_text() == "mine"
+    assert [path.name for path in empty.rglob("*")] == ["full", "file"]
+
+
+def own_systems(folder, **more):
+    """Two files of the shape that the demo shows: the first system answers well."""
+    for name, answer in (("a", "a good answer {}"), ("b", "an answer {}")):
+        rows = (
+            {"id": str(n), "prompt": f"Question {n}?", "output": answer.format(n), **more}
+            for n in range(60)
+        )
+        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+def test_the_line_that_it_shows_is_a_line_of_a_file_of_outputs(empty):
+    shown = next(line for line in demo().output.splitlines() if line.startswith('  {"id"'))
+    assert set(json.loads(shown)) == {"id", "prompt", "output"}
+
+
+def test_the_commands_for_a_model_work_on_files_of_that_shape(empty, chat_server, monkeypatch):
+    own_systems(empty)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("OPENAI_BASE_URL", chat_server.url)
+    # A price is known at the address of the provider alone.
+    monkeypatch.setenv("JUDGELOOP_JUDGE_PRICE", "0.4,1.6")
+    shown = [line for line in commands(demo().output) if "openai/" in line]
+    assert [line.split()[1] for line in shown] == ["doctor", "compare", "compare"]
+    for line in shown:
+        done = CliRunner().invoke(app, shlex.split(line)[1:])
+        assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("a is better than b")
+
+
+def test_the_command_without_a_key_works_on_files_of_that_shape(empty):
+    own_systems(empty, reference="a good answer")
+    last = commands(demo().output)[-1]
+    done = CliRunner().invoke(app, shlex.split(last)[1:])
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("a is better than b")
