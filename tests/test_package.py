@@ -97,6 +97,16 @@ def test_the_base_installation_needs_no_diskcache_and_the_extras_do(metadata):
     assert all("judgeloop[cache]" in extras[name] for name in ("embed", "test"))
 
 
+def test_every_package_of_the_base_installation_was_audited():
+    audit = (
+        (ROOT / "docs" / "security.md").read_text(encoding="utf-8").partition("## Dependencies")[2]
+    )
+    for line in PROJECT["dependencies"]:
+        name = re.split(r"[<>=\[]", line)[0]
+        found = re.search(rf"(?<![\w-]){re.escape(name)}[\s|]+\d", audit)
+        assert found, f"{name} is not in docs/security.md"
+
+
 def test_the_source_distribution_holds_what_its_tests_need_and_nothing_built(sdist):
     for name in (
         "README.md",

@@ -1,4 +1,4 @@
-"""The workflows of GitHub: least rights, actions pinned by hash, commands that are run here, too."""
+"""GitHub's workflows: least rights, actions pinned by hash, commands that are run here, too."""
 
 from __future__ import annotations
 
