@@ -153,16 +153,21 @@ def test_a_result_that_nobody_reads_exits_with_141_and_is_in_its_files(
     with closed_pipe() as pipe:
         process = start([*quick, *more], stdout=pipe, env=environment)
     _, err = process.communicate(timeout=DEADLINE_S)
-    assert (process.returncode, err) == (141, "")
+    assert (process.returncode, messages(err)) == (141, [])
     assert json.loads((tmp_path / "result.json").read_text())["winner"] == "a"
     assert list((tmp_path / "run").iterdir())
+
+
+def messages(err):
+    """Lines on standard error but those of the progress, which a slow machine has time to show."""
+    return [line for line in err.splitlines() if not line.startswith("asked ")]
 
 
 def test_a_process_without_a_standard_output_exits_with_141(quick, tmp_path):
     command = ["sh", "-c", 'exec "$@" >&-', "sh", *quick]
     process = start(command, stdout=None)
     _, err = process.communicate(timeout=DEADLINE_S)
-    assert (process.returncode, err) == (141, "")
+    assert (process.returncode, messages(err)) == (141, [])
     assert json.loads((tmp_path / "result.json").read_text())["winner"] == "a"
 
 
@@ -172,7 +177,9 @@ def test_a_result_on_a_full_disk_is_an_error_with_a_sentence(quick, tmp_path):
         process = start(quick, stdout=full)
     _, err = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 1
-    assert err == "judgeloop: standard output could not be written: No space left on device\n"
+    assert messages(err) == [
+        "judgeloop: standard output could not be written: No space left on device"
+    ]
     assert json.loads((tmp_path / "result.json").read_text())["winner"] == "a"
 
 
@@ -199,4 +206,4 @@ def test_other_output_that_nobody_reads_exits_with_141_too(arguments, tmp_path):
     with closed_pipe() as pipe:
         process = start([*COMMAND, *arguments], stdout=pipe, cwd=tmp_path)
     _, err = process.communicate(timeout=DEADLINE_S)
-    assert (process.returncode, err) == (141, "")
+    assert (process.returncode, messages(err)) == (141, [])
