@@ -46,6 +46,7 @@ def test_another_model_has_vectors_of_its_own(tmp_path, counted):
     assert asked == ["a", "a"]
 
 
+@needs_diskcache
 def test_losing_the_folder_costs_nothing_but_time(tmp_path, counted):
     embed, _ = counted
     before = cached(embed, model="m", folder=tmp_path / "c")(["a"])

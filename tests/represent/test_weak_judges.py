@@ -73,6 +73,7 @@ def test_a_second_run_computes_nothing(tmp_path, computed):
     assert len(computed) == 3
 
 
+@needs_diskcache
 def test_queries_with_the_same_texts_are_computed_once(tmp_path, computed):
     weak_opinions([["a", "b", "a"], ["b", "c", "b"]], 0, 2, tmp_path)
     assert computed == [("a", "b"), ("b", "c")]
@@ -114,6 +115,7 @@ def test_many_queries_are_found_in_their_places(tmp_path, computed):
         assert np.array_equal(found[:, query], opinions(likelihoods(texts, 2), 0))
 
 
+@needs_diskcache
 def test_losing_the_folder_costs_nothing_but_time(tmp_path):
     weak_opinions(OUTPUTS, 1, 3, tmp_path / "c")
     shutil.rmtree(tmp_path / "c")
