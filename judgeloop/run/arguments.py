@@ -70,6 +70,7 @@ class RunArguments(CallArguments, total=False):
     ledger: File | None
     items: Data | None
     allow_partial: bool | None
+    as_published: bool | None
     max_item_bytes: int | None
     seed: int | None
     risk: float | None
