@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 from typing import Any
 
@@ -23,6 +23,7 @@ from judgeloop.calibration.walks import (
     Drawn,
     Flags,
     Floats,
+    Foresight,
     Ruled,
     Walks,
     draw,
@@ -32,9 +33,9 @@ from judgeloop.calibration.walks import (
 )
 from judgeloop.core.records import Draws
 from judgeloop.engine.session import Limits
-from judgeloop.history.past import Past
-from judgeloop.history.prospects import prospects_of
+from judgeloop.history.past import Pair, Past
 from judgeloop.selectors.catalogue import Need, SelectorRow, selectors_of
+from judgeloop.stats.decisiveness import Prospects
 from judgeloop.stats.risk_control import bounds_of, critical_values
 from judgeloop.stopping.catalogue import Ingredients, RuleRow, rules_of
 
@@ -136,7 +137,7 @@ class Study:
             ]
 
     def _draw(self, selector: SelectorRow, power: float | None = None) -> Drawn:
-        foresee = partial(prospects_of, power=power) if Need.HISTORY in selector.needs else None
+        foresee = partial(self._foreseen, power) if Need.HISTORY in selector.needs else None
         return draw(
             self.past,
             self.found,
@@ -145,6 +146,14 @@ class Study:
             rng=self.rng,
             repetitions=REPETITIONS,
         )
+
+    def _foreseen(self, power: float | None, pair: Pair) -> Prospects | None:
+        found = self._foresight(pair)
+        return found if power is None or found is None else found.with_power(power)
+
+    @cached_property
+    def _foresight(self) -> Foresight:
+        return Foresight(self.past, self.found.shared)
 
     def _ended_by(self, row: RuleRow, drawn: Drawn) -> dict[Terms, Ends]:
         """Return how the comparisons end with a rule, for each of the terms."""

@@ -7,9 +7,9 @@ session also end these walks (`Rule.met_along`); a test checks that both agree.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import cache, partial
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from judgeloop.history.prospects import prospects_of
 from judgeloop.selectors.decisive import decisive
 from judgeloop.stats.decisiveness import Prospects
 from judgeloop.stats.risk_control import Bounds, new_minima
-from judgeloop.stopping.calibrated import chance_not_to_win
+from judgeloop.stopping.calibrated import chances_not_to_win
 from judgeloop.stopping.giving_up import LOOK_EVERY, GivingUp
 from judgeloop.stopping.rule import Rule
 
@@ -33,8 +33,8 @@ Flags = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 # The statistic of a rule, from the leader's wins and losses, the judgments, and the pool size.
 Statistic = Callable[[Counts, Counts, Counts, Counts], Floats]
-# Predicts from a past how each item will be judged for a pair; None if the past prefers no item.
-Foresee = Callable[[Past, Pair], Prospects | None]
+# Predicts how each item will be judged for a pair; None if the past prefers no item.
+Foresee = Callable[[Pair], Prospects | None]
 # A rule, and the walks that it ends.
 Ruled = tuple[StoppingRule[Tally], Counts]
 
@@ -118,9 +118,34 @@ def replayed(
     repetitions: int,
 ) -> Walks:
     """Return runs of the comparisons on their known items, `repetitions` of each in sequence."""
-    foresee = prospects_of if weighted else None
+    foresee = Foresight(past, found.shared) if weighted else None
     drawn = draw(past, found, limits=limits, foresee=foresee, rng=rng, repetitions=repetitions)
     return walks(drawn, limits.min_judgments)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Foresight:
+    """What `past` says of the items for each of its pairs, as if that pair were new.
+
+    The past is taken without the new systems of the pair: all but `shared`. Each pair is computed
+    once.
+    """
+
+    past: Past
+    shared: str | None
+    _found: dict[Pair, Prospects | None] = field(default_factory=dict)
+
+    def __call__(self, pair: Pair) -> Prospects | None:
+        """Return the prospects for `pair`; None if the past prefers no item."""
+        if pair not in self._found:
+            past = self._implied.without(*(name for name in pair if name != self.shared))
+            self._found[pair] = prospects_of(past, pair)
+        return self._found[pair]
+
+    @cached_property
+    def _implied(self) -> Past:
+        return self.past.with_implied()
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,13 +176,12 @@ def draw(
     Draws are even if `foresee` is None, or if it prefers no item.
     """
     rows = list(found.rows)
-    more = past.with_implied() if foresee else past
     drawn = np.zeros(
         (len(rows), repetitions, min(limits.max_judgments, past.known.shape[1])), dtype=np.int8
     )
     for at, row in enumerate(rows):
         pair, positions = past.pairs[row], np.flatnonzero(past.known[row])
-        foreseen = foresee(_without_new(more, pair, found.shared), pair) if foresee else None
+        foreseen = foresee(pair) if foresee else None
         selector = decisive(foreseen and foreseen.at(positions))
         looks = min(drawn.shape[2], len(positions))
         for repetition in range(repetitions):
@@ -171,11 +195,6 @@ def draw(
         np.repeat(known.sum(axis=1), repetitions),
         np.repeat(winners, repetitions),
     )
-
-
-def _without_new(more: Past, pair: Pair, shared: str | None) -> Past:
-    """Return the past without the new systems of `pair`: all but `shared`."""
-    return more.without(*(name for name in pair if name != shared))
 
 
 def _walked(
@@ -225,8 +244,7 @@ def _chances(wins: Counts, losses: Counts, judged: Counts, items: Counts) -> Flo
     The values are exactly those of the rule `calibrated`: both meet the same thresholds.
     """
     states, place = np.unique(np.stack([wins, losses, judged, items]), axis=1, return_inverse=True)
-    values = np.array([chance_not_to_win(*state) for state in states.T.tolist()])
-    found: Floats = values[place.ravel()] if len(values) else np.zeros(0)
+    found: Floats = chances_not_to_win(*states)[place.ravel()]
     return found
 
 

@@ -45,11 +45,11 @@ class Past:
     @property
     def systems_an_item(self) -> float:
         """Mean number of systems compared on an item, over all items."""
-        seen = [
-            self.known[[name in pair for pair in self.pairs]].any(axis=0).sum()
-            for name in self.systems
-        ]
-        return float(sum(seen) / max(1, self.known.shape[1]))
+        seen: dict[str, NDArray[np.bool_]] = {}
+        for pair, known in zip(self.pairs, self.known, strict=True):
+            for name in pair:
+                seen[name] = seen[name] | known if name in seen else known
+        return sum(int(items.sum()) for items in seen.values()) / max(1, self.known.shape[1])
 
     @property
     def verdicts(self) -> int:

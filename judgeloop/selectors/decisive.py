@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from judgeloop.core.records import Abstention, Choice, Draws, Label, Step
 from judgeloop.selectors.ingredients import ForTwo
 from judgeloop.selectors.random import Random
-from judgeloop.stats.decision_model import weights_after
+from judgeloop.stats.decision_model import DecisionModel, weights_after
 from judgeloop.stats.decisiveness import Floats, Prospects
 
 # Number of draws before the weights are first learned from the answers, and then at each doubling.
@@ -25,16 +26,18 @@ FIRST_LOOK = 10
 
 @dataclass(frozen=True, slots=True)
 class DecisiveState:
-    """The pool in the order drawn, the propensity of each draw, and the answers so far.
+    """The items in the order drawn, the propensity of each draw, and the answers so far.
 
-    `order` holds up to `look`: after that many draws, all answers are awaited and the rest is drawn
-    anew. `drawn` counts the draws asked for, `told` the answers, abstentions included. `seen` holds
-    each judged position with whether its verdict was decisive.
+    `order` ends at `look`: after that many draws, all answers are awaited and the next are drawn
+    anew from the rest of the pool, which has `items` items. `drawn` counts the draws asked for,
+    `told` the answers, abstentions included. `seen` holds each judged position with whether its
+    verdict was decisive.
     """
 
-    order: NDArray[np.int64]  # shape (items,)
-    propensities: Floats  # shape (items,)
+    order: NDArray[np.int64]  # shape (look,)
+    propensities: Floats  # shape (look,)
     look: int
+    items: int
     drawn: int = 0
     told: int = 0
     seen: tuple[tuple[int, bool], ...] = ()
@@ -67,19 +70,18 @@ class Decisive:
             raise ValueError("expected positive weights, so that every item can be drawn")
 
     def init(self, items: int, rng: np.random.Generator) -> DecisiveState:
-        """Draw an order for the whole pool.
+        """Draw the order up to the first look.
 
-        The draws up to the first look thus do not depend on how many are asked for at a time.
+        So it does not depend on how many items are asked for at a time.
 
         Raises:
             ValueError: the number of weights is not `items`.
         """
         if len(self.weights) != items:
             raise ValueError(f"expected weights for {items} items, found {len(self.weights)}")
-        order, propensities = _successive(np.arange(items), self.weights, rng)
-        return DecisiveState(
-            order, propensities, items if self.known is None else min(FIRST_LOOK, items)
-        )
+        look = items if self.known is None else min(FIRST_LOOK, items)
+        order, propensities = _successive(np.arange(items), self.weights, look, rng)
+        return DecisiveState(order, propensities, look, items)
 
     def ask(
         self, state: DecisiveState, rng: np.random.Generator
@@ -88,7 +90,7 @@ class Decisive:
 
         Its propensity is its weight divided by the sum of the weights of all remaining items.
         """
-        if state.drawn == state.told == state.look < len(state.order):
+        if state.drawn == state.told == state.look < state.items:
             state = self._learned(state, rng)
         at = state.drawn
         if at == state.look:
@@ -108,32 +110,45 @@ class Decisive:
         return replace(state, told=state.told + len(labels), seen=state.seen + seen)
 
     def _learned(self, state: DecisiveState, rng: np.random.Generator) -> DecisiveState:
-        """Draw a new order of the remaining items, by weights from the answers so far."""
-        assert self.known is not None, "without a model no look comes before the end"
+        """Draw the order up to the next look, by weights from the answers so far."""
+        assert self._model is not None, "without a model no look comes before the end"
         positions = np.array([position for position, _ in state.seen], dtype=np.int64)
-        weights = weights_after(
-            self.known, positions, np.array([decided for _, decided in state.seen], dtype=np.bool_)
+        weights = self._model.weights_after(
+            positions, np.array([decided for _, decided in state.seen], dtype=np.bool_)
         )
-        left = np.sort(state.order[state.drawn :])
-        order, propensities = _successive(left, weights[left], rng)
+        remaining = np.ones(state.items, dtype=np.bool_)
+        remaining[state.order] = False
+        left = np.flatnonzero(remaining)
+        look = min(2 * state.look, state.items)
+        order, propensities = _successive(left, weights[left], look - state.look, rng)
         return replace(
             state,
-            order=np.concatenate([state.order[: state.drawn], order]),
-            propensities=np.concatenate([state.propensities[: state.drawn], propensities]),
-            look=min(2 * state.look, len(state.order)),
+            order=np.concatenate([state.order, order]),
+            propensities=np.concatenate([state.propensities, propensities]),
+            look=look,
         )
+
+    @cached_property
+    def _model(self) -> DecisionModel | None:
+        return None if self.known is None else DecisionModel(self.known)
 
 
 def _successive(
-    positions: NDArray[np.int64], weights: Floats, rng: np.random.Generator
+    positions: NDArray[np.int64], weights: Floats, most: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Return `positions` in the order drawn, and the propensity of each draw.
+    """Return the first `most` of `positions` in the order drawn, and the propensity of each draw.
 
     The propensity is the item's weight divided by the sum of the weights of all remaining items.
+    Only the first items are sorted: a run mostly ends long before it has drawn a large pool.
     """
-    order = np.argsort(rng.exponential(size=len(positions)) / weights, kind="stable")
+    times = rng.exponential(size=len(positions)) / weights
+    first, rest = np.arange(len(times)), 0.0
+    if most < len(times):
+        first = np.argpartition(times, most)
+        rest, first = float(weights[first[most:]].sum()), first[:most]
+    order = first[np.argsort(times[first], kind="stable")]
     drawn = weights[order]
-    left = np.cumsum(drawn[::-1])[::-1]
+    left = rest + np.cumsum(drawn[::-1])[::-1]
     return positions[order], drawn / left
 
 

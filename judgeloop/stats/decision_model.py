@@ -7,7 +7,9 @@ which system a decisive verdict prefers. `selectors/decisive.py` chooses when to
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,17 +50,33 @@ def length_distances(first: NDArray[np.number], second: NDArray[np.number]) -> F
     return distances
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class DecisionModel:
+    """The regression for the items of a pool, from what is known of them before the run."""
+
+    known: Prospects
+
+    def weights_after(self, positions: NDArray[np.int64], decided: NDArray[np.bool_]) -> Floats:
+        """Compute the draw weights of all items from the verdicts seen so far; shape (items,).
+
+        `positions` are the judged items and `decided` says whether each verdict was decisive; both
+        have the shape (seen,).
+        """
+        model = self._model
+        beliefs = _fitted(model, model.features[positions], decided.astype(np.float64))
+        return draw_weights(self.known, _chances(model.features @ beliefs))
+
+    @cached_property
+    def _model(self) -> _Model:
+        return _model(self.known)
+
+
 def weights_after(
     known: Prospects, positions: NDArray[np.int64], decided: NDArray[np.bool_]
 ) -> Floats:
-    """Compute the draw weights of all items from the verdicts seen so far; shape (items,).
-
-    `positions` are the judged items and `decided` says whether each verdict was decisive; both have
-    the shape (seen,).
-    """
-    model = _model(known)
-    beliefs = _fitted(model, model.features[positions], decided.astype(np.float64))
-    return draw_weights(known, _chances(model.features @ beliefs))
+    """Compute the draw weights of all items once, as `DecisionModel.weights_after` does."""
+    return DecisionModel(known).weights_after(positions, decided)
 
 
 def _model(known: Prospects) -> _Model:

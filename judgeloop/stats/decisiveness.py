@@ -48,6 +48,10 @@ class Prospects(NamedTuple):
     distances: Floats | None = None
     patterns: Floats | None = None
 
+    def with_power(self, power: float) -> Prospects | None:
+        """Return the same with another exponent; None if no item is then preferred."""
+        return _if_preferring(self._replace(power=power))
+
     def at(self, positions: NDArray[np.int64]) -> Prospects:
         """Return the prospects of the items at `positions`."""
         distances = None if self.distances is None else self.distances[positions]
@@ -144,6 +148,10 @@ def prospects(
         exponent(systems) if power is None else power,
         patterns=patterns_of(preferences != 0, known, shares, counts_of_each(known, apart)),
     )
+    return _if_preferring(found)
+
+
+def _if_preferring(found: Prospects) -> Prospects | None:
     weights = draw_weights(found, found.shares)
     return None if np.allclose(weights, weights.mean(), rtol=1e-9) else found
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from judgeloop.core.records import Tally
-from judgeloop.stats.predictive import chance_overtaken, further_decisive
+from judgeloop.stats.predictive import chance_overtaken, chances_overtaken, further_decisive
 from judgeloop.stats.risk_control import Bounds
 from judgeloop.stopping.catalogue import Ingredients
 from judgeloop.stopping.rule import Rule
@@ -66,6 +69,18 @@ def chance_not_to_win(wins: int, losses: int, judged: int, items: int) -> float:
     0.0716
     """
     return chance_overtaken(wins, losses, further_decisive(wins + losses, judged, items - judged))
+
+
+def chances_not_to_win(
+    wins: NDArray[np.int64],
+    losses: NDArray[np.int64],
+    judged: NDArray[np.int64],
+    items: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return `chance_not_to_win` of many states, shape (states,); equal to the last bit."""
+    states = zip((wins + losses).tolist(), judged.tolist(), (items - judged).tolist(), strict=True)
+    further = np.array([further_decisive(*state) for state in states], dtype=np.int64)
+    return chances_overtaken(wins, losses, further)
 
 
 def made_of(given: Ingredients) -> Calibrated:

@@ -18,8 +18,8 @@ from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.history.past import Past, past_of_scores
-from judgeloop.history.prospects import prospects_of
 from judgeloop.selectors.random import Random
+from judgeloop.stats.decisiveness import exponent
 from judgeloop.stopping.catalogue import rule_row
 from judgeloop.stopping.giving_up import GivingUp
 
@@ -247,15 +247,16 @@ def test_comparisons_with_too_few_like_them_go_by_the_default(monkeypatch):
 
 
 def test_the_exponent_given_is_the_one_that_draws(monkeypatch):
-    powers = []
+    past, powers = random_past(systems=4), []
 
-    def noted(past, pair, power=None):
-        powers.append(power)
-        return prospects_of(past, pair, power)
+    def noted(*args, foresee, **settings):
+        powers.append(foresee and foresee(past.pairs[0]).power)
+        return draw(*args, foresee=foresee, **settings)
 
-    monkeypatch.setattr(studying, "prospects_of", noted)
-    list(study_of(random_past(systems=4)).all_tried())
-    assert powers == [power for power in (None, 0.5, 1.0, 3.0) for _ in range(6)]
+    monkeypatch.setattr(studying, "draw", noted)
+    list(study_of(past).all_tried())
+    own = exponent(past.without(*past.pairs[0]).with_implied().systems_an_item)
+    assert powers == [None, own, 0.5, 1.0, 3.0]
 
 
 def test_standard_errors_are_over_comparisons():
