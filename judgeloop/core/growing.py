@@ -6,11 +6,12 @@ entries. `Growing` shares one list with the sequences that it was extended from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Generic, Self, TypeVar, final, overload
 
 E = TypeVar("E")
+S = TypeVar("S")
 
 
 @final
@@ -78,3 +79,22 @@ class Growing(Sequence[E], Generic[E]):
 def grown(before: Sequence[E], more: Iterable[E]) -> Growing[E]:
     """Return the entries of `before` and `more`."""
     return (before if isinstance(before, Growing) else Growing(before)).extended(more)
+
+
+@final
+class Following(Generic[E, S]):
+    """A state that is computed entry by entry: of a sequence that grows, each is looked at once."""
+
+    def __init__(self, begin: Callable[[], S], follow: Callable[[S, E], None]) -> None:
+        """Compute a state from `begin`'s, which `follow` changes by one entry at a time."""
+        self._begin, self._follow = begin, follow
+        self._state, self._entries = begin(), Growing[E]()
+
+    def after(self, entries: Growing[E]) -> S:
+        """Return the state after `entries`; the caller does not change it."""
+        if not entries.begins_as(self._entries) or len(entries) < len(self._entries):
+            self._state, self._entries = self._begin(), Growing()
+        for entry in entries.after(len(self._entries)):
+            self._follow(self._state, entry)
+        self._entries = entries
+        return self._state

@@ -28,7 +28,7 @@ class Progress(Generic[T]):
     """The progress of a run.
 
     `asked` is the number of choices with an answer. `spent_p` is what this command has paid, in
-    picodollars, without rehearsed costs.
+    picodollars, without rehearsed costs. `estimate` has no interval.
     """
 
     asked: int
@@ -105,7 +105,7 @@ async def _ask_until_over(
     session: Session[T], pool: Pool, oracle: Oracle, observe: Observe[T]
 ) -> None:
     """Pass batches to `oracle` and answers to `session`, until the session is over."""
-    estimate = session.estimate
+    estimate = session.progress
 
     def answered(count: int) -> None:
         spent_p = sum(attempts.spent_p for attempts in oracle.attempts)
@@ -115,7 +115,7 @@ async def _ask_until_over(
         queries = [pool.query(choice.position, choice.systems) for choice in choices]
         answers = await oracle.answers(queries, answered)
         session.tell(answers, halt=oracle.halt.reason)
-        estimate = session.estimate
+        estimate = session.progress
         answered(0)
 
 

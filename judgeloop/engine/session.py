@@ -146,6 +146,11 @@ class Session(Generic[T]):
         return Estimate(self._tally, self._rule.risk(self._tally), self._rule.interval(self._tally))
 
     @property
+    def progress(self) -> Estimate[T]:
+        """`estimate` without an interval, which can take time in proportion to the labels."""
+        return Estimate(self._tally, self._rule.risk(self._tally))
+
+    @property
     def asked(self) -> int:
         """Number of choices with an answer so far, also of those that left the decision."""
         return len(self._labels)

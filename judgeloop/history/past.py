@@ -49,7 +49,8 @@ class Past:
         for pair, known in zip(self.pairs, self.known, strict=True):
             for name in pair:
                 seen[name] = seen[name] | known if name in seen else known
-        return sum(int(items.sum()) for items in seen.values()) / max(1, self.known.shape[1])
+        found = sum(int(items.sum()) for items in seen.values())
+        return float(found / max(1, self.known.shape[1]))
 
     @property
     def verdicts(self) -> int:

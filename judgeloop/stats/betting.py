@@ -8,7 +8,9 @@ the population and draw the conclusion (`stopping/anytime.py`, `stopping/precise
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +75,38 @@ def log_wealth_path(
     known = np.maximum.accumulate(sure) | (items * mean - sums < -(items - drawn - 1))
     most: NDArray[np.float64] = np.where(known, np.inf, np.maximum.accumulate(mixed))
     return most
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Bettor:
+    """The wealth of `log_wealth_path` after some draws, from which it goes on by one draw."""
+
+    items: int
+    mean: float = 0.0
+    drawn: int = 0
+    total: float = 0.0
+    paths: NDArray[np.float64] = field(default_factory=lambda: np.zeros(len(BETS)))
+    peak: float = -math.inf
+    sure: bool = False
+
+    def after(self, score: float) -> Bettor:
+        """Return the bettor after one more draw with this score."""
+        remaining_mean = (self.items * self.mean - self.total) / (self.items - self.drawn)
+        room = 1 + remaining_mean
+        gain = (score - remaining_mean) / room if room > 0 else 0.0
+        paths = self.paths + np.log1p(gain * BETS)
+        top = paths.max()
+        mixed = float(top + np.log(np.exp(paths - top) @ STAKES))
+        sure = self.sure or room < 0 or (room == 0 and score > -1)
+        drawn, total = self.drawn + 1, self.total + score
+        return Bettor(self.items, self.mean, drawn, total, paths, max(self.peak, mixed), sure)
+
+    @property
+    def wealth(self) -> Wealth:
+        """The largest wealth so far; infinite where the mean is certainly above `mean`."""
+        certain = self.items * self.mean - self.total < -(self.items - self.drawn)
+        return Wealth(math.inf if self.sure or certain else self.peak)
 
 
 def bound(scores: NDArray[np.int8] | NDArray[np.float64], items: int, risk: float) -> float:

@@ -1,13 +1,21 @@
 """The survival function of the hypergeometric distribution, used by the heuristic stopping rules.
 
 It is written out here because importing SciPy takes longer than a comparison takes to decide. The
-tests check it against SciPy and against exact fractions.
+tests check it against SciPy and against exact fractions. `is_at_most` and `may_be_at_most` compare
+it with a risk, which takes less time than to compute it for populations of thousands.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-from math import comb
+from functools import cache, lru_cache
+from math import comb, exp, lgamma, log
+
+import numpy as np
+from numpy.typing import NDArray
+
+Counts = NDArray[np.int64]
+# Relative tolerance for rounding in logarithms of factorials; within it the exact sum decides.
+TOLERANCE = 1e-6
 
 
 @lru_cache(maxsize=1 << 16)
@@ -34,3 +42,55 @@ def survival(at_least: int, population: int, successes: int, draws: int) -> floa
         term *= (successes - hits) * (draws - hits) / ((hits + 1) * (failures - draws + hits + 1))
         total += term
     return min(1.0, total)
+
+
+def is_at_most(risk: float, at_least: int, population: int, successes: int, draws: int) -> bool:
+    """Return whether `survival` of the same numbers is at most `risk`.
+
+    Terms are added, from logarithms, until they exceed `risk`. Only if they never do is the exact
+    sum computed.
+    """
+    failures = population - successes
+    most = min(draws, successes)
+    if at_least <= max(0, draws - failures):
+        return risk >= 1
+    if at_least > most:
+        return risk >= 0
+    term = total = exp(
+        _log_ways(successes, at_least)
+        + _log_ways(failures, draws - at_least)
+        - _log_ways(population, draws)
+    )
+    enough = risk * (1 + TOLERANCE)
+    for hits in range(at_least, most):
+        term *= (successes - hits) * (draws - hits) / ((hits + 1) * (failures - draws + hits + 1))
+        total += term
+        if total > enough or term < TOLERANCE * total / most:
+            break
+    return total <= enough and survival(at_least, population, successes, draws) <= risk
+
+
+def may_be_at_most(
+    risk: float, at_least: Counts, population: Counts, successes: Counts, draws: Counts
+) -> NDArray[np.bool_]:
+    """Return where `is_at_most` can hold, by the first term alone, shape (states,)."""
+    failures = population - successes
+    fewest, most = np.maximum(0, draws - failures), np.minimum(draws, successes)
+    between = (at_least > fewest) & (at_least <= most)
+    sizes, hits = np.array([population, successes, failures]), np.minimum(at_least, most)
+    chosen = np.array([draws, hits, np.clip(draws - hits, 0, failures)])
+    table = _log_factorials(1 << int(population.max(initial=1)).bit_length())
+    ways, first, second = table[sizes] - table[chosen] - table[sizes - chosen]
+    small: NDArray[np.bool_] = first + second - ways <= log(risk) + TOLERANCE
+    return np.where(between, small, (at_least > most) | (risk >= 1))
+
+
+@cache
+def _log_factorials(below: int) -> NDArray[np.float64]:
+    """Return the logarithms of 0!, 1!, … (`below` - 1)!."""
+    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, below)))])
+
+
+def _log_ways(among: int, chosen: int) -> float:
+    """Return the logarithm of the binomial coefficient."""
+    return lgamma(among + 1) - lgamma(chosen + 1) - lgamma(among - chosen + 1)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from judgeloop.core.records import Tally
-from judgeloop.stats.hypergeometric import survival
+import numpy as np
+
 from judgeloop.stopping.catalogue import Ingredients
-from judgeloop.stopping.rule import CountingRule
+from judgeloop.stopping.rule import CountingRule, Counts, Tested
 
 
 @final
@@ -26,12 +26,11 @@ class Hypergeometric(CountingRule):
     guarantee: str | None = None
     needs_draws: bool = False
 
-    def risk(self, tally: Tally) -> float:
-        """Return the stated risk of naming the leader of `tally`; 1 without a leader."""
-        if tally.leader is None:
-            return 1.0
-        votes = tally.wins[tally.leader]
-        return survival(votes, tally.items, tally.items // 2, tally.judged)
+    def tested(self, wins: Counts, losses: Counts, judged: int, items: int) -> Tested:
+        """As `CountingRule.tested`."""
+        del losses
+        population, draws = np.full_like(wins, items), np.full_like(wins, judged)
+        return wins, population, population // 2, draws
 
 
 def made_of(given: Ingredients) -> Hypergeometric:

@@ -6,17 +6,17 @@ It reads a tally of verdicts; the boundary is computed in `stats/spending.py`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.growing import Growing
+from judgeloop.core.growing import Following, Growing
 from judgeloop.core.records import Tally
 from judgeloop.stats.spending import Course, Spending, first_crossing
 from judgeloop.stopping.catalogue import Ingredients
-from judgeloop.stopping.rule import Rule, scores_for
+from judgeloop.stopping.rule import Rule, in_order, scores_for
 
 FIRST_STRETCH = 25  # judgments in the first stretch of a boundary
 RISKS = np.geomspace(1e-6, 0.5, 58)  # the thresholds tried for the stated risk
@@ -135,22 +135,15 @@ class Sequential(Rule):
     def _course(self, tally: Tally, spending: Spending) -> Course | None:
         """Return the walk of a tally that grows; None for a tally with a tuple or only counts."""
         preferences = tally.preferences
-        if (
-            not isinstance(preferences, Growing)
-            or len(preferences) != tally.judged + tally.abstentions
-        ):
+        if not isinstance(preferences, Growing) or not in_order(tally):
             return None
-        before, course = self._courses.get(id(spending), (preferences, None))
-        if course is None or not preferences.begins_as(before) or course.drawn > len(preferences):
-            course = Course(spending)
-        for preference in preferences.after(course.drawn):
-            course.follow(preference)
-        self._courses[id(spending)] = preferences, course
-        return course
+        if id(spending) not in self._courses:
+            self._courses[id(spending)] = Following(partial(Course, spending), Course.follow)
+        return self._courses[id(spending)].after(preferences)
 
     @cached_property
-    def _courses(self) -> dict[int, tuple[Growing[int | None], Course]]:
-        """The walk followed last, by the identity of its boundaries, with its verdicts."""
+    def _courses(self) -> dict[int, Following[int | None, Course]]:
+        """The walk followed last, by the identity of its boundaries."""
         return {}
 
     @cached_property

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from judgeloop.core.records import Tally
-from judgeloop.stats.hypergeometric import survival
+import numpy as np
+
 from judgeloop.stopping.catalogue import Ingredients
-from judgeloop.stopping.rule import CountingRule
+from judgeloop.stopping.rule import CountingRule, Counts, Tested
 
 
 @final
@@ -25,13 +25,11 @@ class TieAware(CountingRule):
     guarantee: str | None = None
     needs_draws: bool = False
 
-    def risk(self, tally: Tally) -> float:
-        """Return the stated risk of naming the leader of `tally`; 1 without a leader."""
-        if tally.leader is None:
-            return 1.0
-        decisive = sum(tally.wins)
-        population = max(decisive, round(tally.items * decisive / tally.judged))
-        return survival(tally.wins[tally.leader], population, population // 2, decisive)
+    def tested(self, wins: Counts, losses: Counts, judged: int, items: int) -> Tested:
+        """As `CountingRule.tested`."""
+        decisive = wins + losses
+        population = np.maximum(decisive, np.rint(items * decisive / max(1, judged)).astype(int))
+        return wins, population, population // 2, decisive
 
 
 def made_of(given: Ingredients) -> TieAware:

@@ -8,12 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeloop.core.records import Tally
+from judgeloop.core.records import Abstention, Choice, Label, Tally, Verdict
+from judgeloop.estimators.preferences import Preferences
 from judgeloop.stats.betting import BETS, STAKES, bound, log_wealth
 from judgeloop.stopping.anytime import Anytime
+from judgeloop.stopping.wagers import Wagers
 
 
 def orders(wins, losses, ties):
@@ -128,3 +130,41 @@ def test_systems_that_tie_on_and_on_are_no_different_for_practical_purposes():
     assert not replace(rule, near_tie=None).no_difference(tied)
     low, high = rule.interval(tied)
     assert -0.1 < low < 0 < high < 0.1
+
+
+@settings(max_examples=80)
+@given(
+    verdicts=st.lists(st.sampled_from([1, 1, 1, 0, -1, None]), min_size=1, max_size=60),
+    spare=st.integers(0, 20),
+    near_tie=st.sampled_from([None, 0.05, 0.4]),
+    threshold=st.sampled_from([0.02, 0.1, 0.3]),
+)
+def test_a_tally_that_grows_is_decided_as_one_that_is_counted_anew(
+    verdicts, spare, near_tie, threshold
+):
+    items = len(verdicts) + spare
+    growing, anew = (Anytime(threshold, items, near_tie) for _ in (0, 1))
+    tally = Preferences().tally((), items)
+    for at, verdict in enumerate(verdicts):
+        answer = Abstention("no") if verdict is None else Verdict((1 + verdict) / 2)
+        tally = Preferences().extended(tally, [Label(Choice(at, 1 / (items - at)), answer)])
+        plain = replace(tally, preferences=tuple(tally.preferences))
+        assert growing.is_met(tally) == anew.is_met(plain)
+        assert growing.risk(tally) == pytest.approx(anew.risk(plain), rel=1e-12)
+        assert growing.no_difference(tally) == anew.no_difference(plain)
+        for unknown in (0, 1, 2, 5, 13):
+            if unknown <= items - len(tally.preferences):
+                assert growing.can_be_met(tally, unknown) == anew.can_be_met(plain, unknown)
+
+
+def test_each_verdict_of_a_tally_that_grows_is_looked_at_once(monkeypatch):
+    looked = []
+    follow = Wagers.follow
+    monkeypatch.setattr(Wagers, "follow", lambda *given: looked.append(1) or follow(*given))
+    rule = Anytime(1e-6, 100)
+    tally = Preferences().tally((), 100)
+    for at in range(50):
+        tally = Preferences().extended(tally, [Label(Choice(at, 1 / (100 - at)), Verdict(0.5))])
+        rule.reason_to_stop(tally)
+        rule.can_be_met(tally, 1 + at % 7)
+    assert len(looked) == 50

@@ -6,6 +6,7 @@ import itertools
 from dataclasses import replace
 from math import comb
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,9 +17,10 @@ from support.tallies import tally_of
 from judgeloop.compare.config import compare_config
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Tally
-from judgeloop.stats.hypergeometric import survival
+from judgeloop.stats.hypergeometric import is_at_most, may_be_at_most, survival
 from judgeloop.stopping.hypergeometric import Hypergeometric
 from judgeloop.stopping.projection import first_met
+from judgeloop.stopping.rule import Rule
 from judgeloop.stopping.tie_aware import TieAware
 
 
@@ -141,3 +143,33 @@ def test_the_projection_finds_where_the_same_shares_would_meet_the_rule():
     assert first_met(rule, shares, 11, 12, 200) is None
     assert first_met(rule, replace(shares, wins=(3, 3)), 11, 500, 200) is None
     assert first_met(rule, shares, 12, 11, 200) is None
+
+
+@given(
+    population=st.integers(1, 3000),
+    shares=st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)),
+    risk=st.sampled_from([1e-6, 0.01, 0.1, 0.5, 1.0]),
+)
+def test_a_survival_is_compared_with_a_risk_as_its_exact_sum_is(population, shares, risk):
+    successes, draws, at_least = (round(population * share) for share in shares)
+    numbers = at_least, population, successes, draws
+    expected = survival(*numbers) <= risk
+    assert is_at_most(risk, *numbers) == expected
+    assert is_at_most(survival(*numbers), *numbers), "equal is at most"
+    (may_be,) = may_be_at_most(risk, *(np.array([number]) for number in numbers))
+    assert may_be or not expected
+
+
+@pytest.mark.parametrize("name", ["tie-aware", "hypergeometric"])
+@given(
+    wins=st.tuples(st.integers(0, 60), st.integers(0, 60)),
+    ties=st.integers(0, 60),
+    unknown=st.integers(0, 40),
+    threshold=st.sampled_from([1e-6, 0.01, 0.1, 0.3]),
+)
+def test_a_test_of_counts_can_be_met_as_by_trying_every_mixture(
+    name, wins, ties, unknown, threshold
+):
+    rule = make_rule(name, risk=threshold, items=300, limit=300)
+    tally = Tally(items=300, wins=wins, ties=ties)
+    assert rule.can_be_met(tally, unknown) == Rule.can_be_met(rule, tally, unknown)
