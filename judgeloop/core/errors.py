@@ -101,6 +101,13 @@ class JudgeRejectedError(JudgeError):
     """No attempt can succeed until the user fixes the cause; the run stops at once."""
 
 
+class JudgeRefusedError(JudgeRejectedError):
+    """A request was refused for an unknown reason: that of its item, or that of every request.
+
+    If the judge has answered other requests, the item is blamed, and the run goes on.
+    """
+
+
 class JudgeQuitError(JudgeError):
     """The human judge has left; the run halts as if interrupted."""
 

@@ -13,6 +13,7 @@ from typing import final
 
 from judgeloop.core.errors import (
     JudgeError,
+    JudgeRefusedError,
     JudgeRejectedError,
     LedgerError,
     TransientJudgeError,
@@ -26,6 +27,8 @@ from judgeloop.judges.time_limit import TimeLimit
 
 # Number of calls in a row that fail in all their attempts, after which the judge counts as down.
 FAILURES_IN_A_ROW = 5
+# Number of attempts in a row that are refused for unknown reasons, after which no item is blamed.
+REFUSALS_IN_A_ROW = 10
 BUSY_S = 0.1  # seconds between two looks at a call that another run makes
 
 Reserve = Callable[[], Awaitable[Ticket | None]]
@@ -55,6 +58,7 @@ class Attempts:
         left_s: LeftS = unbounded,
         booked: Callable[[], None] = lambda: None,
         rejected: Callable[[JudgeRejectedError], None] = _unheeded,
+        remembers: Callable[[], bool] = lambda: False,
     ) -> None:
         """Ask `judge` at the speed of `pace`, and again as `policy` allows.
 
@@ -62,7 +66,8 @@ class Attempts:
         in which the process stood still is not counted. When `closed` is set, nothing more is sent.
         `left_s` returns the seconds left before the run's deadline. `booked` is called whenever an
         attempt is closed, which may return money to the budget. `rejected` is called as soon as it
-        is known that no attempt can succeed, before anything is booked.
+        is known that no attempt can succeed, before anything is booked. `remembers` returns
+        whether the ledger had verdicts on other calls of the run.
         """
         self._judge = judge
         self._ledger = ledger
@@ -73,7 +78,10 @@ class Attempts:
         self._left_s = left_s
         self._booked = booked
         self._rejected = rejected
+        self._remembers = remembers
         self._failures = 0
+        self._refusals = 0  # attempts refused for unknown reasons since the last reply
+        self._answered = False
         self.models: dict[str, None] = {}
         self.spent_p = 0
 
@@ -81,8 +89,9 @@ class Attempts:
         """Return the answer to `call`.
 
         `ticket` pays for the first attempt, and `again` reserves each further attempt. After an
-        unreadable reply the judge is asked once more, and charged once more. A call that fails in
-        all its attempts is an abstention.
+        unreadable reply the judge is asked once more, and charged once more; so it is after a
+        refusal for an unknown reason. A call that fails in all its attempts is an abstention, and
+        so is one that is refused twice while others are answered.
 
         Raises:
             JudgeRejectedError: no attempt can succeed, or too many calls in a row have failed.
@@ -131,12 +140,10 @@ class Attempts:
                 f"no reply within {self._timeout_s:g} s", billed=True
             ) from None
         except JudgeError as error:
-            if isinstance(error, TransientJudgeError) and error.crowded:
-                self._pace.was_crowded()
-            if isinstance(error, JudgeRejectedError):
-                self._rejected(error)
-            await (self._abandon if error.billed else self._release)(ticket, str(error))
-            raise
+            refused = await self._note_failure(error, ticket)
+            if refused is None:
+                raise
+            return refused
         except BaseException as error:
             # Cancelled, or an error in the judge's code: the request may have been sent and billed.
             await self._abandon(ticket, f"gave up: {type(error).__name__}")
@@ -144,6 +151,7 @@ class Attempts:
         finally:
             self._pace.leave()
         self._pace.went_well()
+        self._refusals, self._answered = 0, True
         contradiction = _contradiction(reply, ticket)
         if contradiction is not None:
             self._rejected(contradiction)
@@ -200,6 +208,16 @@ class Attempts:
             self._booked()
         return cleared.verdict
 
+    async def _note_failure(self, error: JudgeError, ticket: Ticket) -> Abstention | None:
+        """Book a failed attempt; return an abstention if its item is to blame."""
+        if isinstance(error, TransientJudgeError) and error.crowded:
+            self._pace.was_crowded()
+        refused = self._refused(error)
+        if isinstance(error, JudgeRejectedError) and refused is None:
+            self._rejected(error)
+        await (self._abandon if error.billed else self._release)(ticket, str(error))
+        return refused
+
     async def _abandon(self, ticket: Ticket, why: str) -> None:
         self._count(ticket, ticket.cost_p)
         await self._ledger.abandon(ticket, why)
@@ -220,6 +238,18 @@ class Attempts:
         except TimeoutError:
             return
         raise NotAskedError
+
+    def _refused(self, error: JudgeError) -> Abstention | None:
+        """Return an abstention if the item is to blame for a refusal, which is then tried again.
+
+        It is, if the judge answers other requests with the same settings.
+        """
+        if not isinstance(error, JudgeRefusedError):
+            return None
+        self._refusals += 1
+        if self._refusals > REFUSALS_IN_A_ROW or not (self._answered or self._remembers()):
+            return None
+        return Abstention(f"refused: {error}", again=True)
 
     def _failed(self, error: TransientJudgeError) -> Answer:
         self._failures += 1

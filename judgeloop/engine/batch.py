@@ -51,6 +51,7 @@ class Oracle:
                 rejected=self.rejected,
                 left_s=interruption.left_s,
                 booked=self.admission.booked,
+                remembers=lambda: self.remembered > 0,
             )
             for judge in judges
         ]

@@ -14,7 +14,12 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
-from judgeloop.core.errors import JudgeError, JudgeRejectedError, TransientJudgeError
+from judgeloop.core.errors import (
+    JudgeError,
+    JudgeRefusedError,
+    JudgeRejectedError,
+    TransientJudgeError,
+)
 from judgeloop.core.records import Abstention, Reply
 from judgeloop.judges.network import NO_SETTINGS, Network
 from judgeloop.judges.redaction import redact, redacted
@@ -39,6 +44,16 @@ ABOUT_THIS_ITEM = {
     "invalid_prompt": "refused by the provider's filter",
     "ResponsibleAIPolicyViolation": "refused by the provider's filter",
 }
+# Codes of errors that concern every request with the same settings.
+ABOUT_EVERY_REQUEST = {
+    "invalid_model",
+    "model_not_found",
+    "unknown_parameter",
+    "unsupported_parameter",
+    "unsupported_value",
+}
+# Statuses of requests that a server understands and refuses, because of the item or the settings.
+_REFUSED = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
 TOO_LONG = ABOUT_THIS_ITEM["request_too_large"]
 # Anthropic and vLLM report this error in the message only, without a specific code. OpenAI reports
 # a request over the limit of tokens a minute as a rate limit, which no waiting mends.
@@ -115,6 +130,7 @@ def answer_or_raise(error: Any, endpoint: Endpoint) -> Reply:
 
     Raises:
         TransientJudgeError: another attempt may succeed.
+        JudgeRefusedError: the request is refused with an unknown code.
         JudgeRejectedError: no attempt can succeed.
     """
     if hasattr(error, "status_code"):
@@ -193,7 +209,9 @@ def _status_error(error: Any, codes: list[str], endpoint: Endpoint) -> JudgeErro
         return JudgeRejectedError(
             f"{what}: the server redirects; give the URL that it redirects to", billed=False
         )
-    return JudgeRejectedError(f"{what}: {endpoint.clean(_message(error))}", billed=False)
+    unknown = status in _REFUSED and not ABOUT_EVERY_REQUEST & set(codes)
+    kind = JudgeRefusedError if unknown else JudgeRejectedError
+    return kind(f"{what}: {endpoint.clean(_message(error))}", billed=False)
 
 
 def _error_body(error: Any) -> Mapping[str, Any]:

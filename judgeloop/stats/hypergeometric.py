@@ -8,7 +8,7 @@ it with a risk, which takes less time than to compute it for populations of thou
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from math import comb, exp, lgamma, log
+from math import comb, exp, inf, lgamma, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +81,8 @@ def may_be_at_most(
     chosen = np.array([draws, hits, np.clip(draws - hits, 0, failures)])
     table = _log_factorials(1 << int(population.max(initial=1)).bit_length())
     ways, first, second = table[sizes] - table[chosen] - table[sizes - chosen]
-    small: NDArray[np.bool_] = first + second - ways <= log(risk) + TOLERANCE
+    most_log = log(risk) + TOLERANCE if risk > 0 else -inf
+    small: NDArray[np.bool_] = first + second - ways <= most_log
     return np.where(between, small, (at_least > most) | (risk >= 1))
 
 

@@ -15,6 +15,7 @@ from support.pools import make_pool, make_session
 from judgeloop.core.errors import JudgeRejectedError
 from judgeloop.core.money import cost
 from judgeloop.core.records import Abstention, Call, Item, StopKind, Usage, Verdict
+from judgeloop.engine.attempts import REFUSALS_IN_A_ROW
 from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits
@@ -267,6 +268,53 @@ def test_an_item_that_is_always_refused_is_an_abstention_and_the_run_goes_on(
     (odd,) = [la.answer for la in finished.outcome.labels if isinstance(la.answer, Abstention)]
     assert odd.reason == reason
     assert len(chat_server.requests) == 8
+
+
+UNKNOWN = [(400, "no_such_code"), (422, None), (400, "invalid_request_error")]
+
+
+def refusing(chat_server, refused):
+    """Refuse requests that have one of the words, with the status and code of `refused`."""
+    status, code, words = refused
+
+    def respond(request, number):
+        text = request["messages"][-1]["content"]
+        return error(status, code) if any(word in text for word in words) else verdict("A")
+
+    chat_server.respond = respond
+
+
+@pytest.mark.parametrize(("status", "code"), UNKNOWN)
+def test_an_item_that_is_refused_for_an_unknown_reason_is_an_abstention(
+    chat_server, tmp_path, status, code
+):
+    place = tmp_path / "ledger.sqlite"
+    refusing(chat_server, (status, code, ["prompt 3"]))
+    finished = run(make(chat_server), place, budget_p=10**12, items=8)
+    assert finished.outcome.stop.kind is StopKind.ALL_JUDGED
+    assert finished.outcome.estimate.tally.abstentions == 1
+    (odd,) = [la.answer for la in finished.outcome.labels if isinstance(la.answer, Abstention)]
+    assert odd.reason.startswith(f"refused: HTTP {status}")
+    asked = [request["messages"][-1]["content"] for request in chat_server.requests]
+    assert sum("prompt 3" in text for text in asked) == 2, "a second time, as it may not recur"
+    assert finished.spend.run_p == sum("prompt 3" not in text for text in asked) * PAID_P
+
+
+@pytest.mark.parametrize(("status", "code"), UNKNOWN)
+def test_a_first_request_that_is_refused_for_an_unknown_reason_stops_the_run(
+    chat_server, tmp_path, status, code
+):
+    refusing(chat_server, (status, code, ["prompt"]))
+    finished = run(make(chat_server), tmp_path / "ledger.sqlite", budget_p=10**12, items=8)
+    assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
+    assert len(chat_server.requests) <= 8, "none is asked again"
+
+
+def test_refusals_of_all_that_follow_stop_the_run(chat_server, tmp_path):
+    chat_server.respond = lambda request, number: error(422) if number else verdict("A")
+    finished = run(make(chat_server), tmp_path / "ledger.sqlite", budget_p=10**12)
+    assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
+    assert len(chat_server.requests) == 1 + REFUSALS_IN_A_ROW + 1
 
 
 def test_what_is_wrong_with_every_request_still_stops_the_run(chat_server):
