@@ -81,7 +81,7 @@ def demo() -> click.Command:
 def _decide(*, keep: Path | None) -> None:
     """Run the comparison twice, until it is decided and on all items, and print both."""
     from judgeloop.cli.naming import page_as_flags
-    from judgeloop.compare.run import compare
+    from judgeloop.compare.call import compare
     from judgeloop.compare.text import page
     from judgeloop.report.page import render
 
