@@ -40,7 +40,7 @@ def conversation(messages: Sequence[Mapping[str, Any]]) -> str:
     """
     if len(messages) == 1 and role_of(messages[0]) == USER:
         return text_of(_content(messages[0]))
-    return "\n\n".join(f"{role_of(part).capitalize()}: {_said(part)}" for part in messages)
+    return "\n\n".join(f"{role_of(part).capitalize()}: {said(part)}" for part in messages)
 
 
 def split_answer(
@@ -53,7 +53,7 @@ def split_answer(
     """
     if role_of(messages[-1]) != ASSISTANT:
         return messages, None
-    return messages[:-1], _said(messages[-1])
+    return messages[:-1], said(messages[-1])
 
 
 def turns(texts: Sequence[str]) -> str:
@@ -94,6 +94,10 @@ def _part(part: object) -> str:
     kind = part.get("type", "text") if isinstance(part, Mapping) else type(part).__name__
     if kind in THOUGHTS:
         return ""
+    if isinstance(part, Mapping) and kind == "tool_use":
+        return call_text(part.get("name"), part.get("input"))
+    if isinstance(part, Mapping) and isinstance(part.get("refusal"), str):
+        return str(part["refusal"])
     if not isinstance(part, Mapping) or not isinstance(part.get("text"), str):
         raise ValueError(  # noqa: TRY004 - it is the content that is wrong
             f"expected text, found a part of type {kind!r}, which no judge would see"
@@ -105,9 +109,15 @@ def _content(message: Mapping[str, Any]) -> object:
     return message.get("content", message.get("value"))
 
 
-def _said(message: Mapping[str, Any]) -> str:
+def said(message: Mapping[str, Any]) -> str:
+    """Return what a message says: its text, and the tools that it calls.
+
+    Raises:
+        ValueError: it has content that is no text.
+    """
     calls = [_call(call) for call in message.get("tool_calls") or ()]
-    return "\n".join(text for text in (text_of(_content(message)), *calls) if text)
+    text = text_of(_content(message)) or str(message.get("refusal") or "")
+    return "\n".join(part for part in (text, *calls) if part)
 
 
 def _call(call: Any) -> str:
@@ -115,6 +125,10 @@ def _call(call: Any) -> str:
     function = call.get("function") if isinstance(call, Mapping) else None
     name = function.get("name") if isinstance(function, Mapping) else function
     source = function if isinstance(function, Mapping) else call
-    arguments = source.get("arguments") if isinstance(source, Mapping) else None
+    return call_text(name, source.get("arguments") if isinstance(source, Mapping) else None)
+
+
+def call_text(name: object, arguments: object) -> str:
+    """Return the call of a tool as text."""
     shown = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return f"[calls {name} with {shown}]"

@@ -14,7 +14,7 @@ from pathlib import Path
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
-from judgeloop.formats.outputs import ItemRow, Located, OutputRow, Outputs, R, name_apart
+from judgeloop.formats.outputs import ItemRow, Located, OutputRow, Outputs, R, at, name_apart
 
 EXAMPLES_SHOWN = 3
 LONGEST_SHOWN = 40  # characters of an id or a prompt in a message
@@ -71,6 +71,7 @@ class _Entry:
 
     path: Path
     line: int
+    unit: str = "line"
     id: str | None = None
     prompt: str | None = None
     reference: str | None = None
@@ -99,11 +100,12 @@ class _Catalogue:
             first = self.entries[known]
             raise DataError(
                 path,
-                f"the id {first.name} appears twice, first on line {first.line}",
+                f"the id {first.name} appears twice, first {at(first.line, first.unit)}",
                 line=located.line,
+                unit=located.unit,
             )
         key = len(self.entries)
-        self.entries[key] = _Entry(path, located.line)
+        self.entries[key] = _Entry(path, located.line, located.unit)
         self._learn(path, located, key)
         return key
 
@@ -132,12 +134,13 @@ class _Catalogue:
     ) -> DataError:
         """Return the error for the second row about an item in one file."""
         first = next(
-            row.line for row in outputs.rows if self._key(outputs.path, row, by_id=by_id) == key
+            row for row in outputs.rows if self._key(outputs.path, row, by_id=by_id) == key
         )
         return DataError(
             outputs.path,
-            f"the item {self.entries[key].name} appears twice, first on line {first}",
+            f"the item {self.entries[key].name} appears twice, first {at(first.line, first.unit)}",
             line=located.line,
+            unit=located.unit,
         )
 
     def item(self, key: int) -> Item:
@@ -147,13 +150,16 @@ class _Catalogue:
                 entry.path,
                 f"the item {entry.name} has no field 'prompt', and no `items` file gives its prompt",
                 line=entry.line,
+                unit=entry.unit,
             )
         return Item(entry.id or _id_of(entry.prompt), entry.prompt, entry.reference, entry.group)
 
     def _key(self, path: Path, located: Located[R], *, by_id: bool) -> int | None:
         row = located.row
         if row.id is None and row.prompt is None:
-            raise DataError(path, "a row needs the field 'id' or 'prompt'", line=located.line)
+            raise DataError(
+                path, "a row needs the field 'id' or 'prompt'", line=located.line, unit=located.unit
+            )
         key = self.by_id.get(row.id) if row.id is not None else None
         if key is None and not (by_id and row.id is not None):
             key = self._by_prompt(path, located)
@@ -174,6 +180,7 @@ class _Catalogue:
                 f"{len(keys)} items have this prompt, {self.entries[keys[0]].name} and others; "
                 "add ids to the rows",
                 line=located.line,
+                unit=located.unit,
             )
         return keys[0] if keys else None
 
@@ -185,9 +192,10 @@ class _Catalogue:
             if mine is not None and theirs is not None and mine != theirs:
                 raise DataError(
                     path,
-                    f"the field {name!r} of the item {entry.name} differs from line {entry.line} "
+                    f"the field {name!r} of the item {entry.name} differs from {entry.unit} {entry.line} "
                     f"of {entry.path}",
                     line=located.line,
+                    unit=located.unit,
                 )
         if self.by_prompt is not None and entry.prompt is None and row.prompt is not None:
             self.by_prompt.setdefault(row.prompt, []).append(key)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from judgeloop.core.errors import DataError
+from judgeloop.formats.catalogue import open_rows
 from judgeloop.formats.columns import Map
 from judgeloop.formats.rows import (
     NO_MAP,
@@ -16,27 +17,32 @@ from judgeloop.formats.rows import (
     OutputRow,
     Outputs,
     R,
+    at,
     items_of,
     outputs_of,
     parse_output,
     stem,
 )
-from judgeloop.formats.tables import each_row
 
 __all__ = [
-    "ItemRow", "Located", "OutputRow", "Outputs", "R", "name_apart", "parse_output", "read_items",
+    "ItemRow", "Located", "OutputRow", "Outputs", "R", "at", "name_apart", "parse_output", "read_items",
     "read_outputs",
 ]  # fmt: skip
 
 
-def read_outputs(path: Path, mapped: Map = NO_MAP, *, allow_failed: bool = False) -> Outputs:
-    """Read an output file; the system's name comes from the rows, else from the file name.
+def read_outputs(
+    path: Path, mapped: Map = NO_MAP, *, allow_failed: bool = False, epoch: str | None = None
+) -> Outputs:
+    """Read an output file of any format; see `rows.py` for the arguments.
 
     Raises:
         DataError: a row is wrong, or the rows name several systems.
     """
     with _no_collection():
-        return outputs_of(each_row(path), path, mapped=mapped, allow_failed=allow_failed)
+        found, rows = open_rows(path)
+        return outputs_of(
+            rows, path, mapped=mapped, unit=found.unit, allow_failed=allow_failed, epoch=epoch
+        )
 
 
 @contextmanager
@@ -57,7 +63,8 @@ def read_items(path: Path, mapped: Map = NO_MAP) -> tuple[Located[ItemRow], ...]
     Raises:
         DataError: a row is wrong or has no prompt.
     """
-    return items_of(each_row(path), path, mapped=mapped)
+    found, rows = open_rows(path)
+    return items_of(rows, path, mapped=mapped, unit=found.unit)
 
 
 def name_apart(outputs: tuple[Outputs, ...]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from judgeloop.core.errors import DataError
 from judgeloop.formats.columns import (
+    FIELDS,
     GROUP,
     ID,
     JOINER,
@@ -167,7 +168,7 @@ class RowReader:
 def remedy(field_: str, names: Iterable[str], plan: Plan | None = None) -> str:
     """Return which columns were found, and the map that would make one of them `field_`."""
     listed = list(names)
-    taken = {name for columns in (plan.sure.values() if plan else ()) for name in columns}
+    taken = {name for field in FIELDS for name in (plan.columns(field) if plan else ())}
     free = next((name for name in listed if name not in taken), None)
     text = f"found {found_text(listed)}"
     column = "COLUMN" if free is None else free

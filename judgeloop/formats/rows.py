@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 
 from judgeloop.core.errors import DataError
 from judgeloop.formats.columns import MODEL, PROMPT, Map, plan_of
+from judgeloop.formats.epochs import one_epoch
 from judgeloop.formats.row_reader import RowReader, once
 from judgeloop.formats.tables import Row
 
@@ -43,24 +44,24 @@ R = TypeVar("R", bound=ItemRow)
 
 @dataclass(frozen=True, slots=True)
 class Located(Generic[R]):
-    """A row and the line on which it begins."""
+    """A row and its place: the line on which it begins, or the number that `unit` counts."""
 
     line: int
     row: R
+    unit: str = "line"
 
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
     """The rows of an output file and the name of their system.
 
-    `unit` is what `line` counts in messages. `columns` are the columns found, for messages.
+    `columns` are the columns found, for messages.
     `failed` is the number of rows without an output, which were left out.
     """
 
     path: Path
     system: str
     rows: tuple[Located[OutputRow], ...]
-    unit: str = "line"
     columns: tuple[str, ...] = ()
     failed: int = 0
 
@@ -73,19 +74,21 @@ def outputs_of(
     unit: str = "line",
     allow_failed: bool = False,
     name: str | None = None,
+    epoch: str | None = None,
 ) -> Outputs:
     """Check rows and return the outputs of the one system that they are about.
 
     The system's name is `name`, else that in the rows, else the name of the file. `path` and `unit`
     are how messages name the place of a row: a file and `line`, or a parameter and `row`. A row
-    without an output, because the system failed, is refused, or left out with `allow_failed`.
+    without an output, because the system failed, is refused, or left out with `allow_failed`. Of a
+    log that repeats its items, the rows of the one `epoch` are taken.
 
     Raises:
         DataError: a row is wrong, has no output, or names another system than the rows before it.
     """
     found: list[Located[OutputRow]] = []
     first, failed, systems = _Columns(), 0, dict[str, int]()
-    for row in rows:
+    for row in one_epoch(rows, path, unit, epoch):
         first.see(row)
         if row.failed and not allow_failed:
             raise _failure(path, row, unit)
@@ -93,13 +96,13 @@ def outputs_of(
             failed += 1
             continue
         parsed = parse_output(path, row, mapped, unit)
-        found.append(Located(row.line, parsed))
+        found.append(Located(row.line, parsed, unit))
         if parsed.model and parsed.model not in systems:
             systems[parsed.model] = row.line
         if len(systems) > 1:
             raise _two_systems(path, systems, unit)
     system = name or next(iter(systems), None) or stem(path)
-    return Outputs(path, system, tuple(found), unit, first.names, failed)
+    return Outputs(path, system, tuple(found), first.names, failed)
 
 
 def items_of(
@@ -116,7 +119,7 @@ def items_of(
         item = ItemRow(*reader.item())
         if item.prompt is None:
             raise reader.missing(PROMPT)
-        found.append(Located(row.line, item))
+        found.append(Located(row.line, item, unit))
     return tuple(found)
 
 
@@ -130,6 +133,15 @@ def parse_output(path: Path, row: Row, mapped: Map = NO_MAP, unit: str = "line")
     output = reader.output()
     item = reader.item()
     return OutputRow(*item, model=once(reader.text(MODEL)), output=output)
+
+
+def at(line: int, unit: str) -> str:
+    """Return the place of a row for the middle of a sentence.
+
+    >>> at(3, "line"), at(3, "sample")
+    ('on line 3', 'in sample 3')
+    """
+    return f"{'on' if unit == 'line' else 'in'} {unit} {line}"
 
 
 def stem(path: Path) -> str:
@@ -172,7 +184,8 @@ def _two_systems(path: Path, systems: Mapping[str, int], unit: str) -> DataError
     first, other = sorted(systems, key=lambda name: systems[name])[:2]
     return DataError(
         path,
-        f"expected the outputs of one system, found {other!r} after {first!r}",
+        f"expected the outputs of one system, found {other!r} after {first!r}; write each to a file "
+        "of its own: judgeloop convert FILE --system NAME -o OUT",
         line=systems[other],
         unit=unit,
     )

@@ -1,7 +1,9 @@
-"""Reads rows from a UTF-8 file, plain or gzipped: a JSON array of objects, JSON lines, or CSV.
+"""Reads rows from a UTF-8 file, plain or gzipped: a JSON array of objects, JSON lines, or a table.
 
-Each row has the line on which it begins, for error messages. The models that callers give to
-`parse_row` say which fields a row needs.
+The columns of a table are parted by commas, semicolons or tabs, whichever the header has most of.
+A gzipped file may have at most `MOST_BYTES` when decompressed. Each row has the line on which it
+begins, for error messages. The models that callers give to `parse_row` say which fields a row
+needs.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +25,10 @@ from judgeloop.core.errors import DataError, InputError
 
 LONGEST_SHOWN = 60
 GZIP_MAGIC = b"\x1f\x8b"
+MOST_BYTES = (
+    1 << 30
+)  # of a compressed file when decompressed: a small file can unpack to a full disk
+DELIMITERS = ",\t;"
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -31,12 +37,15 @@ M = TypeVar("M", bound=BaseModel)
 class Row:
     """The fields of a row and the line on which it begins.
 
-    `failed` says why the system gave no output; empty if it gave one.
+    `failed` says why the system gave no output; empty if it gave one. `epoch` counts the times that
+    a log repeats an item, from 1; 0 if the format has none. `scores` are recorded scores by scorer.
     """
 
     line: int
     fields: dict[str, Any]
     failed: str = ""
+    epoch: int = 0
+    scores: Mapping[str, object] | None = None
 
 
 def read_bytes(path: Path) -> bytes:
@@ -47,13 +56,36 @@ def read_bytes(path: Path) -> bytes:
     """
     try:
         data = path.read_bytes()
-        return gzip.decompress(data) if data.startswith(GZIP_MAGIC) else data
+        return decompressed(path, data) if data.startswith(GZIP_MAGIC) else data
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except IsADirectoryError:
         raise InputError(f"{path}: this is a folder; expected a file") from None
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read: {error}") from error
+
+
+def decompressed(path: Path, data: bytes) -> bytes:
+    """Return the content of gzipped data.
+
+    Raises:
+        DataError: it is longer than `MOST_BYTES`.
+        OSError, EOFError, zlib.error: the data is damaged.
+    """
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise too_large(path)
+    return content
+
+
+def too_large(path: Path) -> DataError:
+    """Return the error for a file that is too large when decompressed."""
+    return DataError(
+        path,
+        f"this compressed file has more than {MOST_BYTES >> 20:,} MiB when decompressed; if that is "
+        "what it should have, decompress it first",
+    )
 
 
 def read_text(path: Path) -> str:
@@ -63,7 +95,16 @@ def read_text(path: Path) -> str:
         DataError: the file is not UTF-8; names the line.
         InputError: the file does not exist or cannot be read.
     """
-    data = read_bytes(path).removeprefix(codecs.BOM_UTF8)
+    return text_of(path, read_bytes(path))
+
+
+def text_of(path: Path, data: bytes) -> str:
+    """Return the text of UTF-8 data, without a byte order mark.
+
+    Raises:
+        DataError: the data is not UTF-8; names the line.
+    """
+    data = data.removeprefix(codecs.BOM_UTF8)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -85,7 +126,15 @@ def read_rows(path: Path) -> list[Row]:
 
 def each_row(path: Path) -> Iterator[Row]:
     """Yield what `read_rows` returns, so that the rows need not be in memory together."""
-    text = read_text(path)
+    yield from rows_in(path, read_text(path))
+
+
+def rows_in(path: Path, text: str) -> Iterator[Row]:
+    """Yield the rows of a text, which messages name by `path`.
+
+    Raises:
+        DataError: the text is empty or malformed; names the line if known.
+    """
     if not text.strip():
         raise DataError(path, "the file is empty; expected JSON lines, a JSON array or CSV")
     first = text.lstrip()[0]
@@ -193,7 +242,7 @@ def _csv(path: Path, text: str) -> Iterator[Row]:
 
 def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows that are not blank, each with the line on which it begins."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=_delimiter(text))
     begins = 1
     try:
         for cells in reader:
@@ -202,6 +251,13 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
             begins = reader.line_num + 1
     except csv.Error as error:
         raise DataError(path, f"this is no CSV: {error}", line=begins) from None
+
+
+def _delimiter(text: str) -> str:
+    """Return what parts the columns: the delimiter of which the header has most, else a comma."""
+    header = text.lstrip("\r\n").partition("\n")[0]
+    plain = "".join(header.split('"')[::2])  # what stands between quotes parts nothing
+    return max(DELIMITERS, key=plain.count)
 
 
 def _object(path: Path, value: object, line: int) -> Row:

@@ -137,8 +137,8 @@ def test_two_systems_in_one_file_are_refused_with_both_names_and_the_line_of_the
     path = written(
         tmp_path, *({"id": n, "output": "x", "model": name} for n, name in enumerate(names))
     )
-    message = f"{path}, line 4: expected the outputs of one system, found 'a' after 'b'"
-    with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
+    message = f"{path}, line 4: expected the outputs of one system, found 'a' after 'b'; "
+    with pytest.raises(DataError, match="^" + re.escape(message) + ".*convert FILE --system NAME"):
         read_outputs(path)
 
 

@@ -1,0 +1,150 @@
+"""Hand-written files of each format, what they hold, and near misses that are refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from judgeloop.formats.rows import OutputRow
+
+FILES = Path(__file__).parent / "files"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A file's name and content, its outputs and scores; a near miss and why it is refused."""
+
+    content: bytes
+    outputs: list[OutputRow]
+    near_miss: bytes
+    refusal: str
+    scores: list[dict[str, object] | None] = field(default_factory=list)
+
+
+def text(name: str) -> bytes:
+    return (FILES / name).read_bytes()
+
+
+def inspect_document() -> bytes:
+    header = json.loads(text("inspect_header.json"))
+    return json.dumps(header | {"samples": json.loads(text("inspect_samples.json"))}).encode()
+
+
+def inspect_archive(method=zipfile.ZIP_DEFLATED, *, header=True) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        archive.writestr("_journal/start.json", '{"version": 2}')
+        for sample in json.loads(text("inspect_samples.json")):
+            archive.writestr(
+                f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample)
+            )
+        archive.writestr("summaries.json", "[]")
+        if header:
+            archive.writestr("header.json", text("inspect_header.json"))
+    return file.getvalue()
+
+
+def parquet(rows) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), file)
+    return file.getvalue()
+
+
+GPT, CLAUDE = "gpt-4.1-mini-2025-04-14", "claude-sonnet-4-5-20250929"
+VICUNA, UID = "vicuna-7b-v1.3", "328c149ed45a41c0b9d6f14659e63599"
+
+SAMPLES = {
+    "inspect": Sample(
+        inspect_archive(),
+        [
+            OutputRow("1", "Would you say: more posts, more friends?", " Yes", None, "openai/gpt-4.1-mini", "Yes\n"),
+            OutputRow("two", "System: Be brief.\n\nUser: A long statement.", "No\nNever", None, "openai/gpt-4.1-mini", "Yes"),
+        ],
+        text("inspect_near_miss.json"),
+        "sample 1: there is no output: TimeoutError()",
+        [{"match": 1.0}, {"match": 0.0}],
+    ),
+    "parquet": Sample(
+        parquet([{"Prompt": "2+2?", "Answer": "4", "score": 1.0}, {"Prompt": "Hi?", "Answer": "Hello", "score": 0.0}]),
+        [OutputRow(prompt="2+2?", output="4"), OutputRow(prompt="Hi?", output="Hello")],
+        parquet([{"prompt": "2+2?", "text": "4"}]),
+        "row 1: the field 'output' is missing; found 'prompt', 'text'; say which column it is, as in `map=output=text`",
+    ),
+    "promptfoo": Sample(
+        text("promptfoo.json"),
+        [
+            OutputRow("0", "Translate: cat", None, None, "openai:gpt-4.1-mini", "chat"),
+            OutputRow("1", "Translate: dog", None, None, "openai:gpt-4.1-mini", "hund"),
+        ],
+        text("promptfoo_near_miss.json"),
+        "result 1: there is no output: the provider failed: API error: 401 Unauthorized",
+        [{"score": 1}, {"score": 0.5}],
+    ),
+    "helm": Sample(
+        text("helm.json"),
+        [OutputRow("id301", "Which planet is largest?\nA. Mars\nB. Jupiter", "Jupiter", None, "openai/gpt-4.1-mini", " B")],
+        text("helm_near_miss.json"),
+        "request 1: this scenario scores each given choice by a request of its own",
+    ),
+    "openai-batch": Sample(
+        text("openai_batch.jsonl"),
+        [OutputRow("q1", model=GPT, output="Four."), OutputRow("q2", model=GPT, output="I can't help with that.")],
+        text("openai_batch_near_miss.jsonl"),
+        "line 1: expected a list of choices, found None",
+    ),
+    "anthropic-batch": Sample(
+        text("anthropic_batch.jsonl"),
+        [OutputRow("q2", model=CLAUDE, output="Hello!"), OutputRow("q1", model=CLAUDE, output="Four.")],
+        text("anthropic_batch_near_miss.jsonl"),
+        "line 1: there is no output: the request errored: max_tokens: Field required",
+    ),
+    "lm-eval": Sample(
+        text("lm_eval.jsonl"),
+        [
+            OutputRow("0", "Question: 2+2?\nAnswer:", "#### 4", None, "folder", "It is 4. #### 4"),
+            OutputRow("1", "Question: 3+3?\nAnswer:", "#### 6", None, "folder", "It is 5."),
+        ],
+        text("lm_eval_near_miss.jsonl"),
+        "line 1: there is no output: this task compares the likelihoods of given choices",
+        [
+            {"exact_match,strict-match": 1.0, "exact_match,flexible-extract": 1.0},
+            {"exact_match,strict-match": 0.0, "exact_match,flexible-extract": 0.0},
+        ],
+    ),
+    "arena-hard": Sample(
+        text("arena_hard.jsonl"),
+        [OutputRow(UID, "Use ABC notation to write a melody.", model="gpt-4-0613", output="X:1 T:Tune")],
+        text("arena_hard_near_miss.jsonl"),
+        "line 1: there is no output: the last message has no answer",
+    ),
+    "mt-bench": Sample(
+        text("mt_bench.jsonl"),
+        [
+            OutputRow("81", model=VICUNA, output="[Turn 1]\nAloha! Here is a post.\n\n[Turn 2]\nAloha again. All begin with A."),
+            OutputRow("82", model=VICUNA, output="[Turn 1]\nDear boss, please comment.\n\n[Turn 2]\nMy mail was too long."),
+        ],
+        text("mt_bench_near_miss.jsonl"),
+        "line 1: expected one of choices, found 2; keep one of them in the file",
+    ),
+    "alpaca-eval": Sample(
+        text("alpaca_eval.json"),
+        [
+            OutputRow(None, "What are the names of some famous actors?", None, "helpful_base", "text_davinci_003", "Several did."),
+            OutputRow(None, "Hi?", None, "koala", "text_davinci_003", "Hello"),
+        ],
+        text("alpaca_eval_near_miss.json"),
+        "line 3: expected the outputs of one system, found 'gpt4' after 'text_davinci_003'",
+    ),
+    "rows": Sample(
+        text("rows.jsonl"),
+        [OutputRow("7", "2+2?", "4", output="4"), OutputRow("8", "Hi?", None, output="")],
+        text("rows_near_miss.jsonl"),
+        "line 1: the field 'output' is missing; found 'question', 'reply'; say which column it is, as in `map=output=reply`",
+    ),
+}  # fmt: skip

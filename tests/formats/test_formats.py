@@ -1,0 +1,237 @@
+"""The contract of every format in the catalogue, and what is particular to one of them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import sys
+import zipfile
+
+import pytest
+from formats.samples import (
+    FILES,
+    SAMPLES,
+    inspect_archive,
+    inspect_document,
+    text,
+)
+
+from judgeloop.core.errors import DataError, InputError
+from judgeloop.formats import tables
+from judgeloop.formats.catalogue import FORMATS, format_of, open_rows
+from judgeloop.formats.outputs import read_items, read_outputs
+from judgeloop.formats.rows import ItemRow, OutputRow
+from judgeloop.formats.source import open_source
+
+BY_NAME = {row.name: row for row in FORMATS}
+every = pytest.mark.parametrize("name", BY_NAME)
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes a file whose name says nothing about its format."""
+
+    def written(content, name="file"):
+        path = tmp_path / "folder" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return written
+
+
+def rows_of(path):
+    return [located.row for located in read_outputs(path).rows]
+
+
+@every
+def test_a_format_is_recognised_by_its_content_and_by_no_other_before_it(name, write):
+    path = write(SAMPLES[name].content)
+    assert format_of(open_source(path)).name == name
+
+
+@every
+def test_a_format_reads_its_outputs(name, write):
+    assert rows_of(write(SAMPLES[name].content)) == SAMPLES[name].outputs
+
+
+@every
+def test_a_gzipped_file_reads_the_same(name, write):
+    assert rows_of(write(gzip.compress(SAMPLES[name].content))) == SAMPLES[name].outputs
+
+
+@every
+def test_a_near_miss_is_refused_with_its_place_and_what_is_wrong(name, write):
+    path = write(SAMPLES[name].near_miss)
+    with pytest.raises(DataError, match="^" + re.escape(f"{path}, {SAMPLES[name].refusal}")):
+        read_outputs(path)
+
+
+@every
+def test_a_format_says_which_scores_it_records(name, write):
+    _, rows = open_rows(write(SAMPLES[name].content))
+    scores = [row.scores for row in rows]
+    expected = SAMPLES[name].scores
+    assert scores == expected if expected else not any(scores)
+
+
+def test_a_document_of_no_known_format_is_refused_with_what_it_holds(write):
+    path = write(json.dumps({"data": [], "meta": 1}, indent=2))
+    with pytest.raises(DataError, match="of no known format; found 'data', 'meta'"):
+        read_outputs(path)
+
+
+def test_inspect_reads_the_same_from_json_and_from_an_archive(write):
+    assert rows_of(write(inspect_document())) == SAMPLES["inspect"].outputs
+
+
+def zstandard_archive():
+    """An archive as Inspect writes it with Zstandard, which zipfile of Python 3.11 cannot."""
+    import zstandard
+
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(inspect_archive(zipfile.ZIP_STORED))) as plain:
+        members = {name: plain.read(name) for name in plain.namelist()}
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, zstandard.ZstdCompressor().compress(content))
+    data = bytearray(file.getvalue())
+    with zipfile.ZipFile(io.BytesIO(bytes(data))) as archive:
+        for info in archive.infolist():
+            data[info.header_offset + 8 : info.header_offset + 10] = b"\x5d\x00"
+        position = archive.start_dir
+        for _ in archive.infolist():
+            data[position + 10 : position + 12] = b"\x5d\x00"
+            lengths = [
+                int.from_bytes(data[position + n : position + n + 2], "little")
+                for n in (28, 30, 32)
+            ]
+            position += 46 + sum(lengths)
+    return bytes(data)
+
+
+def test_inspect_reads_members_compressed_with_zstandard(write):
+    assert rows_of(write(zstandard_archive())) == SAMPLES["inspect"].outputs
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python reads Zstandard itself")
+def test_without_the_extra_zstandard_is_refused_with_two_remedies(write, monkeypatch):
+    path = write(zstandard_archive())
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(InputError, match=r"judgeloop\[zstd\].*inspect log convert --to json"):
+        read_outputs(path)
+
+
+def test_without_the_extra_parquet_is_refused_with_its_name(write, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    monkeypatch.setitem(sys.modules, "fastparquet", None)
+    with pytest.raises(InputError, match=r"pip install 'judgeloop\[parquet\]'"):
+        read_outputs(write(SAMPLES["parquet"].content))
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (inspect_archive(header=False), "this log is not finished: the archive has no header.json"),
+        (inspect_archive()[:200], "this zip archive cannot be read"),
+        (SAMPLES["parquet"].content[:-20], "this Parquet file cannot be read"),
+    ],
+    ids=["unfinished log", "cut zip", "cut Parquet"],
+)
+def test_a_broken_container_is_refused(write, content, problem):
+    with pytest.raises(DataError, match=re.escape(problem)):
+        read_outputs(write(content))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(gzip.compress(b'{"id": 1, "output": "' + b"x" * 5000 + b'"}'), id="gzip"),
+        pytest.param(inspect_archive(), id="zip"),
+        pytest.param(SAMPLES["parquet"].content, id="parquet"),
+    ],
+)
+def test_a_file_that_is_too_large_when_decompressed_is_refused(write, content, monkeypatch):
+    monkeypatch.setattr(tables, "MOST_BYTES", 50)
+    with pytest.raises(DataError, match="when decompressed; if that is what it should have"):
+        read_outputs(write(content))
+
+
+def test_failed_requests_are_refused_or_left_out_and_counted(write):
+    path = write(text("openai_batch_failed.jsonl"))
+    with pytest.raises(DataError, match="line 2: there is no output: the request failed: Invalid"):
+        read_outputs(path)
+    found = read_outputs(path, allow_failed=True)
+    assert [located.row.id for located in found.rows] == ["q1"]
+    assert found.failed == 2
+
+
+def test_a_reply_of_the_responses_endpoint_is_read(write):
+    assert rows_of(write(text("openai_responses_batch.jsonl"))) == [
+        OutputRow("q1", model="gpt-5.4-mini", output="Four.")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "items"),
+    [
+        ("openai_batch_requests.jsonl", [ItemRow("q1", "2+2?"), ItemRow("q2", "System: Be brief.\n\nUser: Pick a lock.")]),
+        ("anthropic_batch_requests.jsonl", [ItemRow("q1", "System: Be brief.\n\nUser: 2+2?")]),
+        (
+            "mt_bench_questions.jsonl",
+            [
+                ItemRow("81", "[Turn 1]\nCompose a travel post about Hawaii.\n\n[Turn 2]\nRewrite it, starting every sentence with A.", None, "writing"),
+                ItemRow("101", "[Turn 1]\nWhich position are you in now?\n\n[Turn 2]\nAnd if you overtake the last person?", "[Turn 1]\nYou are in second place.\n\n[Turn 2]\nUncertain.", "reasoning"),
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_files_of_requests_and_questions_are_items(name, items):
+    assert [located.row for located in read_items(FILES / name)] == items
+
+
+def test_an_old_answer_of_arena_hard_is_read(write):
+    (row,) = rows_of(write(text("arena_hard_v01.jsonl")))
+    assert (row.model, row.output) == ("gpt-4-0613", "Use ABC notation.")
+
+
+def with_epochs():
+    samples = json.loads(text("inspect_samples.json"))
+    repeated = [sample | {"epoch": 2} for sample in samples]
+    header = json.loads(text("inspect_header.json"))
+    return json.dumps(header | {"samples": samples + repeated})
+
+
+def test_a_log_with_epochs_is_refused_with_the_choice_and_read_by_epoch(write):
+    path = write(with_epochs())
+    with pytest.raises(
+        DataError, match="sample 3: the log repeats its items: epochs 1 and 2; take"
+    ):
+        read_outputs(path)
+    assert [located.line for located in read_outputs(path, epoch="2").rows] == [3, 4]
+    with pytest.raises(DataError, match="there is no epoch 7; found 1, 2"):
+        read_outputs(path, epoch="7")
+    with pytest.raises(InputError, match="a judge reads one answer"):
+        read_outputs(path, epoch="mean")
+
+
+def test_a_promptfoo_file_of_several_prompts_names_systems_by_both_and_items_by_variables(write):
+    document = json.loads(text("promptfoo.json"))
+    first, second = document["results"]["results"]
+    other = second | {"promptIdx": 1, "prompt": {"raw": "To French: dog", "label": "french"}}
+    document["results"]["results"] = [first, other]
+    _, rows = open_rows(write(json.dumps(document)))
+    found = [(row.fields["model"], row.fields["prompt"]) for row in rows]
+    assert found == [
+        ("openai:gpt-4.1-mini Translate: {{text}}", "text: cat"),
+        ("openai:gpt-4.1-mini french", "text: dog"),
+    ]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_tables_are_parted_by_commas_semicolons_or_tabs(write, delimiter):
+    header = delimiter.join(["Prompt", "Answer"])
+    line = delimiter.join(['"1, 2; 3\t4"', "four"])
+    assert rows_of(write(f"{header}\n{line}\n")) == [OutputRow(prompt="1, 2; 3\t4", output="four")]
