@@ -52,6 +52,12 @@ def _runs() -> click.Command:
     return runs()
 
 
+def _convert() -> click.Command:
+    from judgeloop.cli.convert import convert
+
+    return convert()
+
+
 # By name: the help line in the list of commands, and the function that makes the command.
 COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
     "demo": ("Decide an example that comes with judgeloop; needs no key and no network.", _demo),
@@ -63,6 +69,7 @@ COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
     ),
     "replay": ("Measure selectors and stopping rules on recorded verdicts.", _replay),
     "runs": ("List the runs of a ledger, or show the result of one again.", _runs),
+    "convert": ("Write a file of any format that judgeloop reads in its own form.", _convert),
     "ledger": ("Show what was spent, look up paid verdicts, check and repair the ledger.", _ledger),
 }
 

@@ -17,14 +17,14 @@ from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.report.html import render_html
 from judgeloop.report.markdown import render_markdown
 from judgeloop.report.page import Page, render
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.run_result import Reported, RunResult
 from judgeloop.report.table import render_csv
 from judgeloop.run.past_runs import RESULT_TEXT
 
 SENTENCES = ("stop_sentence", "instead")  # fields of a result that may name settings
 
 
-def render_json(result: RunResult, settings_files: Mapping[str, list[str]] | None = None) -> str:
+def render_json(result: Reported, settings_files: Mapping[str, list[str]] | None = None) -> str:
     """Return the result as a JSON object, with the settings that each file set."""
     values = result.to_json() | {"settings_files": settings_files or {}}
     for name in SENTENCES:
@@ -33,7 +33,7 @@ def render_json(result: RunResult, settings_files: Mapping[str, list[str]] | Non
     return json.dumps(values, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
 
-FORMS: dict[str, Callable[[RunResult, Page], str]] = {
+FORMS: dict[str, Callable[[Reported, Page], str]] = {
     ".json": lambda result, _: render_json(result),
     ".md": lambda _, page: render_markdown(page),
     ".txt": lambda _, page: render(page) + "\n",
@@ -75,7 +75,7 @@ def check_run_folder(folder: Path) -> None:
         raise InputError(f"`run_dir={folder}`: {existing} is no folder")
 
 
-def write_output(path: Path, result: RunResult, page: Page) -> None:
+def write_output(path: Path, result: Reported, page: Page) -> None:
     """Write the result in the format of the file's ending."""
     write_whole(path, FORMS[path.suffix](result, page))
 

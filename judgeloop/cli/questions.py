@@ -16,6 +16,7 @@ from judgeloop.cli import flags
 from judgeloop.cli.catalogue import Question
 from judgeloop.cli.naming import as_flags, page_as_flags
 from judgeloop.cli.progress import explained
+from judgeloop.cli.recorded import compare_recorded
 from judgeloop.cli.streams import say, show
 from judgeloop.report.escaping import visible
 
@@ -73,6 +74,10 @@ class Asking:
         with explained():
             config = self.question.configuration.of(**given)
             check_outputs(config, dry_run=dry_run, output=output)
+            if not config.judge:
+                raise click.exceptions.Exit(
+                    compare_recorded(config, read, as_json=as_json, output=output)
+                )
             ready = self.question.load("prepare").prepare(config, read.environment, offline=dry_run)
             _say_instead(ready)
             if dry_run:

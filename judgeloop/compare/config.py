@@ -5,7 +5,7 @@ The settings that all questions share are in `run/settings.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -14,7 +14,7 @@ from annotated_types import Gt, Lt, MinLen
 from judgeloop.compare.published import DIFFUSE
 from judgeloop.run.published import Publication
 from judgeloop.run.setting import Part, Setting, described, one_of
-from judgeloop.run.settings import RunSettings
+from judgeloop.run.settings import JUDGES, RunSettings
 from judgeloop.run.shared_settings import (
     ITEMS,
     OUTPUT,
@@ -88,6 +88,20 @@ class CompareConfig(RunSettings):
         Path,
         Setting("Outputs of the second system.", ITEMS, Part.CONTENT, CallerOnly, argument="B"),
     ]
+    judge: Annotated[
+        tuple[str, ...],
+        replace(JUDGES, help=f"{JUDGES.help} Without a judge, recorded scores are compared."),
+    ] = ()
+    score: Annotated[
+        str | None,
+        Setting(
+            "Without a judge: the recorded score to compare, by the name of its scorer or column.",
+            ITEMS,
+            Part.REPORT,
+            Found,
+            metavar="NAME",
+        ),
+    ] = None
     selector: Annotated[
         str,
         one_of(SELECTORS),

@@ -59,6 +59,10 @@ def prepare(
     Raises:
         InputError: a setting or a file is wrong; nothing was spent.
     """
+    if config.score is not None:
+        raise InputError(
+            "`score` names a recorded score, and a `judge` is asked; leave one of them out"
+        )
     config = within_ceiling(config, environment)
     chosen: list[SelectorRow | RuleRow] = [config.selector_row, config.rule_row]
     check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])

@@ -86,6 +86,18 @@ def parse_map(value: object) -> dict[str, tuple[str, ...]]:
     return found
 
 
+def map_text(value: object) -> str | None:
+    """Check a map and return it as text; a mapping is written out.
+
+    Raises:
+        ValueError: it is no map.
+    """
+    if value is None:
+        return None
+    found = parse_map(value)
+    return ",".join(f"{field}={JOINER.join(columns)}" for field, columns in found.items())
+
+
 _EXPECTED = (
     "expected FIELD=COLUMN, such as prompt=question,output=answer, where FIELD is one of "
     f"{', '.join(FIELDS)}"

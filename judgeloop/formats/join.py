@@ -14,7 +14,10 @@ from pathlib import Path
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
+from judgeloop.formats.columns import PROMPT, plan_of
 from judgeloop.formats.outputs import ItemRow, Located, OutputRow, Outputs, R, at, name_apart
+from judgeloop.formats.row_reader import remedy
+from judgeloop.formats.rows import NO_MAP
 
 EXAMPLES_SHOWN = 3
 LONGEST_SHOWN = 40  # characters of an id or a prompt in a message
@@ -46,7 +49,7 @@ def join(
     for located in items or ():
         catalogue.define(items_path or Path(), located)
     answers = [catalogue.match(file) for file in outputs]
-    left_out = _left_out(names, catalogue, answers)
+    left_out = _left_out(names, catalogue, answers, outputs)
     matched = [key for key in catalogue.entries if all(key in found for found in answers)]
     if not matched:
         raise InputError(f"no item is in all files: {left_out}. {_hint(closed=items is not None)}")
@@ -93,6 +96,7 @@ class _Catalogue:
     by_id: dict[str, int] = field(default_factory=dict)
     by_prompt: dict[str, list[int]] | None = None  # made when a row is first looked up so
     strangers: dict[Path, int] = field(default_factory=dict)
+    columns: dict[Path, tuple[str, ...]] = field(default_factory=dict)  # of each file, for errors
 
     def define(self, path: Path, located: Located[R]) -> int:
         known = self.by_id.get(located.row.id) if located.row.id is not None else None
@@ -116,6 +120,7 @@ class _Catalogue:
         `strangers` instead. A file joins by id if any of its ids is known. Otherwise its ids are
         its own, and it joins by prompt.
         """
+        self.columns[outputs.path] = outputs.columns
         by_id = not self.entries or any(located.row.id in self.by_id for located in outputs.rows)
         found: dict[int, str] = {}
         for located in outputs.rows:
@@ -148,17 +153,26 @@ class _Catalogue:
         if entry.prompt is None:
             raise DataError(
                 entry.path,
-                f"the item {entry.name} has no field 'prompt', and no `items` file gives its prompt",
+                f"the item {entry.name} has no field 'prompt', and no `items` file gives its prompt"
+                + self._remedy(entry.path),
                 line=entry.line,
                 unit=entry.unit,
             )
         return Item(entry.id or _id_of(entry.prompt), entry.prompt, entry.reference, entry.group)
 
+    def _remedy(self, path: Path) -> str:
+        """Return which columns a file has, and the map that would name the prompt."""
+        names = self.columns.get(path, ())
+        return f"; {remedy(PROMPT, names, plan_of(names, NO_MAP))}" if names else ""
+
     def _key(self, path: Path, located: Located[R], *, by_id: bool) -> int | None:
         row = located.row
         if row.id is None and row.prompt is None:
             raise DataError(
-                path, "a row needs the field 'id' or 'prompt'", line=located.line, unit=located.unit
+                path,
+                f"a row needs the field 'id' or 'prompt'{self._remedy(path)}",
+                line=located.line,
+                unit=located.unit,
             )
         key = self.by_id.get(row.id) if row.id is not None else None
         if key is None and not (by_id and row.id is not None):
@@ -208,10 +222,15 @@ class _Catalogue:
 
 
 def _left_out(
-    names: Sequence[str], catalogue: _Catalogue, answers: Sequence[dict[int, str]]
+    names: Sequence[str],
+    catalogue: _Catalogue,
+    answers: Sequence[dict[int, str]],
+    outputs: Sequence[Outputs],
 ) -> str:
     """Return the counts of a partial join, in words; empty if the join is complete."""
-    if not catalogue.strangers and all(len(found) == len(catalogue.entries) for found in answers):
+    failed = [f"{file.failed} of {file.path} without an output" for file in outputs if file.failed]
+    full = all(len(found) == len(catalogue.entries) for found in answers)
+    if not catalogue.strangers and full and not failed:
         return ""
     everywhere = set.intersection(*(set(found) for found in answers))
     anywhere = set.union(*(set(found) for found in answers))
@@ -226,8 +245,7 @@ def _left_out(
         f"{count} rows of {path} that are not in the items file"
         for path, count in catalogue.strangers.items()
     )
-    whole = len(everywhere) == len(catalogue.entries) and not catalogue.strangers
-    return "" if whole else ", ".join(counts)
+    return ", ".join([*counts, *failed])
 
 
 def _examples(catalogue: _Catalogue, keys: Sequence[int]) -> str:

@@ -9,7 +9,7 @@ from html import escape
 
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page as Words
-from judgeloop.report.run_result import LabelRow, RunResult
+from judgeloop.report.run_result import LabelRow, Reported
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -43,7 +43,7 @@ th {{ font-weight: 600; white-space: nowrap; }}
 """
 
 
-def render_html(result: RunResult, words: Words) -> str:
+def render_html(result: Reported, words: Words) -> str:
     """Return the page: the headline, the details, and a table of all judged items."""
     rows = "\n".join(
         f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in words.details

@@ -10,10 +10,10 @@ import io
 from dataclasses import asdict, fields
 
 from judgeloop.report.escaping import csv_cell
-from judgeloop.report.run_result import LabelRow, RunResult
+from judgeloop.report.run_result import LabelRow, Reported
 
 
-def render_csv(result: RunResult) -> str:
+def render_csv(result: Reported) -> str:
     """Return a header and a row for each judged item."""
     text = io.StringIO()
     names = [field.name for field in fields(LabelRow)]

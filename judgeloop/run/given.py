@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Item
 from judgeloop.formats.confidence import confidence_of, read_confidence
+from judgeloop.formats.columns import Map
 from judgeloop.formats.memory import UNIT
 from judgeloop.formats.outputs import read_items, read_outputs
-from judgeloop.formats.rows import ItemRow, Located, Outputs, items_of, outputs_of
+from judgeloop.formats.rows import NO_MAP, ItemRow, Located, Outputs, items_of, outputs_of
 from judgeloop.formats.tables import Row
 
 
@@ -43,25 +44,34 @@ class Given:
     judges: Mapping[str, Judge] = field(default_factory=dict)
     asked_anew: str = ""
 
-    def outputs(self, path: Path) -> Outputs:
-        """Return the outputs that `path` names.
+    def outputs(
+        self,
+        path: Path,
+        mapped: Map = NO_MAP,
+        *,
+        allow_failed: bool = False,
+        epoch: str | None = None,
+    ) -> Outputs:
+        """Return the outputs that `path` names; see `formats/rows.py` for the other arguments.
 
         Raises:
             DataError: a row is wrong, or the rows name several systems.
         """
         table = self.tables.get(path)
         if table is None:
-            return read_outputs(path)
-        return outputs_of(table.rows, path, unit=UNIT, name=table.system)
+            return read_outputs(path, mapped, allow_failed=allow_failed, epoch=epoch)
+        return outputs_of(table.rows, path, mapped=mapped, unit=UNIT, name=table.system)
 
-    def items(self, path: Path) -> tuple[Located[ItemRow], ...]:
+    def items(self, path: Path, mapped: Map = NO_MAP) -> tuple[Located[ItemRow], ...]:
         """Return the items that `path` names.
 
         Raises:
             DataError: a row is wrong or has no prompt.
         """
         table = self.tables.get(path)
-        return read_items(path) if table is None else items_of(table.rows, path, unit=UNIT)
+        if table is None:
+            return read_items(path, mapped)
+        return items_of(table.rows, path, mapped=mapped, unit=UNIT)
 
     def confidence(
         self, path: Path, items: Sequence[Item], name: str, rule: str

@@ -15,6 +15,7 @@ from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
 from judgeloop.engine import decoys
 from judgeloop.engine.session import Limits
+from judgeloop.formats.columns import check_map, parse_map
 from judgeloop.formats.join import Joined, join
 from judgeloop.history.about import About
 from judgeloop.judges.catalogue import judge_from_spec
@@ -55,9 +56,17 @@ def read_inputs(
         InputError: a setting or a file is wrong.
     """
     check_published(config.PAPER, config)  # not checked yet if it was made without `of`
+    if not config.judge:
+        raise InputError("`judge`: expected the name of a judge, found none")
     limits = Limits(config.min_judgments, config.max_judgments, config.max_abstentions)
-    outputs = [given.outputs(path) for path in config.output_files]
-    items = given.items(config.items) if config.items else None
+    mapped = parse_map(config.map)
+    outputs = [
+        given.outputs(path, mapped, allow_failed=config.allow_partial, epoch=config.epoch)
+        for path in config.output_files
+    ]
+    items = given.items(config.items, mapped) if config.items else None
+    if mapped and items is None:
+        check_map(mapped, (file.columns for file in outputs))
     joined = join(outputs, items, config.items, allow_partial=config.allow_partial)
     config.questions(joined.pool.systems)  # so that a wrong name is reported before a wrong judge
     options = judge_options(config, environment, rating=config.rates, offline=offline)

@@ -17,7 +17,8 @@ from annotated_types import Ge, Gt, Le, MinLen
 from judgeloop.core.money import to_pico
 from judgeloop.engine.panel import Vote
 from judgeloop.engine.presentation import Order
-from judgeloop.judges.catalogue import JUDGES, VERDICT_FORMS, recorded_files
+from judgeloop.judges.catalogue import JUDGES as PROVIDERS
+from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
 from judgeloop.run.setting import Parse, Part, Setting, Source, amount, one_of, seconds
 from judgeloop.run.shared_settings import (
     DEFAULT_HOME,
@@ -28,6 +29,8 @@ from judgeloop.run.shared_settings import (
     STOPPING,
     AsPublished,
     CallerOnly,
+    ColumnMap,
+    Epoch,
     Found,
     Inside,
     Ledger,
@@ -38,6 +41,14 @@ from judgeloop.run.shared_settings import (
 )
 from judgeloop.run.validation import Configuration
 
+JUDGES = Setting(
+    f"{'; '.join(f'{row.form} ({row.help})' for row in PROVIDERS)}. Give several for a panel.",
+    JUDGE,
+    Part.KEY,
+    OfJudge,
+    common=True,
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSettings(Configuration):
@@ -46,13 +57,7 @@ class JudgeSettings(Configuration):
     judge: Annotated[
         tuple[str, ...],
         MinLen(1),
-        Setting(
-            f"{'; '.join(f'{row.form} ({row.help})' for row in JUDGES)}. Give several for a panel.",
-            JUDGE,
-            Part.KEY,
-            OfJudge,
-            common=True,
-        ),
+        JUDGES,
     ]
     judge_base_url: Annotated[
         str | None, Setting("Address of an OpenAI-compatible server.", JUDGE, Part.KEY, CallerOnly)
@@ -152,6 +157,8 @@ class RunSettings(JudgeSettings):
     allow_partial: Annotated[
         bool, Setting("Judge only the items that all files have.", ITEMS, Part.CONTENT, Found)
     ] = False
+    map: ColumnMap = None
+    epoch: Epoch = None
     max_item_bytes: Annotated[
         int,
         Ge(1),

@@ -7,7 +7,8 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt, Lt
 
-from judgeloop.run.setting import Part, Setting, Source, like
+from judgeloop.formats.columns import map_text
+from judgeloop.run.setting import Parse, Part, Setting, Source, like
 
 DEFAULT_HOME = Path(".judgeloop")
 JUDGE, ITEMS, SELECTION, STOPPING = "Judge", "Items", "Selection", "Stopping"
@@ -27,6 +28,29 @@ RepresentOne = Annotated[
 Layer = Annotated[str, like(r"middle|last|auto|\d+", "middle, last, auto or a number")]
 CallerOnly, Found, Inside = Source.CALLER, Source.FOUND, Source.INSIDE
 Vectors, OfJudge = Source.VECTORS, Source.SPEC
+
+ColumnMap = Annotated[
+    str | None,
+    Parse(map_text),
+    Setting(
+        "Columns of the files, where they are not found by name: prompt=question,output=answer.",
+        ITEMS,
+        Part.CONTENT,
+        Found,
+        metavar="FIELD=COLUMN,...",
+    ),
+]
+Epoch = Annotated[
+    str | None,
+    like(r"[1-9]\d*|mean", "a number from 1, or mean"),
+    Setting(
+        "Which epoch to read of a log that repeats its items: a number, or mean (recorded scores).",
+        ITEMS,
+        Part.CONTENT,
+        Found,
+        metavar="NUMBER",
+    ),
+]
 
 # Settings of several configurations that do not inherit them from each other.
 Seed = Annotated[int, Ge(0), Setting("Seed of all random numbers.", SELECTION, Part.RUN, Found)]

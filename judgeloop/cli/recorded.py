@@ -1,0 +1,27 @@
+"""Prints a comparison of recorded scores, and writes it to the `-o` file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from judgeloop.cli.naming import page_as_flags
+from judgeloop.cli.streams import show
+
+if TYPE_CHECKING:
+    from judgeloop.cli.settings_file import Read
+
+
+def compare_recorded(config: Any, read: Read, *, as_json: bool, output: Path | None) -> int:
+    """Compare two finished runs, print the result and return the exit code."""
+    from judgeloop.cli.files import render_json, write_output
+    from judgeloop.compare.recorded import compare_recorded as compared
+    from judgeloop.compare.recorded_text import page
+    from judgeloop.report.page import render
+
+    result = compared(config)
+    words = page_as_flags(page(result))
+    show(render_json(result, read.files) if as_json else render(words) + "\n")
+    if output is not None:
+        write_output(output, result, words)
+    return result.exit_code

@@ -1,0 +1,120 @@
+"""Converts a file of any known format to judgeloop's own rows; one system of several if asked.
+
+Reads the file that the settings name and returns rows as dictionaries. Writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from judgeloop.core.errors import DataError
+from judgeloop.formats.catalogue import open_rows
+from judgeloop.formats.columns import MODEL, OUTPUT, PROMPT, Map, parse_map, plan_of
+from judgeloop.formats.plain_rows import scores_of
+from judgeloop.formats.row_reader import RowReader
+from judgeloop.formats.rows import items_of, outputs_of
+from judgeloop.formats.tables import Row
+from judgeloop.run.setting import Part, Setting
+from judgeloop.run.shared_settings import (
+    ITEMS,
+    CallerOnly,
+    ColumnMap,
+    Epoch,
+    Found,
+)
+from judgeloop.run.validation import Configuration
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvertConfig(Configuration):
+    """All settings of a conversion."""
+
+    source: Annotated[
+        Path,
+        Setting("File to convert.", ITEMS, Part.CONTENT, CallerOnly, argument="IN"),
+    ]
+    system: Annotated[
+        str | None,
+        Setting(
+            "The system to write, of a file with several.",
+            ITEMS,
+            Part.CONTENT,
+            Found,
+            metavar="NAME",
+        ),
+    ] = None
+    map: ColumnMap = None
+    epoch: Epoch = None
+    allow_partial: Annotated[
+        bool, Setting("Leave out items without an output.", ITEMS, Part.CONTENT, Found)
+    ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """Rows of judgeloop's own form, the format that they had, and how many had no output."""
+
+    format: str
+    rows: list[dict[str, Any]]
+    failed: int
+
+
+def convert(config: ConvertConfig) -> Converted:
+    """Return the rows of a file; rows without any output, such as questions, become items.
+
+    Raises:
+        InputError: the file cannot be read, a row is wrong, or it has several systems.
+    """
+    mapped = parse_map(config.map)
+    found, every = open_rows(config.source)
+    rows = list(_of_system(config, every, mapped, found.unit))
+    if not any(row.failed or _answers(row, mapped) for row in rows):
+        items = items_of(rows, config.source, mapped=mapped, unit=found.unit)
+        return Converted(found.title, [_written(asdict(one.row), None) for one in items], 0)
+    outputs = outputs_of(
+        rows,
+        config.source,
+        mapped=mapped,
+        unit=found.unit,
+        allow_failed=config.allow_partial,
+        epoch=config.epoch,
+    )
+    scores = {row.line: row.scores or scores_of(row.fields) for row in rows}
+    written = [_written(asdict(one.row), scores[one.line]) for one in outputs.rows]
+    return Converted(found.title, written, outputs.failed)
+
+
+def _of_system(config: ConvertConfig, rows: Iterator[Row], mapped: Map, unit: str) -> Iterator[Row]:
+    """Yield the rows of the system asked for."""
+    names: dict[str, None] = {}
+    for row in rows:
+        reader = RowReader(config.source, row, plan_of(row.fields, mapped), unit)
+        name = reader.text(MODEL) or ""
+        names[name] = None
+        if config.system in {None, name}:
+            yield row
+    if config.system is not None and config.system not in names:
+        known = ", ".join(repr(name) for name in names if name) or "none named"
+        raise DataError(config.source, f"there is no system {config.system!r}; found {known}")
+
+
+def _answers(row: Row, mapped: Map) -> bool:
+    """Return whether a row has an output, or nothing that could be a question."""
+    plan = plan_of(row.fields, mapped)
+    asked = plan.columns(PROMPT)
+    return (
+        bool(plan.columns(OUTPUT))
+        or not asked
+        or any(isinstance(row.fields[name], list) for name in asked)
+    )
+
+
+def _written(fields: dict[str, Any], scores: Any) -> dict[str, Any]:
+    """Return a row without what it does not have; an empty output is an answer."""
+    written = {name: value for name, value in fields.items() if value is not None or name == OUTPUT}
+    # JSON has no NaN, with which Inspect marks a sample that its scorer could not score.
+    kept = {name: None if score != score else score for name, score in (scores or {}).items()}  # noqa: PLR0124
+    return written | ({"scores": kept} if kept else {})

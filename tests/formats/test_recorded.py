@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from formats.samples import text
+
+from judgeloop.core.errors import DataError, InputError
+from judgeloop.formats.recorded import Choice, pair, read_recorded
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(name, *rows):
+        path = tmp_path / name
+        path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        return path
+
+    return written
+
+
+def inspect_log(*samples, model="m"):
+    header = json.loads(text("inspect_header.json"))
+    header["eval"]["model"] = model
+    made = [
+        {"epoch": 1, "input": "q", "target": "t", "output": {"choices": [{"message": {"role": "assistant", "content": "a"}}]}} | sample
+        for sample in samples
+    ]  # fmt: skip
+    return header | {"samples": made}
+
+
+def scores(path, **choice):
+    return [one.score for one in read_recorded(path, Choice(**choice)).items]
+
+
+def test_letters_booleans_and_text_are_scores(write):
+    values = ["C", "P", "I", "N", True, 0.25, float("nan")]
+    log = inspect_log(*({"id": n, "scores": {"s": {"value": v}}} for n, v in enumerate(values)))
+    assert scores(write("log.json", log)) == [1.0, 0.5, 0.0, 0.0, 1.0, 0.25, None]
+    assert scores(write("a.jsonl", {"id": 1, "score": "0.5"}, {"id": 2, "score": ""})) == [
+        0.5,
+        None,
+    ]
+
+
+def test_several_scorers_are_refused_with_the_choice(write):
+    path = write("a.jsonl", {"id": 1, "scores": {"exact": 1, "fuzzy": 0.5}})
+    with pytest.raises(DataError, match="choose one: `score=exact`, `score=fuzzy`"):
+        read_recorded(path, Choice())
+    assert scores(path, score="fuzzy") == [0.5]
+    with pytest.raises(
+        DataError, match="there is no score 'f1'; found `score=exact`, `score=fuzzy`"
+    ):
+        read_recorded(path, Choice(score="f1"))
+
+
+def test_a_column_can_be_named_as_the_score(write):
+    path = write("a.jsonl", {"id": 1, "output": "x", "rouge": 0.25})
+    assert scores(path, score="rouge") == [0.25]
+    with pytest.raises(DataError, match=r"no scores are recorded.*found 'id', 'output', 'rouge'"):
+        read_recorded(path, Choice())
+    with pytest.raises(DataError, match="there is no score 'bleu'; found the columns 'id'"):
+        read_recorded(path, Choice(score="bleu"))
+
+
+@pytest.mark.parametrize("value", [7, -0.1, "good", [1], {"a": 1}])
+def test_a_score_outside_its_range_is_refused_with_its_place(write, value):
+    path = write("a.jsonl", {"id": 1, "score": 1}, {"id": 2, "score": value})
+    message = re.escape(f"{path}, line 2: expected a score in [0, 1] from 'score', found {value!r}")
+    with pytest.raises(DataError, match=message + ".*`score=NAME`"):
+        read_recorded(path, Choice())
+
+
+def test_epochs_are_refused_chosen_or_averaged(write):
+    made = [
+        {"id": n, "epoch": epoch, "scores": {"s": {"value": value}}}
+        for n, values in enumerate(["CI", "CC"])
+        for epoch, value in enumerate(values, start=1)
+    ]
+    path = write("log.json", inspect_log(*made))
+    with pytest.raises(DataError, match="epochs 1 and 2; take one with `epoch=1`, or"):
+        read_recorded(path, Choice())
+    assert scores(path, epoch="2") == [0.0, 1.0]
+    assert scores(path, epoch="mean") == [0.5, 1.0]
+
+
+def test_an_item_twice_or_two_systems_are_refused(write):
+    twice = write("a.jsonl", {"id": 1, "score": 1}, {"id": 1, "score": 0})
+    with pytest.raises(DataError, match="line 2: the item '1' appears twice, first on line 1"):
+        read_recorded(twice, Choice())
+    two = write("b.jsonl", {"id": 1, "score": 1, "model": "a"}, {"id": 2, "score": 0, "model": "b"})
+    with pytest.raises(DataError, match="scores of one system, found 'a' and 'b'"):
+        read_recorded(two, Choice())
+
+
+def both(write, mine, theirs):
+    return [
+        read_recorded(write(f"{name}.jsonl", *rows), Choice())
+        for name, rows in (("a", mine), ("b", theirs))
+    ]
+
+
+def test_runs_pair_by_id_or_by_prompt(write):
+    a, b = both(
+        write,
+        [{"id": 1, "score": 1}, {"id": 2, "score": 0}],
+        [{"id": 2, "score": 1}, {"id": 1, "score": 0}],
+    )
+    paired = pair(a, b, allow_partial=False)
+    assert (paired.ids, paired.first, paired.second) == (("1", "2"), (1.0, 0.0), (0.0, 1.0))
+    a, b = both(write, [{"prompt": "p", "score": 1}], [{"id": 9, "prompt": "p", "score": 0}])
+    assert pair(a, b, allow_partial=False).ids == ("p",)
+
+
+def test_a_partial_pairing_is_refused_with_counts_or_allowed(write):
+    a, b = both(
+        write,
+        [{"id": 1, "score": 1}, {"id": 2, "score": 0}, {"id": 3, "score": None}],
+        [{"id": 1, "score": 1}, {"id": 3, "score": 0}, {"id": 4, "score": 0}],
+    )
+    said = (
+        f"1 scored in both, 1 only in {a.path}, 1 without a score in {a.path}, 1 only in {b.path}"
+    )
+    with pytest.raises(InputError, match=re.escape(said) + ".*`allow_partial`"):
+        pair(a, b, allow_partial=False)
+    paired = pair(a, b, allow_partial=True)
+    assert (paired.ids, paired.left_out) == (("1",), said)
+
+
+def test_runs_without_a_common_item_are_refused(write):
+    a, b = both(write, [{"id": 1, "score": 1}], [{"id": 2, "score": 1}])
+    with pytest.raises(InputError, match="no item has a score in both files"):
+        pair(a, b, allow_partial=True)
+
+
+def test_other_items_under_the_same_ids_are_refused_unless_their_references_agree(write):
+    mine = {"id": 1, "prompt": "<|user|>2+2?", "reference": "4", "output": "x", "score": 1}
+    theirs = mine | {"prompt": "2+2?"}
+    a, b = both(write, [mine], [theirs])
+    assert pair(a, b, allow_partial=False).ids == ("1",)
+    a, b = both(write, [mine], [theirs | {"reference": "5"}])
+    with pytest.raises(DataError, match=r"line 1: the item '1' is not that of .*a\.jsonl, line 1"):
+        pair(a, b, allow_partial=False)
+
+
+def test_a_failed_sample_has_no_score(write):
+    log = inspect_log(
+        {"id": 1, "scores": {"s": {"value": "C"}}},
+        {"id": 2, "error": {"message": "x"}, "scores": {}},
+    )
+    assert scores(write("log.json", log)) == [1.0, None]

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from judgeloop.core.errors import DataError, InputError
+from judgeloop.formats.columns import check_map, map_text, parse_map
+from judgeloop.formats.conversation import call_text, conversation, text_of
+from judgeloop.formats.rows import ItemRow, OutputRow, items_of, outputs_of
+from judgeloop.formats.tables import Row
+
+HERE = Path("a.jsonl")
+ASKED = {"role": "user", "content": "2+2?"}
+ANSWERED = {"role": "assistant", "content": "4"}
+
+
+def one(fields, mapped=None):
+    """The output of a file with one row."""
+    found = outputs_of([Row(1, fields)], HERE, mapped=parse_map(mapped))
+    return found.rows[0].row
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"prompt": "2+2?", "output": "4"},
+        {"Prompt": "2+2?", "OUTPUT": "4"},
+        {"instruction": "2+2?", "output": "4"},
+        {"question": "2+2?", "answer": "4"},
+        {"Question": "2+2?", "Model Response": "4"},
+        {"input": "2+2?", "completion": "4"},
+        {"query": "2+2?", "response": "4"},
+        {"problem": "2+2?", "generated_text": "4"},
+        {"prompt": "", "question": "2+2?", "prediction": "4"},
+        {"question": "2+2?", "input": "", "answer": "4"},
+        {"question": "2+2?", "input": "2+2?", "answer": "4"},
+        {"messages": [ASKED], "output": "4"},
+        {"messages": [ASKED, ANSWERED]},
+        {"prompt": "2+2?", "messages": [ASKED, ANSWERED]},
+        {"prompt": [ASKED], "completion": [ANSWERED | {"role": "user"}]},
+        {"conversations": [{"from": "human", "value": "2+2?"}, {"from": "gpt", "value": "4"}]},
+    ],
+)
+def test_columns_are_found_by_common_names_in_any_case(fields):
+    assert one(fields) == OutputRow(prompt="2+2?", output="4")
+
+
+def test_the_other_fields_have_common_names_too():
+    fields = {"question": "q", "answer": "a", "question_id": 3, "target": "t", "category": "c"}
+    assert one(fields | {"model_id": "m"}) == OutputRow("3", "q", "t", "c", "m", "a")
+
+
+def test_a_row_in_judgeloops_own_form_is_read_without_guesses():
+    fields = {"prompt": "q", "output": "a", "question_id": 3, "target": "t", "answer": "other"}
+    assert one(fields) == OutputRow(prompt="q", output="a")
+
+
+@pytest.mark.parametrize(
+    ("fields", "mending"),
+    [
+        ({"question": "q", "input": "i", "output": "a"}, "prompt=question"),
+        ({"question": "q", "answer": "gold", "response": "a"}, "output=response"),
+        ({"prompt": "q", "completion": "a", "generation": "b"}, "output=completion"),
+        ({"instruction": "q", "input": "i", "output": "a"}, "prompt=instruction+input"),
+    ],
+)
+def test_two_columns_that_may_be_the_same_field_are_refused_with_the_map(fields, mending):
+    with pytest.raises(DataError, match=re.escape(f"say which, as in `map={mending}`")):
+        one(fields)
+    assert one(fields, mending).output == fields.get("response", "a")
+
+
+def test_alpacaevals_rows_may_have_an_input():
+    fields = {"instruction": "q", "input": "i", "output": "a", "generator": "m"}
+    assert one(fields).prompt == "q"
+
+
+def test_a_map_goes_before_every_name():
+    fields = {"prompt": "no", "output": "no", "q": "yes", "a": "yes"}
+    assert one(fields, "prompt=q,output=a") == OutputRow(prompt="yes", output="yes")
+
+
+def test_a_map_puts_columns_together():
+    fields = {"task": "Sum up.", "text": "A story.", "output": "a"}
+    assert one(fields, "prompt=task+text").prompt == "Sum up.\n\nA story."
+
+
+def test_a_map_leaves_a_file_alone_that_lacks_its_columns():
+    assert one({"prompt": "p", "output": "a"}, "prompt=question") == OutputRow(
+        prompt="p", output="a"
+    )
+
+
+def test_a_map_of_a_column_that_no_file_has_is_refused():
+    with pytest.raises(InputError, match=re.escape("`map=prompt=qestion`: no file has the column")):
+        check_map(parse_map("prompt=qestion"), [("question", "output"), ("prompt",)])
+
+
+@pytest.mark.parametrize("text", ["prompt", "task=x", "prompt=", "prompt=a+", "prompt=a,prompt=b"])
+def test_a_map_that_is_none_is_refused(text):
+    with pytest.raises(ValueError, match="expected"):
+        parse_map(text)
+
+
+def test_a_map_may_be_a_dictionary():
+    assert map_text({"prompt": "question", "output": "answer"}) == "prompt=question,output=answer"
+    assert map_text(None) is None
+
+
+def test_an_item_without_a_prompt_is_refused_with_the_map():
+    with pytest.raises(
+        DataError,
+        match=re.escape("found 'id', 'text'; say which column it is, as in `map=prompt=text`"),
+    ):
+        items_of([Row(4, {"id": 1, "text": "q"})], HERE)
+    (item,) = items_of([Row(4, {"id": 1, "text": "q"})], HERE, mapped=parse_map("prompt=text"))
+    assert item.row == ItemRow("1", "q")
+
+
+def test_a_conversation_is_shown_turn_by_turn():
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        ASKED,
+        ANSWERED,
+        {"role": "user", "content": "Why?"},
+    ]
+    assert one({"messages": messages, "output": "Because."}).prompt == (
+        "System: Be brief.\n\nUser: 2+2?\n\nAssistant: 4\n\nUser: Why?"
+    )
+
+
+def test_a_call_of_a_tool_is_part_of_the_conversation():
+    call = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 2}'}}
+    spoken = {"role": "assistant", "content": None, "tool_calls": [call]}
+    assert conversation([ASKED, spoken]).endswith('Assistant: [calls add with {"a": 2}]')
+    assert call_text("add", {"a": 2}) == '[calls add with {"a": 2}]'
+    inspects = {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"function": "add", "arguments": {"a": 2}}],
+    }
+    assert conversation([ASKED, inspects]).endswith('Assistant: [calls add with {"a": 2}]')
+
+
+def test_an_image_in_a_prompt_is_refused():
+    picture = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}
+    with pytest.raises(
+        DataError,
+        match="line 1: the messages cannot be shown to a judge: expected text, found a part of type 'image_url'",
+    ):
+        one({"messages": [picture], "output": "a cat"})
+
+
+def test_parts_of_text_are_put_together():
+    assert (
+        text_of([{"type": "text", "text": "a"}, "b", {"type": "thinking", "thinking": "x"}]) == "ab"
+    )
+    with pytest.raises(ValueError, match="expected the text of a message, found int"):
+        text_of(3)
+
+
+def test_the_columns_of_all_rows_are_known():
+    rows = [
+        Row(1, {"prompt": "p", "output": "a"}),
+        Row(2, {"prompt": "q", "output": "b", "more": 1}),
+    ]
+    assert outputs_of(rows, HERE).columns == ("prompt", "output", "more")
+
+
+def test_a_place_in_memory_is_named_by_its_unit():
+    with pytest.raises(DataError, match=r"^first, row 2: the field 'output' is missing"):
+        outputs_of(
+            [Row(1, {"prompt": "p", "output": "a"}), Row(2, {"id": 1})], Path("first"), unit="row"
+        )
