@@ -35,8 +35,9 @@ Duration: TypeAlias = float | str
 OrderName: TypeAlias = Literal["both", "random", "fixed"]
 VoteName: TypeAlias = Literal["majority", "mean", "unanimous"]
 
-# Settings whose effect is the command line's: it writes the files of a run.
-COMMAND_ONLY = ("run_dir", "analyse")
+# Settings whose effect is the command line's: it writes the files of a run, and compares recorded
+# scores where no judge is named.
+COMMAND_ONLY = ("run_dir", "analyse", "score")
 
 
 class CallArguments(TypedDict, total=False):
@@ -71,6 +72,8 @@ class RunArguments(CallArguments, total=False):
     items: Data | None
     allow_partial: bool | None
     as_published: bool | None
+    map: str | Mapping[str, str] | None
+    epoch: str | None
     max_item_bytes: int | None
     seed: int | None
     risk: float | None

@@ -94,8 +94,11 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
         "prompt": {"prompt": "rating.md"},
     },
 }
-NOT_OFFERED = {EstimateConfig: {"order", "vote", "require_winner"}}
-NOT_BY_VALUE = {"allow_partial"}  # tested by itself
+NOT_OFFERED = {
+    CompareConfig: {"score"},  # of comparisons without a judge, which have no id
+    EstimateConfig: {"order", "vote", "require_winner"},
+}
+NOT_BY_VALUE = {"allow_partial", "map", "epoch"}  # each tested by itself
 # To look at vectors or layers.
 TAKES_A_MODEL = {EstimateConfig: {"represent", "layer", "as_published"}}
 
@@ -202,6 +205,46 @@ def test_leaving_items_out_changes_the_id_by_the_items_alone(here: Path) -> None
 
     assert run_of(CompareConfig, {"allow_partial": True}) == whole
     assert len({whole, shorter, run_of(CompareConfig, {"second": "short.jsonl"})}) == 3
+
+
+def test_a_map_changes_the_id_by_the_texts_that_it_chooses_alone(here: Path) -> None:
+    rows = [json.loads(line) for line in (here / "b.jsonl").read_text().splitlines()]
+    renamed = [{"reply" if name == "output" else name: row[name] for name in row} for row in rows]
+    both = [row | {"reply": f"Other {row['id']}"} for row in rows]
+    for name, made in (("renamed.jsonl", renamed), ("both.jsonl", both)):
+        (here / name).write_text("\n".join(map(json.dumps, made)))
+    (here / "folder").mkdir()
+    (here / "folder" / "b.jsonl").write_text((here / "renamed.jsonl").read_text())
+    chosen = {"map": "output=reply"}
+
+    mapped = run_of(CompareConfig, {"second": "folder/b.jsonl", **chosen})
+
+    assert mapped == run_of(CompareConfig, {})
+    assert run_of(CompareConfig, {"second": "both.jsonl", **chosen}) != run_of(
+        CompareConfig, {"second": "both.jsonl"}
+    )
+
+
+def test_an_epoch_changes_the_id_by_the_answers_that_it_chooses_alone(here: Path) -> None:
+    answers = [("same", 1), ("same", 2), ("other", 3)]
+    samples = [
+        {
+            "id": f"i{item}",
+            "epoch": epoch,
+            "input": f"Question i{item}?",
+            "output": {"choices": [{"message": {"role": "assistant", "content": answer}}]},
+        }
+        for item in range(8)
+        for answer, epoch in answers
+    ]
+    log = {"status": "success", "eval": {"task": "t", "model": "m"}, "samples": samples}
+    (here / "log.json").write_text(json.dumps(log))
+
+    first, second, third = (
+        run_of(CompareConfig, {"second": "log.json", "epoch": str(epoch)}) for epoch in (1, 2, 3)
+    )
+
+    assert first == second != third
 
 
 def test_a_file_counts_by_its_content_not_by_its_name(here: Path) -> None:

@@ -12,6 +12,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.engine.panel import Vote
 from judgeloop.engine.presentation import Order
 from judgeloop.run.setting import declared
+from judgeloop.select.config import SelectConfig
 
 LEAST = {"first": "a.jsonl", "second": "b.jsonl", "judge": "metric:rouge2"}
 
@@ -89,7 +90,6 @@ def test_values_are_read_as_a_command_line_gives_them():
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("judge", ()),
         ("vote", "loudest"),
         ("verdict", "prose"),
         ("decoys", -1),
@@ -148,4 +148,10 @@ def test_a_refusal_says_what_was_expected(name, value, said):
 
 def test_a_missing_value_is_named():
     with pytest.raises(InputError, match=r"^`judge`: expected a value, found none$"):
-        compare_config(first="a", second="b")
+        SelectConfig.of(outputs="a,b", baseline="a")
+
+
+def test_a_comparison_needs_no_judge_and_the_other_questions_one():
+    assert compare_config(first="a", second="b").judge == ()
+    with pytest.raises(InputError, match=r"^`judge`: "):
+        SelectConfig.of(outputs="a,b", baseline="a", judge=())
