@@ -106,6 +106,25 @@ JUDGE_ROW = """
     JudgeRow("longest", "", "", "longest:make_judge", "the longer output is better"),
 """
 
+FORMAT = '''
+"""One `said: PROMPT -> OUTPUT` a line."""
+
+from judgeloop.formats.tables import Row
+
+
+def recognises(source):
+    return not source.is_zip and source.text.startswith("said:")
+
+
+def read(source):
+    for line, text in enumerate(source.text.splitlines(), start=1):
+        prompt, _, output = text.removeprefix("said:").partition("->")
+        yield Row(line, {"prompt": prompt.strip(), "output": output.strip()})
+'''
+FORMAT_ROW = """
+    Format("said", "Sayings", "said", "`.said`"),
+"""
+
 FLAG = """
     colour: Annotated[str, Setting("Colour of the result.", OUTPUT, Part.REPORT, Found)] = "blue"
 """
@@ -262,6 +281,18 @@ def test_a_provider_is_its_file_and_one_row(copy: Copy, pair: list[object]) -> N
     assert live["judge"] == "longest"
     assert live["winner"]
     assert "longest" in copy.run("compare", "--help-all")
+
+
+def test_a_format_is_its_file_and_one_row(copy: Copy, tmp_path: Path) -> None:
+    copy.add("formats/said.py", FORMAT)
+    copy.insert("formats/catalogue.py", '    Format("rows"', FORMAT_ROW)
+    for name, answer in (("a", "four"), ("b", "five")):
+        (tmp_path / f"{name}.txt").write_text(f"said: 2+2? -> {answer}\n")
+
+    asked = ["compare", tmp_path / "a.txt", tmp_path / "b.txt", "--judge", "openai/gpt-4.1-mini"]
+    assert json.loads(copy.run(*asked, "--dry-run", "--json"))["judgments"]["worst"] == 1
+    copy.run("convert", tmp_path / "a.txt", "-o", tmp_path / "a.jsonl")
+    assert json.loads((tmp_path / "a.jsonl").read_text()) == {"prompt": "2+2?", "output": "four"}
 
 
 def test_a_flag_is_one_annotated_field(copy: Copy, tmp_path: Path) -> None:

@@ -9,34 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from judgeloop.formats import (
-    anthropic_batch,
-    arena_hard,
-    helm,
-    inspect_log,
-    lm_eval,
-    mt_bench,
-    openai_batch,
-    parquet,
-    plain_rows,
-    promptfoo,
-)
 from judgeloop.formats.format import Format
 from judgeloop.formats.source import Source, open_source
 from judgeloop.formats.tables import Row
 
 FORMATS = (
-    Format("inspect", "Inspect logs", "`.eval`, `.json`", "each scorer", inspect_log.recognises, inspect_log.read, inspect_log.UNIT),
-    Format("parquet", "Parquet, with the extra `parquet`", "`.parquet`", "`score` or `scores`", parquet.recognises, parquet.read, "row"),
-    Format("promptfoo", "promptfoo results", "`results.json`", "`score` and `namedScores`", promptfoo.recognises, promptfoo.read, promptfoo.UNIT),
-    Format("helm", "HELM scenario states", "`scenario_state.json`", "", helm.recognises, helm.read, helm.UNIT),
-    Format("openai-batch", "OpenAI batch results and requests", "`batch_*_output.jsonl`", "", openai_batch.recognises, openai_batch.read),
-    Format("anthropic-batch", "Anthropic message batch results and requests", "`*_results.jsonl`", "", anthropic_batch.recognises, anthropic_batch.read),
-    Format("lm-eval", "lm-evaluation-harness samples", "`samples_*.jsonl`", "each metric", lm_eval.recognises, lm_eval.read),
-    Format("arena-hard", "Arena-Hard answers", "`model_answer/*.jsonl`", "", arena_hard.recognises, arena_hard.read),
-    Format("mt-bench", "MT-Bench questions and answers", "`question.jsonl`, `model_answer/*.jsonl`", "", mt_bench.recognises, mt_bench.read),
-    Format("alpaca-eval", "AlpacaEval outputs", "`model_outputs.json`", "", plain_rows.is_alpacaeval, plain_rows.read),
-    Format("rows", "judgeloop's own rows, Hugging Face JSON lines, CSV, TSV, CSV with `;`", "`.jsonl`, `.json`, `.csv`, `.tsv`", "`score` or `scores`", plain_rows.recognises, plain_rows.read),
+    Format("inspect", "Inspect logs", "inspect_log", "`.eval`, `.json`", "each scorer", "sample"),
+    Format("parquet", "Parquet, with the extra `parquet`", "parquet", "`.parquet`", "`score` or `scores`", "row"),
+    Format("promptfoo", "promptfoo results", "promptfoo", "`results.json`", "`score` and `namedScores`", "result"),
+    Format("helm", "HELM scenario states", "helm", "`scenario_state.json`", unit="request"),
+    Format("openai-batch", "OpenAI batch results and requests", "openai_batch", "`batch_*_output.jsonl`"),
+    Format("anthropic-batch", "Anthropic message batch results and requests", "anthropic_batch", "`*_results.jsonl`"),
+    Format("lm-eval", "lm-evaluation-harness samples", "lm_eval", "`samples_*.jsonl`", "each metric"),
+    Format("arena-hard", "Arena-Hard answers", "arena_hard", "`model_answer/*.jsonl`"),
+    Format("mt-bench", "MT-Bench questions and answers", "mt_bench", "`question.jsonl`, `model_answer/*.jsonl`"),
+    Format("alpaca-eval", "AlpacaEval outputs", "alpaca_eval", "`model_outputs.json`"),
+    Format("rows", "judgeloop's own rows, Hugging Face JSON lines, CSV, TSV, CSV with `;`", "plain_rows", "`.jsonl`, `.json`, `.csv`, `.tsv`", "`score` or `scores`"),
 )  # fmt: skip
 
 
@@ -44,7 +32,7 @@ def format_of(source: Source) -> Format:
     """Return the first format that recognises a source; the last recognises every text.
 
     Raises:
-        DataError: the file is empty or its first row is malformed.
+        DataError: the file is not UTF-8.
     """
     return next(row for row in FORMATS if row.recognises(source))
 
@@ -53,8 +41,7 @@ def open_rows(path: Path) -> tuple[Format, Iterator[Row]]:
     """Return the format of a file and its rows; reading the rows may raise DataError.
 
     Raises:
-        InputError: the file cannot be read.
-        DataError: the file is empty or its first row is malformed.
+        InputError: the file cannot be read, or is not UTF-8.
     """
     source = open_source(path)
     found = format_of(source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from judgeloop.formats.source import Source
@@ -17,20 +18,33 @@ class Format:
     """A row of the catalogue.
 
     - `name`, `title`: its short name, and its name in the documentation.
+    - `module`: the module of this folder that reads it, imported when a file is read. It has
+      `recognises`, which says whether a source has this format, and `read`, which yields the rows,
+      with judgeloop's own names of fields where the format is foreign.
     - `files`: the names that its files usually have.
     - `scores`: the recorded scores that its rows may carry; empty if none.
     - `unit`: what a row's `line` counts in messages.
-    - `recognises`: whether a source has this format.
-    - `read`: yields the rows, with judgeloop's own names of fields where the format is foreign.
     """
 
     name: str
     title: str
+    module: str
     files: str
-    scores: str
-    recognises: Callable[[Source], bool]
-    read: Callable[[Source], Iterator[Row]]
+    scores: str = ""
     unit: str = "line"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether a source has this format."""
+        return bool(self._module.recognises(source))
+
+    def read(self, source: Source) -> Iterator[Row]:
+        """Yield the rows of a source of this format; raises DataError where they are wrong."""
+        rows: Iterator[Row] = self._module.read(source)
+        return rows
+
+    @property
+    def _module(self) -> Any:
+        return import_module(f"judgeloop.formats.{self.module}")
 
 
 def by_row(convert: Callable[[Source, Row], Row]) -> Callable[[Source], Iterator[Row]]:

@@ -1,6 +1,6 @@
 """Reads rows as they stand: JSON lines, a JSON array, CSV, TSV, and tables parted by semicolons.
 
-judgeloop's own rows, AlpacaEval's `model_outputs.json` and Hugging Face's JSON lines are such rows.
+judgeloop's own rows and Hugging Face's JSON lines are such rows.
 `columns.py` says which column is what. A column `score`, or `scores` with an object of them, holds
 recorded scores.
 """
@@ -12,13 +12,6 @@ from collections.abc import Iterator
 from judgeloop.formats.format import Fields
 from judgeloop.formats.source import Source
 from judgeloop.formats.tables import Row
-
-ALPACAEVAL = {"instruction", "output", "generator"}
-
-
-def is_alpacaeval(source: Source) -> bool:
-    """Return whether the first row has AlpacaEval's fields."""
-    return set(source.first) >= ALPACAEVAL
 
 
 def recognises(source: Source) -> bool:

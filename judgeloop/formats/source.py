@@ -57,17 +57,19 @@ class Source:
 
     @cached_property
     def first(self) -> dict[str, Any]:
-        """The fields of the first row; empty for a binary container.
+        """The fields of the first row; empty for a binary container, and for what are no rows.
 
-        Raises:
-            DataError: the first row is malformed.
+        Reading the rows then says what is wrong.
         """
         if self.is_zip or self.is_parquet:
             return {}
         if self.document is not None:
             return self.document
-        self._rest = rows_in(self.path, self.text)
-        self._head = next(self._rest)
+        rest = rows_in(self.path, self.text)
+        try:
+            self._head, self._rest = next(rest), rest
+        except DataError:
+            return {}
         return self._head.fields
 
     _rest: Iterable[Row] = ()
