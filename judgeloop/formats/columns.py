@@ -60,6 +60,13 @@ class Plan:
     joined: Mapping[str, tuple[str, ...]]
     beside: str | None = None
 
+    @property
+    def plain(self) -> bool:
+        """Whether every field stands under judgeloop's own name, and nothing else is to be read."""
+        own = all(columns in {(), (field,)} for field, columns in self.sure.items())
+        other = any(self.guessed.values()) or self.joined or self.beside
+        return own and not other and bool(self.sure[OUTPUT])
+
     def columns(self, field: str) -> tuple[str, ...]:
         """The columns that may hold `field`, the first choice first."""
         return (*self.sure.get(field, ()), *self.guessed.get(field, ()))

@@ -25,6 +25,9 @@ def one_epoch(rows: Iterable[Row], path: Path, unit: str, epoch: str | None) -> 
         )
     seen: set[int] = set()
     for row in rows:
+        if epoch is None and not row.epoch:
+            yield row
+            continue
         seen.add(row.epoch)
         if epoch is None and len(seen) > 1:
             raise several_epochs(path, row, unit, seen)
