@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Item
-from judgeloop.formats.confidence import confidence_of, read_confidence
 from judgeloop.formats.columns import Map
+from judgeloop.formats.confidence import confidence_of, read_confidence
 from judgeloop.formats.memory import UNIT
 from judgeloop.formats.outputs import read_items, read_outputs
 from judgeloop.formats.rows import NO_MAP, ItemRow, Located, Outputs, items_of, outputs_of
