@@ -17,7 +17,8 @@ from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.report.html import render_html
 from judgeloop.report.markdown import render_markdown
 from judgeloop.report.page import Page, render
-from judgeloop.report.run_result import Reported, RunResult
+from judgeloop.report.reported import Reported
+from judgeloop.report.run_result import RunResult
 from judgeloop.report.table import render_csv
 from judgeloop.run.past_runs import RESULT_TEXT
 

@@ -9,7 +9,8 @@ from html import escape
 
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page as Words
-from judgeloop.report.run_result import LabelRow, Reported
+from judgeloop.report.reported import Reported
+from judgeloop.report.run_result import LabelRow
 
 PAGE = """<!doctype html>
 <html lang="en">

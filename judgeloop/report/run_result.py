@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from judgeloop.core.exits import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.money import to_usd
@@ -44,38 +44,6 @@ class LabelRow:
     propensity: float | None
     in_decision: bool
     votes: tuple[float | None, ...]
-
-
-class Named(Protocol):
-    """What a report says of where a result comes from."""
-
-    @property
-    def version(self) -> str:
-        """The version of judgeloop."""
-        ...
-
-    @property
-    def run(self) -> str:
-        """The run's id, or what stands in its place."""
-        ...
-
-
-class Reported(Protocol):
-    """What a report renders: judged items, their origin, and JSON values."""
-
-    @property
-    def setup(self) -> Named:
-        """Where the result comes from."""
-        ...
-
-    @property
-    def labels(self) -> tuple[LabelRow, ...]:
-        """The judged items."""
-        ...
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the result as JSON values, without the labels."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

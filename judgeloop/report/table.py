@@ -10,7 +10,8 @@ import io
 from dataclasses import asdict, fields
 
 from judgeloop.report.escaping import csv_cell
-from judgeloop.report.run_result import LabelRow, Reported
+from judgeloop.report.reported import Reported
+from judgeloop.report.run_result import LabelRow
 
 
 def render_csv(result: Reported) -> str:
