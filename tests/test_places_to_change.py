@@ -52,11 +52,11 @@ RULE = '''
 
 from dataclasses import dataclass
 
-from judgeloop.stopping.rule import CountingRule
+from judgeloop.stopping.rule import Rule
 
 
 @dataclass(frozen=True)
-class ClearLead(CountingRule):
+class ClearLead(Rule):
     name: str = "clear-lead"
     guarantee: str | None = None
     needs_draws: bool = False
