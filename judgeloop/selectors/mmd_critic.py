@@ -1,10 +1,11 @@
-"""PACE: prototypes of each cluster of a system's hidden states, and outliers, by share of the pool.
+"""PACE: prototypes of each cluster of a system's hidden states, by its size, and a fifth outliers.
 
 Chen et al. (2020), "Practical Accuracy Estimation for Efficient Deep Neural Network Testing". The
 prototypes are those of MMD-critic: Kim et al. (2016), "Examples are not Enough, Learn to
-Criticize!". The vectors, from the model's last hidden layer, are not computed here. scikit-learn is
-imported on first use; its HDBSCAN takes time quadratic in the number of items, about a minute for
-100,000.
+Criticize!". What is as in the authors' program (github.com/pace2019/pace) and what is not is listed
+in docs/estimate.md. The vectors, from the model's last hidden layer, are not computed here.
+scikit-learn is imported on first use; its HDBSCAN takes time quadratic in the number of items,
+about a minute for 100,000.
 """
 
 from __future__ import annotations
@@ -19,12 +20,17 @@ from numpy.typing import NDArray
 
 from judgeloop.core.records import ONE_SYSTEM, Choice, Draws, Label, Step
 from judgeloop.selectors.ingredients import ForOne
+from judgeloop.stats.outlier_scores import outlier_scores
 
-# `DIMENSIONS`, `SMALLEST_SHARE` and `DENSE` are those of the authors' program for 10,000 items.
+# `DIMENSIONS`, `SMALLEST_SHARE`, `DENSE` and `OUTLIERS` are those of the authors' program for
+# 10,000 items: `dec_dim` 8, `min_cluster_size` 80, `min_samples` 4, `a_unoise` 0.8.
 DIMENSIONS = 8  # number of components that the vectors are reduced to
 SMALLEST_SHARE = 0.008  # smallest cluster, as a share of the pool
 SMALLEST = 5  # smallest cluster, in items, in a pool of any size
-DENSE = 4  # neighbouring items that make a place dense (HDBSCAN's `min_samples`)
+# Items within a distance that make a place dense. scikit-learn's `min_samples` counts the item
+# itself, that of the program's package (hdbscan) does not.
+DENSE = 5
+OUTLIERS = 0.2  # share of the judgments that go to outliers
 NEGLIGIBLE = 1e-4  # a spread under this share of the largest component's is rounding error
 COMPARED = 4096  # members of a larger cluster that each member is compared with
 ROWS_AT_A_TIME = 1024
@@ -55,7 +61,8 @@ def reduced(vectors: NDArray[np.floating]) -> Floats:
 def clusters_of(points: Floats) -> tuple[list[Positions], Positions]:
     """Return the positions in each cluster, and the outliers' positions (HDBSCAN).
 
-    If HDBSCAN finds no cluster, the whole pool is a single cluster.
+    The outliers are in the order of their scores, the highest first. If HDBSCAN finds no cluster,
+    the whole pool is a single cluster.
     """
     from sklearn.cluster import HDBSCAN
 
@@ -63,12 +70,17 @@ def clusters_of(points: Floats) -> tuple[list[Positions], Positions]:
     if len(points) < SMALLEST:
         return [everything], everything[:0]
     smallest = max(SMALLEST, round(SMALLEST_SHARE * len(points)))
-    labels = HDBSCAN(min_cluster_size=smallest, min_samples=DENSE, copy=True).fit_predict(points)
+    found = HDBSCAN(min_cluster_size=smallest, min_samples=DENSE, copy=True).fit(points)
+    labels = found.labels_
     if labels.max() < 0:
         return [everything], everything[:0]
-    return [np.flatnonzero(labels == label) for label in range(labels.max() + 1)], np.flatnonzero(
-        labels < 0
-    )
+    clusters = [np.flatnonzero(labels == label) for label in range(labels.max() + 1)]
+    # scikit-learn computes no outlier scores, and shows the tree of merges only here.
+    tree = found._single_linkage_tree_
+    children = np.column_stack([tree["left_node"], tree["right_node"]]).astype(np.int64)
+    scores = outlier_scores(children, tree["value"].astype(np.float64), smallest)
+    apart = np.flatnonzero(labels < 0)
+    return clusters, apart[np.argsort(-scores[apart], kind="stable")]
 
 
 def kernel(points: Floats, others: Floats) -> Floats:
@@ -105,13 +117,11 @@ class MMDCriticState:
 
     In a cluster, `near` is the sum of the kernels with the picked items. Among the outliers, it is
     the squared distance to the nearest picked item. `given` counts the picks of each group.
-    `first_apart` is the position of the first outlier to pick, -1 without outliers.
     """
 
     near: Floats  # shape (items,)
     picked: NDArray[np.bool_]  # shape (items,)
     given: NDArray[np.int64]  # shape (groups,)
-    first_apart: int
 
 
 @final
@@ -119,9 +129,11 @@ class MMDCriticState:
 class MMDCritic:
     """Picks MMD-critic prototypes from each HDBSCAN cluster, and the farthest of the outliers.
 
-    `vectors` has the shape (items, dimensions). A group is a cluster or all outliers. The next item
-    comes from the group whose share of the picks is furthest behind its share of the pool. Only the
-    first outlier is random (adaptive random testing).
+    `vectors` has the shape (items, dimensions). A group is a cluster or all outliers. The outliers
+    get the share `OUTLIERS` of the picks, rounded, until none is left. The other picks are the
+    clusters': the next is of the cluster whose share of them is furthest behind its share of the
+    clustered items. The first outlier is that with the highest score, the next is the farthest from
+    those picked (adaptive random testing). Nothing is random.
     """
 
     vectors: NDArray[np.floating]
@@ -129,20 +141,20 @@ class MMDCritic:
     draws: Draws = Draws.PICKED
 
     def init(self, items: int, rng: np.random.Generator) -> MMDCriticState:
-        """Cluster the items, and draw the first outlier.
+        """Cluster the items.
 
         Raises:
             ValueError: there is not exactly one finite vector for each item.
         """
+        del rng
         if len(self.vectors) != items:
             raise ValueError(f"{len(self.vectors)} vectors for {items} items")
         if not np.isfinite(self.vectors).all():
             raise ValueError("the vectors hold values that are not finite")
         near = np.zeros(items)
         near[self._apart] = np.inf
-        first = int(rng.choice(self._apart)) if len(self._apart) else -1
         return MMDCriticState(
-            near, np.zeros(items, dtype=bool), np.zeros(len(self._groups), dtype=np.int64), first
+            near, np.zeros(items, dtype=bool), np.zeros(len(self._groups), dtype=np.int64)
         )
 
     def ask(
@@ -152,9 +164,7 @@ class MMDCritic:
         del rng
         if state.picked.all():
             return None, state
-        after = MMDCriticState(
-            state.near.copy(), state.picked.copy(), state.given.copy(), state.first_apart
-        )
+        after = MMDCriticState(state.near.copy(), state.picked.copy(), state.given.copy())
         return Step((Choice(self._pick(after), None, ONE_SYSTEM),)), after
 
     def tell(self, state: MMDCriticState, labels: Sequence[Label]) -> MMDCriticState:
@@ -164,9 +174,7 @@ class MMDCritic:
 
     def _pick(self, state: MMDCriticState) -> int:
         """Return the next position, and enter it into the arrays of `state`."""
-        # The entries sum to 1, and that of an exhausted group is at most 0: it is not the largest.
-        due = self._shares * (state.given.sum() + 1) - state.given
-        group = int(due.argmax())
+        group = self._next_group(state.given)
         members = self._groups[group]
         apart = members is self._apart
         position = (
@@ -185,6 +193,20 @@ class MMDCritic:
         state.given[group] += 1
         return position
 
+    def _next_group(self, given: NDArray[np.int64]) -> int:
+        """Return the group that the next item comes from; the last group holds the outliers."""
+        clusters, apart = self._split
+        in_clusters = given[: len(clusters)]
+        picked = in_clusters.sum()
+        if len(apart) and given[-1] < len(apart):
+            due = OUTLIERS * (given.sum() + 1) - given[-1]
+            if due >= 1 / 2 or picked == self._sizes.sum():
+                return len(clusters)
+        # The entries sum to 1, and that of an exhausted cluster is at most 0: it is not the
+        # largest.
+        behind = self._sizes / self._sizes.sum() * (picked + 1) - in_clusters
+        return int(behind.argmax())
+
     def _prototype(self, state: MMDCriticState, members: Positions, given: int) -> int:
         """Return the next prototype of a cluster: the greedy step for J_b of Kim et al. (2016).
 
@@ -197,9 +219,7 @@ class MMDCritic:
         return int(members[gain.argmax()])
 
     def _farthest(self, state: MMDCriticState) -> int:
-        """Return the outlier that is farthest from all picked outliers."""
-        if not state.picked[state.first_apart]:
-            return state.first_apart
+        """Return the outlier farthest from all picked outliers; the first while none is picked."""
         distance = np.where(state.picked[self._apart], -np.inf, state.near[self._apart])
         return int(self._apart[distance.argmax()])
 
@@ -222,9 +242,9 @@ class MMDCritic:
         return self._split[1]
 
     @cached_property
-    def _shares(self) -> Floats:
-        """Each group's share of the pool, shape (groups,)."""
-        return np.array([len(group) for group in self._groups]) / len(self.vectors)
+    def _sizes(self) -> NDArray[np.int64]:
+        """The number of items in each cluster, shape (clusters,)."""
+        return np.array([len(cluster) for cluster in self._split[0]], dtype=np.int64)
 
     @cached_property
     def _likeness(self) -> Floats:

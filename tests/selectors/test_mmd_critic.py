@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+
 import numpy as np
 import pytest
 from support.selectors import steps_of
@@ -50,6 +53,17 @@ def all_apart(monkeypatch):
     monkeypatch.setattr(mmd_critic, "clusters_of", lambda points: ([], np.arange(len(points))))
 
 
+@pytest.fixture
+def in_groups(monkeypatch):
+    """Cuts the pool into clusters of given sizes, in the order of the items; the last is apart."""
+
+    def cut(sizes):
+        *clusters, apart = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+        monkeypatch.setattr(mmd_critic, "clusters_of", lambda points: (clusters, apart))
+
+    return cut
+
+
 def test_prototypes_of_a_small_pool():
     # Places 0, 1, 2 and 9 have variance 12.5, so k = exp(-d² / 12.5): 0.923 at distance 1, 0.726 at
     # 2, 0.020 at 7, 0.006 at 8, 0.002 at 9.
@@ -78,19 +92,15 @@ def test_each_prototype_makes_j_b_as_large_as_any_other_would(one_cluster, seed)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_of_items_apart_the_farthest_comes_next_after_a_random_one(all_apart, seed):
+def test_after_the_first_outlier_comes_the_farthest_from_those_picked(all_apart, seed):
     vectors = np.random.default_rng(seed).normal(size=(25, 2))
     points = reduced(vectors)
-    order = order_of(MMDCritic(vectors), 25, seed)
+    order = order_of(MMDCritic(vectors), 25)
     assert sorted(order) == list(range(25))
+    assert order[0] == 0, "the outliers are in the order of their scores"
     for count in range(1, 25):
         nearest = squared_distances(points[order[count:]], points[order[:count]]).min(axis=1)
         assert nearest[0] == pytest.approx(nearest.max())
-
-
-def test_which_item_apart_comes_first_is_random(all_apart):
-    selector = MMDCritic(np.random.default_rng(0).normal(size=(25, 2)))
-    assert len({order_of(selector, 25, seed)[0] for seed in range(60)}) > 15
 
 
 def test_clusters_and_what_is_apart_are_told_from_each_other():
@@ -100,7 +110,14 @@ def test_clusters_and_what_is_apart_are_told_from_each_other():
         list(range(40, 70)),
         list(range(70, 90)),
     ]
-    assert apart.tolist() == list(range(90, 96))
+    assert sorted(apart.tolist()) == list(range(90, 96))
+
+
+def test_the_outlier_with_the_highest_score_is_the_first():
+    # Two dense places, and outliers ever farther from them: the farther, the higher the score.
+    dense = np.concatenate([np.linspace(0, 1, 40), np.linspace(3, 4, 40)])
+    line = np.concatenate([dense, [8.0, 20.0, 60.0]])[:, None]
+    assert clusters_of(line)[1].tolist() == [82, 81, 80]
 
 
 @pytest.mark.parametrize("points", [np.zeros((20, 1)), np.zeros((4, 2)), np.arange(30.0)[:, None]])
@@ -110,14 +127,57 @@ def test_a_pool_without_clusters_is_one(points):
     assert not len(apart)
 
 
-def test_every_prefix_has_its_share_of_every_group():
-    sizes, apart = [60, 25, 10, 30], 8
-    order = np.array(order_of(MMDCritic(blobs(sizes, apart)), sum(sizes) + apart))
-    group_of = np.repeat(range(5), [*sizes, apart])
-    shares = np.array([*sizes, apart]) / len(order)
-    for judged in range(1, len(order)):
-        given = np.bincount(group_of[order[:judged]], minlength=5)
-        assert np.abs(given - shares * judged).max() < 1.5
+def groups_given(order, sizes, judged):
+    """How many of the first `judged` items are of each cluster, and of the outliers."""
+    group_of = np.repeat(np.arange(len(sizes)), sizes)
+    return np.bincount(group_of[order[:judged]], minlength=len(sizes)).tolist()
+
+
+def test_ten_judgments_are_divided_as_in_the_program_of_the_authors(in_groups):
+    # a_unoise = 0.8: 10 (1 - 0.8) = 2 outliers, however many there are. The clusters get
+    # round(size / (70 / 8)) of the other 8: 40 / 8.75 = 4.6, 20 / 8.75 = 2.3, 10 / 8.75 = 1.1.
+    sizes = [40, 20, 10, 30]
+    in_groups(sizes)
+    order = order_of(MMDCritic(np.random.default_rng(0).normal(size=(100, 3))), 100)
+    assert groups_given(order, sizes, 10) == [5, 2, 1, 2]
+
+
+def test_outliers_get_a_fifth_until_none_is_left_and_clusters_the_rest_by_size(in_groups):
+    sizes = np.array([60, 25, 10, 30, 8])
+    in_groups(sizes)
+    order = order_of(MMDCritic(np.random.default_rng(1).normal(size=(133, 3))), 133)
+    assert sorted(order) == list(range(133))
+    for judged in range(1, 133):
+        *given, apart = groups_given(order, sizes, judged)
+        assert abs(apart - min(0.2 * judged, 8)) <= 0.5 + 1e-9
+        share = sizes[:4] / sizes[:4].sum() * (judged - apart)
+        assert np.abs(given - share).max() < 1.5
+
+
+def test_outliers_that_are_left_come_when_the_clusters_are_used_up(in_groups):
+    sizes = [12, 8, 60]
+    in_groups(sizes)
+    order = order_of(MMDCritic(np.random.default_rng(2).normal(size=(80, 3))), 80)
+    assert sorted(order) == list(range(80))
+    assert groups_given(order, sizes, 25) == [12, 8, 5]
+
+
+def test_nothing_is_random():
+    vectors = blobs([30, 20], apart=8)
+    assert len({tuple(order_of(MMDCritic(vectors), 58, seed)) for seed in range(5)}) == 1
+
+
+def test_on_a_language_model_the_mean_error_is_under_3_percent(recorded_data):
+    ids, states = (
+        np.load(recorded_data / "tiny-lm" / "hidden.npz")[key] for key in ("ids", "layer4")
+    )
+    with gzip.open(recorded_data / "tiny-lm" / "verdicts-exact.csv.gz", "rt") as file:
+        scores = {row["item_id"]: float(row["score"]) for row in csv.DictReader(file)}
+    known = np.array([scores[name] for name in ids])
+    judged = known[order_of(MMDCritic(states.astype(float)), len(known))]
+    means = np.cumsum(judged) / np.arange(1, len(judged) + 1)
+    sizes = len(known) * np.arange(5, 51) // 100
+    assert np.abs(means[sizes - 1] / known.mean() - 1).mean() < 0.03
 
 
 def test_the_largest_group_comes_first_with_its_most_typical_item():
