@@ -124,6 +124,11 @@ def _check_settings(config: EstimateConfig) -> None:
         )
     if config.layer != default_layer(row):
         _check_layer(config)
+    if Need.OUTPUT_VECTORS in row.needs and config.represent.startswith(f"{HIDDEN}:"):
+        raise InputError(
+            f"`represent={config.represent}`: `selector={row.name}` clusters the outputs, and hidden "
+            "states are of the prompts; use `represent=lexical` or `represent=minilm`"
+        )
     settled = CONFIDENCE_SETTINGS if config.looks_at_confidence else set()
     chosen = replace(row, takes=row.takes | settled | {"layer"})
     check_idle_settings(config, [chosen], selectors_of(QUESTION))

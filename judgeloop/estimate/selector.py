@@ -1,7 +1,7 @@
 """Makes the selector of an estimate from the data it needs, for live runs and replays alike.
 
 The catalogue (`selectors/catalogue.py`) says which data a selector needs. `LiveMaterial` computes
-them for a live run, `RecordedMaterial` in `replay/estimate.py` for a replay.
+them for a live run, `RecordedMaterial` in `replay/estimate_subject.py` for a replay.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
@@ -42,6 +43,10 @@ class Material(Protocol):
 
         They are from the last layer with `last`, else from the layer of the settings.
         """
+        ...
+
+    def output_vectors(self) -> NDArray[np.floating]:
+        """Return vectors of the system's outputs, shape (items, dimensions)."""
         ...
 
     def confidence(self) -> Floats:
@@ -81,18 +86,24 @@ def make_selector(row: SelectorRow, material: Material, wanted: Wanted) -> Selec
     Raises:
         InputError: there are too many clusters for two judgments in each.
     """
-    looks_at_states = row.needs & {Need.STATES, Need.LAST_STATES}
     ingredients = ForOne(
         strata=_strata(row, material, wanted),
         limit=wanted.limit,
         start=wanted.start,
-        vectors=material.states(last=Need.LAST_STATES in row.needs) if looks_at_states else None,
+        vectors=_vectors(row, material),
         confidence=material.confidence() if Need.CONFIDENCE in row.needs else None,
         allocation=row.allocation or wanted.allocation,
         distance=wanted.distance,
     )
     selector: Selector[Any] = row.make(ingredients)
     return selector
+
+
+def _vectors(row: SelectorRow, material: Material) -> NDArray[np.floating] | None:
+    """Return the vectors that the selector itself looks at; None if it looks at none."""
+    if Need.LAST_STATES in row.needs:
+        return material.states(last=True)
+    return material.output_vectors() if Need.OUTPUT_VECTORS in row.needs else None
 
 
 def strata_of(selector: Selector[Any], items: int) -> Strata:
@@ -172,6 +183,13 @@ class LiveMaterial:
         """Return hidden states of the prompts, or vectors of prompt and output together."""
         del last  # the layer in the configuration suits the selector
         return self._states
+
+    def output_vectors(self) -> NDArray[np.floating]:
+        """Return the embeddings of the outputs, as DiffUse uses them: not reduced."""
+        config = self.config
+        return embed(
+            self.pool.outputs[0], config.represent, seed=config.seed, cache_dir=config.cache_dir
+        )
 
     def confidence(self) -> Floats:
         """Return the confidences read from the outputs, shape (items,)."""

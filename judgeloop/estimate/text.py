@@ -12,9 +12,10 @@ from judgeloop.core.records import StopKind
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
 from judgeloop.report.sentences import CUT_SHORT, bewares, cost, count, judge, money, published
+from judgeloop.selectors.catalogue import Need, selector_row
 
 if TYPE_CHECKING:
-    from judgeloop.estimate.result import Estimated
+    from judgeloop.estimate.result import Estimated, EstimateSetup
 
 
 def page(result: Estimated) -> Page:
@@ -140,9 +141,14 @@ def _selector(result: Estimated) -> str:
     if setup.strata > 1:
         parts.append(f"{setup.strata} strata")
     if setup.represent is not None:
-        layer = f", layer {setup.layer}" if setup.layer else ""
-        stands_in = (
-            "" if setup.layer else " (of the texts: the model's own hidden states are not at hand)"
-        )
-        parts.append(f"on {visible(setup.represent)} vectors{layer}{stands_in}")
+        parts.append(f"on {visible(setup.represent)} vectors{_of_what(setup)}")
     return f"{', '.join(parts)}, seed {setup.seed}"
+
+
+def _of_what(setup: EstimateSetup) -> str:
+    """Return what the selector's vectors are of."""
+    if Need.OUTPUT_VECTORS in selector_row("estimate", setup.selector).needs:
+        return " of the outputs"
+    if setup.layer:
+        return f", layer {setup.layer}"
+    return " (of the texts: the model's own hidden states are not at hand)"

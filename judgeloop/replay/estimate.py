@@ -8,7 +8,6 @@ are those of live runs. Files are read in `estimate_inputs.py`; the rows are sum
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,40 +20,16 @@ from judgeloop.estimate.selector import SEARCHED, Wanted, make_selector, strata_
 from judgeloop.estimators.foretold_mean import ForetoldMean
 from judgeloop.estimators.mean_score import MeanScore
 from judgeloop.replay.compare import Row
+from judgeloop.replay.estimate_subject import RecordedMaterial, Subject, needed
 from judgeloop.selectors.catalogue import SelectorRow, selector_row
-from judgeloop.stats.balanced_kmeans import balanced_kmeans
 from judgeloop.stats.foretelling import Forecast, foretell
 from judgeloop.stats.mean_intervals import Interval
 from judgeloop.stats.ratings import Ratings
-from judgeloop.stats.strata import Floats, Strata
 from judgeloop.stopping.precise import Precise
 
 QUESTION = "estimate"
 # The part with the runs of all selectors that walk; parts from 1 on are the shares.
 WALK = 0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Subject:
-    """A recorded system: its scores on all items, and the data that selectors use.
-
-    `scores` in [0, 1] and `confidence` have the shape (items,); no score is missing. `vectors` and
-    `last` have the shape (items, dimensions). `last` holds vectors of the model's last layer, or
-    the same as `vectors`. `earlier` holds other systems' scores, shape (systems, items), NaN where
-    a score is missing. A field that nothing uses is None.
-    """
-
-    system: str
-    scores: Floats
-    confidence: Floats | None = None
-    vectors: Floats | None = None
-    last: Floats | None = None
-    earlier: Floats | None = None
-
-    @property
-    def truth(self) -> float:
-        """The mean score over all items."""
-        return float(self.scores.mean())
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,60 +121,6 @@ def _searches(rows: list[SelectorRow]) -> bool:
     return any(row.clusters == SEARCHED for row in rows)
 
 
-@dataclass(frozen=True, eq=False)
-class RecordedMaterial:
-    """The data for selectors in a replay: recorded vectors and confidences, and random clusters.
-
-    `seed` is the seed of the clusters, which differ between repetitions; None for selectors that do
-    not cluster. `found` is the number of clusters that CluSearch found; None without a search.
-    """
-
-    subject: Subject
-    seed: tuple[int, ...] | None = None
-    found: int | None = None
-
-    @property
-    def items(self) -> int:
-        """Number of items."""
-        return len(self.subject.scores)
-
-    def states(self, *, last: bool) -> Floats:
-        """Return the system's vectors, shape (items, dimensions)."""
-        return _needed(self.subject.last if last else self.subject.vectors)
-
-    def confidence(self) -> Floats:
-        """Return the system's confidences, shape (items,)."""
-        return _needed(self.subject.confidence)
-
-    def clusters(self, count: int) -> Strata:
-        """Return `count` balanced clusters, computed once for all selectors."""
-        if count not in self._known:
-            assert self.seed is not None, "given for selectors that cluster"
-            rng = np.random.default_rng(self.seed)
-            self._known[count] = Strata(balanced_kmeans(self.states(last=False), count, rng).labels)
-        return self._known[count]
-
-    def searched(self, most: int) -> Strata:
-        """Return as many clusters as one search found for all repetitions (see `stratify`)."""
-        del most
-        assert self.found is not None, "found for selectors that search"
-        return self.clusters(self.found)
-
-    @cached_property
-    def _known(self) -> dict[int, Strata]:
-        """Clusters made so far, by their number."""
-        return {}
-
-    def search(self, size: int, rng: np.random.Generator) -> int:
-        """Return the number of clusters that CluSearch finds for `size` judgments."""
-        from judgeloop.estimate.selector import most_clusters
-        from judgeloop.stats.cluster_search import strata_by_clusters
-
-        vectors = self.states(last=False)
-        most = most_clusters(size, self.items)
-        return len(np.unique(strata_by_clusters(vectors, most, rng)[0]))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Trial:
     """One repetition on one system at one share of the items."""
@@ -268,14 +189,14 @@ class _Trial:
         if forecast is not None:
             return ForetoldMean(strata, forecast), rule
         by_proxy = self.plan.by_confidence and selector.draws
-        return MeanScore(strata, _needed(self.subject.confidence) if by_proxy else None), rule
+        return MeanScore(strata, needed(self.subject.confidence) if by_proxy else None), rule
 
     def _forecast(self) -> Forecast | None:
         """Return the forecast from a random history of other systems.
 
         A larger history contains the systems of a smaller history.
         """
-        earlier = _needed(self.subject.earlier)
+        earlier = needed(self.subject.earlier)
         return foretell(earlier[self.rng(2).permutation(len(earlier))[: self.plan.history]])
 
     def _row(self, selector: Selector[Any], tally: Ratings, interval: Interval | None) -> Row:
@@ -291,8 +212,3 @@ class _Trial:
             "low": None if interval is None else float(interval[0]),
             "high": None if interval is None else float(interval[1]),
         }
-
-
-def _needed(values: Floats | None) -> Floats:
-    assert values is not None, "read for every selector that uses it"
-    return values

@@ -43,7 +43,8 @@ class ReplayEstimateConfig(ReplaySettings):
     represent: Annotated[
         RepresentOne,
         Setting(
-            "How items become vectors: lexical, minilm, minilm:FOLDER or hidden:MODEL.",
+            "How items become vectors: lexical, minilm, minilm:FOLDER or hidden:MODEL (diffuse, which "
+            "clusters outputs, then uses lexical).",
             SELECTION,
             Part.RUN,
             Vectors,

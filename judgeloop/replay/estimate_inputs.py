@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.pool import Pool
@@ -20,8 +21,9 @@ from judgeloop.formats.confidence import read_confidence
 from judgeloop.formats.join import join
 from judgeloop.formats.outputs import Outputs, read_items, read_outputs
 from judgeloop.formats.tables import read_rows
-from judgeloop.replay.estimate import Estimations, Subject
+from judgeloop.replay.estimate import Estimations
 from judgeloop.replay.estimate_config import ReplayEstimateConfig
+from judgeloop.replay.estimate_subject import Subject
 from judgeloop.replay.recorded_files import (
     item_ids,
     read_folder,
@@ -29,11 +31,13 @@ from judgeloop.replay.recorded_files import (
     read_vectors,
     systems_of,
 )
+from judgeloop.represent.embed import embed
 from judgeloop.represent.reducing import reduced
 from judgeloop.selectors.catalogue import VECTORS, Need, names_of, selector_row
 from judgeloop.stats.strata import Floats
 
 QUESTION = "estimate"
+STATES = frozenset({Need.LAST_STATES, Need.CLUSTERS})  # vectors of hidden states, or in their place
 # The selectors run without `selectors`; ablations run only by name.
 EVERY = names_of(QUESTION)
 
@@ -180,12 +184,14 @@ def _subject(sources: _Sources, name: str) -> Subject:
         confidence = read_confidence(
             sources.outputs[name].path, pool.items, config.confidence, config.confidence_by
         )
-    vectors = last = None
-    if needs & VECTORS:
+    vectors = last = outputs = None
+    if needs & STATES:
         vectors = _vectors(sources, name, pool, ids, config.layer or "middle")
         hidden = config.represent.startswith(f"{HIDDEN}:") and Need.LAST_STATES in needs
         last = _vectors(sources, name, pool, ids, "last") if hidden else vectors
-    return Subject(name, known, confidence, vectors, last, _earlier(sources, name, ids))
+    if Need.OUTPUT_VECTORS in needs:
+        outputs = _output_vectors(sources, name, pool, ids)
+    return Subject(name, known, confidence, vectors, last, outputs, _earlier(sources, name, ids))
 
 
 def _earlier(sources: _Sources, name: str, ids: list[str]) -> Floats | None:
@@ -229,7 +235,28 @@ def _vectors(sources: _Sources, name: str, pool: Pool | None, ids: list[str], la
     """
     config = sources.config
     if config.vectors is not None:
-        places = {item: place for place, item in enumerate(sources.ids)}
-        return reduced(sources.vectors[name][[places[item] for item in ids]])
+        return reduced(_given(sources, name, ids))
     assert pool is not None, "read for selectors that look at vectors"
     return states_of(pool, config.represent, layer, seed=config.seed, cache_dir=config.cache_dir)
+
+
+def _output_vectors(
+    sources: _Sources, name: str, pool: Pool | None, ids: list[str]
+) -> NDArray[np.floating]:
+    """Return vectors of the outputs alone, not reduced, shape (items, dimensions).
+
+    Beside hidden states, which are of the prompts, the outputs' vectors are lexical.
+    """
+    config = sources.config
+    if config.vectors is not None:
+        return _given(sources, name, ids)
+    assert pool is not None, "read for selectors that look at vectors"
+    hidden = config.represent.startswith(f"{HIDDEN}:")
+    kind = "lexical" if hidden else config.represent
+    return embed(pool.outputs[0], kind, seed=config.seed, cache_dir=config.cache_dir)
+
+
+def _given(sources: _Sources, name: str, ids: list[str]) -> Floats:
+    """Return the vectors of a system's outputs from the file, shape (items, dimensions)."""
+    places = {item: place for place, item in enumerate(sources.ids)}
+    return sources.vectors[name][[places[item] for item in ids]]

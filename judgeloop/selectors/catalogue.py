@@ -21,9 +21,8 @@ class Need(enum.Enum):
 
     OUTPUT_VECTORS = "vectors of the outputs"
     PROMPT_VECTORS = "vectors of the prompts"
-    STATES = "vectors of the system's hidden states, or of prompt and output"
-    LAST_STATES = "the same vectors, of the last layer"
-    CLUSTERS = "balanced clusters of the hidden states"
+    LAST_STATES = "vectors of the system's hidden states in the last layer, or of prompt and output"
+    CLUSTERS = "balanced clusters of the hidden states, or of vectors of prompt and output"
     SECTIONS = "sections of equal width by confidence"
     CONFIDENCE = "the system's own confidence"
     LENGTHS = "lengths of the outputs"
@@ -33,9 +32,7 @@ class Need(enum.Enum):
     RISK = "a stated risk at which it drops a system"
 
 
-VECTORS = frozenset(
-    {Need.OUTPUT_VECTORS, Need.PROMPT_VECTORS, Need.STATES, Need.LAST_STATES, Need.CLUSTERS}
-)
+VECTORS = frozenset({Need.OUTPUT_VECTORS, Need.PROMPT_VECTORS, Need.LAST_STATES, Need.CLUSTERS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +180,8 @@ SELECTORS: tuple[SelectorRow, ...] = (
     ),
     _row(
         "estimate", "diffuse", "diffuse:for_one", Draws.PICKED,
-        "one representative of each cluster", needs=[Need.STATES], takes=_STATES, walks=True,
+        "one representative of each cluster of outputs",
+        needs=[Need.OUTPUT_VECTORS], takes=["represent"], walks=True,
     ),
     # AcTracer without one of its parts (Huang et al. 2024, table 2).
     _row(

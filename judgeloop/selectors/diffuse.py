@@ -141,6 +141,6 @@ def for_two(given: ForTwo) -> DiffUse | KMeansDiffUse:
 
 
 def for_one(given: ForOne) -> DiffUse:
-    """Make the selector that rates one system by the vectors of its items."""
+    """Make the selector that rates one system by the vectors of its outputs."""
     assert given.vectors is not None, "the catalogue asks for vectors"
     return DiffUse(given.vectors, given.start, systems=ONE_SYSTEM)

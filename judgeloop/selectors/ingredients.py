@@ -70,14 +70,15 @@ class ForOne:
 
     `limit` is the maximum number of items judged. `strata` are the parts of the pool that items
     are drawn from: a single part if the selector uses no strata. `start` is the number of clusters
-    in the first step. `vectors` has the shape (items, dimensions), `confidence` the shape (items,).
+    in the first step. `vectors`, of hidden states or outputs, has the shape (items, dimensions),
+    `confidence` the shape (items,).
     `distance` names the distance between samples of confidences, "wasserstein" or "ks".
     """
 
     strata: Strata
     limit: int
     start: int
-    vectors: Floats | None = None
+    vectors: NDArray[np.floating] | None = None
     confidence: Floats | None = None
     allocation: str = "mc-ucb"
     distance: str = "wasserstein"

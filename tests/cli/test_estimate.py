@@ -386,6 +386,10 @@ def test_a_dry_run_asks_nobody(server, outputs):
             "--represent minilm: neither the selector random",
         ),
         (
+            ["--represent", "hidden:model", "--selector", "diffuse"],
+            "--represent hidden:model: --selector diffuse clusters the outputs",
+        ),
+        (
             ["--layer", "last", "--selector", "stratified"],
             "only --represent hidden:MODEL has layers",
         ),

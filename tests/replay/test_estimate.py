@@ -15,14 +15,8 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.estimate.config import EstimateConfig
 from judgeloop.estimate.selector import LiveMaterial, make_selector, strata_of, wanted_by
 from judgeloop.estimators.mean_score import MeanScore
-from judgeloop.replay.estimate import (
-    Estimations,
-    RecordedMaterial,
-    Subject,
-    judgments,
-    stratify,
-    walk,
-)
+from judgeloop.replay.estimate import Estimations, judgments, stratify, walk
+from judgeloop.replay.estimate_subject import RecordedMaterial, Subject
 from judgeloop.selectors.catalogue import selector_row, selectors_of
 from judgeloop.stopping.precise import Precise
 
@@ -38,7 +32,8 @@ def subject(items=ITEMS, seed=0):
     confidence = rng.random(items).round(2)
     scores = (rng.random(items) < 0.2 + 0.6 * confidence).astype(np.float64)
     vectors = rng.normal(size=(items, 5)) + 2 * scores[:, None]
-    return Subject("s", scores, confidence, vectors, vectors)
+    outputs = rng.normal(size=(items, 4)) + scores[:, None]
+    return Subject("s", scores, confidence, vectors, vectors, outputs)
 
 
 def plan(*selectors, **more):
@@ -55,6 +50,7 @@ def live(name, budget, one, **flags):
     pool = Pool(tuple(Item(f"i{at}", "") for at in range(items)), ("s",), (("",) * items,))
     material = LiveMaterial(config, pool, one.confidence)
     vars(material)["_states"] = one.vectors  # instead of vectors of its texts
+    vars(material)["output_vectors"] = lambda: one.outputs
     return make_selector(selector_row("estimate", name), material, wanted_by(config, items))
 
 

@@ -50,7 +50,7 @@ def to_select(row):
 
 def to_estimate(row):
     parts = row.needs & {Need.CLUSTERS, Need.SECTIONS}
-    states = row.needs & {Need.STATES, Need.LAST_STATES}
+    states = row.needs & {Need.OUTPUT_VECTORS, Need.LAST_STATES}
     return ForOne(
         strata=Strata(np.arange(ITEMS) % 4) if parts else Strata.single(ITEMS),
         limit=20,
