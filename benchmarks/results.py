@@ -5,7 +5,8 @@ r"""Makes every table and picture of docs/results.md: runs the replays and fills
 
 DATA holds three folders. `realsumm` and `alpacaeval` each have `items.jsonl`, `outputs/` and
 `verdicts-*.csv.gz` (item_id, model, score). `tiny-lm` has `outputs.jsonl` (prompts, outputs,
-logprobs), `verdicts-exact.csv.gz` and `model`, the folder of the language model.
+logprobs), `verdicts-exact.csv.gz` and `model`, the folder of the language model. `symbols-lm`, of
+the same form, is made in FOLDER by `symbols_lm.py` where DATA does not hold it.
 
 Without NPZ files, MiniLM embeds the outputs. MiniLM and hidden states need the extra
 `judgeloop[embed]`. FOLDER keeps the runs, and a replay that was interrupted is resumed there.
@@ -90,6 +91,10 @@ EVERY_PART = (
     "mmd-critic,diffuse"
 )
 BY_VECTORS = "random,stratified,cross-entropy,mmd-critic,diffuse"
+# As many shares as a coarse curve needs, for what is measured beside the main table.
+COARSE = ["--job", "estimate", "--shares", "10:50:10", "--seeds", "20"]
+BY_PICKS = ["--selectors", "random,actracer,actracer-8,actracer-random"]
+FIRST_TOKEN = ["--confidence-by", "first-token"]
 DRAWN = ["--selectors", "random,stratified,stratified-confidence", "--proxy", "confidence"]
 ESTIMATES: dict[str, tuple[str, str, list[str]]] = {
     "estimate-tiny": ("tiny-lm", "exact", [*ONE, "--selectors", EVERY_PART, "--seeds", "40"]),
@@ -103,6 +108,10 @@ ESTIMATES: dict[str, tuple[str, str, list[str]]] = {
         "exact",
         [*ONE, "--selectors", "random,stratified,actracer", "--layer", "auto", "--seeds", "20"],
     ),
+    "estimate-tiny-mean": ("tiny-lm", "exact", [*COARSE, *BY_PICKS]),
+    "estimate-tiny-first": ("tiny-lm", "exact", [*COARSE, *BY_PICKS, *FIRST_TOKEN]),
+    "estimate-symbols": ("symbols-lm", "exact", [*COARSE, "--selectors", EVERY_PART]),
+    "estimate-symbols-first": ("symbols-lm", "exact", [*COARSE, *BY_PICKS, *FIRST_TOKEN]),
     "estimate-tiny-proxy": ("tiny-lm", "exact", [*ONE, *DRAWN, "--seeds", "20"]),
     "estimate-rouge2": ("realsumm", "rouge2", [*ONE, "--selectors", BY_VECTORS, "--seeds", "10"]),
     "estimate-pyramid": (
@@ -112,6 +121,7 @@ ESTIMATES: dict[str, tuple[str, str, list[str]]] = {
     ),
     "estimate-gpt4": ("alpacaeval", "gpt4", [*ONE, "--selectors", BY_VECTORS, "--seeds", "4"]),
 }
+MADE = "symbols-lm"  # the data that a script of this folder makes
 SHOWN_SHARES = (5, 10, 20, 30, 40, 50)
 BY_SHARE = ("estimate-tiny", "estimate-gpt4")
 PICTURES = {
@@ -141,7 +151,7 @@ Rows = list[dict[str, Any]]
 def run(name: str, arguments: argparse.Namespace) -> Path:
     """Run or resume one replay; return the folder with its tables."""
     data, verdicts, flags = (EXPERIMENTS | FIGURES | SELECTIONS | ESTIMATES)[name]
-    folder, out = arguments.data / data, arguments.output / name
+    folder, out = data_folder(data, arguments), arguments.output / name
     of_model = (folder / "model").exists()  # its outputs hold the prompts
     outputs, items = ["outputs.jsonl"] * 2 if of_model else ["outputs", "items.jsonl"]
     command = [
@@ -164,6 +174,18 @@ def run(name: str, arguments: argparse.Namespace) -> Path:
     print("$ judgeloop", *command[3:], flush=True)
     subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
     return out
+
+
+def data_folder(name: str, arguments: argparse.Namespace) -> Path:
+    """Return the folder with the data; the second language model's are made if there are none."""
+    found: Path = arguments.data / name
+    if name != MADE or found.exists():
+        return found
+    made: Path = arguments.output / name
+    if not (made / "outputs.jsonl").exists():
+        script = Path(__file__).with_name("symbols_lm.py")
+        subprocess.run([sys.executable, str(script), str(made)], check=True)
+    return made
 
 
 def read(out: Path, name: str) -> Rows:
