@@ -91,8 +91,8 @@ EVERY_PART = (
     "mmd-critic,diffuse"
 )
 BY_VECTORS = "random,stratified,cross-entropy,mmd-critic,diffuse"
-# As many shares as a coarse curve needs, for what is measured beside the main table.
-COARSE = ["--job", "estimate", "--shares", "10:50:10", "--seeds", "20"]
+# A coarse curve, for what is measured beside the main table.
+COARSE = ["--job", "estimate", "--shares", "10:50:20", "--seeds", "10"]
 BY_PICKS = ["--selectors", "random,actracer,actracer-8,actracer-random"]
 FIRST_TOKEN = ["--confidence-by", "first-token"]
 DRAWN = ["--selectors", "random,stratified,stratified-confidence", "--proxy", "confidence"]
