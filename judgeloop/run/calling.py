@@ -83,7 +83,8 @@ class Question(Generic[R]):
         told, environment = settings.pop("progress", None), settings.pop("environment", None)
         config, given = settings.pop("config", next(iter(data), None)), NOTHING_GIVEN
         if isinstance(config, self.config):
-            environment = self._beside(data[1:], settings) or environment
+            beside = self._beside(data[1:], settings)
+            environment = environment if beside is None else beside  # may be empty, as in the demo
         else:
             config, given = self._collected(data, settings)
         variables = os.environ if environment is None else environment

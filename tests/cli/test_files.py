@@ -63,6 +63,7 @@ FIELDS = {
     "variant": None,
     "history": None,
     "instead": None,
+    "asked_anew": "",
     "win_distance_weighted": False,
     "win_distance_interval": None,
     "systems": ["small", "large"],
