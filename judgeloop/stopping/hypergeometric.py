@@ -8,12 +8,12 @@ from typing import final
 import numpy as np
 
 from judgeloop.stopping.catalogue import Ingredients
-from judgeloop.stopping.rule import CountingRule, Counts, Tested
+from judgeloop.stopping.majority import Counts, MajorityTest, Tested
 
 
 @final
 @dataclass(frozen=True)
-class Hypergeometric(CountingRule):
+class Hypergeometric(MajorityTest):
     """Tests the leader's votes against the null that it is preferred on half of all items.
 
     risk = sf(k-1, N, N/2, n) with n judged and k votes for the leader (Ashury-Tahan et al. 2024,
@@ -27,7 +27,7 @@ class Hypergeometric(CountingRule):
     needs_draws: bool = False
 
     def tested(self, wins: Counts, losses: Counts, judged: int, items: int) -> Tested:
-        """As `CountingRule.tested`."""
+        """As `MajorityTest.tested`."""
         del losses
         population, draws = np.full_like(wins, items), np.full_like(wins, judged)
         return wins, population, population // 2, draws

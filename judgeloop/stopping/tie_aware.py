@@ -8,12 +8,12 @@ from typing import final
 import numpy as np
 
 from judgeloop.stopping.catalogue import Ingredients
-from judgeloop.stopping.rule import CountingRule, Counts, Tested
+from judgeloop.stopping.majority import Counts, MajorityTest, Tested
 
 
 @final
 @dataclass(frozen=True)
-class TieAware(CountingRule):
+class TieAware(MajorityTest):
     """The test of `Hypergeometric` on decisive verdicts only, so that ties are not counted.
 
     With m decisive of n judged verdicts, the population is the expected number of decisive items,
@@ -26,7 +26,7 @@ class TieAware(CountingRule):
     needs_draws: bool = False
 
     def tested(self, wins: Counts, losses: Counts, judged: int, items: int) -> Tested:
-        """As `CountingRule.tested`."""
+        """As `MajorityTest.tested`."""
         decisive = wins + losses
         population = np.maximum(decisive, np.rint(items * decisive / max(1, judged)).astype(int))
         return wins, population, population // 2, decisive
