@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
 from judgeloop.core.records import (
+    Belief,
     Call,
     Counted,
     Draws,
@@ -66,6 +67,15 @@ class Selector(Protocol[S]):
 
     def tell(self, state: S, labels: Sequence[Label]) -> S:
         """Return the state after `labels` arrived; `labels` are in the order asked."""
+        ...
+
+
+@runtime_checkable
+class Believer(Protocol):
+    """A selector for many systems that keeps a belief about which of them is the best."""
+
+    def belief(self, state: Any) -> Belief:
+        """Return the belief at a state of this selector."""
         ...
 
 

@@ -363,6 +363,19 @@ class StopReason:
     sentence: str
 
 
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """A selector's belief about which system is the best.
+
+    `probabilities` are by system. `level_since` is the number of queries asked when all others
+    became level: none promised more information than another, from there to the end. It is None if
+    they are not level, or if the selector does not choose queries by information.
+    """
+
+    probabilities: tuple[float, ...]
+    level_since: int | None = None
+
+
 @dataclass(frozen=True)
 class Outcome(Generic[T_co]):
     """How a run ended.
@@ -371,7 +384,7 @@ class Outcome(Generic[T_co]):
     order asked, including labels that left the decision again. `deciding` holds the keys of the
     choices whose labels make the estimate. `ahead` is the number of answers that were asked for
     ahead of the stopping rule and not needed. `rounds` is the number of times that the run waited
-    for answers.
+    for answers. `belief` is the selector's at the end, None for a selector without one.
     """
 
     winner: int | None
@@ -381,6 +394,7 @@ class Outcome(Generic[T_co]):
     deciding: frozenset[Key]
     ahead: int = 0
     rounds: int = 0
+    belief: Belief | None = None
 
     @property
     def asked(self) -> int:

@@ -29,10 +29,11 @@ from typing import Any, Generic, final
 import numpy as np
 
 from judgeloop.core.errors import InputError, SessionError
-from judgeloop.core.protocols import Estimator, Selector, StoppingRule, T
+from judgeloop.core.protocols import Believer, Estimator, Selector, StoppingRule, T
 from judgeloop.core.records import (
     Abstention,
     Answer,
+    Belief,
     Choice,
     Draws,
     Estimate,
@@ -175,7 +176,14 @@ class Session(Generic[T]):
             deciding=frozenset(key for keys in self._active.values() for key in keys),
             ahead=len(self._labels) - len(self._reached),
             rounds=self._rounds,
+            belief=self._belief(),
         )
+
+    def _belief(self) -> Belief | None:
+        """Return the selector's belief about which system is the best; None without one."""
+        if not isinstance(self._selector, Believer):
+            return None
+        return self._selector.belief(self._state)
 
     def _plan(self) -> None:
         """Queue steps until answers to them could meet the rule, then `lookahead` further steps.

@@ -19,6 +19,7 @@ class JudgeOptions:
       repr.
     - `price`: the user's price, as typed; `prices`: a file of the user's prices.
     - `tie_margin`: scores that differ by at most this are a tie (metrics, recorded verdicts).
+    - `against`: the system that all others are compared with; None if there is no such system.
     - `timeout_s`: time limit of a request, in seconds.
     - `max_output_tokens`: maximum number of tokens of a reply.
     - `verdict`: the form of the reply (`JudgeRow.verdicts`).
@@ -32,6 +33,7 @@ class JudgeOptions:
     price: str | None = None
     prices: Path | None = None
     tie_margin: float = 0.0
+    against: str | None = None
     timeout_s: float = 120.0
     max_output_tokens: int = 512
     verdict: str = "schema"

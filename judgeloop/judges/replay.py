@@ -1,8 +1,10 @@
 """The judge `replay:FILE`: looks verdicts up in a table of recorded verdicts.
 
 A table of scores per system answers comparisons and ratings; a table of pairs answers comparisons
-only. Recorded costs count against the budget, so that a run can be rehearsed, but they are not
-money spent. `formats/verdicts.py` reads the file.
+only. If all systems are compared with one system that a table of scores does not contain, the
+scores are verdicts against that system already: 1 for a win, 0.5 for a tie, 0 for a loss. Recorded
+costs count against the budget, so that a run can be rehearsed, but they are not money spent.
+`formats/verdicts.py` reads the file.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import final
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import (
+    TIE,
     Abstention,
     Answer,
     Call,
@@ -40,13 +43,18 @@ class ReplayJudge:
     by_hand = False
     priced = True
 
-    def __init__(self, table: VerdictTable, *, tie_margin: float = 0.0) -> None:
+    def __init__(
+        self, table: VerdictTable, *, tie_margin: float = 0.0, against: str | None = None
+    ) -> None:
         """Create the judge.
 
         In a comparison, scores that differ by at most `tie_margin` are a tie. Ratings ignore it.
+        `against` names the system that all others are compared with, None without such a system.
         """
         self._table = table
         self._tie_margin = tie_margin
+        recorded = table.paired or against in table.systems
+        self._against = None if recorded else against  # the scores are verdicts against it
 
     @property
     def identity(self) -> JudgeIdentity:
@@ -61,16 +69,17 @@ class ReplayJudge:
     def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
         """Check that the table can answer `questions`: a system to rate or two to compare each.
 
-        The table must contain every system. The share of missing verdicts, over all questions and
-        items, must be at most `max_missing`.
+        The table must contain every system but the one that its scores are verdicts against. The
+        share of missing verdicts, over all questions and items, must be at most `max_missing`.
 
         Raises:
             InputError: names what is missing and what the table has, or a score outside [0, 1] of a
-                system to rate.
+                system to rate, or of a verdict against a system.
         """
         item_ids = [item.id for item in items]
         named = dict.fromkeys(name for systems in questions for name in systems)
-        unknown = [name for name in named if name not in self._table.systems]
+        scored = [name for name in named if name != self._against]
+        unknown = [name for name in scored if name not in self._table.systems]
         if unknown:
             known = sorted(self._table.systems)
             more = len(known) - SHOWN
@@ -80,6 +89,8 @@ class ReplayJudge:
             )
 
         self._check_ratings([systems[0] for systems in questions if len(systems) == 1], item_ids)
+        if self._against is not None:
+            self._check_range(scored, item_ids, f"a verdict against {self._against}")
         missing = [
             (item, systems)
             for systems in questions
@@ -106,12 +117,20 @@ class ReplayJudge:
                 f"replay:{self._table.name} compares pairs of systems and has no scores of single "
                 "systems; a rating needs a table of item_id, model and score"
             )
+        self._check_range(systems, item_ids, "a rating")
+
+    def _check_range(self, systems: Sequence[str], item_ids: Sequence[str], what: str) -> None:
+        """Check that every score of `systems` on the items lies in [0, 1].
+
+        Raises:
+            InputError: a score does not.
+        """
         for system in systems:
             for item in item_ids:
                 record = self._table.rows.get((item, system))
                 if record and record.score is not None and not 0 <= record.score <= 1:
                     raise InputError(
-                        f"replay:{self._table.name} scores {system} on {item!r} with {record.score}; a rating lies "
+                        f"replay:{self._table.name} scores {system} on {item!r} with {record.score}; {what} lies "
                         "between 0 and 1, so rescale the scores of the table"
                     )
 
@@ -119,7 +138,7 @@ class ReplayJudge:
         rows = self._table.rows
         if self._table.paired:
             return (item, *systems) in rows or (item, *systems[::-1]) in rows
-        return all((item, system) in rows for system in systems)
+        return all((item, system) in rows for system in systems if system != self._against)
 
     def quote(self, call: Call) -> Quote:
         """Return the recorded cost, marked as rehearsed."""
@@ -143,12 +162,14 @@ class ReplayJudge:
         if self._table.paired:
             score = scores[0] if self._straight(call) else 1.0 - scores[0]
             return Verdict(preference(score, 1.0 - score, self._tie_margin))
+        if self._against in call.systems:
+            scores.insert(call.systems.index(self._against), TIE)
         return Verdict(preference(scores[0], scores[1], self._tie_margin))
 
     def _records(self, call: Call) -> list[Recorded | None]:
         rows, item = self._table.rows, call.item.id
         if not self._table.paired:
-            return [rows.get((item, system)) for system in call.systems]
+            return [rows.get((item, one)) for one in call.systems if one != self._against]
         return [rows.get((item, *call.systems)) or rows.get((item, *call.systems[::-1]))]
 
     def _straight(self, call: Call) -> bool:
@@ -157,4 +178,6 @@ class ReplayJudge:
 
 def make_judge(file: str, options: JudgeOptions) -> ReplayJudge:
     """Create the judge `replay:FILE`."""
-    return ReplayJudge(read_verdicts(Path(file)), tie_margin=options.tie_margin)
+    return ReplayJudge(
+        read_verdicts(Path(file)), tie_margin=options.tie_margin, against=options.against
+    )

@@ -6,8 +6,9 @@ nothing on them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,7 @@ from judgeloop.selectors.catalogue import Need, selector_row
 from judgeloop.selectors.ingredients import Variant
 
 FEWEST_SYSTEMS = 2
+SHOWN = 3  # systems named in a message
 
 
 def check(config: ReplayConfig) -> list[str]:
@@ -129,10 +131,10 @@ def recordings_for(config: ReplayConfig) -> Recordings:
     elif config.vectors is not None:
         items = item_ids(config.items)
         vectors = read_vectors(config.vectors, items)
-        systems = [name for name in systems if name in vectors]
+        systems = _with_vectors(config.vectors, systems, vectors)
         recordings = replace(
             _recordings(config, table, systems, items),
-            outputs=np.stack([vectors[name] for name in systems]) if systems else None,
+            outputs=np.stack([vectors[name] for name in systems]),
             inputs=_inputs(config, [row.row.prompt or "" for row in read_items(config.items)]),
         )
     else:
@@ -148,6 +150,27 @@ def recordings_for(config: ReplayConfig) -> Recordings:
         return recordings
     lengths = output_lengths(config.outputs, config.items, recordings.systems, items)
     return replace(recordings, lengths=lengths)
+
+
+def _with_vectors(path: Path, systems: Sequence[str], vectors: Collection[str]) -> list[str]:
+    """Return the systems with verdicts that also have vectors, in their order.
+
+    Raises:
+        InputError: there are fewer than two, though there are verdicts on two.
+    """
+    known = [name for name in systems if name in vectors]
+    if len(known) < FEWEST_SYSTEMS <= len(systems):
+        raise InputError(
+            f"`vectors`: {path} has vectors of {', '.join(known) or 'none'} of the {len(systems)} systems with "
+            f"verdicts, and a replay needs two; it names {_some(vectors)}, and the verdicts {_some(systems)}"
+        )
+    return known
+
+
+def _some(names: Collection[str]) -> str:
+    """Return the first names, and the number of the others."""
+    more = len(names) - SHOWN
+    return ", ".join(sorted(names)[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _needs(config: ReplayConfig, need: Need) -> bool:

@@ -65,7 +65,7 @@ def realise(field: Field, realisation: int, plan: Realisations) -> list[Row]:
 
     A row has `steps`, as described in `_steps`. `winner_gap` is the win rate lost by the winner
     over the whole pool; None if the run named no winner. `calls` and `queries` are their numbers at
-    the end of the run.
+    the end of the run. `level_since` is that of the selector's belief (`Belief`).
     """
     rng = np.random.default_rng([plan.seed, realisation])
     items = np.sort(rng.permutation(field.scores.shape[1])[: plan.pool])
@@ -89,6 +89,7 @@ def realise(field: Field, realisation: int, plan: Realisations) -> list[Row]:
                     "winner_gap": None if outcome.winner is None else float(gaps[outcome.winner]),
                     "calls": outcome.asked,
                     "queries": outcome.estimate.tally.queries,
+                    "level_since": None if outcome.belief is None else outcome.belief.level_since,
                     "steps": _steps(outcome, gaps, last_only=limit is not None),
                 }
             )

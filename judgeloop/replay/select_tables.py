@@ -19,7 +19,6 @@ LEVELS = (0.7, 0.8, 0.9, 1.0)  # shares of realisations that reach a goal
 NEAR = (0.01, 0.005, 0.001)  # gaps of win rate within which a system is near the best
 CALLS, QUERIES, IDENTIFIED, GAP = range(4)  # indices of the figures in a step
 ROUNDING = 1e-9
-POINTS = 400  # numbers of calls that are tried
 
 
 def by_calls(rows: Sequence[Row], calls: Sequence[int]) -> list[Row]:
@@ -130,17 +129,34 @@ def _at(group: Sequence[Row], size: int, unit: int) -> Floats:
 
 def _first_at(group: Sequence[Row], goal: str | float, level: float) -> int | None:
     """Return the fewest calls from which on the goal is reached at `level`; None if never."""
-    limits = sorted({row["limit"] for row in group} - {None})
-    most = max(row["calls"] for row in group)
-    sizes = limits or [round(calls) for calls in np.linspace(0, most, POINTS + 1)[1:]]
-    found = None
-    for size in reversed(sizes):
-        at = _at(group, size, CALLS)
-        reached = at[:, IDENTIFIED] if goal == "best" else at[:, GAP] <= float(goal) + ROUNDING
-        if reached.mean() < level - ROUNDING:
-            break
-        found = size
-    return found
+    sizes, reached = _curve(group, goal)
+    short = np.flatnonzero(reached < level - ROUNDING)
+    first = int(short[-1]) + 1 if len(short) else 0
+    return int(sizes[first]) if first < len(sizes) else None
+
+
+def _curve(group: Sequence[Row], goal: str | float) -> tuple[Floats, Floats]:
+    """Return every number of calls at which the share of runs at the goal changes, and the share.
+
+    If the runs have limits, these are the numbers of calls.
+    """
+    if limits := sorted({row["limit"] for row in group} - {None}):
+        means = [_reached(_at(group, limit, CALLS), goal).mean() for limit in limits]
+        return np.array(limits, dtype=np.float64), np.array(means)
+    runs = [np.array(row["steps"]) for row in group]
+    calls = np.concatenate([steps[:, CALLS] for steps in runs])
+    changes = [np.diff(_reached(steps, goal).astype(np.float64), prepend=0.0) for steps in runs]
+    order = np.argsort(calls, kind="stable")
+    shares = np.cumsum(np.concatenate(changes)[order]) / len(runs)
+    last = np.flatnonzero(np.diff(calls[order], append=np.inf))
+    return calls[order][last], shares[last]
+
+
+def _reached(steps: Floats, goal: str | float) -> Floats:
+    """Return how far each step, shape (steps, 4), reaches the goal: from 0 to 1."""
+    if goal == "best":
+        return np.asarray(steps[:, IDENTIFIED])
+    return np.asarray(steps[:, GAP] <= float(goal) + ROUNDING, dtype=np.float64)
 
 
 def _selectors(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:

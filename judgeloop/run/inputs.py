@@ -8,7 +8,7 @@ reads what only this question needs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from judgeloop.core.errors import InputError, UnpricedError
 from judgeloop.core.pool import Pool
@@ -69,7 +69,10 @@ def read_inputs(
         check_map(mapped, (file.columns for file in outputs))
     joined = join(outputs, items, config.items, allow_partial=config.allow_partial)
     config.questions(joined.pool.systems)  # so that a wrong name is reported before a wrong judge
-    options = judge_options(config, environment, rating=config.rates, offline=offline)
+    options = replace(
+        judge_options(config, environment, rating=config.rates, offline=offline),
+        against=config.against,
+    )
     judges = tuple(
         checked_judge(spec, options, config, joined.pool, given) for spec in config.judge
     )

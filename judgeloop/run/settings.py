@@ -272,6 +272,11 @@ class RunSettings(JudgeSettings):
         return False
 
     @property
+    def against(self) -> str | None:
+        """The system that all others are compared with; None if there is no such system."""
+        return None
+
+    @property
     @abstractmethod
     def output_files(self) -> tuple[Path, ...]:
         """The file of each system's outputs."""

@@ -151,6 +151,11 @@ class SelectConfig(RunSettings):
         return rule_row(QUESTION, self.rule)
 
     @property
+    def against(self) -> str:
+        """The baseline."""
+        return self.baseline
+
+    @property
     def output_files(self) -> tuple[Path, ...]:
         """The files with the outputs of all systems."""
         return self.outputs

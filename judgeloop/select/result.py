@@ -36,7 +36,8 @@ class SystemRow:
     """One system's verdicts against the baseline on the `queries` that it was asked for.
 
     `risk` is the stated risk of saying that the system is not the best; None if no risk is stated.
-    `near_best` is True if the system is not ruled out as the best.
+    `near_best` is True if the system is not ruled out as the best. `belief` is the probability that
+    the selector gives it of being the best; None for a selector without a belief.
     """
 
     system: str
@@ -48,6 +49,7 @@ class SystemRow:
     queries: int
     risk: float | None
     near_best: bool
+    belief: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class Selected(RunResult):
     about. `near_best` names the systems not ruled out at the stated risk: the best is missing from
     them with at most that probability. It is None if queries were picked, because no risk can be
     stated then. `win_rates_biased` is True if queries were picked and not all items were judged.
+    `level_since` is the number of queries after which the selector expected the same information of
+    all others, so that its belief no longer moved; None if it went on choosing between them.
     """
 
     job: ClassVar[str] = "select"
@@ -67,6 +71,7 @@ class Selected(RunResult):
     standings: tuple[SystemRow, ...]
     near_best: tuple[str, ...] | None
     win_rates_biased: bool
+    level_since: int | None = None
 
     @property
     def page(self) -> Page:
@@ -91,7 +96,7 @@ def selected_of(
     """
     tally, systems = outcome.estimate.tally, setup.systems
     certain = outcome.stop.kind is StopKind.ALL_JUDGED
-    rows = _standings(tally, systems, outcome.winner, level, certain=certain)
+    rows = _standings(outcome, systems, level, certain=certain)
     stated = setup.guarantee is not None or certain
     return Selected(
         setup=setup,
@@ -120,22 +125,24 @@ def selected_of(
         if tally.race is not None
         else None,
         win_rates_biased=tally.race is None and tally.queries < tally.items,
+        level_since=None if outcome.belief is None else outcome.belief.level_since,
     )
 
 
 def _standings(
-    tally: Standings, systems: Sequence[str], winner: int | None, level: float, *, certain: bool
+    outcome: Outcome[Standings], systems: Sequence[str], level: float, *, certain: bool
 ) -> tuple[SystemRow, ...]:
     """Return a row for every system: the winner, systems not ruled out, then those ruled out.
 
     Within these groups the order is by number of queries, then by win rate.
     """
+    tally, belief = outcome.estimate.tally, outcome.belief
     rates, asked, race = tally.rates, tally.asked, tally.race
     out = np.zeros(len(systems), dtype=bool) if race is None else race.out(level)
     order = sorted(
         range(len(systems)),
         key=lambda number: (
-            number != winner,
+            number != outcome.winner,
             out[number],
             -asked[number],
             -np.nan_to_num(rates[number]),
@@ -154,6 +161,7 @@ def _standings(
             near_best=number in tally.best
             if certain
             else race is not None and not bool(out[number]),
+            belief=None if belief is None else belief.probabilities[number],
         )
         for number in order
     )

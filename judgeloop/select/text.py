@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from judgeloop.select.result import Selected, SystemRow
 
 MOST_NAMED = 5  # systems named in a sentence
+SMALLEST_BELIEF = 0.001
 
 
 def page(result: Selected) -> Page:
@@ -111,9 +112,22 @@ def _row(row: SystemRow, width: int, result: Selected) -> str:
 
 
 def _state(row: SystemRow) -> str:
+    believed = "" if row.belief is None else f"; belief {show_belief(row.belief)}"
     if row.risk is None or row.near_best:
-        return ""
-    return f"; not the best, risk {show_risk(row.risk)}"
+        return believed
+    return f"{believed}; not the best, risk {show_risk(row.risk)}"
+
+
+def show_belief(probability: float) -> str:
+    """Return a selector's probability that a system is the best, in per cent.
+
+    It is never shown as 0 or 100 per cent: a belief is not certain, though it may be rounded so.
+    """
+    if probability < SMALLEST_BELIEF:
+        return f"under {100 * SMALLEST_BELIEF:.1f} %"
+    if probability > 1 - SMALLEST_BELIEF:
+        return f"over {100 * (1 - SMALLEST_BELIEF):.1f} %"
+    return f"{100 * probability:.1f} %"
 
 
 def _near_best(result: Selected) -> str:
@@ -137,4 +151,18 @@ def _rule(result: Selected) -> str:
 def _selector(result: Selected) -> str:
     epsilon = result.setup.epsilon
     chosen = f" (ε {epsilon[0]:g} and {epsilon[1]:g})" if epsilon else ""
-    return f"{result.setup.selector}{chosen}, seed {result.setup.seed}"
+    return f"{result.setup.selector}{chosen}, seed {result.setup.seed}{_level(result)}"
+
+
+def _level(result: Selected) -> str:
+    """Return from where on the queries were level; empty if they were not.
+
+    A run that ended with the query after which the others were level has nothing to say.
+    """
+    since = result.level_since
+    if since is None or since >= result.queries:
+        return ""
+    return (
+        f"; its belief no longer moved after {count(since, 'item')}: all others promised the same information, "
+        "and were asked in random order"
+    )

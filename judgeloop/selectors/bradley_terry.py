@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from judgeloop.core.records import Draws, Label, Step
 from judgeloop.selectors.ingredients import ForMany
 from judgeloop.selectors.query_by_query import Asked, check_shape, query_step
-from judgeloop.stats.information import OUTCOMES, entropies_after, log_ratios, lowest
+from judgeloop.stats.information import OUTCOMES, entropies_after, log_ratios
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class BradleyTerry:
 
     `opinions` has the shape (weak judges, queries, systems). For the expected entropy, each weak
     judge's opinions are added to the counts as if they were outcomes. Of queries with equal
-    entropy, the first is picked.
+    entropy, a random one is picked.
     """
 
     opinions: NDArray[np.int8]
@@ -45,10 +45,9 @@ class BradleyTerry:
 
     def init(self, items: int, rng: np.random.Generator) -> BradleyTerryState:
         """Return the state before the first query: all counts are 0."""
-        del rng
         check_shape(self.opinions.shape, self.baseline, items)
         counts = np.zeros((len(OUTCOMES), self.opinions.shape[2]), dtype=np.int64)
-        return BradleyTerryState(counts, Asked(np.zeros(items, dtype=np.bool_)))
+        return BradleyTerryState(counts, Asked.nothing(items, rng))
 
     def ask(
         self, state: BradleyTerryState, rng: np.random.Generator
@@ -58,7 +57,7 @@ class BradleyTerry:
         if state.asked.closed:
             return None, state
         entropies = entropies_after(self.opinions, coefficients_after(state.counts))
-        position = int(lowest(entropies, state.asked.queries))
+        position = state.asked.lowest(entropies)
         step = query_step(position, self.opinions.shape[2], self.baseline)
         return step, replace(state, asked=state.asked.with_query(position))
 

@@ -125,6 +125,11 @@ SELECTORS: tuple[SelectorRow, ...] = (
         needs=[Need.LENGTHS], drops=True, by_limit=True,
     ),
     _row(
+        "select", "credible", "credible:for_many", Draws.KNOWN,
+        "random draws; drops each system that is improbable to be the best",
+        drops=True,
+    ),
+    _row(
         "select", "llm-selector", "llm_selector:for_many", Draws.PICKED,
         "the query with the largest expected information about which system is best",
         needs=[Need.OPINIONS, Need.EPSILONS], takes=["weak_judges", "epsilon"],

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.records import Choice, Label, Step, Verdict
+from judgeloop.stats.information import lowest
 
 
 def query_step(position: int, systems: int, baseline: int) -> Step:
@@ -53,12 +54,23 @@ class Outcomes:
 class Asked:
     """The queries asked so far, and which answers to the last query have arrived.
 
-    `arrived` is empty once the last query is whole.
+    `arrived` is empty once the last query is whole. `order` is a random order of the queries, which
+    says which of several level queries comes first.
     """
 
     queries: NDArray[np.bool_]  # shape (items,)
+    order: NDArray[np.int64]  # shape (items,)
     waiting: bool = False
     arrived: tuple[Label, ...] = ()
+
+    @classmethod
+    def nothing(cls, items: int, rng: np.random.Generator) -> Asked:
+        """Return the state before the first query; draws the order of level queries."""
+        return cls(np.zeros(items, dtype=np.bool_), rng.permutation(items))
+
+    def lowest(self, entropies: NDArray[np.float64]) -> int:
+        """Return the query with the least entropy that is not asked; a random one of several."""
+        return int(self.order[lowest(entropies[self.order], self.queries[self.order])])
 
     @property
     def closed(self) -> bool:
@@ -69,7 +81,7 @@ class Asked:
         """Return the state after the item at `position` is asked."""
         queries = self.queries.copy()
         queries[position] = True
-        return Asked(queries, waiting=True)
+        return replace(self, queries=queries, waiting=True)
 
     def with_labels(
         self, labels: Sequence[Label], systems: int, baseline: int
@@ -78,7 +90,8 @@ class Asked:
         arrived = (*self.arrived, *labels)
         if len(arrived) < systems - 1:
             return replace(self, arrived=arrived), None
-        return Asked(self.queries), _outcomes(arrived, systems, baseline)
+        whole = replace(self, waiting=False, arrived=())
+        return whole, _outcomes(arrived, systems, baseline)
 
 
 def _outcomes(labels: Sequence[Label], systems: int, baseline: int) -> Outcomes:

@@ -116,11 +116,21 @@ def entropies_after(opinions: Opinions, log_weights: Floats) -> Floats:
 def lowest(entropies: Floats, asked: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return the query with the least entropy among those not `asked`, along the first axis.
 
-    Of several that are equal within rounding, it is the first. If the belief is all but certain,
-    all entropies are equal within rounding, and the queries follow each other by position.
+    Of several that are equal within rounding, it is the first. The caller shuffles the queries, so
+    that the first is a random one.
     """
     left = np.where(asked, np.inf, entropies)
     return np.asarray(np.argmax(left <= left.min(axis=0) + LEVEL, axis=0))
+
+
+def all_level(entropies: Floats, asked: NDArray[np.bool_]) -> bool:
+    """Return whether all queries not `asked` are equal within rounding; both shapes (queries,).
+
+    Then no query promises more than another: the belief is all but certain, or no weak judge tells
+    the systems apart. Fewer than two queries that are left are not compared, and give False.
+    """
+    left = entropies[~asked]
+    return len(left) > 1 and bool(np.ptp(left) <= LEVEL)
 
 
 def _indicators(opinions: Opinions) -> Floats:
@@ -153,7 +163,8 @@ def choose_epsilons(opinions: Opinions, limit: int, rng: np.random.Generator) ->
     queries. The ensemble of all weak judges stands in for the judge.
 
     Each pair of a grid is tried on the same 20 realisations. A realisation is a pool of half of the
-    queries, 200 at most, drawn at random, whose best system is to be identified. Pairs are ranked
+    queries, 200 at most, drawn at random, whose best system is to be identified. The pool is in
+    random order, so that queries of equal entropy follow each other at random. Pairs are ranked
     by how often they identify it, then by the smaller win rate lost, the smaller ε₁ and the smaller
     ε₂.
 
@@ -174,7 +185,7 @@ def choose_epsilons(opinions: Opinions, limit: int, rng: np.random.Generator) ->
     factors = np.stack([log_factors(pair) for pair in grid], axis=1)
     size = max(1, min(queries // 2, LARGEST_POOL))
     steps = min(limit, HORIZON, max(1, size // 2))
-    pools = [np.sort(rng.permutation(queries)[:size]) for _ in range(REALISATIONS)]
+    pools = [rng.permutation(queries)[:size] for _ in range(REALISATIONS)]
     tried = [_trial(opinions[:, pool], outcomes[pool], factors, steps) for pool in pools]
     identified = np.mean([trial.identified for trial in tried], axis=0).round(9)
     gap = np.mean([trial.gap for trial in tried], axis=0).round(9)

@@ -294,6 +294,18 @@ def test_what_is_wrong_is_said_in_a_line(data, tmp_path, flags, message):
     assert len(result.stderr.strip().splitlines()) == 1
 
 
+def test_vectors_that_name_no_system_of_the_table_are_blamed_themselves(data, tmp_path):
+    vectors = tmp_path / "vectors.npz"
+    ids = [json.loads(line)["id"] for line in data[2].read_text().splitlines()]
+    np.savez(vectors, models=["other"], embeddings=np.zeros((1, len(ids), 2)))
+    flags = ["--selectors", "diffuse", "--vectors", vectors, "--sizes", "4", "--seeds", 1]
+    result = replay(*data, *flags, "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    message = f"--vectors: {vectors} has vectors of none of the 4 systems with verdicts"
+    assert message in result.stderr
+    assert "it names other, and the verdicts s0, s1, s2 and 1 more" in result.stderr
+
+
 def test_a_system_without_outputs_is_named(data, tmp_path):
     (data[0] / "s2.jsonl").unlink()
     result = replay(*data, *SHORT, "-o", tmp_path / "out")

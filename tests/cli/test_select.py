@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -83,7 +84,7 @@ def test_who_is_out_is_asked_about_no_more(systems, chat_server):
     assert sum("poor" in text for text in asked) == queries["poor"]
 
 
-@pytest.mark.parametrize("selector", ["race", "random", *PICKERS])
+@pytest.mark.parametrize("selector", ["race", "random", "credible", *PICKERS])
 def test_every_selector_runs_through_the_session_and_concurrency_changes_nothing(
     systems, chat_server, selector, tmp_path
 ):
@@ -399,3 +400,64 @@ def test_a_limit_below_one_whole_item_is_refused(systems, chat_server):
     assert done.exit_code == 2
     assert "one item takes 4 judgments" in done.stderr
     assert not chat_server.requests
+
+
+def recorded(path, shares):
+    """A table of verdicts against "base", which has no rows of its own."""
+    rng = np.random.default_rng(5)
+    rows = [
+        f"i{i},{name},{int(rng.random() < share)}\n"
+        for name, share in shares.items()
+        for i in range(ITEMS)
+    ]
+    path.write_text("item_id,model,score\n" + "".join(rows))
+    return path
+
+
+def replayed(systems, tmp_path, *more):
+    shares = {name: share for name, share in SHARES.items() if name != "base"}
+    table = recorded(tmp_path / "verdicts.csv", shares)
+    return ["select", *systems, "--baseline", "base", "--judge", f"replay:{table}", *more]
+
+
+def test_recorded_verdicts_against_a_baseline_without_rows_are_taken(systems, tmp_path):
+    outcome = outcome_of(judgeloop(*replayed(systems, tmp_path, "--json")))
+    assert outcome["winner"] == "best"
+
+
+def test_a_belief_stands_in_the_standings(systems, tmp_path):
+    arguments = replayed(systems, tmp_path, "--selector", "credible")
+    result = judgeloop(*arguments)
+    assert result.exit_code == 0, result.output
+    assert re.search(r"^ +best +[0-9.]+ % .*; belief 9\d\.\d %", result.stdout, re.MULTILINE)
+    outcome = outcome_of(judgeloop(*arguments, "--json"))
+    beliefs = {row["system"]: row["belief"] for row in outcome["standings"]}
+    assert sum(beliefs.values()) == pytest.approx(1)
+    assert beliefs["best"] > 0.9
+    assert outcome["level_since"] is None
+
+
+def test_a_belief_that_no_longer_moves_is_reported(systems, tmp_path):
+    flags = ["--selector", "llm-selector", "--epsilon", "0.01,0.98", "--max-judgments", "160"]
+    arguments = replayed(systems, tmp_path, *flags)
+    result = judgeloop(*arguments)
+    assert result.exit_code == 0, result.output
+    since = outcome_of(judgeloop(*arguments, "--json"))["level_since"]
+    assert 0 < since < ITEMS
+    line = next(line for line in result.stdout.splitlines() if line.strip().startswith("selector"))
+    assert f"its belief no longer moved after {since} items" in line
+    baseline = next(line for line in result.stdout.splitlines() if "the baseline itself" in line)
+    assert "; belief over 99.9 %" in baseline
+
+
+def test_a_selector_without_a_belief_has_none(systems, tmp_path):
+    outcome = outcome_of(judgeloop(*replayed(systems, tmp_path, "--json")))
+    assert {row["belief"] for row in outcome["standings"]} == {None}
+
+
+def test_a_guarantee_is_refused_where_systems_are_left_out_without_a_stated_risk(systems, tmp_path):
+    result = judgeloop(
+        *replayed(systems, tmp_path, "--selector", "credible", "--rule", "separated")
+    )
+    assert result.exit_code == 2
+    assert "--selector credible leaves systems out without a stated risk" in result.stderr

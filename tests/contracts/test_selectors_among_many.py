@@ -10,6 +10,7 @@ import pytest
 from support.selectors import PICKERS, make_picker, steps_of
 
 from judgeloop.core.records import Abstention, Label, Verdict
+from judgeloop.selectors.credible import Credible
 from judgeloop.selectors.halving import Halving
 from judgeloop.selectors.race import Racing
 from judgeloop.selectors.random import Random
@@ -33,6 +34,7 @@ def picker(name):
 
 SELECTORS = {
     "race": lambda items: Racing(SYSTEMS, BASELINE, RISK),
+    "credible": lambda items: Credible(SYSTEMS, BASELINE),
     "random": lambda items: Random(tuple((one, BASELINE) for one in OTHERS)),
     "halving": lambda items: Halving(
         np.random.default_rng(items).integers(1, 999, (SYSTEMS, items)), BASELINE, 3 * items
@@ -98,8 +100,9 @@ def test_it_exhausts_the_pool_for_all_systems(name, items):
 
 
 @pytest.mark.parametrize("items", SIZES)
-def test_a_race_of_level_systems_exhausts_the_pool_too(items):
-    keys = {choice.key for step in all_steps("race", items, level=True) for choice in step.choices}
+@pytest.mark.parametrize("name", ["race", "credible"])
+def test_level_systems_are_asked_about_to_the_end_of_the_pool(name, items):
+    keys = {choice.key for step in all_steps(name, items, level=True) for choice in step.choices}
     assert keys == {(position, system, BASELINE) for position in range(items) for system in OTHERS}
 
 

@@ -177,3 +177,49 @@ def test_the_identity_follows_the_content_and_the_margin_of_the_table():
     assert identity.name == "replay:single.csv"
     assert identity != ReplayJudge(changed).identity
     assert identity != ReplayJudge(SINGLE, tie_margin=0.1).identity
+
+
+def test_scores_are_verdicts_against_a_system_that_the_table_does_not_contain():
+    judge = ReplayJudge(SINGLE, against="base")
+    judge.check([("a", "base"), ("b", "base")], items("q1"), 0.0)
+    scores = {
+        systems: asyncio.run(judge.judge(call("q1", *systems))).answer.score
+        for systems in [("a", "base"), ("base", "a"), ("b", "base"), ("base", "b")]
+    }
+    assert scores == {
+        ("a", "base"): 1.0,
+        ("base", "a"): 0.0,
+        ("b", "base"): 0.0,
+        ("base", "b"): 1.0,
+    }
+    assert asyncio.run(judge.judge(call("q2", "b", "base"))).answer.score == 0.5
+    assert asyncio.run(judge.judge(call("q2", "a", "base"))).answer == Abstention(
+        "no recorded verdict"
+    )
+    assert judge.quote(call("q1", "a", "base")) == Quote(3, 3, rehearsed=True)
+
+
+def test_a_verdict_within_the_tie_margin_of_one_half_is_a_tie():
+    judge = ReplayJudge(SINGLE, tie_margin=0.3, against="base")
+    assert asyncio.run(judge.judge(call("q1", "a", "base"))).answer.score == 0.5
+
+
+def test_a_system_that_all_are_compared_with_and_that_is_recorded_is_looked_up():
+    judge = ReplayJudge(SINGLE, against="b")
+    assert asyncio.run(judge.judge(call("q3", "a", "b"))).answer == Abstention(
+        "no recorded verdict"
+    )
+
+
+def test_another_system_without_verdicts_is_refused_beside_the_one_compared_with():
+    with pytest.raises(InputError, match=r"^replay:single.csv has no verdicts on c; it has a, b$"):
+        ReplayJudge(SINGLE, against="base").check([("a", "base"), ("c", "base")], items("q1"), 1.0)
+    with pytest.raises(InputError, match="has no verdicts on base"):
+        ReplayJudge(PAIRED, against="base").check([("a", "base")], items("q1"), 1.0)
+
+
+def test_scores_that_cannot_be_verdicts_against_a_system_are_refused():
+    table = VerdictTable("t", "d", paired=False, rows={("q1", "a"): Recorded(31.0)})
+    message = "t scores a on 'q1' with 31.0; a verdict against base lies between 0 and 1"
+    with pytest.raises(InputError, match=message):
+        ReplayJudge(table, against="base").check([("a", "base")], items("q1"), 0.0)

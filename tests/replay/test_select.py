@@ -15,7 +15,7 @@ from judgeloop.replay.select import Field, Realisations, realise
 from judgeloop.replay.select_tables import by_calls, by_queries, needed, races
 
 ITEMS, SYSTEMS = 60, 6
-ALL = "race,halving,random,llm-selector,bradley-terry,most-draws,confidence,uncertainty"
+ALL = "race,halving,random,credible,llm-selector,bradley-terry,most-draws,confidence,uncertainty"
 
 
 @pytest.fixture
@@ -75,7 +75,11 @@ def test_every_selector_is_measured_by_calls_and_queries_with_pictures(data, tmp
     assert "against_random" in result.stdout
     calls, queries = rows_of(out / "calls.csv"), rows_of(out / "queries.csv")
     assert {row["selector"] for row in calls} == set(ALL.split(","))
-    assert {row["selector"] for row in queries} == set(ALL.split(",")) - {"race", "halving"}
+    assert {row["selector"] for row in queries} == set(ALL.split(",")) - {
+        "race",
+        "halving",
+        "credible",
+    }
     last = {row["selector"]: row for row in queries}
     assert all(float(row["identified"]) == 1.0 for row in last.values()), (
         "with every item judged the best is known"
@@ -226,3 +230,30 @@ def test_what_is_needed_is_counted_from_where_the_goal_stays_reached():
     table = {(row["goal"], row["level"]): row for row in needed(rows)}
     assert table["best", 0.8]["calls"] == 30, "it was right at 10 calls already, and then wrong"
     assert table["best", 0.8]["against_random"] == 0.0
+
+
+def run_of(selector, *steps):
+    """A row of a replay whose runs have no limit; each step: calls, queries, best named, gap."""
+    return {
+        "selector": selector,
+        "limit": None,
+        "calls": 90,
+        "steps": [list(step) for step in steps],
+    }
+
+
+def test_the_calls_needed_are_exact_and_count_from_the_last_time_the_goal_was_missed():
+    rows = [
+        run_of("random", (3, 1, 1.0, 0.0)),
+        run_of(
+            "random", (3, 1, 0.0, 0.2), (12, 4, 1.0, 0.0), (21, 7, 0.5, 0.1), (30, 10, 1.0, 0.0)
+        ),
+    ]
+    found = {(row["goal"], row["level"]): row["calls"] for row in needed(rows)}
+    assert found["best", 0.7] == 12
+    assert found["best", 0.8] == found["best", 1.0] == 30
+    assert found[0.01, 0.7] == 30
+
+
+def test_calls_that_never_suffice_are_none():
+    assert {row["calls"] for row in needed([run_of("random", (3, 1, 0.0, 0.2))])} == {None}

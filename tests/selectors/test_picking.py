@@ -195,15 +195,46 @@ def test_llm_selector_prefers_what_tells_systems_apart():
     assert positions_of(LLMSelector(THREE, 2, EPSILONS), 3, truth=[[0, 0, 0]] * 3) == [1, 0, 2]
 
 
-def test_llm_selector_takes_the_first_of_queries_that_are_level():
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_queries_that_are_level_are_asked_in_random_order(name):
     level = np.tile(THREE[:, 1:2], (1, 5, 1))
-    assert positions_of(LLMSelector(level, 2, EPSILONS), 5, truth=[[1, -1, 0]] * 5) == [
-        0,
-        1,
-        2,
-        3,
-        4,
-    ]
+    selector, truth = make_picker(name, level, 2, EPSILONS), [[1, -1, 0]] * 5
+    orders = [positions_of(selector, 5, seed=seed, truth=truth) for seed in range(20)]
+    assert all(sorted(order) == [0, 1, 2, 3, 4] for order in orders)
+    assert len({order[0] for order in orders}) > 2
+    assert orders[0] == positions_of(selector, 5, seed=0, truth=truth)
+
+
+def last_state(selector, items, truth):
+    """The state once all queries are answered."""
+    rng = np.random.default_rng(0)
+    state = selector.init(items, rng)
+    for _ in range(items):
+        (step,), state = steps_of(selector, state, 1, rng)
+        state = selector.tell(state, answered(step, truth))
+    return state
+
+
+def test_llm_selector_says_since_when_its_queries_are_level():
+    # Only the first two queries tell the systems apart.
+    opinions = np.repeat(THREE, [1, 1, 4], axis=1)
+    selector = LLMSelector(opinions, 2, EPSILONS)
+    assert selector.belief(last_state(selector, 6, [[0, 0, 0]] * 6)).level_since == 2
+
+
+def test_llm_selector_says_nothing_of_queries_that_are_not_level():
+    selector = LLMSelector(OPINIONS, BASELINE, EPSILONS)
+    assert selector.belief(last_state(selector, 7, TRUTH)).level_since is None
+
+
+def test_llm_selector_as_published_believes_in_the_baseline_where_a_tie_outweighs_a_win():
+    # Both others win three of four queries. The baseline ties with itself: 0.45 against 0.3.
+    opinions = np.tile(THREE[:, :1], (1, 40, 1))
+    truth = [[-1, -1, 0] if query % 4 == 0 else [1, 1, 0] for query in range(40)]
+    selector = LLMSelector(opinions, 2, (0.25, 0.45))
+    belief = selector.belief(last_state(selector, 40, truth))
+    assert belief.probabilities[2] > 0.99
+    assert belief.level_since is not None
 
 
 def test_llm_selector_takes_an_abstention_for_the_mean_of_the_others():
