@@ -19,6 +19,7 @@ import argparse
 import json
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -75,6 +76,11 @@ MANY = ["--job", "select", "--seeds", "100"]
 SELECTIONS: dict[str, tuple[str, str, list[str]]] = {
     "select-gpt4": ("alpacaeval", "gpt4", [*MANY, "--baseline", "text_davinci_003"]),
     "select-turbo": ("alpacaeval", "gpt4turbo", [*MANY, *TURBO, "--baseline", "gpt4_1106_preview"]),
+}
+BELIEVERS = ["--selectors", "random,llm-selector,credible"]
+BELIEFS: dict[str, tuple[str, str, list[str]]] = {
+    name.replace("select", "belief"): (data, verdicts, [*flags, *BELIEVERS])
+    for name, (data, verdicts, flags) in SELECTIONS.items()
 }
 VARIANTS = tuple(
     f"decisive-{name}"
@@ -139,6 +145,7 @@ PICTURES = {
 }
 WITHOUT_TEXTS = {
     *SELECTIONS,
+    *BELIEFS,
     "turbo05-rules",
     "gpt4-rules",
     *(name for name in EXPERIMENTS if "decisive" in name),
@@ -150,7 +157,7 @@ Rows = list[dict[str, Any]]
 
 def run(name: str, arguments: argparse.Namespace) -> Path:
     """Run or resume one replay; return the folder with its tables."""
-    data, verdicts, flags = (EXPERIMENTS | FIGURES | SELECTIONS | ESTIMATES)[name]
+    data, verdicts, flags = (EXPERIMENTS | FIGURES | SELECTIONS | BELIEFS | ESTIMATES)[name]
     folder, out = data_folder(data, arguments), arguments.output / name
     of_model = (folder / "model").exists()  # its outputs hold the prompts
     outputs, items = ["outputs.jsonl"] * 2 if of_model else ["outputs", "items.jsonl"]
@@ -312,6 +319,25 @@ def races_table(rows: Rows) -> str:
     return head + f"| {row['runs']} | {row['decided']:.0%} | {row['error']:.1%} | {calls} |"
 
 
+def level_table(journal: Path) -> str:
+    """Format in how many pools the belief stood still before the end, and after how many queries.
+
+    It stands still where all queries that are left promise the same information (`level_since`).
+    """
+    lines = [
+        "| | pools | belief stood still | after queries: least, median, most |",
+        "|---" * 4 + "|",
+    ]
+    entries = [json.loads(line) for line in journal.read_text().splitlines()]
+    rows = [row for entry in entries for row in entry.get("rows", [])]
+    for selector in dict.fromkeys(row["selector"] for row in rows):
+        own = [row for row in rows if row["selector"] == selector]
+        since = [row["level_since"] for row in own if row["level_since"] is not None]
+        found = f"{min(since)}, {statistics.median(since):g}, {max(since)}" if since else ""
+        lines.append(f"| {selector} | {len(own)} | {len(since)} | {found} |")
+    return "\n".join(lines)
+
+
 def area_table(rows: Rows) -> str:
     """Format each selector's error over all shares, its change against random, and its coverage.
 
@@ -464,6 +490,10 @@ def fill_many(page: str, arguments: argparse.Namespace) -> str:
         )
         page = fill(page, f"{name}-gaps", gap_table(calls, needed))
         page = fill(page, f"{name}-races", races_table(read(out, "races")))
+    for name in chosen(BELIEFS, arguments):
+        out = run(name, arguments)
+        page = fill(page, f"{name}-needed", needed_table(read(out, "needed")))
+        page = fill(page, f"{name}-level", level_table(out / "runs.jsonl"))
     return page
 
 

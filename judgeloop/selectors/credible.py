@@ -4,8 +4,8 @@ judgeloop's variant of LLM Selector (Durmazkeser et al. 2025). It keeps a belief
 is the best, as that paper does, and changes what the belief is and what it chooses. The belief is
 that of `stats/belief.py`: a tie counts half, the baseline has a win rate of ½, and no system has a
 belief above ½ unless its observed win rate is the highest. The belief chooses the systems to ask
-about, not the queries: on recorded verdicts, picking queries by their expected information under
-the weak judges made the win rates on them unlike those of the whole pool (docs/results.md).
+about, not the queries: on GPT-4's recorded verdicts, picking queries by their expected information
+under the weak judges took from 7 % more to 13 % fewer calls than drawing them (docs/results.md).
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ class Credible:
 
     A system is dropped once the probability that it is the best is below `DOUBT` / `systems`; never
     if no other system asked about has a higher win rate. A run ends when one candidate is left. The
+    baseline, about which nothing is asked, becomes a candidate again whenever its probability is
+    high enough: with few queries and many systems, one of them is all but sure to be above ½. The
     draws are those of random queries with the same generator. So after the same number of queries
     both have the same system in the lead, unless the leader of random queries is dropped, and this
     selector has asked for no more judgments.
@@ -116,8 +118,9 @@ class Credible:
         likely = self._probabilities(state) >= DOUBT / self.systems
         leads = rates >= rates[state.credible].max()
         kept = likely | leads | (state.verdicts == 0)
+        kept &= state.credible | (np.arange(self.systems) == self.baseline)
         until = state.heard + max(1, int(PAUSE * state.heard))
-        return replace(state, credible=state.credible & kept, until=until)
+        return replace(state, credible=kept, until=until)
 
     def _rates(self, state: CredibleState) -> Floats:
         """Return the win rates; ½ for the baseline, and for a system without a verdict."""

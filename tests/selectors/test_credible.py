@@ -82,6 +82,16 @@ def test_the_baseline_is_the_last_candidate_if_all_others_are_worse():
     assert selector.belief(state).probabilities[BASELINE] > 1 - DOUBT
 
 
+def test_the_baseline_becomes_a_candidate_again():
+    # After one query, one of 30 systems is all but sure to be above ½; after ten the leader is not.
+    scores = np.zeros((32, 200))
+    scores[BASELINE] = 0.5
+    scores[0] = np.arange(200) % 2 == 0
+    *_, (_, state, _) = walk(scores)
+    assert np.flatnonzero(state.credible).tolist() == [0, BASELINE]
+    assert state.drawn == 200
+
+
 def test_systems_that_are_level_are_asked_about_to_the_end():
     scores = np.tile(field(4, [0.8, 0.5], 60)[:1], (3, 1))
     scores[BASELINE] = 0.5

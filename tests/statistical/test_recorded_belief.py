@@ -28,6 +28,7 @@ def config_of(data, table, **more):
         verdicts=folder / f"verdicts-{table}.csv.gz",
         baseline=baseline,
         leave_out=leave_out,
+        output=folder / "not-written",
         **more,
     )
 
