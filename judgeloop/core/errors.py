@@ -121,7 +121,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("difuse", ["random", "diffuse"])
     ' (did you mean diffuse?)'
     """
+    nearest = nearest_to(name, known)
+    return "" if nearest is None else f" (did you mean {nearest}?)"
+
+
+def nearest_to(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is nearest to a mistyped name; None if none is near."""
     from difflib import get_close_matches
 
-    nearest = get_close_matches(name, list(known), n=1)
-    return f" (did you mean {nearest[0]}?)" if nearest else ""
+    return next(iter(get_close_matches(name, list(known), n=1)), None)

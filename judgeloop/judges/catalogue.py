@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from judgeloop.core.errors import InputError, did_you_mean
+from judgeloop.core.errors import InputError, nearest_to
 
 if TYPE_CHECKING:
     from judgeloop.core.protocols import Judge
@@ -131,7 +131,9 @@ def _meant(spec: str, kind: str) -> str:
     for row in JUDGES:
         if row.models and spec.startswith(row.models):
             return f" (did you mean {row.kind}{row.mark}{spec}?)"
-    return did_you_mean(kind, [row.kind for row in JUDGES])
+    forms = {row.kind: row.form for row in JUDGES}
+    nearest = nearest_to(kind.lower(), forms)
+    return "" if nearest is None else f" (did you mean {forms[nearest]}?)"
 
 
 def is_remote(spec: str) -> bool:

@@ -54,14 +54,20 @@ def test_a_row_makes_the_judge_that_its_name_says(row, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "spec", ["", "gpt-4.1", "openai", "vllm", "Human", "Metric:exact", "file.csv"]
+    ("spec", "meant"),
+    [
+        ("", ""),
+        ("gpt-4.1", " (did you mean openai/gpt-4.1?)"),
+        ("openai", " (did you mean openai/MODEL?)"),
+        ("vllm", " (did you mean vllm/NAME?)"),
+        ("Human", " (did you mean human?)"),
+        ("Metric:exact", " (did you mean metric:NAME?)"),
+        ("file.csv", ""),
+    ],
 )
-def test_an_unknown_judge_is_refused_with_those_known(spec):
-    with pytest.raises(
-        InputError,
-        match="^"
-        + re.escape(f"`judge={spec}`: there is no such judge; expected one of openai/MODEL"),
-    ):
+def test_an_unknown_judge_is_refused_with_those_known_and_what_was_meant(spec, meant):
+    said = f"`judge={spec}`: there is no such judge{meant}; expected one of openai/MODEL"
+    with pytest.raises(InputError, match="^" + re.escape(said)):
         judge(spec)
 
 
