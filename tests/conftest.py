@@ -7,10 +7,14 @@ import gc
 import os
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import settings
 from support.chat_server import ChatServer
+
+# A thread for each test process, and for the commands it starts: threads that wait for each other
+# take the cores from other tests. Set before numpy and scikit-learn are imported.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 
 # No deadline: machines are shared. Derandomised: a test that passes here passes there.
 settings.register_profile("project", deadline=None, derandomize=True)
@@ -48,6 +52,8 @@ def _clean_environment(monkeypatch, tmp_path):
 
 @pytest.fixture
 def rng():
+    import numpy as np
+
     return np.random.default_rng(20240718)
 
 

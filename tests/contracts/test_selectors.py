@@ -48,7 +48,7 @@ SELECTORS = {
         for representative in REPRESENTATIVES
     },
 }
-SIZES = [1, 2, 3, 4, 5, 37]
+SIZES = [1, 2, 3, 5, 23]
 
 
 @pytest.fixture(params=SELECTORS)
@@ -76,17 +76,17 @@ def test_no_step_is_empty_and_none_names_a_position_twice(make, items):
 
 
 def test_the_same_generator_gives_the_same_steps(make):
-    assert all_steps(make(37), 37, seed=3) == all_steps(make(37), 37, seed=3)
+    assert all_steps(make(23), 23, seed=3) == all_steps(make(23), 23, seed=3)
 
 
 @pytest.mark.parametrize("at_a_time", [2, 7, 1000])
 def test_the_steps_do_not_depend_on_how_many_are_asked_for_at_a_time(make, at_a_time):
-    assert all_steps(make(37), 37, at_a_time=at_a_time) == all_steps(make(37), 37)
+    assert all_steps(make(23), 23, at_a_time=at_a_time) == all_steps(make(23), 23)
 
 
 def test_propensities_are_probabilities_of_a_draw_or_none_for_a_pick(make):
-    selector = make(37)
-    for step in all_steps(selector, 37):
+    selector = make(23)
+    for step in all_steps(selector, 23):
         for choice in step.choices:
             if selector.draws:
                 assert choice.propensity is not None
@@ -97,8 +97,8 @@ def test_propensities_are_probabilities_of_a_draw_or_none_for_a_pick(make):
 
 def test_asking_leaves_the_state_it_was_given_alone(make):
     rng = np.random.default_rng(0)
-    selector = make(37)
-    state = selector.init(37, rng)
+    selector = make(23)
+    state = selector.init(23, rng)
     before = pickle.dumps(state)
     steps_of(selector, state, 5, rng)
     assert pickle.dumps(state) == before
@@ -106,8 +106,8 @@ def test_asking_leaves_the_state_it_was_given_alone(make):
 
 def test_its_state_survives_pickling(make):
     rng = np.random.default_rng(0)
-    selector = make(37)
-    _, state = steps_of(selector, selector.init(37, rng), 6, rng)
+    selector = make(23)
+    _, state = steps_of(selector, selector.init(23, rng), 6, rng)
     again = pickle.loads(pickle.dumps(state))
     assert (
         steps_of(selector, again, 3, copy.deepcopy(rng))[0] == steps_of(selector, state, 3, rng)[0]
