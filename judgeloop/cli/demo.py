@@ -115,6 +115,10 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     with TemporaryDirectory(prefix="judgeloop-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary) if keep is None else keep
         try:
+            if folder.exists() and not folder.is_dir():
+                raise InputError(
+                    f"--keep {folder}: expected a new or an empty folder, found a file"
+                )
             folder.mkdir(parents=True, exist_ok=True)
             if any(folder.iterdir()):
                 raise InputError(f"--keep {folder}: expected a new or an empty folder, found files")
@@ -122,7 +126,9 @@ def _folder(keep: Path | None) -> Iterator[Path]:
                 example = shipped("examples") / "incidents" / name
                 (folder / name).write_bytes(example.read_bytes())
         except OSError as error:
-            raise InputError(f"--keep {folder}: the folder cannot be written: {error}") from error
+            raise InputError(
+                f"--keep {folder}: the folder cannot be written: {error.strerror}"
+            ) from error
         yield folder
 
 

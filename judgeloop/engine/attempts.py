@@ -59,6 +59,7 @@ class Attempts:
         booked: Callable[[], None] = lambda: None,
         rejected: Callable[[JudgeRejectedError], None] = _unheeded,
         remembers: Callable[[], bool] = lambda: False,
+        broken: Callable[[], None] = lambda: None,
     ) -> None:
         """Ask `judge` at the speed of `pace`, and again as `policy` allows.
 
@@ -66,8 +67,9 @@ class Attempts:
         in which the process stood still is not counted. When `closed` is set, nothing more is sent.
         `left_s` returns the seconds left before the run's deadline. `booked` is called whenever an
         attempt is closed, which may return money to the budget. `rejected` is called as soon as it
-        is known that no attempt can succeed, before anything is booked. `remembers` returns
-        whether the ledger had verdicts on other calls of the run.
+        is known that no attempt can succeed, and `broken` as soon as the judge's code has failed,
+        both before anything is booked. `remembers` returns whether the ledger had verdicts on other
+        calls of the run.
         """
         self._judge = judge
         self._ledger = ledger
@@ -79,6 +81,7 @@ class Attempts:
         self._booked = booked
         self._rejected = rejected
         self._remembers = remembers
+        self._broken = broken
         self._failures = 0
         self._refusals = 0  # attempts refused for unknown reasons since the last reply
         self._answered = False
@@ -146,6 +149,8 @@ class Attempts:
             return refused
         except BaseException as error:
             # Cancelled, or an error in the judge's code: the request may have been sent and billed.
+            if isinstance(error, Exception):
+                self._broken()
             await self._abandon(ticket, f"gave up: {type(error).__name__}")
             raise
         finally:

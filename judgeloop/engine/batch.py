@@ -49,6 +49,7 @@ class Oracle:
                 timeout_s=terms.timeout_s,
                 closed=self.halt.closed,
                 rejected=self.rejected,
+                broken=self.halt.broken,
                 left_s=interruption.left_s,
                 booked=self.admission.booked,
                 remembers=lambda: self.remembered > 0,

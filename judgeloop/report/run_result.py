@@ -6,6 +6,7 @@ A question's own `result.py` adds its figures. Nothing is formatted here (`sente
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
@@ -98,7 +99,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(ABC):
     """The result of a run.
 
     - `winner`: None if undecided.
@@ -162,9 +163,9 @@ class RunResult:
         return EXIT_JUDGE if failed else EXIT_UNDECIDED
 
     @property
+    @abstractmethod
     def page(self) -> Page:
         """The result as text: the headline, and the details."""
-        raise NotImplementedError
 
     def __str__(self) -> str:
         """The text that the command line prints."""

@@ -66,9 +66,11 @@ def log_wealth_path(
     before = np.concatenate([[0], sums[:-1]])
     drawn = np.arange(len(scores))
     remaining_mean = (items * mean - before) / (items - drawn)
-    room = 1 + remaining_mean
-    sure = (room < 0) | ((room == 0) & (scores > -1))
-    gain = np.divide(scores - remaining_mean, room, out=np.zeros(len(scores)), where=room > 0)
+    largest_loss = 1 + remaining_mean
+    sure = (largest_loss < 0) | ((largest_loss == 0) & (scores > -1))
+    gain = np.divide(
+        scores - remaining_mean, largest_loss, out=np.zeros(len(scores)), where=largest_loss > 0
+    )
     paths = np.cumsum(np.log1p(gain[:, None] * BETS), axis=0)
     top = paths.max(axis=1)
     mixed = top + np.log(np.exp(paths - top[:, None]) @ STAKES)
@@ -93,12 +95,12 @@ class Bettor:
     def after(self, score: float) -> Bettor:
         """Return the bettor after one more draw with this score."""
         remaining_mean = (self.items * self.mean - self.total) / (self.items - self.drawn)
-        room = 1 + remaining_mean
-        gain = (score - remaining_mean) / room if room > 0 else 0.0
+        largest_loss = 1 + remaining_mean
+        gain = (score - remaining_mean) / largest_loss if largest_loss > 0 else 0.0
         paths = self.paths + np.log1p(gain * BETS)
         top = paths.max()
         mixed = float(top + np.log(np.exp(paths - top) @ STAKES))
-        sure = self.sure or room < 0 or (room == 0 and score > -1)
+        sure = self.sure or largest_loss < 0 or (largest_loss == 0 and score > -1)
         drawn, total = self.drawn + 1, self.total + score
         return Bettor(self.items, self.mean, drawn, total, paths, max(self.peak, mixed), sure)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from judgeloop.stats.betting import BETS, STAKES
 
-LEAST_ROOM = 1e-12  # lower limit for 1 + mean; with less, a system is certainly out
+SMALLEST_LOSS = 1e-12  # lower limit for 1 + mean; with less, a system is certainly out
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
@@ -98,9 +98,11 @@ def after(race: Race, scores: Floats, asked: Flags) -> Race:
     # The highest mean of leader minus system over the remaining items if the system is the best. A
     # bet gains when the difference is above it.
     mean = -gap / race.left
-    room = 1 + mean
-    surely = betted & ((room < 0) | ((room == 0) & (won > -1)))
-    gain = np.divide(won - mean, room, out=np.zeros(len(scores)), where=betted & (room > 0))
+    largest_loss = 1 + mean
+    surely = betted & ((largest_loss < 0) | ((largest_loss == 0) & (won > -1)))
+    gain = np.divide(
+        won - mean, largest_loss, out=np.zeros(len(scores)), where=betted & (largest_loss > 0)
+    )
     wealth = race.wealth + np.log1p(gain[:, None] * BETS)
     least = race.least + np.where(running, low, 0.0)
     most = race.most + np.where(running, high, 0.0)
@@ -123,8 +125,8 @@ def could_be_out(race: Race, queries: int, risk: float) -> Flags:
     ahead = np.arange(queries)
     left = race.left - ahead
     mean = -np.add.outer(np.where(apart, behind, 0.0), ahead) / left
-    room = np.maximum(1 + mean, LEAST_ROOM)
-    gain = (1 - mean) / room
+    largest_loss = np.maximum(1 + mean, SMALLEST_LOSS)
+    gain = (1 - mean) / largest_loss
     wealth = race.wealth + np.log1p(gain[:, :, None] * BETS).sum(axis=1)
     surely = behind + queries > race.left - queries
     return race.out(risk) | (apart & (surely | (_mixed(wealth) >= -math.log(risk))))
