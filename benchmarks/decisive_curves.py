@@ -17,7 +17,7 @@ from decisive_weights import Floats
 from numpy.typing import NDArray
 
 from judgeloop.calibration.walks import Drawn, given_up, met_along, walks
-from judgeloop.core.records import Tally
+from judgeloop.core.outcomes import Tally
 from judgeloop.engine.session import Limits
 from judgeloop.stopping.calibrated import chance_not_to_win
 from judgeloop.stopping.rule import CountingRule

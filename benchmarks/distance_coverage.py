@@ -22,7 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from score_tables import score_table
 
-from judgeloop.core.records import Tally, Verdict
+from judgeloop.core.outcomes import Tally
+from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.walk import walk

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.calibration.comparable import Comparable
+from judgeloop.core.outcomes import Tally
 from judgeloop.core.protocols import Selector, StoppingRule
-from judgeloop.core.records import TIE, Tally, Verdict
+from judgeloop.core.records import TIE, Verdict
 from judgeloop.engine.session import Limits
 from judgeloop.engine.walk import walk
 from judgeloop.history.past import Pair, Past

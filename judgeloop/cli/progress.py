@@ -16,7 +16,7 @@ from judgeloop.cli.streams import Forgiving, say
 from judgeloop.core.exits import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE
 
 if TYPE_CHECKING:
-    from judgeloop.core.records import Estimate
+    from judgeloop.core.outcomes import Estimate
     from judgeloop.engine.loop import Progress
 
 SECONDS_BETWEEN_LINES = 5.0
@@ -45,7 +45,7 @@ def describe(progress: Progress[Any], max_judgments: int, budget_p: int | None) 
 
 def _stands(estimate: Estimate[Any]) -> str:
     """Return the state of the decision."""
-    from judgeloop.core.records import Tally
+    from judgeloop.core.outcomes import Tally
     from judgeloop.report.sentences import show_risk
     from judgeloop.stats.ratings import Ratings
 

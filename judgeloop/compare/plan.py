@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from judgeloop.core.outcomes import Tally
 from judgeloop.core.protocols import StoppingRule
-from judgeloop.core.records import Tally
 from judgeloop.engine.session import Limits
 from judgeloop.run.plan import Range
 from judgeloop.stopping.projection import first_met

@@ -14,8 +14,9 @@ import numpy as np
 from judgeloop.calibration.threshold import Calibration, TooLittle, calibrate
 from judgeloop.compare.config import QUESTION, SELECTORS, CompareConfig
 from judgeloop.core.errors import InputError
+from judgeloop.core.outcomes import Tally
 from judgeloop.core.protocols import StoppingRule
-from judgeloop.core.records import Draws, Tally
+from judgeloop.core.records import Draws
 from judgeloop.history.comparisons import History, find_history
 from judgeloop.history.past import no_past
 from judgeloop.run.ceiling import within_ceiling

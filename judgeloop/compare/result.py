@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from judgeloop.compare import text
-from judgeloop.core.records import DecoyTally, Outcome, Spend, StopKind, Tally
+from judgeloop.core.outcomes import DecoyTally, Outcome, Spend, StopKind, Tally
 from judgeloop.estimators.preferences import WeightedDistance, weighted_distance
 from judgeloop.report.page import Page
 from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label_rows

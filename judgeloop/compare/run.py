@@ -12,8 +12,8 @@ from judgeloop.compare.plan import judgments_to_decide, more_to_decide
 from judgeloop.compare.prepare import Comparison
 from judgeloop.compare.result import CompareSetup, Result, result_of
 from judgeloop.compare.selector import LiveMaterial, make_selector, variant_of
+from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.core.protocols import StoppingRule
-from judgeloop.core.records import StopKind, Tally
 from judgeloop.engine.halt import Interruption
 from judgeloop.engine.loop import Finished, Observe, unobserved
 from judgeloop.engine.session import Session

@@ -15,8 +15,8 @@ JudgeloopError
     └── JudgeQuitError          the human judge has left; earlier answers are kept
 ```
 
-A run that halts returns a `StopReason`, not an exception. A reply without a verdict is an
-`Abstention` (both in `core/records.py`).
+A run that halts returns a `StopReason` (`core/outcomes.py`), not an exception. A reply without a
+verdict is an `Abstention` (`core/records.py`).
 """
 
 from __future__ import annotations

@@ -12,20 +12,16 @@ from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
+from judgeloop.core.outcomes import Belief, Counted, Spend, StopKind, StopReason
 from judgeloop.core.records import (
-    Belief,
     Call,
-    Counted,
     Draws,
     Item,
     JudgeIdentity,
     Label,
     Quote,
     Reply,
-    Spend,
     Step,
-    StopKind,
-    StopReason,
     Verdict,
 )
 

@@ -12,8 +12,8 @@ from collections.abc import Collection, Sequence
 from typing import final
 
 from judgeloop.core.money import show_usd
+from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import Judge, Ledger, Reservation, Ticket
-from judgeloop.core.records import StopKind, StopReason
 from judgeloop.engine.asks import Ask, Planned, reservation
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.terms import Terms

@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import final
 
 from judgeloop.core.errors import JudgeQuitError, JudgeRejectedError
+from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import Judge, Ledger, Reservation, Ticket
-from judgeloop.core.records import Answer, Query, StopKind, StopReason, Verdict
+from judgeloop.core.records import Answer, Query, Verdict
 from judgeloop.engine.admission import Admission
 from judgeloop.engine.asks import Ask, Planned, decided, plan_for
 from judgeloop.engine.attempts import Attempts, NotAskedError

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from judgeloop.core.outcomes import DecoyTally
 from judgeloop.core.pool import Pool
-from judgeloop.core.records import Answer, DecoyTally, Query, Verdict
+from judgeloop.core.records import Answer, Query, Verdict
 
 NAME = "judgeloop's decoy"
 TEXTS = (

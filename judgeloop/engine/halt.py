@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import final
 
-from judgeloop.core.records import StopKind, StopReason
+from judgeloop.core.outcomes import StopKind, StopReason
 
 
 @final

@@ -13,9 +13,10 @@ from typing import Any, Generic
 import numpy as np
 
 from judgeloop.core.money import to_usd
+from judgeloop.core.outcomes import DecoyTally, Estimate, Outcome, Spend
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, Ledger, T
-from judgeloop.core.records import DecoyTally, Estimate, Outcome, Query, Spend
+from judgeloop.core.records import Query
 from judgeloop.engine.batch import Oracle
 from judgeloop.engine.decoys import decoy_queries, tally
 from judgeloop.engine.halt import Interruption

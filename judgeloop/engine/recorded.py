@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from judgeloop.core.outcomes import Outcome
 from judgeloop.core.protocols import T
-from judgeloop.core.records import Answer, Choice, Outcome
+from judgeloop.core.records import Answer, Choice
 from judgeloop.engine.session import Session
 
 

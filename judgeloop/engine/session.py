@@ -29,21 +29,9 @@ from typing import Any, Generic, final
 import numpy as np
 
 from judgeloop.core.errors import InputError, SessionError
+from judgeloop.core.outcomes import Belief, Estimate, Outcome, StopKind, StopReason
 from judgeloop.core.protocols import Believer, Estimator, Selector, StoppingRule, T
-from judgeloop.core.records import (
-    Abstention,
-    Answer,
-    Belief,
-    Choice,
-    Draws,
-    Estimate,
-    Key,
-    Label,
-    Outcome,
-    Step,
-    StopKind,
-    StopReason,
-)
+from judgeloop.core.records import Abstention, Answer, Choice, Draws, Key, Label, Step
 from judgeloop.engine.queued import Active, Queued
 from judgeloop.engine.queued import take as _take
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from judgeloop.core.exits import EXIT_OTHER_WON, EXIT_UNDECIDED
-from judgeloop.core.records import DecoyTally, Outcome, Spend, StopKind
+from judgeloop.core.outcomes import DecoyTally, Outcome, Spend, StopKind
 from judgeloop.estimate import text
 from judgeloop.report.page import Page
 from judgeloop.report.run_result import RunResult, RunSetup, label_rows

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from judgeloop.core.outcomes import Spend, StopKind, StopReason
 from judgeloop.core.protocols import Estimator, Judge
-from judgeloop.core.records import ONE_SYSTEM, Spend, StopKind, StopReason
+from judgeloop.core.records import ONE_SYSTEM
 from judgeloop.engine.halt import Interruption
 from judgeloop.engine.loop import Finished, Observe, unobserved
 from judgeloop.engine.session import Limits, Session

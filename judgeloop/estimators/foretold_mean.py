@@ -12,7 +12,8 @@ from typing import final
 
 import numpy as np
 
-from judgeloop.core.records import Label, StopReason
+from judgeloop.core.outcomes import StopReason
+from judgeloop.core.records import Label
 from judgeloop.estimators.mean_score import MeanScore
 from judgeloop.stats.foretelling import Forecast, with_forecast
 from judgeloop.stats.ratings import Ratings

@@ -12,7 +12,8 @@ from typing import final
 
 import numpy as np
 
-from judgeloop.core.records import Label, StopKind, StopReason, Verdict
+from judgeloop.core.outcomes import StopKind, StopReason
+from judgeloop.core.records import Label, Verdict
 from judgeloop.stats.ratings import Ratings
 from judgeloop.stats.strata import Floats, Strata
 

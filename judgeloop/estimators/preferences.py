@@ -14,7 +14,8 @@ from typing import NamedTuple, final
 import numpy as np
 
 from judgeloop.core.growing import grown
-from judgeloop.core.records import Abstention, Label, StopKind, StopReason, Tally, Verdict
+from judgeloop.core.outcomes import StopKind, StopReason, Tally
+from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.stats.weighted_draws import weighted_interval, weighted_moments
 
 # Approximate probability that an interval from weighted draws misses the win distance.

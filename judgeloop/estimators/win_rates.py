@@ -14,7 +14,8 @@ from typing import final
 import numpy as np
 
 from judgeloop.core.growing import grown
-from judgeloop.core.records import TIE, Label, StopKind, StopReason, Verdict
+from judgeloop.core.outcomes import StopKind, StopReason
+from judgeloop.core.records import TIE, Label, Verdict
 from judgeloop.stats.query_scores import scores_of
 from judgeloop.stats.racing import after, start
 from judgeloop.stats.standings import Standings

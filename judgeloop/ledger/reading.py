@@ -9,7 +9,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from judgeloop.core.records import Spend, Verdict
+from judgeloop.core.outcomes import Spend
+from judgeloop.core.records import Verdict
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.ledger.rows import (
     AttemptRow,

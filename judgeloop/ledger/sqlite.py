@@ -23,8 +23,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar, final
 
+from judgeloop.core.outcomes import Spend
 from judgeloop.core.protocols import Clearance, Reservation, Ticket
-from judgeloop.core.records import Reply, Spend, Verdict
+from judgeloop.core.records import Reply, Verdict
 from judgeloop.ledger import booking
 from judgeloop.ledger.connection import connect
 from judgeloop.ledger.locks import is_locked, run_lock

@@ -4,6 +4,11 @@ These names are public, and docs/python.md shows how they fit together. Nothing 
 Each part keeps to its protocol: `Selector`, `Estimator`, `StoppingRule`, `Judge`, `Ledger`.
 """
 
+from judgeloop.core.outcomes import Estimate as Estimate
+from judgeloop.core.outcomes import Outcome as Outcome
+from judgeloop.core.outcomes import StopKind as StopKind
+from judgeloop.core.outcomes import StopReason as StopReason
+from judgeloop.core.outcomes import Tally as Tally
 from judgeloop.core.pool import Pool as Pool
 from judgeloop.core.protocols import Estimator as Estimator
 from judgeloop.core.protocols import Judge as Judge
@@ -14,18 +19,13 @@ from judgeloop.core.records import Abstention as Abstention
 from judgeloop.core.records import Call as Call
 from judgeloop.core.records import Choice as Choice
 from judgeloop.core.records import Draws as Draws
-from judgeloop.core.records import Estimate as Estimate
 from judgeloop.core.records import Item as Item
 from judgeloop.core.records import JudgeIdentity as JudgeIdentity
 from judgeloop.core.records import Label as Label
-from judgeloop.core.records import Outcome as Outcome
 from judgeloop.core.records import Query as Query
 from judgeloop.core.records import Quote as Quote
 from judgeloop.core.records import Reply as Reply
 from judgeloop.core.records import Step as Step
-from judgeloop.core.records import StopKind as StopKind
-from judgeloop.core.records import StopReason as StopReason
-from judgeloop.core.records import Tally as Tally
 from judgeloop.core.records import Verdict as Verdict
 from judgeloop.engine.halt import Interruption as Interruption
 from judgeloop.engine.loop import Finished as Finished

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.core.outcomes import Outcome
 from judgeloop.core.protocols import StoppingRule
-from judgeloop.core.records import Abstention, Answer, Choice, Outcome, Verdict
+from judgeloop.core.records import Abstention, Answer, Choice, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.win_rates import WinRates

@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 
 from judgeloop.core.exits import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.money import to_usd
-from judgeloop.core.records import Abstention, DecoyTally, Key, Label, Spend, StopKind, Verdict
+from judgeloop.core.outcomes import DecoyTally, Spend, StopKind
+from judgeloop.core.records import Abstention, Key, Label, Verdict
 from judgeloop.report.notebook import render_notebook
 from judgeloop.report.page import Page, render
 from judgeloop.stats.agreement import kappa

@@ -6,7 +6,7 @@ Reads a `RunResult`, returns text. A question's own `text.py` states its decisio
 from __future__ import annotations
 
 from judgeloop.core.money import show_usd
-from judgeloop.core.records import StopKind
+from judgeloop.core.outcomes import StopKind
 from judgeloop.report.escaping import visible
 from judgeloop.report.run_result import RunResult
 

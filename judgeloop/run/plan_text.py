@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from judgeloop.core.money import show_usd, to_usd
-from judgeloop.core.records import StopKind
+from judgeloop.core.outcomes import StopKind
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, render
 from judgeloop.report.run_result import SCHEMA_VERSION, RunResult

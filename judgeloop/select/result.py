@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from judgeloop.core.records import DecoyTally, Outcome, Spend, StopKind
+from judgeloop.core.outcomes import DecoyTally, Outcome, Spend, StopKind
 from judgeloop.report.page import Page
 from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label_rows
 from judgeloop.select import text

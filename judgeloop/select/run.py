@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from judgeloop.core.records import StopKind
+from judgeloop.core.outcomes import StopKind
 from judgeloop.engine.halt import Interruption
 from judgeloop.engine.loop import Finished, Observe, unobserved
 from judgeloop.engine.session import Session

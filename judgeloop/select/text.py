@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from judgeloop.core.money import show_usd
-from judgeloop.core.records import StopKind
+from judgeloop.core.outcomes import StopKind
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
 from judgeloop.report.sentences import (

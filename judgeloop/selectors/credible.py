@@ -18,7 +18,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import Belief, Choice, Draws, Label, Step
+from judgeloop.core.outcomes import Belief
+from judgeloop.core.records import Choice, Draws, Label, Step
 from judgeloop.selectors.ingredients import ForMany
 from judgeloop.stats.belief import BASELINE_RATE, best_probabilities
 from judgeloop.stats.query_scores import scores_of

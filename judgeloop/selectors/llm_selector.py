@@ -21,7 +21,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import Belief, Draws, Label, Step
+from judgeloop.core.outcomes import Belief
+from judgeloop.core.records import Draws, Label, Step
 from judgeloop.selectors.ingredients import ForMany
 from judgeloop.selectors.query_by_query import Asked, check_shape, query_step
 from judgeloop.stats.information import (

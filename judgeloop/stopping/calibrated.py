@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import Tally
+from judgeloop.core.outcomes import Tally
 from judgeloop.stats.predictive import chance_overtaken, chances_overtaken, further_decisive
 from judgeloop.stats.risk_control import Bounds
 from judgeloop.stopping.catalogue import Ingredients

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Self, final
 
-from judgeloop.core.records import StopKind
+from judgeloop.core.outcomes import StopKind
 from judgeloop.stats.standings import Standings
 from judgeloop.stopping.catalogue import Ingredients
 

@@ -10,8 +10,8 @@ from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import Self, final
 
+from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.core.protocols import StoppingRule
-from judgeloop.core.records import StopKind, StopReason, Tally
 from judgeloop.stats.predictive import chance_of_lead, further_decisive
 from judgeloop.stopping.reasons import given_up
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import Tally
+from judgeloop.core.outcomes import Tally
 from judgeloop.stats.hypergeometric import is_at_most, may_be_at_most, survival
 from judgeloop.stopping.rule import CountingRule
 

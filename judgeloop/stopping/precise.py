@@ -12,7 +12,7 @@ from typing import Self, final
 
 import numpy as np
 
-from judgeloop.core.records import StopKind, StopReason
+from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.stats.betting import bound
 from judgeloop.stats.mean_intervals import Interval, interval_at_once, interval_whenever, reach
 from judgeloop.stats.ratings import Ratings

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from judgeloop.core.outcomes import Tally
 from judgeloop.core.protocols import StoppingRule
-from judgeloop.core.records import Tally
 
 
 def first_met(

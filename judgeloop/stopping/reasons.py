@@ -5,7 +5,7 @@ Sentences for other ends (money, limits, an empty pool) are written where those 
 
 from __future__ import annotations
 
-from judgeloop.core.records import StopKind, StopReason
+from judgeloop.core.outcomes import StopKind, StopReason
 
 NO_DIFFERENCE = StopReason(
     StopKind.NO_DIFFERENCE,

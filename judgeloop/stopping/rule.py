@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.records import StopKind, StopReason, Tally
+from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.stopping.reasons import NO_DIFFERENCE, risk_met
 
 

@@ -11,7 +11,7 @@ from typing import Self, final
 
 import numpy as np
 
-from judgeloop.core.records import StopKind, StopReason
+from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.stats.betting import log_wealth
 from judgeloop.stats.racing import Floats, could_be_out
 from judgeloop.stats.standings import Standings

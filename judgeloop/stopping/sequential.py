@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.growing import Following, Growing
-from judgeloop.core.records import Tally
+from judgeloop.core.outcomes import Tally
 from judgeloop.stats.spending import Course, Spending, first_crossing
 from judgeloop.stopping.catalogue import Ingredients
 from judgeloop.stopping.rule import Rule, in_order, scores_for

@@ -17,17 +17,8 @@ from judgeloop.cli.files import (
 )
 from judgeloop.compare.text import page
 from judgeloop.core.errors import InputError, JudgeloopError
-from judgeloop.core.records import (
-    Abstention,
-    Choice,
-    DecoyTally,
-    Label,
-    Spend,
-    StopKind,
-    StopReason,
-    Tally,
-    Verdict,
-)
+from judgeloop.core.outcomes import DecoyTally, Spend, StopKind, StopReason, Tally
+from judgeloop.core.records import Abstention, Choice, Label, Verdict
 from judgeloop.report.html import render_html
 from judgeloop.report.markdown import render_markdown
 from judgeloop.report.page import render

@@ -5,7 +5,7 @@ from __future__ import annotations
 from support.rules import make_rule
 
 from judgeloop.compare.plan import more_to_decide
-from judgeloop.core.records import Tally
+from judgeloop.core.outcomes import Tally
 from judgeloop.engine.session import Limits
 
 ITEMS = 500

@@ -7,16 +7,8 @@ from support.results import SPEND, make_result, undecided
 
 from judgeloop.compare.plan import ASSUMED
 from judgeloop.compare.text import details, headline, page
-from judgeloop.core.records import (
-    Choice,
-    DecoyTally,
-    Label,
-    Spend,
-    StopKind,
-    StopReason,
-    Tally,
-    Verdict,
-)
+from judgeloop.core.outcomes import DecoyTally, Spend, StopKind, StopReason, Tally
+from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.report.page import render
 from judgeloop.run.plan import Plan, Range
 from judgeloop.run.plan_text import plan_json, render_plan

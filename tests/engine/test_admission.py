@@ -9,8 +9,9 @@ import pytest
 from support.pools import make_pool
 
 from judgeloop.core.money import show_usd
+from judgeloop.core.outcomes import StopKind
 from judgeloop.core.protocols import Ticket
-from judgeloop.core.records import StopKind, Verdict
+from judgeloop.core.records import Verdict
 from judgeloop.engine.admission import Admission
 from judgeloop.engine.asks import Planned, asks_for
 from judgeloop.engine.halt import Halt, Interruption

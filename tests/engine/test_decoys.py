@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from support.pools import make_pool
 
+from judgeloop.core.outcomes import DecoyTally
 from judgeloop.core.pool import Pool
-from judgeloop.core.records import Abstention, DecoyTally, Verdict
+from judgeloop.core.records import Abstention, Verdict
 from judgeloop.engine.decoys import NAME, TEXTS, decoy_queries, tally
 
 

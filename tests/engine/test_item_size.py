@@ -13,7 +13,8 @@ from support.pools import make_pool
 from judgeloop.compare import prepare as comparing
 from judgeloop.compare import run as compare_run
 from judgeloop.compare.config import compare_config
-from judgeloop.core.records import Abstention, Item, Query, StopKind
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import Abstention, Item, Query
 from judgeloop.engine.asks import plan_for, size_of
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits

@@ -6,7 +6,8 @@ import pytest
 from support.driving import AT_ONCE, run, script_from
 from support.pools import scores
 
-from judgeloop.core.records import DecoyTally, StopKind, Verdict
+from judgeloop.core.outcomes import DecoyTally, StopKind
+from judgeloop.core.records import Verdict
 from judgeloop.engine.decoys import NAME
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge

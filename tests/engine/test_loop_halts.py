@@ -11,7 +11,8 @@ from support.driving import failing, run, script_from
 from support.pools import make_pool, make_session, scores
 
 from judgeloop.core.errors import JudgeQuitError, JudgeRejectedError, TransientJudgeError
-from judgeloop.core.records import Reply, StopKind, Verdict
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import Reply, Verdict
 from judgeloop.engine.admission import AHEAD
 from judgeloop.engine.halt import Interruption
 from judgeloop.engine.loop import drive

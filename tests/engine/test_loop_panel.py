@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.driving import run, script_from
 
-from judgeloop.core.records import Abstention, StopKind
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import Abstention
 from judgeloop.engine.panel import Vote
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms

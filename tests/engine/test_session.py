@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from support.pools import make_session, scores
 
 from judgeloop.core.errors import InputError, SessionError
-from judgeloop.core.records import Abstention, StopKind, StopReason, Verdict
+from judgeloop.core.outcomes import StopKind, StopReason
+from judgeloop.core.records import Abstention, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, _take
 from judgeloop.stopping.giving_up import GivingUp

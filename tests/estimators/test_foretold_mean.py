@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgeloop.core.records import Abstention, Choice, Label, StopKind, Verdict
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import Abstention, Choice, Label, Verdict
 from judgeloop.estimators.foretold_mean import ForetoldMean
 from judgeloop.estimators.mean_score import MeanScore
 from judgeloop.stats.foretelling import Forecast, with_forecast

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from support.selectors import steps_of
 
-from judgeloop.core.records import Abstention, Choice, Label, Tally, Verdict
+from judgeloop.core.outcomes import Tally
+from judgeloop.core.records import Abstention, Choice, Label, Verdict
 from judgeloop.estimators.preferences import Preferences, weighted_distance
 from judgeloop.selectors.decisive import Decisive
 from judgeloop.selectors.random import Random

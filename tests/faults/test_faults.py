@@ -17,7 +17,8 @@ from support.fault_server import FaultServer, whole
 from support.pools import make_pool, make_session
 
 from judgeloop.core.errors import JudgeError
-from judgeloop.core.records import Abstention, StopKind, Verdict
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import Abstention, Verdict
 from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits

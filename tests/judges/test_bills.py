@@ -14,7 +14,8 @@ from support.pools import make_pool, make_session
 
 from judgeloop.core.errors import JudgeRejectedError
 from judgeloop.core.money import cost
-from judgeloop.core.records import Abstention, Call, Item, StopKind, Usage, Verdict
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import Abstention, Call, Item, Usage, Verdict
 from judgeloop.engine.attempts import REFUSALS_IN_A_ROW
 from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order

@@ -9,7 +9,8 @@ import pytest
 from support.pools import make_pool, make_session
 
 from judgeloop.core.errors import JudgeQuitError, JudgeRejectedError
-from judgeloop.core.records import Abstention, Call, Item, StopKind, Verdict
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import Abstention, Call, Item, Verdict
 from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeloop.core.records import Abstention, Choice, Label, StopKind, Verdict
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import Abstention, Choice, Label, Verdict
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.win_rates import WinRates
 from judgeloop.run.plan import Range

@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import chisquare
 from support.selectors import steps_of
 
-from judgeloop.core.records import Abstention, Label, StopKind, Verdict
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.mean_score import MeanScore

@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import binomtest
 from support.rules import make_rule
 
-from judgeloop.core.records import StopKind, Verdict
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.preferences import Preferences

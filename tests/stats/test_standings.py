@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.core.records import Abstention, Choice, Label, StopKind, Verdict
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import Abstention, Choice, Label, Verdict
 from judgeloop.estimators.win_rates import WinRates
 
 NO, UNASKED = np.nan, None

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from support.rules import RULES_AMONG_MANY, check_settings, make_rule_among
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.records import Abstention, Choice, Label, StopKind, Verdict
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import Abstention, Choice, Label, Verdict
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.win_rates import WinRates
 from judgeloop.select.config import SelectConfig

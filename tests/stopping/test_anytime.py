@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeloop.core.records import Abstention, Choice, Label, Tally, Verdict
+from judgeloop.core.outcomes import Tally
+from judgeloop.core.records import Abstention, Choice, Label, Verdict
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.stats.betting import BETS, STAKES, bound, log_wealth
 from judgeloop.stopping.anytime import Anytime

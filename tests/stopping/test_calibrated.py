@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.core.records import StopKind, Tally
+from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.stats.risk_control import bounds_of
 from judgeloop.stopping.calibrated import Calibrated, chance_not_to_win
 

@@ -14,7 +14,8 @@ from support.pools import make_session, scores
 from support.rules import RULES, make_rule
 from support.tallies import tally_of
 
-from judgeloop.core.records import StopKind, Tally, Verdict
+from judgeloop.core.outcomes import StopKind, Tally
+from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits
 from judgeloop.stats.predictive import chance_of_lead

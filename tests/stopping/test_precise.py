@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from judgeloop.core.records import Abstention, Choice, Label, StopKind, Verdict
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import Abstention, Choice, Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.mean_score import MeanScore

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.rules import make_rule
 
-from judgeloop.core.records import Abstention, Choice, Label, Tally, Verdict
+from judgeloop.core.outcomes import Tally
+from judgeloop.core.records import Abstention, Choice, Label, Verdict
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.stats import spending as spending_module
 from judgeloop.stats.spending import Spending, first_crossing

@@ -16,7 +16,7 @@ from support.tallies import tally_of
 
 from judgeloop.compare.config import compare_config
 from judgeloop.core.errors import InputError
-from judgeloop.core.records import Tally
+from judgeloop.core.outcomes import Tally
 from judgeloop.stats.hypergeometric import is_at_most, may_be_at_most, survival
 from judgeloop.stopping.hypergeometric import Hypergeometric
 from judgeloop.stopping.projection import first_met

@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from judgeloop.compare.result import CompareSetup, Result, result_of
-from judgeloop.core.records import (
-    Choice,
+from judgeloop.core.outcomes import (
     DecoyTally,
     Estimate,
-    Label,
     Outcome,
     Spend,
     StopKind,
     StopReason,
     Tally,
-    Verdict,
 )
+from judgeloop.core.records import Choice, Label, Verdict
 
 SETUP = CompareSetup(
     systems=("small", "large"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from judgeloop.core.records import Tally
+from judgeloop.core.outcomes import Tally
 
 
 def tally_of(history, items):

@@ -1,0 +1,215 @@
+"""The frozen records of what a run finds: counts, estimates, spending, and how it ended.
+
+They hold values and compute nothing beyond simple properties; no I/O. Money is in integer
+picodollars (`core/money.py`). What is asked and answered is in `records.py`.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from judgeloop.core.records import Key, Label
+
+
+class Counted(Protocol):
+    """What every estimator's counts of the labels in a decision have in common."""
+
+    @property
+    def judged(self) -> int:
+        """Number of labels that are verdicts."""
+        ...
+
+    @property
+    def abstentions(self) -> int:
+        """Number of labels that are abstentions."""
+        ...
+
+    @property
+    def leader(self) -> int | None:
+        """The system that would be named the winner now; None when several are level."""
+        ...
+
+
+T_co = TypeVar("T_co", bound=Counted, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Counts of preferences over a pool of `items` items.
+
+    `preferences` holds them in the order asked: 1 for the first system, -1 for the second, 0 for a
+    tie, None for an abstention. It is empty where only the counts are known. `picked` is
+    True when the items were picked without propensities, so that sampled shares are biased.
+    `propensities`, in the same order, is given only when the draws had unequal propensities:
+    sampled shares are then biased, and weights can correct the bias.
+    """
+
+    items: int
+    wins: tuple[int, int] = (0, 0)
+    ties: int = 0
+    abstentions: int = 0
+    flips: int = 0
+    picked: bool = False
+    preferences: Sequence[int | None] = ()
+    propensities: Sequence[float] = ()
+
+    @property
+    def judged(self) -> int:
+        """Number of items with a verdict."""
+        return self.wins[0] + self.wins[1] + self.ties
+
+    @property
+    def leader(self) -> int | None:
+        """The system with more wins, 0 or 1; None when both have the same number."""
+        if self.wins[0] == self.wins[1]:
+            return None
+        return 0 if self.wins[0] > self.wins[1] else 1
+
+    @property
+    def win_distance(self) -> float | None:
+        """Share of wins of the first system minus that of the second, in [-1, 1].
+
+        The shares are over the judged items; None while no item is judged. It is not an estimate
+        for the other items when `picked` is True or `propensities` is given.
+        """
+        return (self.wins[0] - self.wins[1]) / self.judged if self.judged else None
+
+
+@dataclass(frozen=True)
+class Estimate(Generic[T_co]):
+    """The counts of the labels and the stated risk of naming their leader the winner.
+
+    `interval` holds bounds for the win distance over all items, if the stopping rule computes them.
+    """
+
+    tally: T_co
+    risk: float
+    interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """Money spent, in picodollars, and numbers of attempts.
+
+    - `now_p`: spent by this command.
+    - `run_p`: spent by the run since it began, over all commands that continued it.
+    - `rehearsed_p`: recorded cost, which counts against the budget but is not paid.
+    - `unconfirmed_p`: the part of `run_p` for attempts without a reply. They are charged at their
+      worst case and may turn out unbilled.
+    - `budget_p`: the budget; None without a budget.
+    - `attempts`: attempts of this command.
+    - `paid_attempts`: attempts of the run that were charged.
+    - `remembered`: verdicts taken from the ledger.
+    - `known`: False when calls were made to a model without a price.
+    - `former_p`: spent under an earlier id of the run; counts against the budget.
+    """
+
+    now_p: int = 0
+    run_p: int = 0
+    rehearsed_p: int = 0
+    unconfirmed_p: int = 0
+    budget_p: int | None = None
+    attempts: int = 0
+    paid_attempts: int = 0
+    remembered: int = 0
+    known: bool = True
+    former_p: int = 0
+
+    @property
+    def charged_p(self) -> int:
+        """The cost of the run, rehearsed cost included."""
+        return self.run_p + self.rehearsed_p
+
+    @property
+    def left_p(self) -> int | None:
+        """The rest of the budget; None without a budget."""
+        if self.budget_p is None:
+            return None
+        return max(0, self.budget_p - self.charged_p - self.former_p)
+
+
+@dataclass(frozen=True, slots=True)
+class DecoyTally:
+    """Results of the decoys (empty or constant outputs that test whether the judge can be fooled).
+
+    In a comparison: decoys preferred to a real output, tied with it, beaten by it, or without a
+    verdict. In a rating: decoys with a score above 0.5, at 0.5, below 0.5, or without a verdict.
+    """
+
+    won: int
+    tied: int
+    lost: int
+    abstained: int
+
+    @property
+    def asked(self) -> int:
+        """Number of decoys that the judge was asked about, abstentions included."""
+        return self.won + self.tied + self.lost + self.abstained
+
+
+class StopKind(enum.StrEnum):
+    """The kinds of reason for which a run halts."""
+
+    RISK_MET = "risk_met"
+    PRECISE = "precise_enough"
+    ALL_JUDGED = "all_judged"
+    NO_DIFFERENCE = "no_difference"
+    FUTILITY = "futility"
+    POOL_EXHAUSTED = "pool_exhausted"
+    JUDGMENT_LIMIT = "judgment_limit"
+    BUDGET = "budget"
+    ABSTENTIONS = "too_many_abstentions"
+    JUDGE_FAILED = "judge_failed"
+    INTERRUPTED = "interrupted"
+    DEADLINE = "deadline"
+    DRY_RUN = "dry_run"
+
+
+@dataclass(frozen=True, slots=True)
+class StopReason:
+    """Why a run halted, and the sentence to show to the user."""
+
+    kind: StopKind
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """A selector's belief about which system is the best.
+
+    `probabilities` are by system. `level_since` is the number of queries asked when all others
+    became level: none promised more information than another, from there to the end. It is None if
+    they are not level, or if the selector does not choose queries by information.
+    """
+
+    probabilities: tuple[float, ...]
+    level_since: int | None = None
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[T_co]):
+    """How a run ended.
+
+    `winner` is the number of a system, or None when undecided. `labels` holds all labels in the
+    order asked, including labels that left the decision again. `deciding` holds the keys of the
+    choices whose labels make the estimate. `ahead` is the number of answers that were asked for
+    ahead of the stopping rule and not needed. `rounds` is the number of times that the run waited
+    for answers. `belief` is the selector's at the end, None for a selector without one.
+    """
+
+    winner: int | None
+    estimate: Estimate[T_co]
+    stop: StopReason
+    labels: tuple[Label, ...]
+    deciding: frozenset[Key]
+    ahead: int = 0
+    rounds: int = 0
+    belief: Belief | None = None
+
+    @property
+    def asked(self) -> int:
+        """Number of distinct choices that the judge was asked about."""
+        return len(self.labels)
