@@ -91,7 +91,7 @@ def modules():
     return sorted((ROOT / "judgeloop").rglob("*.py"))
 
 
-def test_no_file_is_longer_than_it_should_be_without_a_reason():
+def test_no_file_is_longer_than_it_should_be():
     long = {
         path.relative_to(ROOT / "judgeloop").as_posix()
         for path in modules()
