@@ -27,6 +27,24 @@ from judgeloop.stopping.tie_aware import TieAware
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 
 
+class AtOnce(ScriptedJudge):
+    """Answers once so many calls have come: first the first of them, then the others."""
+
+    def __init__(self, so_many, *script, **costs):
+        super().__init__(*script, **costs)
+        self.so_many, self.come, self.over = so_many, asyncio.Event(), asyncio.Event()
+
+    async def judge(self, call):
+        self.calls.append(call)
+        if len(self.calls) == self.so_many:
+            self.come.set()
+        await self.come.wait()
+        if call is not self.calls[0]:
+            await self.over.wait()
+        self.over.set()
+        return Reply(self.script(call), cost_p=self.cost_p, model=self.model)
+
+
 def test_a_judge_that_is_down_stops_the_run():
     judge = ScriptedJudge(failing(10**6, TransientJudgeError("no reply", billed=False)))
     outcome = run(judge, limits=Limits(30, 30, 1.0)).outcome
@@ -73,19 +91,17 @@ def test_a_judge_that_never_answers_is_timed_out_and_stays_charged():
 
 def test_a_fault_in_a_judge_surfaces_after_what_was_in_flight_has_landed(tmp_path):
     def script(call):
-        if call.item.id == "item-2":
+        if call is judge.calls[0]:
             raise ZeroDivisionError
         return Verdict(1.0)
 
     ledger = tmp_path / "l.sqlite"
-    judge = ScriptedJudge(
-        script, cost_p=1, worst_p=4, delay_s=lambda c: 0.0 if c.item.id == "item-2" else 0.02
-    )
+    judge = AtOnce(5, script, cost_p=1, worst_p=4)
     with pytest.raises(ZeroDivisionError):
         run(judge, items=5, ledger=ledger, terms=Terms("run", order=Order.FIXED))
     again = ScriptedJudge(script_from([1.0] * 5), cost_p=1)
     finished = run(again, items=5, ledger=ledger, terms=Terms("run", order=Order.FIXED))
-    assert [call.item.id for call in again.calls] == ["item-2"]
+    assert [call.item.id for call in again.calls] == [judge.calls[0].item.id]
     assert finished.spend.run_p == 4 + 4 + 1, (
         "four verdicts, the fault at its worst case, and the one asked again"
     )
@@ -249,24 +265,6 @@ def test_a_judge_that_leaves_halts_the_run_as_if_interrupted_and_keeps_what_was_
     assert len(again.calls) == 6
 
 
-class EightAtOnce(ScriptedJudge):
-    """Answers once eight calls have come: first the first of them, then the others."""
-
-    def __init__(self, *script, **costs):
-        super().__init__(*script, **costs)
-        self.eight, self.over = asyncio.Event(), asyncio.Event()
-
-    async def judge(self, call):
-        self.calls.append(call)
-        if len(self.calls) == 8:
-            self.eight.set()
-        await self.eight.wait()
-        if call is not self.calls[0]:
-            await self.over.wait()
-        self.over.set()
-        return Reply(self.script(call), cost_p=self.cost_p, model=self.model)
-
-
 REJECTIONS = {
     "a rejection": JudgeRejectedError("HTTP 401: the key is not accepted", billed=False),
     "no credit": JudgeRejectedError("HTTP 429: the account has no credit left", billed=False),
@@ -286,7 +284,7 @@ def test_after_a_terminal_answer_no_reservation_that_waits_is_sent(rejection, or
             raise error
         return Verdict(1.0)
 
-    judge = EightAtOnce(script, cost_p=1, worst_p=5)
+    judge = AtOnce(8, script, cost_p=1, worst_p=5)
     terms = Terms("run", concurrency=8, order=order, policy=RetryPolicy(first_wait_s=0.01))
     finished = run(judge, limits=Limits(40, 40), ledger=tmp_path / "l.sqlite", terms=terms)
     assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
@@ -304,7 +302,7 @@ def test_after_a_terminal_answer_no_call_is_tried_again(tmp_path):
             raise JudgeRejectedError("the key is not accepted", billed=False)
         raise TransientJudgeError("busy", billed=False)
 
-    judge = EightAtOnce(script)
+    judge = AtOnce(8, script)
     terms = Terms("run", concurrency=8, order=Order.FIXED, policy=RetryPolicy(first_wait_s=0.2))
     finished = run(judge, limits=Limits(40, 40), ledger=tmp_path / "l.sqlite", terms=terms)
     assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
@@ -317,7 +315,7 @@ def test_after_a_fault_in_a_judge_no_reservation_that_waits_is_sent():
             raise ZeroDivisionError
         return Verdict(1.0)
 
-    judge = EightAtOnce(script)
+    judge = AtOnce(8, script)
     with pytest.raises(ZeroDivisionError):
         run(judge, terms=Terms("run", concurrency=8, order=Order.FIXED), limits=Limits(40, 40))
     assert len(judge.calls) == 8
