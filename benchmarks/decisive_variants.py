@@ -2,7 +2,7 @@
 
     python benchmarks/decisive_variants.py DATA [-o FOLDER] [--only NAME] [--runs N]
 
-DATA is as for `benchmarks/results.py`, which puts the tables into docs/results.md; no judge is
+DATA is as for `benchmarks/results.py`, which puts the tables into docs/results; no judge is
 asked. Each table is written to FOLDER as NAME.md. It has judgments, errors and undecided runs.
 
 For every pair and repetition, a history of other systems is drawn as by `judgeloop replay

@@ -1,4 +1,4 @@
-r"""Makes every table and picture of docs/results.md: runs the replays and fills the page.
+r"""Makes every table and picture of docs/results/tables.md: runs the replays and fills the page.
 
     python benchmarks/results.py DATA -o FOLDER [--realsumm-vectors NPZ] \
         [--alpacaeval-vectors NPZ] [--only estimate]
@@ -26,8 +26,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-DOCS = Path(__file__).parent.parent / "docs"
-PAGE = DOCS / "results.md"
+DOCS = Path(__file__).parent.parent / "docs" / "results"
+PAGE = DOCS / "tables.md"
 RULES = ["--iterative", "--selectors", "random,diffuse"]
 TURBO = ["--leave-out", "NullModel,gpt4_gamed"]  # built to fool the judge
 WHOLE = ["--iterative", "--selectors", "random", "--subset", "1", "--seeds", "5"]

@@ -106,11 +106,11 @@ def test_every_module_says_in_its_first_lines_what_it_is():
 
 
 def test_every_module_stands_in_a_folder_and_every_folder_in_the_architecture():
-    plan = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    plan = (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8")
     loose = {path.stem for path in (ROOT / "judgeloop").glob("*.py")}
     assert loose == {"__init__", "__main__"}
     for folder in {path.parent.name for path in modules() if path.parent.name != "judgeloop"}:
-        assert f"`{folder}`" in plan, f"{folder} is not in docs/architecture.md"
+        assert f"`{folder}`" in plan, f"{folder} is not in docs/development/architecture.md"
 
 
 def test_no_modules_import_each_other_in_a_circle():
@@ -122,5 +122,7 @@ def test_no_modules_import_each_other_in_a_circle():
 
 
 def test_the_pages_of_the_architecture_fit_on_a_few_screens():
-    lines = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").splitlines()
+    lines = (
+        (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8").splitlines()
+    )
     assert len(lines) <= 150

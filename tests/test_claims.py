@@ -13,7 +13,7 @@ import pytest
 from judgeloop.cli.replay import replay
 
 ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "results" / "tables.md").read_text(encoding="utf-8")
 CLAIMS = re.search(r"<!-- claims -->\n(.*?)<!-- end -->", PAGE, re.DOTALL)
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 NOTICES = [ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]
-DOCUMENTS = [ROOT / "README.md", *NOTICES, *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", *NOTICES, *sorted((ROOT / "docs").rglob("*.md"))]
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")

@@ -99,12 +99,14 @@ def test_the_base_installation_needs_no_diskcache_and_the_extras_do(metadata):
 
 def test_every_package_of_the_base_installation_was_audited():
     audit = (
-        (ROOT / "docs" / "security.md").read_text(encoding="utf-8").partition("## Dependencies")[2]
+        (ROOT / "docs" / "explanation" / "security.md")
+        .read_text(encoding="utf-8")
+        .partition("## Dependencies")[2]
     )
     for line in PROJECT["dependencies"]:
         name = re.split(r"[<>=\[]", line)[0]
         found = re.search(rf"(?<![\w-]){re.escape(name)}[\s|]+\d", audit)
-        assert found, f"{name} is not in docs/security.md"
+        assert found, f"{name} is not in docs/explanation/security.md"
 
 
 def test_the_source_distribution_holds_what_its_tests_need_and_nothing_built(sdist):
@@ -117,7 +119,7 @@ def test_the_source_distribution_holds_what_its_tests_need_and_nothing_built(sdi
         "pyproject.toml",
         ".ci/run",
         ".github/workflows/tests.yml",
-        "docs/architecture.md",
+        "docs/development/architecture.md",
         "examples/incidents/items.jsonl",
         "prompts/pairwise.v1.md",
         "tests/test_package.py",

@@ -1,6 +1,6 @@
 """How many places a new part takes: each test adds a toy to a copy of the package, and uses it.
 
-The counts stand in a table in docs/architecture.md.
+The counts stand in a table in docs/development/architecture.md.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ Means over the seeds 0 to 15, for the nights from the tenth on:
 
 A rule that promises its risk on average uses most of it. A rule that guarantees its risk for every
 pair uses little of it. Nine whole nights are expensive: at that rate they pay for themselves after
-46 more nights (`benchmarks/nights.py`; docs/history.md says how to begin with fewer judgments).
+46 more nights (`benchmarks/nights.py`; docs/how-to/nightly.md: how to begin with fewer judgments).
 """
 
 from __future__ import annotations

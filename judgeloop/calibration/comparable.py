@@ -27,7 +27,7 @@ class Case(enum.StrEnum):
     All pairs among some systems would be more comparisons, but they are not exchangeable with the
     new pair: too many of the pairs of a new system with these systems are unknown. What can be
     proved for all pairs allows fewer errors than for half as many pairs that share no system, and
-    it needed more judgments (docs/results.md).
+    it needed more judgments (docs/results).
     """
 
     # A baseline takes part in all comparisons; the other systems are exchangeable.

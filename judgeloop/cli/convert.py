@@ -32,7 +32,7 @@ def convert() -> click.Command:
         callback=_convert,
         params=[*flags.parameters_of(ConvertConfig), output],
         help="Write a file of any format that judgeloop reads as JSON lines in its own form. Recorded scores are "
-        "kept. See docs/formats.md.",
+        "kept. See docs/reference/file-formats.md.",
         context_settings=flags.CONTEXT,
     )
 

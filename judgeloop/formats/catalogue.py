@@ -1,7 +1,7 @@
 """The catalogue of formats, in the order in which a file is tried. Read by content, never by name.
 
-To add a format, write its module and add its row here. The table of `docs/formats.md` is made of
-these rows.
+To add a format, write its module and add its row here. The table of
+`docs/reference/file-formats.md` is made of these rows.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def read(source: Source) -> Iterator[Row]:
         found = ", ".join(map(repr, list(document)[:8]))
         raise source.wrong(
             f"this JSON document is of no known format; found {found}. Expected JSON lines, a JSON "
-            "array or CSV, or one of the formats in docs/formats.md"
+            "array or CSV, or one of the formats in docs/reference/file-formats.md"
         )
     return source.rows()
 

@@ -32,7 +32,7 @@ AUTO, NONE = "auto", "none"
 RUN_ID = re.compile(r"[0-9a-f]{16}")
 SHOWN = 5  # number of runs that a message lists
 # Factor on the exponent of the draw weights if other judges gave verdicts. A larger factor cost
-# judgments where two judges differ (docs/results.md).
+# judgments where two judges differ (docs/results).
 OF_OTHER_JUDGES = 0.25
 
 

@@ -1,7 +1,7 @@
 """The parts of a run, for programs with a selector, rule, judge or driver of their own.
 
-These names are public, and docs/python.md shows how they fit together. Nothing is defined here.
-Each part keeps to its protocol: `Selector`, `Estimator`, `StoppingRule`, `Judge`, `Ledger`.
+These names are public, and docs/how-to/python.md shows how they fit together. Nothing is defined
+here. Each part keeps to its protocol: `Selector`, `Estimator`, `StoppingRule`, `Judge`, `Ledger`.
 """
 
 from judgeloop.core.outcomes import Estimate as Estimate

@@ -5,7 +5,7 @@ is the best, as that paper does, and changes what the belief is and what it choo
 that of `stats/belief.py`: a tie counts half, the baseline has a win rate of ½, and no system has a
 belief above ½ unless its observed win rate is the highest. The belief chooses the systems to ask
 about, not the queries: on GPT-4's recorded verdicts, picking queries by their expected information
-under the weak judges took from 7 % more to 13 % fewer calls than drawing them (docs/results.md).
+under the weak judges took from 7 % more to 13 % fewer calls than drawing them (docs/results).
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Halving:
     `lengths` holds the lengths of the outputs in characters, shape (m, items); at most `limit`
     judgments are made. Each round asks the queries with the largest standard deviation of the log
     lengths over the remaining systems and the baseline. There the systems differ most, which halved
-    the judgments needed on recorded verdicts (docs/results.md). These queries no longer represent
+    the judgments needed on recorded verdicts (docs/results). These queries no longer represent
     the others, so the choices count as picked.
     """
 

@@ -25,7 +25,7 @@ def paying_strata(limit: int, items: int) -> int:
     `limit` is a number of judgments. More strata narrow the interval as long as the
     spread within each stratum can still be estimated. On the hidden states of a language model,
     five judgments per stratum gave narrower intervals than ten, and narrower than the smaller
-    number of clusters at the elbow of the inertia, at the stated coverage (docs/results.md).
+    number of clusters at the elbow of the inertia, at the stated coverage (docs/results).
     """
     return max(1, min(limit // JUDGMENTS_A_STRATUM, items // ITEMS_A_STRATUM))
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 # BETS are shares of the largest bet whose loss the wealth can cover. STAKES say how the first unit
 # of wealth is spread over them: Beta(3, 2), which needed fewer judgments than other shapes on
-# recorded verdicts (docs/results.md).
+# recorded verdicts (docs/results).
 BETS = (np.arange(40) + 0.5) / 40
 STAKES = BETS**2 * (1 - BETS) / (BETS**2 * (1 - BETS)).sum()
 HALVINGS = 40

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 Preferences = NDArray[np.int8]
 Known = NDArray[np.bool_]
 
-# Each value was the best, or as good as the best, on every recorded data set (docs/results.md).
+# Each value was the best, or as good as the best, on every recorded data set (docs/results).
 PRIOR_VERDICTS = 4.0  # verdicts on an item that the mean share over all items is worth
 PRIOR_DECISIVE = 20.0  # decisive verdicts on an item that the mean agreement is worth
 LEAST_AGREEMENT = 0.02
@@ -136,7 +136,7 @@ def prospects(
     default it is True everywhere. Agreement is computed from these comparisons alone. In a
     comparison with one of the two systems, an item that agrees with the winner speaks for that
     system or against it. Draws that prefer these items name the wrong system several times as often
-    (docs/results.md).
+    (docs/results).
     """
     if not known.any() or not (preferences[known] != 0).any():
         return None

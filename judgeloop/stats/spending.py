@@ -44,7 +44,7 @@ class Spending:
     drawn, at random without replacement. By draw t, no more of each probability in `levels` is
     spent than levels · (t / limit)^½: Lan & DeMets (1989), "Group sequential procedures: calendar
     versus information time". The square root was the best of several shapes on recorded verdicts
-    (docs/results.md).
+    (docs/results).
 
     The distance |wins - losses| after k decisive draws moves away from 0 with probability ½ -
     distance / 2(M - k), where M is the number of decisive items in all; from 0 it always moves

@@ -1,4 +1,4 @@
-"""The tables of docs/formats.md are made from the catalogue; run this file to write them anew."""
+"""The tables of docs/reference/file-formats.md are made from the catalogue; run this to write."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from judgeloop.formats.catalogue import FORMATS
 from judgeloop.formats.columns import FIELDS, GUESSES, KNOWN
 from judgeloop.formats.tables import MOST_BYTES
 
-PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "file-formats.md"
 
 
 def formats():
