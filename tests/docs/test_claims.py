@@ -12,7 +12,7 @@ import pytest
 
 from judgeloop.cli.replay import replay
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "results" / "tables.md").read_text(encoding="utf-8")
 CLAIMS = re.search(r"<!-- claims -->\n(.*?)<!-- end -->", PAGE, re.DOTALL)
 ROWS = [

@@ -1,0 +1,255 @@
+"""Makes the pages of docs/reference/ that come from the code, and the picture of the demo.
+
+    python docs/make.py
+
+`made()` returns every file and its text, and writes nothing; a test compares them with what is there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import click
+
+import judgeloop
+import judgeloop.parts
+from judgeloop.cli.app import COMMANDS
+from judgeloop.cli.catalogue import QUESTIONS
+from judgeloop.cli.flags import PanelArgument, PanelOption
+from judgeloop.cli.naming import flag, variable
+from judgeloop.run.setting import Declared, Part, Source, declared
+
+DOCS = Path(__file__).parent
+BY_HAND = "<!-- made by docs/make.py: change the code, not this page -->\n"
+SOURCES = {
+    Source.CALLER: "the caller",
+    Source.FOUND: "any value",
+    Source.INSIDE: "files inside the folder",
+    Source.SPEC: "judges that run no code",
+    Source.VECTORS: "vectors without a model",
+    Source.LOWER: "at most the default",
+}
+
+
+def made() -> dict[Path, str]:
+    """Return the text of every file that is made from the code."""
+    reference = DOCS / "reference"
+    return {
+        reference / "command-line.md": command_line(),
+        reference / "configuration.md": configuration(),
+        reference / "api.md": api(),
+        DOCS / "pictures" / "demo.svg": demo(),
+    }
+
+
+def command_line() -> str:
+    """Return the page of all commands with their options."""
+    root = click.Context(click.Group("judgeloop"), info_name="judgeloop")
+    lines = [
+        "# Every command and flag",
+        "",
+        BY_HAND,
+        "A flag in **bold** is in the short help (`--help`); `--help-all` shows all of them at the terminal.",
+        "Each flag is also a variable: `--max-judgments 50` is `JUDGELOOP_MAX_JUDGMENTS=50`. A flag wins over a",
+        "variable, a variable over a [configuration file](configuration.md).",
+        "",
+    ]
+    for name, (_, load) in COMMANDS.items():
+        lines += _command(load(), click.Context(load(), info_name=name, parent=root))
+    return "\n".join(lines)
+
+
+def _command(command: click.Command, context: click.Context) -> Iterator[str]:
+    """Yield the lines of a command, and of its subcommands."""
+    yield f"## {context.command_path}"
+    yield ""
+    yield _prose(command.help or "")
+    yield ""
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            if below is not None:
+                yield from _command(below, click.Context(below, info_name=name, parent=context))
+        return
+    yield f"```text\n{command.get_usage(context).removeprefix('Usage: ')}\n```"
+    yield ""
+    panels: dict[str, list[str]] = {}
+    for parameter in command.get_params(context):
+        panel, row = _parameter(parameter, context)
+        if row:
+            panels.setdefault(panel, []).append(row)
+    for panel, rows in panels.items():
+        yield from (f"**{panel}**", "", "| | |", "|---|---|", *rows, "")
+
+
+def _parameter(parameter: click.Parameter, context: click.Context) -> tuple[str, str]:
+    """Return the panel of a parameter, and its row; the row is empty for a hidden one."""
+    if isinstance(parameter, PanelArgument):
+        return "Arguments", f"| `{parameter.make_metavar(context)}` | {_cell(parameter.text)} |"
+    record = parameter.get_help_record(context)
+    if record is None:
+        return "", ""
+    names, text = record
+    common = isinstance(parameter, PanelOption) and parameter.common
+    shown = f"**`{names}`**" if common else f"`{names}`"
+    return getattr(parameter, "panel", "Other"), f"| {shown} | {_cell(text)} |"
+
+
+def _cell(text: str) -> str:
+    """Return a text for a cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _prose(text: str) -> str:
+    """Return a command's help as a page has it: examples are code."""
+    paragraphs = inspect.cleandoc(text.replace("\b\n", "")).split("\n\n")
+    return "\n\n".join(
+        re.sub(r"^(judgeloop .*)$", r"`\1`", part.strip(), flags=re.MULTILINE)
+        for part in paragraphs
+    )
+
+
+def configuration() -> str:
+    """Return the page of all keys of judgeloop.toml."""
+    settings: dict[str, Declared] = {}
+    where: dict[str, list[str]] = {}
+    for question in QUESTIONS:
+        for name, field in declared(question.configuration).items():
+            if field.setting is not None and field.setting.flag and not field.setting.argument:
+                settings.setdefault(name, field)
+                where.setdefault(name, []).append(question.name)
+    lines = [
+        "# Every setting",
+        "",
+        BY_HAND,
+        "A setting is a key of `judgeloop.toml`, a variable, a flag, and a parameter in Python. What it does stands under",
+        "its flag: [every command and flag](command-line.md). The last two columns say whether another value makes another",
+        "run (with a budget of its own), and what a `judgeloop.toml` may set that was found and not named by you",
+        "([why](../explanation/security.md#where-settings-come-from)).",
+        "",
+        "| key | variable | flag | commands | another run | in a found file |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, field in settings.items():
+        lines.append(_setting(name, field, where[name]))
+    return "\n".join([*lines, ""])
+
+
+def _setting(name: str, field: Declared, commands: list[str]) -> str:
+    setting = field.setting
+    assert setting is not None, "only declared settings are listed"  # noqa: S101
+    another = "yes" if setting.part in {Part.RUN, Part.CONTENT, Part.KEY} else "no"
+    users = "all three" if len(commands) == len(QUESTIONS) else ", ".join(commands)
+    key = name.replace("_", "-")
+    return f"| `{key}` | `{variable(name)}` | `{flag(name)}` | {users} | {another} | {SOURCES[setting.source]} |"
+
+
+def api() -> str:
+    """Return the page of the public names in Python."""
+    lines = [
+        "# The Python interface",
+        "",
+        BY_HAND,
+        "[judgeloop in Python](../how-to/python.md) shows how these fit together.",
+        "",
+    ]
+    for module, names in (("judgeloop", judgeloop.__all__), ("judgeloop.parts", _parts())):
+        lines += [f"## {module}", ""]
+        for name in sorted(names, key=str.lower):
+            lines += _public(module, name)
+    return "\n".join(lines)
+
+
+def _parts() -> list[str]:
+    """Return the names of `judgeloop.parts` that `judgeloop` does not have, too."""
+    own = {name for name, value in vars(judgeloop.parts).items() if not name.startswith("_")
+           and not inspect.ismodule(value) and name != "annotations"}  # fmt: skip
+    return sorted(own - set(judgeloop.__all__))
+
+
+def _public(module: str, name: str) -> Iterator[str]:
+    """Yield the lines of a public name: its signature and its docstring."""
+    thing = getattr(importlib.import_module(module), name)
+    yield f"### {name}"
+    yield ""
+    signature = _signature(thing)
+    if signature:
+        yield f"```text\n{name}{signature}\n```"
+        yield ""
+    text = inspect.getdoc(thing)
+    if text and not text.startswith(f"{name}("):  # not what a dataclass makes for itself
+        yield _sections(text)
+        yield ""
+
+
+def _signature(thing: Any) -> str:
+    """Return a call's parameters by name: types stand in the docstring and in the code."""
+    try:
+        parameters = inspect.signature(thing).parameters.values()
+    except (TypeError, ValueError):
+        return ""
+    if not callable(thing) or len(parameters) > 12:
+        return ""
+    shown = [_parameter_of(one) for one in parameters if not one.name.startswith("_")]
+    return f"({', '.join(shown)})"
+
+
+def _parameter_of(parameter: inspect.Parameter) -> str:
+    star = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    optional = "" if parameter.default is inspect.Parameter.empty else "=…"
+    return f"{star.get(parameter.kind, '')}{parameter.name}{optional}"
+
+
+def _sections(text: str) -> str:
+    """Return a docstring as Markdown: sections such as Raises become lists."""
+    lines = []
+    for line in text.splitlines():
+        if re.fullmatch(r"(Raises|Returns|Args|Yields):", line):
+            lines += [f"**{line.rstrip(':')}**", ""]
+        elif re.match(r"    \w[\w.]*: ", line):
+            kind, _, words = line.strip().partition(": ")
+            lines.append(f"- `{kind}`: {words}")
+        else:
+            lines.append(line.strip() if not line.startswith(("- ", "  ")) else line)
+    return "\n".join(lines).rstrip()
+
+
+def demo() -> str:
+    """Return a picture of what `judgeloop demo` prints, as SVG."""
+    from rich.console import Console
+    from rich.text import Text
+
+    with tempfile.TemporaryDirectory() as folder:
+        printed = subprocess.run(
+            [sys.executable, "-m", "judgeloop", "demo"],
+            cwd=folder, check=True, capture_output=True, text=True,
+            env={**_environment(), "COLUMNS": "92"},
+        ).stdout  # fmt: skip
+    console = Console(record=True, width=92, file=StringIO(), force_terminal=True)
+    console.print(Text("$ judgeloop demo", style="bold"))
+    console.print(Text(printed.rstrip()))
+    return console.export_svg(title="judgeloop demo", unique_id="demo")
+
+
+def _environment() -> dict[str, str]:
+    import os
+
+    root = str(DOCS.parent)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("JUDGELOOP_")}
+    return kept | {"PYTHONPATH": root}
+
+
+if __name__ == "__main__":
+    for path, text in made().items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(DOCS.parent))

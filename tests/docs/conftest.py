@@ -1,0 +1,110 @@
+"""What the commands on the pages need: a reader's folder, and a judge that costs nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+from support.chat_server import ChatServer, candidates, used, verdict
+from support.pages import ROOT
+
+INCIDENTS = ROOT / "examples" / "incidents"
+PRICES = """\
+["openai/gpt-4.1"]
+input_per_mtok = 2.0
+output_per_mtok = 8.0
+["openai/gpt-4.1-mini"]
+input_per_mtok = 0.4
+output_per_mtok = 1.6
+"""
+
+
+def figures(text):
+    """How many figures a text has."""
+    return sum(letter.isdigit() for letter in text)
+
+
+def preferred(request):
+    """A judge's verdict: the answer with more figures is better."""
+    material = candidates(request)
+    first, second = (figures(material[name]) for name in ("answer_A", "answer_B"))
+    return "tie" if first == second else "A" if first > second else "B"
+
+
+def written(path, rows):
+    """Write rows as JSON lines."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def reader(tmp_path):
+    """A reader's folder: the examples, and the files that the pages name."""
+    folder = tmp_path / "reader"
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    prompts = {row["id"]: row["prompt"] for row in read(INCIDENTS / "items.jsonl")}
+    for name, source in (("old", "lead"), ("new", "central"), ("earlier", "systems/figures")):
+        rows = read(INCIDENTS / f"{source}.jsonl")
+        written(
+            folder / f"{name}.jsonl",
+            [
+                {"id": row["id"], "prompt": prompts[row["id"]], "output": row["output"]}
+                for row in rows
+            ],
+        )
+    _foreign(folder)
+    systems = [path.stem for path in sorted((INCIDENTS / "systems").glob("*.jsonl"))]
+    _recorded(folder / "verdicts.csv", systems, prompts)
+    return folder
+
+
+def _foreign(folder):
+    """Files of other forms: other columns, recorded scores, several systems in one."""
+    for name, word in (("a", "two"), ("b", "three 3")):
+        table = "".join(f"{n},How many is {n}?,{word}\n" for n in range(60))
+        (folder / f"{name}.csv").write_text(f"id,question,reply\n{table}", encoding="utf-8")
+        scores = [{"id": n, "prompt": f"{n}?", "output": word, "score": float(n % 3 < len(word) // 3)}
+                  for n in range(60)]  # fmt: skip
+        written(folder / f"scored-{name}.jsonl", scores)
+    shutil.copy(ROOT / "tests" / "formats" / "files" / "promptfoo.json", folder / "results.json")
+
+
+def _recorded(path, systems, prompts):
+    """Recorded scores of the example's systems."""
+    names = [read(INCIDENTS / "systems" / f"{system}.jsonl")[0]["model"] for system in systems]
+    rows = [
+        f"{item},{name},{(hash_of(item) + number) % 5 / 4}"
+        for item in prompts
+        for number, name in enumerate(names)
+    ]
+    path.write_text("item_id,model,score\n" + "\n".join(rows) + "\n", encoding="utf-8")
+
+
+def hash_of(text):
+    """A number that looks random and is the same everywhere."""
+    return zlib.crc32(text.encode())
+
+
+@pytest.fixture
+def environment(tmp_path):
+    """The reader's environment: a key, and the judge's address on this machine."""
+    server = ChatServer(lambda request, n: verdict(preferred(request), usage=used(request)))
+    prices = tmp_path / "prices.toml"
+    prices.write_text(PRICES, encoding="utf-8")
+    scripts = str(Path(sys.executable).parent)
+    yield os.environ | {
+        "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "100",
+        "OPENAI_API_KEY": "sk-reader-0123456789",
+        "OPENAI_BASE_URL": server.url,
+        "JUDGELOOP_PRICES": str(prices),
+    }
+    server.close()

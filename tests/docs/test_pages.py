@@ -1,0 +1,158 @@
+"""Every command on the pages runs, and what is shown under one is what it prints."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+from support.pages import IN_ORDER, PAGES, ROOT, blocks, name
+
+# Why a block is not run here; `.ci/run` runs the commands that set up.
+NOT_RUN = {
+    "installs packages",
+    "a key of yours",
+    "needs files outside the checkout",
+    "needs a person at the terminal",
+    "needs a server of yours",
+    "needs the recorded data",
+    "runs all tests",
+}
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+
+
+def in_order(page):
+    return IN_ORDER in page.read_text(encoding="utf-8")
+
+
+def apart():
+    """The blocks that a reader runs each on its own."""
+    return [
+        pytest.param(block, id=block.id, marks=marks(block))
+        for page in PAGES
+        if not in_order(page)
+        for block in blocks(page)
+        if not skipped(block)
+    ]
+
+
+def marks(block):
+    """Fifteen nights are simulated with the other simulations."""
+    return [pytest.mark.simulation] if "nightly.py" in block.text else []
+
+
+def skipped(block):
+    return block.comment.startswith(("not run: ", "once published: ", "setup: ", "after "))
+
+
+def run(command, folder, environment):
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", command],
+        cwd=folder,
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def perform(block, folder, environment):
+    """Do what the block says; check what it shows."""
+    if block.language == "python":
+        (folder / "program.py").write_text(block.text, encoding="utf-8")
+        done = run(f"{sys.executable} program.py", folder, environment)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.strip(), "a program on a page shows what it does"
+    elif block.language == "sh":
+        done = run(block.text, folder, environment)
+        assert done.returncode in expected(block), done.stderr
+    else:
+        show(block.text, folder, environment)
+
+
+def expected(block):
+    """The exit codes: 0, or the one that the comment before the block names."""
+    named = re.fullmatch(r"exits with (\d+)", block.comment)
+    return {int(named[1])} if named else {0}
+
+
+def show(text, folder, environment):
+    """Run the commands of a `console` block, and compare what they print with what it shows."""
+    commands = re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
+    assert commands, "a console block shows a command after '$ '"
+    for part in commands:
+        command, _, shown = part.partition("\n")
+        done = run(command, folder, environment)
+        assert done.returncode == 0, done.stderr
+        if shown.strip():
+            assert anywhere(done.stdout) == anywhere(shown)
+
+
+def anywhere(text):
+    """What `doctor` shows, without the version of SQLite and the file system of one machine."""
+    return re.sub(r"SQLite [\d.]+, (\S+) on .*", r"SQLite, \1", text.strip())
+
+
+@pytest.mark.parametrize("block", apart())
+def test_a_block_does_what_it_shows(block, reader, environment):
+    perform(block, reader, environment)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if in_order(page)], ids=name)
+def test_the_blocks_of_a_page_work_one_after_the_other(page, reader, environment):
+    for block in blocks(page):
+        if not skipped(block):
+            perform(block, reader, environment)
+
+
+def test_a_block_that_is_not_run_says_why():
+    reasons = {
+        block.comment.removeprefix("not run: ")
+        for page in PAGES
+        for block in blocks(page)
+        if block.comment.startswith("not run: ")
+    }
+    assert reasons <= NOT_RUN
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_between_pages_lead_somewhere(page):
+    for target, _ in LINK.findall(page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_the_set_up_commands_are_there_for_ci_to_run():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    setups = re.findall(r"<!-- setup: (\w+) -->", readme)
+    assert {"run", "test"} <= set(setups)
+    for setup in setups:
+        assert f"setup {setup}" in script
+    for mark in re.findall(r"<!-- (after \w+: \w+) -->", readme):
+        assert f'run_in "{mark}"' in script
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_no_figure_was_left_to_fill_in(page):
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r"\b(TODO|TBD|XXX|[A-Z]{3,}_[A-Z0-9_]+_NOTE|[A-Z]{3,}_(TA|HG)\d?)\b", text)
+
+
+FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+OTHERS = {"--quiet", "--editable", "--strict"}  # of pip and other programs
+
+
+def test_every_flag_on_the_pages_exists(environment):
+    known = set(OTHERS)
+    for command in ("compare", "select", "estimate", "replay", "doctor", "calibrate", "convert", "demo",
+                    "ledger explain", "ledger reconcile", "ledger salvage"):  # fmt: skip
+        known |= set(FLAG.findall(run(f"judgeloop {command} --help-all", ROOT, environment).stdout))
+    named = {
+        (name(page), flag)
+        for page in PAGES
+        if page.parent.name != "results"  # whose commands are those of benchmarks/
+        for flag in FLAG.findall(page.read_text(encoding="utf-8"))
+    }
+    assert {pair for pair in named if pair[1] not in known} == set()
