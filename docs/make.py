@@ -2,7 +2,8 @@
 
     python docs/make.py
 
-`made()` returns every file and its text, and writes nothing; a test compares them with what is there.
+`made()` returns every file and its text, and writes nothing. A test compares them with what is
+there.
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ SOURCES = {
     Source.VECTORS: "vectors without a model",
     Source.LOWER: "at most the default",
 }
+
+
+# A signature with more parameters than this is a list of settings, which have a page of their own.
+MOST_PARAMETERS = 12
 
 
 def made() -> dict[Path, str]:
@@ -113,8 +118,9 @@ def _prose(text: str) -> str:
     """Return a command's help as a page has it: examples are code."""
     paragraphs = inspect.cleandoc(text.replace("\b\n", "")).split("\n\n")
     return "\n\n".join(
-        re.sub(r"^(judgeloop .*)$", r"`\1`", part.strip(), flags=re.MULTILINE)
+        re.sub(r"^\s*(judgeloop .*)$", r"`\1`", part.strip(), flags=re.MULTILINE)
         for part in paragraphs
+        if not part.startswith("Exit codes:")  # they have a page of their own
     )
 
 
@@ -146,7 +152,7 @@ def configuration() -> str:
 
 def _setting(name: str, field: Declared, commands: list[str]) -> str:
     setting = field.setting
-    assert setting is not None, "only declared settings are listed"  # noqa: S101
+    assert setting is not None, "only declared settings are listed"
     another = "yes" if setting.part in {Part.RUN, Part.CONTENT, Part.KEY} else "no"
     users = "all three" if len(commands) == len(QUESTIONS) else ", ".join(commands)
     key = name.replace("_", "-")
@@ -159,7 +165,8 @@ def api() -> str:
         "# The Python interface",
         "",
         BY_HAND,
-        "[judgeloop in Python](../how-to/python.md) shows how these fit together.",
+        "[judgeloop in Python](../how-to/python.md) shows how these fit together. `compare`, `select` and `estimate`",
+        "take every [setting](configuration.md) as a keyword.",
         "",
     ]
     for module, names in (("judgeloop", judgeloop.__all__), ("judgeloop.parts", _parts())):
@@ -179,6 +186,8 @@ def _parts() -> list[str]:
 def _public(module: str, name: str) -> Iterator[str]:
     """Yield the lines of a public name: its signature and its docstring."""
     thing = getattr(importlib.import_module(module), name)
+    if inspect.ismodule(thing):  # a question is a folder that can be called
+        thing = getattr(importlib.import_module(f"judgeloop.{name}.call"), name)
     yield f"### {name}"
     yield ""
     signature = _signature(thing)
@@ -197,7 +206,7 @@ def _signature(thing: Any) -> str:
         parameters = inspect.signature(thing).parameters.values()
     except (TypeError, ValueError):
         return ""
-    if not callable(thing) or len(parameters) > 12:
+    if not callable(thing) or len(parameters) > MOST_PARAMETERS:
         return ""
     shown = [_parameter_of(one) for one in parameters if not one.name.startswith("_")]
     return f"({', '.join(shown)})"
