@@ -87,6 +87,11 @@ def _key(provider: Provider, url: str, environment: Mapping[str, str], *, given:
     official = is_official(provider, url)
     name = provider.key_variable if provider.key_variable and (official or not given) else JUDGE_KEY
     key = environment.get(name, "").strip()
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise InputError(
+            f"{name}: expected a key of ASCII letters, digits and signs; found other characters in it, "
+            "such as the … of an example; copy the key again"
+        )
     if not key and official:
         raise InputError(
             f"the judge needs a key: set {provider.key_variable} in the environment or in .env (see .env.example); "

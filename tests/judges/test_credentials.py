@@ -31,6 +31,13 @@ def test_white_space_around_a_key_is_not_sent():
     assert sent_key({"OPENAI_API_KEY": f" {SECRET}\n"}) == SECRET
 
 
+@pytest.mark.parametrize("key", ["sk-…", "sk-ab cd", "sk-\x07", "schlüssel"])
+def test_a_key_that_no_header_can_carry_is_refused_before_anything_is_sent(key):
+    with pytest.raises(InputError, match=r"^OPENAI_API_KEY: expected a key of ASCII") as refused:
+        judge("openai/m", {"OPENAI_API_KEY": key})
+    assert key not in str(refused.value)
+
+
 def test_openais_key_goes_to_openai():
     assert sent_key(WITH_KEY) == SECRET
     assert sent_key(WITH_KEY, base_url="https://api.openai.com/v1") == SECRET
