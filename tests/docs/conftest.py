@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from support.chat_server import ChatServer, candidates, used, verdict
+from support.chat_server import ChatServer, candidates, completion, used, verdict
 from support.pages import ROOT
 
 INCIDENTS = ROOT / "examples" / "incidents"
@@ -29,11 +29,16 @@ def figures(text):
     return sum(letter.isdigit() for letter in text)
 
 
-def preferred(request):
-    """A judge's verdict: the answer with more figures is better."""
+def reply(request):
+    """A judge's reply: the answer with more figures is better, and more of them are."""
     material = candidates(request)
+    if "answer" in material:
+        rating = min(10, 1 + figures(material["answer"]))
+        words = {"reason": "by its figures", "rating": str(rating)}
+        return completion(json.dumps(words), usage=used(request))
     first, second = (figures(material[name]) for name in ("answer_A", "answer_B"))
-    return "tie" if first == second else "A" if first > second else "B"
+    winner = "tie" if first == second else "A" if first > second else "B"
+    return verdict(winner, usage=used(request))
 
 
 def written(path, rows):
@@ -51,7 +56,7 @@ def reader(tmp_path):
     folder = tmp_path / "reader"
     shutil.copytree(ROOT / "examples", folder / "examples")
     prompts = {row["id"]: row["prompt"] for row in read(INCIDENTS / "items.jsonl")}
-    for name, source in (("old", "lead"), ("new", "central"), ("earlier", "systems/figures")):
+    for name, source in (("old", "central"), ("new", "lead"), ("earlier", "systems/figures")):
         rows = read(INCIDENTS / f"{source}.jsonl")
         written(
             folder / f"{name}.jsonl",
@@ -96,7 +101,7 @@ def hash_of(text):
 @pytest.fixture
 def environment(tmp_path):
     """The reader's environment: a key, and the judge's address on this machine."""
-    server = ChatServer(lambda request, n: verdict(preferred(request), usage=used(request)))
+    server = ChatServer(lambda request, n: reply(request))
     prices = tmp_path / "prices.toml"
     prices.write_text(PRICES, encoding="utf-8")
     scripts = str(Path(sys.executable).parent)
