@@ -3,7 +3,7 @@
 Chen et al. (2020), "Practical Accuracy Estimation for Efficient Deep Neural Network Testing". The
 prototypes are those of MMD-critic: Kim et al. (2016), "Examples are not Enough, Learn to
 Criticize!". What is as in the authors' program (github.com/pace2019/pace) and what is not is listed
-in docs/how-to/estimate.md. The vectors, from the model's last hidden layer, are not computed here.
+in docs/results/tables.md. The vectors, from the model's last hidden layer, are not computed here.
 scikit-learn is imported on first use; its HDBSCAN takes time quadratic in the number of items,
 about a minute for 100,000.
 """

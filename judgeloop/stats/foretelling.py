@@ -13,7 +13,7 @@ import numpy as np
 
 from judgeloop.stats.strata import ROUNDING, Counts, Floats, Moments, Strata, centred, stratified
 
-# Chosen on recorded scores among others that did as well (docs/how-to/estimate.md: their effect).
+# Chosen on recorded scores among others that did as well (docs/results: their effect).
 USUAL_LIKENESS = 0.2  # prior mean of the correlation of two systems' scores on an item
 PRIOR_PAIRS = 200.0  # pairs of scores on one item that this prior is worth
 LIKENESS = (0.02, 0.95)  # least and largest correlation
