@@ -1,6 +1,6 @@
 """The parts of a run, for programs with a selector, rule, judge or driver of their own.
 
-These names are public, and docs/how-to/python.md shows how they fit together. Nothing is defined
+These names are public, and docs/how-to/parts.md shows how they fit together. Nothing is defined
 here. Each part keeps to its protocol: `Selector`, `Estimator`, `StoppingRule`, `Judge`, `Ledger`.
 """
 
