@@ -16,7 +16,7 @@ EXCEPTIONS: dict[str, str] = {}
 AVOIDED = ("thereby", "whosoever", "whoever", "foretell", "fares", "save that", "but for the", "at naught")
 APART = re.compile(r"<!--.*?-->|^(`{3,})[^\n]*\n.*?^\1[^\n]*$", re.DOTALL | re.MULTILINE)
 NOT_PROSE = re.compile(r"\s*(\||#{1,6} |!\[[^\]]*\]\([^)]*\)\s*$|\[[^\]]+\]: )")
-ITEM = re.compile(r"\s*(?:[-*]|\d+\.)\s+")
+ITEM = re.compile(r"^\s*(?:[-*]|\d+\.)\s+")
 # Not the full stop of "et al." or "e.g.", and not one before a small letter.
 END = re.compile(r"(?<!\bal)(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.?!][\"”)*_]*\s+(?=[^\sa-z])")
 
