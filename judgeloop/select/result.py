@@ -61,7 +61,8 @@ class Selected(RunResult):
     them with at most that probability. It is None if queries were picked, because no risk can be
     stated then. `win_rates_biased` is True if queries were picked and not all items were judged.
     `level_since` is the number of queries after which the selector expected the same information of
-    all others, so that its belief no longer moved; None if it went on choosing between them.
+    all others, so that its belief no longer moved. It is None if the selector went on choosing
+    between them.
     """
 
     job: ClassVar[str] = "select"

@@ -1,4 +1,4 @@
-"""Sentences on the pages are short, and use no word of a private idiom."""
+"""Sentences on the pages are short, and in plain words."""
 
 from __future__ import annotations
 
@@ -6,62 +6,112 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from support.pages import DOCS, ROOT, name
+from support.pages import PAGES, name
 
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 MOST_WORDS = 30
-# The beginning of a longer sentence, and why it is not cut in two.
+# How a longer sentence begins, and why it is not cut in two.
 EXCEPTIONS: dict[str, str] = {}
-# Words that a reader has to look up, or stumbles over.
-AVOIDED = ("thereby", "whosoever", "whoever", "foretell", "fares", "save that", "but for the", "at naught")
-APART = re.compile(r"<!--.*?-->|^(`{3,})[^\n]*\n.*?^\1[^\n]*$", re.DOTALL | re.MULTILINE)
-NOT_PROSE = re.compile(r"\s*(\||#{1,6} |!\[[^\]]*\]\([^)]*\)\s*$|\[[^\]]+\]: )")
+# Words that a reader stumbles over; the plain one stands beside.
+AVOIDED = {
+    "thereby": "so",
+    "whosoever": "everybody who",
+    "whoever": "if you, or the person who",
+    "foretell": "predict",
+    "in vain": "without use",
+    "of one's own": "of your own",
+    "what there is": "the thing itself",
+}
+COMMENT_OR_CODE = re.compile(
+    r"<!--.*?-->|^[ ]*(`{3,})[^\n]*\n.*?^[ ]*\1[ ]*$", re.DOTALL | re.MULTILINE
+)
+NOT_PROSE = re.compile(r"\s*(\||#{1,6} |!\[[^\]]*\]\([^)]*\)\s*$)")
 ITEM = re.compile(r"^\s*(?:[-*]|\d+\.)\s+")
-# Not the full stop of "et al." or "e.g.", and not one before a small letter.
-END = re.compile(r"(?<!\bal)(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.?!][\"”)*_]*\s+(?=[^\sa-z])")
+# Not the full stop of "et al." or "e.g.", and not a full stop before a small letter.
+END = re.compile(r"(?<!\bal)(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.?!][\"”)]*\s+(?=[^\sa-z])")
 
 
 def paragraphs(text: str) -> Iterator[str]:
-    """Yield the paragraphs and list items of a page: no code, table, heading, picture or comment."""
+    """Yield paragraphs and list items, without code, tables, headings, pictures and comments."""
     gathered: list[str] = []
-    for line in [*APART.sub("\n", text).splitlines(), ""]:
+    for line in [*COMMENT_OR_CODE.sub("\n", text).splitlines(), ""]:
         stop = not line.strip() or NOT_PROSE.match(line)
         if (stop or ITEM.match(line)) and gathered:
             yield " ".join(gathered)
             gathered = []
         if not stop:
-            gathered.append(ITEM.sub("", line, count=1).strip().removeprefix("> "))
+            gathered.append(ITEM.sub("", line).strip())
 
 
 def plain(paragraph: str) -> str:
-    """Return a paragraph as it is read: a link as its text, code and a formula as one word."""
-    text = re.sub(r"``.*?``|`[^`]*`", "CODE", paragraph)
-    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
-    return re.sub(r"\*\*|__", "", text)
+    """Return a paragraph as it is read: links as their text, a piece of code as one word."""
+    text = re.sub(r"`+[^`]*`+", "CODE", paragraph)
+    return re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text).replace("**", "")
 
 
-def sentences(paragraph: str) -> list[str]:
-    """Return the sentences of a paragraph."""
-    return [sentence.strip() for sentence in END.split(plain(paragraph)) if sentence.strip()]
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a page."""
+    found = (END.split(plain(paragraph)) for paragraph in paragraphs(text))
+    return [sentence for each in found for sentence in each]
 
 
 def words(sentence: str) -> int:
-    """Return how many words a sentence has: what stands between spaces and has a letter or digit."""
+    """Count the words: what stands between spaces and has a letter or a digit."""
     return sum(any(letter.isalnum() for letter in word) for word in sentence.split())
 
 
-def long_sentences(text: str) -> list[str]:
-    """Return the sentences of a page that have too many words."""
-    return [
-        sentence
-        for paragraph in paragraphs(text)
-        for sentence in sentences(paragraph)
-        if words(sentence) > MOST_WORDS
-    ]
+def read(page):
+    return page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_a_sentence_has_at_most_thirty_words(page):
-    found = long_sentences(page.read_text(encoding="utf-8"))
-    kept = [one for one in found if not one.startswith(tuple(EXCEPTIONS))] if EXCEPTIONS else found
-    assert not kept, "\n".join(f"{words(one)}: {one}" for one in kept)
+    too_long = [
+        f"{words(sentence)} words: {sentence}"
+        for sentence in sentences(read(page))
+        if words(sentence) > MOST_WORDS and not sentence.startswith(("\0", *EXCEPTIONS))
+    ]
+    assert not too_long, "\n".join(too_long)
+
+
+def test_every_exception_is_on_a_page_and_has_a_reason():
+    there = [sentence for page in PAGES for sentence in sentences(read(page))]
+    for beginning, reason in EXCEPTIONS.items():
+        assert reason
+        assert any(sentence.startswith(beginning) for sentence in there), beginning
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_a_page_uses_plain_words(page):
+    text = " ".join(sentences(read(page))).lower()
+    found = {word: better for word, better in AVOIDED.items() if re.search(rf"\b{word}\b", text)}
+    assert not found
+
+
+PAGE = """# A heading of many words that is not counted
+
+A paragraph with `code of many words` and a
+[link](https://example.com/a) to it (Somebody et al. 2024). A second **one.** A third
+<!-- a comment that is not read -->
+
+| a | table |
+|---|---|
+
+1. An item,
+   on two lines
+- another 0.5 item.
+
+    ```sh
+    a command. Not a sentence.
+    ```
+"""
+
+
+def test_sentences_are_those_of_paragraphs_and_list_items():
+    assert sentences(PAGE) == [
+        "A paragraph with CODE and a link to it (Somebody et al. 2024)",
+        "A second one",
+        "A third",
+        "An item, on two lines",
+        "another 0.5 item.",
+    ]
+    assert [words(sentence) for sentence in sentences(PAGE)] == [13, 3, 2, 5, 3]
