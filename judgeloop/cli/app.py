@@ -136,9 +136,9 @@ def app() -> None:
     """Find out which language model is better, how sure that is, and what it cost.
 
     Every flag can also be set as JUDGELOOP_<FLAG> in the environment. What cannot send a key or
-    text elsewhere, run code or raise the cost can also be set in .env and in judgeloop.toml in the
-    working folder; --config FILE trusts a file. A flag wins over the environment, that over .env,
-    and that over judgeloop.toml.
+    text elsewhere, run code or raise the cost can also be set in .env in the working folder and in
+    judgeloop.toml there or above, in the same repository; --config FILE trusts a file. A flag wins
+    over the environment, that over .env, and that over judgeloop.toml.
     """
 
 

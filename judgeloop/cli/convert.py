@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from judgeloop.cli import flags
+from judgeloop.cli.panel_command import CONTEXT, PanelCommand, PanelOption
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import say
 from judgeloop.report.escaping import visible
@@ -19,7 +20,7 @@ def convert() -> click.Command:
     """Return the command `convert`."""
     from judgeloop.run.convert import ConvertConfig
 
-    output = flags.PanelOption(
+    output = PanelOption(
         ["-o", "--output", "output"],
         type=click.Path(path_type=Path),
         required=True,
@@ -27,13 +28,13 @@ def convert() -> click.Command:
         panel=OUTPUT,
         declared=flags.FILE,
     )
-    return flags.PanelCommand(
+    return PanelCommand(
         "convert",
         callback=_convert,
         params=[*flags.parameters_of(ConvertConfig), output],
         help="Write a file of any format that judgeloop reads as JSON lines in its own form. Recorded scores are "
         "kept. See docs/reference/file-formats.md.",
-        context_settings=flags.CONTEXT,
+        context_settings=CONTEXT,
     )
 
 

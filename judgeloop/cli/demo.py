@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from judgeloop.cli.flags import CONTEXT
+from judgeloop.cli.panel_command import CONTEXT
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import show
 

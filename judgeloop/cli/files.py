@@ -1,4 +1,4 @@
-"""Writes the files of a run: its folder of labels and result, the `-o` file, and pictures.
+"""Writes the files of a run: its folder of labels and result, the `-o` files, and pictures.
 
 A file is written whole or not at all. `report/` and the questions' own `text.py` make the contents.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -43,6 +43,24 @@ FORMS: dict[str, Callable[[Reported, Page], str]] = {
 }
 
 
+def check_outputs(paths: Sequence[Path], inputs: Iterable[Path] = ()) -> None:
+    """Refuse result files of which one cannot be written, or two are the same file.
+
+    It is called before anything is spent.
+
+    Raises:
+        InputError: names the file, as `check_output` does.
+    """
+    read, real = list(inputs), dict[Path, Path]()
+    for path in paths:
+        check_output(path, read)
+        if path.resolve() in real:
+            raise InputError(
+                f"-o {path}: this is the same file as -o {real[path.resolve()]}; give each file once"
+            )
+        real[path.resolve()] = path
+
+
 def check_output(path: Path, inputs: Iterable[Path] = ()) -> None:
     """Refuse a result file that cannot be written or would overwrite one of the `inputs`.
 
@@ -74,6 +92,22 @@ def check_run_folder(folder: Path) -> None:
     )
     if not existing.is_dir():
         raise InputError(f"`run_dir={folder}`: {existing} is no folder")
+
+
+def write_outputs(paths: Iterable[Path], result: Reported, page: Page) -> None:
+    """Write the result to every file, also if one of them cannot be written.
+
+    Raises:
+        JudgeloopError: names the files that cannot be written.
+    """
+    failures = []
+    for path in paths:
+        try:
+            write_output(path, result, page)
+        except JudgeloopError as error:
+            failures.append(str(error))
+    if failures:
+        raise JudgeloopError("; ".join(failures))
 
 
 def write_output(path: Path, result: Reported, page: Page) -> None:

@@ -8,6 +8,7 @@ import click
 
 from judgeloop.cli import flags
 from judgeloop.cli.naming import as_flags
+from judgeloop.cli.panel_command import CONTEXT, PanelCommand
 from judgeloop.cli.progress import explained
 from judgeloop.run.ledger_config import ReconcileConfig, SalvageConfig, VerifyConfig
 
@@ -62,12 +63,12 @@ def _command(
     config: type, callback: Callable[..., None], help_: str, *own: click.Parameter
 ) -> click.Command:
     """Return a command with the settings of `config` and its `own`, named as its function."""
-    return flags.PanelCommand(
+    return PanelCommand(
         callback.__name__.removeprefix("_"),
         callback=callback,
         params=[*flags.parameters_of(config), *own],
         help=help_,
-        context_settings=flags.CONTEXT,
+        context_settings=CONTEXT,
     )
 
 

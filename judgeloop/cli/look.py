@@ -8,6 +8,7 @@ import click
 
 from judgeloop.cli import flags
 from judgeloop.cli.naming import as_flags
+from judgeloop.cli.panel_command import CONTEXT, PanelArgument, PanelCommand
 from judgeloop.cli.progress import counting, explained
 from judgeloop.cli.streams import say
 from judgeloop.run.shared_settings import JUDGE
@@ -23,13 +24,13 @@ def doctor() -> click.Command:
     rating = flags.switch(
         "rating", "Let the judge rate a single answer, as estimate does, not compare two.", JUDGE
     )
-    return flags.PanelCommand(
+    return PanelCommand(
         "doctor",
         callback=_examine,
         params=[*flags.parameters_of(JudgeSettings), rating],
         help="Check whether a judge works: key, server, model, structured output, price. Makes at most one "
         "call for each judge.\n\nExit codes: 0 the judge works, 2 usage, 4 a check failed.",
-        context_settings=flags.CONTEXT,
+        context_settings=CONTEXT,
     )  # fmt: skip
 
 
@@ -64,14 +65,14 @@ def calibrate() -> click.Command:
     """Return the command `calibrate`."""
     from judgeloop.calibration.config import CalibrateConfig
 
-    return flags.PanelCommand(
+    return PanelCommand(
         "calibrate",
         callback=_calibrate,
         params=[*flags.parameters_of(CalibrateConfig), flags.as_json()],
         help="Find the selector and rule that would have served past comparisons best, in judgments, dollars and "
         "errors.\n\nIt replays comparisons whose verdicts are known, each as if it were new. It asks no judge and "
         "spends nothing.",
-        context_settings=flags.CONTEXT,
+        context_settings=CONTEXT,
     )  # fmt: skip
 
 
@@ -109,20 +110,20 @@ def ledger() -> click.Command:
     from judgeloop.cli.ledger import reconcile, salvage, show, verify
     from judgeloop.compare.config import CompareConfig
 
-    item = flags.PanelArgument(["item"], metavar="ITEM", required=True, help="The item's id.")
-    explain = flags.PanelCommand(
+    item = PanelArgument(["item"], metavar="ITEM", required=True, help="The item's id.")
+    explain = PanelCommand(
         "explain",
         callback=_explain,
         params=[item, *flags.parameters_of(CompareConfig)],
         help="Explain why an item was, or was not, answered from the ledger. Give the flags of the comparison.",
-        context_settings=flags.CONTEXT,
+        context_settings=CONTEXT,
     )
     return click.Group(
         "ledger",
         commands=[show(), explain, verify(), salvage(), reconcile()],
         no_args_is_help=True,
         help="Show what was spent, look up paid verdicts in the ledger, check it, settle what is unknown.",
-        context_settings=flags.CONTEXT,
+        context_settings=CONTEXT,
     )
 
 

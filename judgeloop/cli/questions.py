@@ -6,6 +6,7 @@ imported only when the command runs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import click
 from judgeloop.cli import flags
 from judgeloop.cli.catalogue import Question
 from judgeloop.cli.naming import as_flags, page_as_flags
+from judgeloop.cli.panel_command import CONTEXT, PanelCommand
 from judgeloop.cli.progress import explained
 from judgeloop.cli.recorded import compare_recorded
 from judgeloop.cli.streams import say, show
@@ -35,13 +37,13 @@ EXITS = (
 def command_of(question: Question) -> click.Command:
     """Return the command of a question."""
     own = [flags.dry_run(), flags.as_json(), flags.output()]
-    return flags.PanelCommand(
+    return PanelCommand(
         question.name,
         callback=Asking(question).invoked,
         params=[*flags.parameters_of(question.configuration), *own],
         help=_help(question),
         short_help=question.help,
-        context_settings=flags.CONTEXT,
+        context_settings=CONTEXT,
     )
 
 
@@ -64,7 +66,9 @@ class Asking:
             return page
         return replace(page, details=(*page.details, ("settings", visible(read.sentence))))
 
-    def invoked(self, *, dry_run: bool, as_json: bool, output: Path | None, **given: Any) -> None:
+    def invoked(
+        self, *, dry_run: bool, as_json: bool, output: tuple[Path, ...], **given: Any
+    ) -> None:
         """Check the settings, then run the question or forecast it.
 
         Raises:
@@ -72,8 +76,11 @@ class Asking:
         """
         read: Read = click.get_current_context().obj
         with explained():
+            if dry_run:
+                _check_dry_run()
+                output = ()
             config = self.question.configuration.of(**given)
-            check_outputs(config, dry_run=dry_run, output=output)
+            check_places(config, output)
             if not config.judge:
                 raise click.exceptions.Exit(
                     compare_recorded(config, read, as_json=as_json, output=output)
@@ -123,10 +130,10 @@ class Asking:
             print(as_flags(render_plan(plan, result, self.page(result, read), priced=priced)))
 
     def _show(
-        self, ready: Any, result: Any, read: Read, *, as_json: bool, output: Path | None
+        self, ready: Any, result: Any, read: Read, *, as_json: bool, output: Sequence[Path]
     ) -> None:
         """Print a result and write its files."""
-        from judgeloop.cli.files import render_json, write_output, write_pictures, write_run
+        from judgeloop.cli.files import render_json, write_outputs, write_pictures, write_run
         from judgeloop.report.page import render
         from judgeloop.run.ledger_memory import remember
 
@@ -140,28 +147,35 @@ class Asking:
         finally:  # also if nobody reads standard output
             write_run(folder, result, page, read.files)
             remember(config.ledger, folder, ready.run.id, result.spend.charged_p)
-            if output is not None:
-                write_output(output, result, page)
+            write_outputs(output, result, page)
             if getattr(config, "analyse", False):
                 from judgeloop.replay.analyse import pictures_of_run
 
                 write_pictures(folder, pictures_of_run(ready, result))
 
 
-def check_outputs(config: Any, *, dry_run: bool, output: Path | None) -> None:
+def _check_dry_run() -> None:
+    """Refuse `-o` on the command line of a dry run; one from a file or the environment may stay.
+
+    Raises:
+        InputError: says what to do instead.
+    """
+    from judgeloop.core.errors import InputError
+
+    source = click.get_current_context().get_parameter_source("output")
+    if source is click.core.ParameterSource.COMMANDLINE:
+        raise InputError("-o is for a result, and a dry run has none; print it with --json")
+
+
+def check_places(config: Any, output: Sequence[Path]) -> None:
     """Refuse files that cannot be written, before anything is spent.
 
     Raises:
-        InputError: a file or folder cannot be written, `-o` is given with a dry run, or pictures
-            are wanted and cannot be drawn.
+        InputError: a file or folder cannot be written, or pictures are wanted and cannot be drawn.
     """
-    from judgeloop.cli.files import check_output, check_run_folder
-    from judgeloop.core.errors import InputError
+    from judgeloop.cli.files import check_outputs, check_run_folder
 
-    if output is not None and dry_run:
-        raise InputError("-o is for a result, and a dry run has none; print it with --json")
-    if output is not None:
-        check_output(output, config.files_read())
+    check_outputs(output, config.files_read())
     if config.run_dir is not None:
         check_run_folder(config.run_dir)
     if getattr(config, "analyse", False):

@@ -1,7 +1,8 @@
-"""Prints a comparison of recorded scores, and writes it to the `-o` file."""
+"""Prints a comparison of recorded scores, and writes it to the `-o` files."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,9 @@ if TYPE_CHECKING:
     from judgeloop.cli.settings_file import Read
 
 
-def compare_recorded(config: Any, read: Read, *, as_json: bool, output: Path | None) -> int:
+def compare_recorded(config: Any, read: Read, *, as_json: bool, output: Sequence[Path]) -> int:
     """Compare two finished runs, print the result and return the exit code."""
-    from judgeloop.cli.files import render_json, write_output
+    from judgeloop.cli.files import render_json, write_outputs
     from judgeloop.compare.recorded import compare_recorded as compared
     from judgeloop.compare.recorded_text import page
     from judgeloop.report.page import render
@@ -22,6 +23,5 @@ def compare_recorded(config: Any, read: Read, *, as_json: bool, output: Path | N
     result = compared(config)
     words = page_as_flags(page(result))
     show(render_json(result, read.files) if as_json else render(words) + "\n")
-    if output is not None:
-        write_output(output, result, words)
+    write_outputs(output, result, words)
     return result.exit_code

@@ -16,6 +16,7 @@ import click
 
 from judgeloop.cli import flags
 from judgeloop.cli.naming import as_flags, variable
+from judgeloop.cli.panel_command import CONTEXT, PanelCommand, PanelOption
 from judgeloop.cli.progress import counting, explained
 from judgeloop.core.errors import InputError
 from judgeloop.run.published import published_name
@@ -35,7 +36,7 @@ def replay() -> click.Command:
     from judgeloop.replay.config import CONFIGS
     from judgeloop.run.shared_settings import PROTOCOL
 
-    job = flags.PanelOption(
+    job = PanelOption(
         ["--job"],
         default="compare",
         show_default=True,
@@ -45,7 +46,7 @@ def replay() -> click.Command:
         envvar=variable("job"),
         declared=flags.SWITCH,
     )
-    return flags.PanelCommand(
+    return PanelCommand(
         "replay",
         callback=_replay,
         params=[*flags.parameters_of(*CONFIGS.values()), job, flags.as_json()],
@@ -54,7 +55,7 @@ def replay() -> click.Command:
         "judgments, errors and successes until a rule is met. With --job select: how often the best of all systems is "
         "named, by number of judge calls and of items. With --job estimate: the error of a system's estimated mean, by "
         "share of items judged. Asks no judge and spends nothing.",
-        context_settings=flags.CONTEXT,
+        context_settings=CONTEXT,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from judgeloop.cli import flags
+from judgeloop.cli.panel_command import CONTEXT, PanelArgument, PanelCommand
 from judgeloop.cli.progress import explained
 from judgeloop.run.ledger_config import VerifyConfig
 
@@ -26,26 +27,26 @@ class Runs(click.Group):
 
 def runs() -> click.Command:
     """Return the command `runs` with its subcommands."""
-    run = flags.PanelArgument(["run"], metavar="RUN", help="The run's id, or its beginning.")
-    show = flags.PanelCommand(
+    run = PanelArgument(["run"], metavar="RUN", help="The run's id, or its beginning.")
+    show = PanelCommand(
         "show",
         callback=_show,
         params=[run, *flags.parameters_of(VerifyConfig)],
         help="Print the result of a run again.",
-        context_settings=flags.CONTEXT,
+        context_settings=CONTEXT,
     )
-    every = flags.PanelCommand(
+    every = PanelCommand(
         "list",
         callback=_list,
         params=[*flags.parameters_of(VerifyConfig), flags.as_json()],
         help="List the runs of a ledger, the latest first.",
-        context_settings=flags.CONTEXT,
+        context_settings=CONTEXT,
     )
     return Runs(
         "runs",
         commands=[every, show],
         help="List the runs of a ledger, or show the result of one again.",
-        context_settings=flags.CONTEXT,
+        context_settings=CONTEXT,
     )
 
 

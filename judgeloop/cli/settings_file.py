@@ -1,29 +1,33 @@
-"""Reads the settings of a command from `judgeloop.toml`, `.env` and JUDGELOOP_JUDGE.
+"""Reads the settings of a command from `judgeloop.toml`, `.env` and the environment.
 
-A file that the caller names (`--config`) is trusted as a whole. Files that are merely found in the
-working folder may set what `run/trust.py` allows; anything else in them is an error, before
-anything is done. Nothing read here enters the environment of the process.
+A file that the caller names (`--config`) is trusted as a whole. Files that are merely found may set
+what `run/trust.py` allows; anything else in them is an error, before anything is done. Nothing read
+here enters the environment of the process.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from judgeloop.cli.every_command import flags_of
+from judgeloop.cli.found_file import OF_CALLERS, SETTINGS_FILE, FoundFile, found_settings_file
 from judgeloop.cli.naming import variable
+from judgeloop.cli.shared_section import SHARED, declaration, of_shared
 
 if TYPE_CHECKING:
     import click
 
-SETTINGS_FILE, ENV_FILE = "judgeloop.toml", ".env"
-OF_CALLERS = "only the caller may set it"
+ENV_FILE = ".env"
 NOT_TAKEN = object()  # instead of a value that would take a limit away: the default stays
 KEYS = "_API_KEY"  # how the names of variables with API keys end
 # Variables of the caller alone, beside the settings.
 OF_THE_CALLER = frozenset({variable(name) for name in ("config", "max_usd", "ledger_key")})
+
+__all__ = ["SETTINGS_FILE", "Commanded", "Read", "read_settings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,49 +50,12 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundFile:
-    """A file that was found in the working folder, which may be a stranger's."""
-
-    path: Path
-    folder: Path
-
-    def check(self, where: str, parameter: click.Parameter, value: object) -> None:
-        """Refuse a value that such a file may not give to a parameter.
-
-        Raises:
-            DataError: says why, and how to set it all the same.
-        """
-        from judgeloop.run.trust import refusal
-
-        declared = getattr(parameter, "declared", None)
-        reason = refusal(declared, value, self.folder) if declared else OF_CALLERS
-        if reason is not None:
-            self.refuse(where, reason, variable(str(parameter.name)))
-
-    def refuse(self, where: str, reason: str, name: str) -> None:
-        """Refuse what stands at `where`; the caller may set the variable `name`.
-
-        Raises:
-            DataError: always.
-        """
-        from judgeloop.core.errors import DataError
-
-        file = self.path.name
-        trusted = f", or trust the file with --config {file}" if file == SETTINGS_FILE else ""
-        raise DataError(
-            self.path,
-            f"{where}: {reason}, because this file was found in the working folder; give it on the "
-            f"command line, or as {name} in the environment{trusted}",
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Commanded:
     """A command, and its table of the settings file: `compare`, or `ledger` and `explain`."""
 
     command: click.Command
     table: tuple[str, ...]
-    known: tuple[str, ...]  # all tables at the top
+    known: tuple[str, ...]  # the commands, which are tables at the top
     root: click.Command  # holds all commands
 
 
@@ -104,58 +71,105 @@ def read_settings(asked: Commanded, config: Path | None, *, skip: bool) -> Read:
 
     environment = dict(os.environ)
     check_variables(environment, "the environment", asked.command, asked.root)
-    folder, defaults, files = Path.cwd(), dict[str, Any](), dict[str, list[str]]()
+    working, defaults, files = Path.cwd(), dict[str, Any](), dict[str, list[str]]()
     if not skip:
-        for path, trusted in _settings_files(folder, config):
-            found = _from_table(asked, path, folder, trusted=trusted)
+        file = None if config is not None else found_settings_file(working)
+        path = config if file is None else file.path
+        if path is not None:
+            found = _from_tables(asked, path, file)
             defaults |= _taken(found)
             files[str(path)] = _shown(found)
-        if (folder / ENV_FILE).is_file():
-            keys, found = _from_env_file(asked, folder, environment)
+        if (working / ENV_FILE).is_file():
+            keys, found = _from_env_file(asked, working, environment)
             environment |= keys
             defaults |= _taken(found)
             files[ENV_FILE] = [*keys, *_shown(found)]
-    _name_judges(asked, defaults, environment)
+    _list_several(asked.command, defaults, environment)
     return Read(environment, defaults, files)
 
 
-def _settings_files(folder: Path, config: Path | None) -> Iterator[tuple[Path, bool]]:
-    """Give the settings file to read, and whether it is trusted."""
-    if config is not None:
-        yield config, True
-    elif (folder / SETTINGS_FILE).is_file():
-        yield Path(SETTINGS_FILE), False
+def _from_tables(asked: Commanded, path: Path, found: FoundFile | None) -> dict[str, Any]:
+    """Return the values of [shared] and of the command's table, which wins, by parameter.
+
+    `found` is None for a file that the caller names.
+    """
+    tables = _tables(path)
+    known = (*asked.known, SHARED)
+    _check_known(path, tables, known, ())
+    shared = _table(path, tables, (SHARED,), asked.root)
+    parts = {
+        f"[{SHARED}]": of_shared(shared, asked.command, asked.root, path, found=found is not None),
+        f"[{'.'.join(asked.table)}]": _table(path, tables, asked.table, asked.root),
+    }
+    values: dict[str, Any] = {}
+    for title, table in parts.items():
+        values |= _of_table(asked.command, path, title, table, found)
+    return values
 
 
-def _from_table(asked: Commanded, path: Path, folder: Path, *, trusted: bool) -> dict[str, Any]:
-    """Return the values of the command's table by the names of its parameters."""
+def _table(path: Path, tables: Any, names: tuple[str, ...], root: click.Command) -> dict[str, Any]:
+    """Return the table of a command; empty if there is none."""
+    from judgeloop.core.errors import DataError
+
+    for depth, name in enumerate(names):
+        if depth:
+            _check_known(path, tables, _subcommands(root, names[:depth]), names[:depth])
+        tables = tables.get(name, {})
+        if not isinstance(tables, dict):
+            title = f"[{'.'.join(names[: depth + 1])}]"
+            raise DataError(path, f"expected the table {title}, found a single value")
+    return tables  # type: ignore[no-any-return]
+
+
+def _subcommands(root: click.Command, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of the commands in a group; empty if there is no such group."""
+    import click
+
+    for name in names:
+        inner = (
+            root.get_command(click.Context(root), name) if isinstance(root, click.Group) else None
+        )
+        if not isinstance(inner, click.Group):
+            return ()
+        root = inner
+    return tuple(root.list_commands(click.Context(root))) if isinstance(root, click.Group) else ()
+
+
+def _check_known(
+    path: Path, tables: Mapping[str, Any], known: tuple[str, ...], above: tuple[str, ...]
+) -> None:
+    """Refuse a table of no command; `above` are the names of the tables that it stands in."""
     from judgeloop.core.errors import DataError, did_you_mean
 
-    tables: Any = _tables(path)
-    if unknown := tables.keys() - set(asked.known):
-        expected = ", ".join(f"[{name}]" for name in asked.known)
-        nearest = did_you_mean(min(unknown), asked.known)
+    if known and (unknown := tables.keys() - set(known)):
+        expected = ", ".join(f"[{'.'.join((*above, name))}]" for name in known)
+        nearest = did_you_mean(min(unknown), known)
         raise DataError(path, f"expected the tables {expected}, found {min(unknown)!r}{nearest}")
-    for part in asked.table:
-        tables = tables.get(part, {}) if isinstance(tables, dict) else None
-    title = f"[{'.'.join(asked.table)}]"
-    if not isinstance(tables, dict):
-        raise DataError(path, f"expected the table {title}, found a single value")
-    parameters, found = _parameters(asked.command), {}
-    for key, value in tables.items():
-        if isinstance(value, dict):
-            continue  # the table of a subcommand
-        if key not in parameters:
-            nearest = did_you_mean(key, parameters)
+
+
+def _of_table(
+    command: click.Command,
+    path: Path,
+    title: str,
+    table: Mapping[str, Any],
+    found: FoundFile | None,
+) -> dict[str, Any]:
+    """Return the values of a table by the names of the command's parameters."""
+    from judgeloop.core.errors import DataError, did_you_mean
+
+    flags, values = flags_of(command), {}
+    for key, value in table.items():
+        if key not in flags:
+            nearest = did_you_mean(key, flags)
             raise DataError(path, f"{title} has no flag {key!r}{nearest}")
-        name = str(parameters[key].name)
-        if not trusted:
-            if _keeps_the_limit(parameters[key], value):
-                found[name] = NOT_TAKEN
-                continue
-            FoundFile(path, folder).check(f"{title} {key}", parameters[key], value)
-        found[name] = value
-    return found
+        name = str(flags[key].name)
+        if found is None:
+            values[name] = value
+        elif _keeps_the_limit(flags[key], value):
+            values[name] = NOT_TAKEN
+        else:
+            values[name] = found.value(f"{title} {key}", flags[key], value)
+    return values
 
 
 def _from_env_file(
@@ -169,10 +183,10 @@ def _from_env_file(
 
     from judgeloop.cli.variables import check_variables
 
-    file = FoundFile(Path(ENV_FILE), folder)
+    file = FoundFile(Path(ENV_FILE), folder, folder)
     keys: dict[str, str] = {}
     found: dict[str, Any] = {}
-    parameters = {variable(str(one.name)): one for one in _parameters(asked.command).values()}
+    parameters = {variable(str(one.name)): one for one in flags_of(asked.command).values()}
     # Without interpolation: a setting must not take in another variable of the environment.
     variables = dotenv_values(folder / ENV_FILE, interpolate=False)
     check_variables(variables, ENV_FILE, asked.command, asked.root)
@@ -186,9 +200,8 @@ def _from_env_file(
         elif name in parameters and _keeps_the_limit(parameters[name], value):
             found[str(parameters[name].name)] = NOT_TAKEN
         elif name in parameters:
-            given: Any = value.splitlines() if name == variable("judge") else value
-            file.check(name, parameters[name], given)
-            found[str(parameters[name].name)] = given
+            given: Any = value.splitlines() if _several(parameters[name]) else value
+            found[str(parameters[name].name)] = file.value(name, parameters[name], given)
     return keys, found
 
 
@@ -203,7 +216,7 @@ def _keeps_the_limit(parameter: click.Parameter, value: object) -> bool:
     """Return whether the default stays: a found file cannot take the budget away."""
     from judgeloop.run.trust import lifts_the_limit
 
-    declared = getattr(parameter, "declared", None)
+    declared = declaration(parameter)
     return declared is not None and lifts_the_limit(declared, value)
 
 
@@ -220,28 +233,24 @@ def _tables(path: Path) -> dict[str, Any]:
         raise DataError(path, f"this is no TOML: {error}") from None
 
 
-def _parameters(command: click.Command) -> dict[str, click.Parameter]:
-    """Return the parameters of a command by their flags, without the dashes."""
-    return {
-        option.removeprefix("--"): parameter
-        for parameter in command.params
-        for option in parameter.opts
-        if option.startswith("--")
-    }
+def _several(parameter: click.Parameter) -> bool:
+    return bool(getattr(parameter, "multiple", False))
 
 
-def _name_judges(
-    asked: Commanded, defaults: dict[str, Any], environment: Mapping[str, str]
+def _list_several(
+    command: click.Command, defaults: dict[str, Any], environment: Mapping[str, str]
 ) -> None:
-    """Put the judges into `defaults`, as a list.
+    """Put settings with several values into `defaults`, as lists: the judges, the result files.
 
-    JUDGELOOP_JUDGE has one judge a line, because a name may contain spaces.
+    A variable has one value a line, because the name of a judge or of a file may contain spaces.
     """
-    given = environment.get(variable("judge"))
-    if "judge" in _parameters(asked.command) and given:
-        defaults["judge"] = given.splitlines()
-    elif isinstance(defaults.get("judge"), str):
-        defaults["judge"] = [defaults["judge"]]
+    for parameter in filter(_several, command.params):
+        name = str(parameter.name)
+        given = environment.get(variable(name))
+        if given:
+            defaults[name] = given.splitlines()
+        elif isinstance(defaults.get(name), str):
+            defaults[name] = [defaults[name]]
 
 
 def _taken(found: Mapping[str, Any]) -> dict[str, Any]:

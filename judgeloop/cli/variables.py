@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 
+from judgeloop.cli.every_command import every_command
 from judgeloop.cli.naming import variable
 
 PREFIX = variable("")
@@ -42,12 +43,7 @@ def check_variables(
 
 def _variables_of(command: click.Command) -> Iterator[str]:
     """Give the variables that set an option of a command or of its subcommands."""
-    for parameter in command.params:
-        if isinstance(parameter, click.Option):
-            yield variable(str(parameter.name))
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            inner = command.get_command(context, name)
-            if inner is not None:
-                yield from _variables_of(inner)
+    for _, one in every_command(command):
+        for parameter in one.params:
+            if isinstance(parameter, click.Option):
+                yield variable(str(parameter.name))

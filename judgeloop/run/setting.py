@@ -35,7 +35,7 @@ class Part(enum.Enum):
 
 
 class Source(enum.Enum):
-    """Who may set a setting: the caller alone, or also a file found in the working folder.
+    """Who may set a setting: the caller alone, or also a file found in the working folder or above.
 
     The caller sets it on the command line, in the environment, in Python, or in a file that he
     names. A found file belongs to whoever wrote the repository (`trust.py` checks its values).
@@ -43,7 +43,7 @@ class Source(enum.Enum):
 
     CALLER = "caller"  # the caller alone
     FOUND = "found"  # also a found file, to any value
-    INSIDE = "inside"  # also a found file, to files in the working folder
+    INSIDE = "inside"  # also a found file, to files in the found file's own folder
     SPEC = "spec"  # also a found file, to a judge that runs no code and reads no file outside
     VECTORS = "vectors"  # also a found file, to vectors that need no named model
     LOWER = "lower"  # also a found file, to at most the default
@@ -61,6 +61,7 @@ class Setting:
     - `argument`: the name of a positional argument; None for a flag.
     - `flag`: False if the command line has no flag for it.
     - `common`: True for a setting that the short help shows.
+    - `example`: a value to show where the default shows none.
     - `newer`: True for a part of the run's id that ids of this version first did without: at its
       default it is left out, so that earlier runs keep their ids.
     """
@@ -74,6 +75,7 @@ class Setting:
     argument: str | None = None
     flag: bool = True
     common: bool = False
+    example: object = None
     newer: bool = False
 
 
@@ -174,7 +176,9 @@ def seconds(value: object) -> object:
 
 
 def listed(value: object) -> object:
-    """Parse `a,b` to a list."""
+    """Parse `a,b`, or one number, to a list."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return [value]
     if not isinstance(value, str):
         return value
     return [part.strip() for part in value.split(",") if part.strip()]

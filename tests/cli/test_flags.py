@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from judgeloop.calibration.config import CalibrateConfig
 from judgeloop.cli import flags
 from judgeloop.cli.app import app
+from judgeloop.cli.panel_command import PanelArgument, PanelCommand
 from judgeloop.compare.config import CompareConfig
 from judgeloop.estimate.config import EstimateConfig
 from judgeloop.replay.config import CONFIGS as REPLAYS
@@ -61,7 +62,7 @@ class Large(Small):
 def run(*arguments, configs=(Small,), env=None, more=()):
     """What a command with these settings is given."""
     received = {}
-    command = flags.PanelCommand(
+    command = PanelCommand(
         "c", callback=received.update, params=[*more, *flags.parameters_of(*configs)]
     )
     done = CliRunner().invoke(command, list(arguments), env=env)
@@ -70,7 +71,7 @@ def run(*arguments, configs=(Small,), env=None, more=()):
 
 
 def help_of(*configs):
-    command = flags.PanelCommand("c", params=flags.parameters_of(*configs))
+    command = PanelCommand("c", params=flags.parameters_of(*configs))
     return CliRunner().invoke(command, ["--help"]).output
 
 
@@ -123,7 +124,7 @@ def test_a_setting_of_several_configurations_is_one_flag_required_only_if_all_of
     received = run("a", configs=(Small, Large))
     assert list(received) == [*run("a"), "name"]
     missing = CliRunner().invoke(
-        flags.PanelCommand("c", params=flags.parameters_of(Large)), ["a"], prog_name="c"
+        PanelCommand("c", params=flags.parameters_of(Large)), ["a"], prog_name="c"
     )
     assert missing.exit_code == 2
     assert "Missing option '--name'" in missing.output
@@ -146,7 +147,7 @@ def test_the_help_lists_settings_under_their_panels_in_the_panels_order():
 
 
 def test_a_command_may_have_a_parameter_of_its_own_before_its_flags():
-    item = flags.PanelArgument(["item"], metavar="ITEM", required=True, help="The item's id.")
+    item = PanelArgument(["item"], metavar="ITEM", required=True, help="The item's id.")
     received = run("i", "a", "--seed", "3", more=[item])
     assert (received["item"], received["first"], received["seed"]) == ("i", "a", "3")
 

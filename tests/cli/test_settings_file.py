@@ -91,7 +91,10 @@ def test_a_command_without_judges_is_given_none(monkeypatch):
     [
         ("[ask\n", "judgeloop.toml: this is no TOML"),
         (b'[ask]\njudge = "\xff"\n', "judgeloop.toml: this is no TOML"),
-        ("[tell]\n", r"judgeloop.toml: expected the tables \[ask\], \[look\], \[ledger\], found"),
+        (
+            "[tell]\n",
+            r"judgeloop.toml: expected the tables \[ask\], \[look\], \[ledger\], \[shared\], found",
+        ),
         ("ask = 1\n", r"judgeloop.toml: expected the table \[ask\], found a single value"),
         ("[ask]\nbugdet = 1\n", r"judgeloop.toml: \[ask\] has no flag 'bugdet'"),
         ("[ask]\nmax_judgments = 1\n", r"judgeloop.toml: \[ask\] has no flag 'max_judgments'"),

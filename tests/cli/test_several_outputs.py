@@ -1,0 +1,138 @@
+"""Several `-o` files of one run."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from judgeloop.cli.app import app
+from judgeloop.cli.files import FORMS, check_outputs
+from judgeloop.core.errors import InputError
+
+EVERY = [f"result{ending}" for ending in FORMS]
+
+
+def judgeloop(*arguments, **environment):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], env=environment)
+
+
+@pytest.fixture(params=["compare", "estimate", "compare recorded scores"])
+def command(request, incidents):
+    """A run that needs no server, of each command that can have one."""
+    lead, central = incidents / "lead.jsonl", incidents / "central.jsonl"
+    judged = ["--items", incidents / "items.jsonl", "--judge", "metric:rouge2"]
+    if request.param == "compare":
+        return ["compare", lead, central, *judged]
+    if request.param == "estimate":
+        return ["estimate", lead, *judged]
+    for name, score in (("a", 1.0), ("b", 0.0)):
+        rows = [{"id": n, "prompt": "p", "output": "o", "score": score} for n in range(9)]
+        Path(f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return ["compare", "a.jsonl", "b.jsonl"]
+
+
+def written():
+    return sorted(path.name for path in Path().glob("result*"))
+
+
+def of_each(files):
+    return [argument for file in files for argument in ("-o", file)]
+
+
+def test_every_file_is_written_in_its_own_form(command):
+    result = judgeloop(*command, *of_each(EVERY), "--json")
+    assert result.exit_code in {0, 3}, result.output
+    assert written() == sorted(EVERY)
+    shown, file = json.loads(result.stdout), json.loads(Path("result.json").read_text())
+    assert (
+        file["winner" if "winner" in file else "judged"]
+        == shown["winner" if "winner" in shown else "judged"]
+    )
+    assert Path("result.html").read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        (["result.json", "result.pdf"], "-o result.pdf: expected a file ending in"),
+        (["result.json", "missing/result.md"], "missing does not exist"),
+        (["result.json", "./result.json"], "-o result.json: this is the same file as -o"),
+        (["result.json", "below/../result.json"], "this is the same file as -o result.json"),
+    ],
+)
+def test_all_files_are_checked_before_anything_is_done(files, said, command):
+    Path("below").mkdir()
+    result = judgeloop(*command, *of_each(files))
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert written() == []
+    assert not Path(".judgeloop").exists()
+
+
+def test_a_link_to_the_same_file_is_the_same_file(tmp_path):
+    (tmp_path / "r.json").write_text("")
+    (tmp_path / "link.json").symlink_to(tmp_path / "r.json")
+    with pytest.raises(InputError, match=re.escape("r.json; give each file once")):
+        check_outputs([tmp_path / "r.json", tmp_path / "link.json"])
+
+
+@pytest.mark.parametrize(
+    "value", ['"result.json"', '["result.json"]', '["result.md", "result.csv"]']
+)
+def test_a_settings_file_gives_one_or_several(value, command):
+    Path("judgeloop.toml").write_text(f"[shared]\noutput = {value}\n")
+    assert judgeloop(*command).exit_code in {0, 3}
+    assert written() == sorted(re.findall(r"result\.\w+", value))
+
+
+def test_the_environment_gives_one_a_line_and_the_command_line_wins(command):
+    variable = {"JUDGELOOP_OUTPUT": "result.json\nresult of today.md"}
+    judgeloop(*command, **variable)
+    assert written() == ["result of today.md", "result.json"]
+    for name in written():
+        Path(name).unlink()
+    judgeloop(*command, "-o", "result.txt", **variable)
+    assert written() == ["result.txt"]
+
+
+def test_files_that_cannot_be_written_do_not_keep_the_others_from_being_written(
+    command, monkeypatch
+):
+    from judgeloop.cli import files
+
+    whole = files.write_whole
+
+    def failing(path, text):
+        if path.name == "result.md":
+            path = path / "no folder"
+        whole(path, text)
+
+    monkeypatch.setattr(files, "write_whole", failing)
+    result = judgeloop(*command, "--run-dir", "run", *of_each(["result.md", "result.csv"]))
+    assert result.exit_code == 1
+    assert "result.md" in result.stderr
+    assert written() == ["result.csv"]
+
+
+def test_a_dry_run_refuses_files_on_the_command_line_and_ignores_those_of_a_file(incidents):
+    pair = ["compare", incidents / "lead.jsonl", incidents / "central.jsonl", "--items",
+            incidents / "items.jsonl", "--judge", "metric:rouge2", "--dry-run"]  # fmt: skip
+    refused = judgeloop(*pair, "-o", "result.json")
+    assert refused.exit_code == 2
+    assert "a dry run has none" in refused.stderr
+    Path("judgeloop.toml").write_text('[shared]\noutput = "result.json"\n')
+    assert judgeloop(*pair).exit_code == 0
+    assert judgeloop(*pair, JUDGELOOP_OUTPUT="result.md").exit_code == 0
+    assert written() == []
+
+
+@pytest.mark.parametrize("command", ["convert", "replay"])
+def test_a_command_that_writes_to_one_place_refuses_a_second(command):
+    more = ["a.jsonl"] if command == "convert" else ["outputs", "--items", "i", "--verdicts", "v"]
+    result = judgeloop(command, *more, "-o", "one.jsonl", "-o", "two.jsonl")
+    assert result.exit_code == 2
+    assert "-o: expected one, found 2" in result.stderr
