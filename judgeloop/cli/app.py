@@ -22,6 +22,12 @@ def _demo() -> click.Command:
     return demo()
 
 
+def _init() -> click.Command:
+    from judgeloop.cli.init import init
+
+    return init()
+
+
 def _doctor() -> click.Command:
     from judgeloop.cli.look import doctor
 
@@ -61,6 +67,7 @@ def _convert() -> click.Command:
 # By name: the help line in the list of commands, and the function that makes the command.
 COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
     "demo": ("Decide an example that comes with judgeloop; needs no key and no network.", _demo),
+    "init": ("Write judgeloop.toml, a settings file with a comment for each setting.", _init),
     **{question.name: (question.help, partial(command_of, question)) for question in QUESTIONS},
     "doctor": ("Check whether a judge works: key, server, model, reply, price.", _doctor),
     "calibrate": (

@@ -57,7 +57,7 @@ def parameters_of(*configs: type) -> list[click.Parameter]:
     shown = [field for field in fields.values() if field.setting and field.setting.flag]
     places = [_argument(field) for field in shown if field.setting and field.setting.argument]
     options = [
-        _option(field, required=field.name in required, default=_shared_default(field, configs))
+        _option(field, _variants(field.name, configs), required=field.name in required)
         for field in shown
         if field.setting and not field.setting.argument
     ]
@@ -115,14 +115,15 @@ def _argument(field: Declared) -> PanelArgument:
     )
 
 
-def _option(field: Declared, *, required: bool, default: Any) -> PanelOption:
-    setting = field.setting
+def _option(field: Declared, variants: tuple[Declared, ...], *, required: bool) -> PanelOption:
+    setting, default = field.setting, _shared_default(variants)
     assert setting is not None
     names = [name for name in (setting.short, flag(field.name)) if name]
     common: dict[str, Any] = {
         "help": setting.help + _said_default(setting, default, required=required),
         "panel": setting.panel,
         "declared": field,
+        "variants": variants,
         # Click splits several values in a variable at spaces, and a judge's name may hold spaces.
         # So `settings_file.py` reads the variables of options with several values.
         "envvar": None if field.name == "judge" else variable(field.name),
@@ -140,11 +141,14 @@ def _option(field: Declared, *, required: bool, default: Any) -> PanelOption:
     )
 
 
-def _shared_default(field: Declared, configs: tuple[type, ...]) -> Any:
+def _variants(name: str, configs: tuple[type, ...]) -> tuple[Declared, ...]:
+    """Return the declarations of a setting in all configurations that have it."""
+    return tuple(declared(config)[name] for config in configs if name in declared(config))
+
+
+def _shared_default(variants: tuple[Declared, ...]) -> Any:
     """Return the default of a setting; None if the configurations that have it differ."""
-    found = [
-        declared(config)[field.name].default for config in configs if field.name in declared(config)
-    ]
+    found = [one.default for one in variants]
     return found[0] if all(value == found[0] for value in found) else None
 
 

@@ -31,12 +31,21 @@ class PanelOption(click.Option):
     """An option with the panel of the help in which it is listed."""
 
     def __init__(
-        self, *args: Any, panel: str, declared: Declared | None = None, **kwargs: Any
+        self,
+        *args: Any,
+        panel: str,
+        declared: Declared | None = None,
+        variants: tuple[Declared, ...] = (),
+        **kwargs: Any,
     ) -> None:
-        """As `click.Option`, with `panel` and the declaration that says who may set it."""
+        """As `click.Option`, with `panel` and the declaration that says who may set it.
+
+        `variants` are the declarations of all configurations that have the setting.
+        """
         super().__init__(*args, **kwargs)
         self.panel = panel
         self.declared = declared
+        self.variants = variants
 
     @property
     def common(self) -> bool:

@@ -14,6 +14,7 @@ from annotated_types import Ge, Gt, Le, Lt, MinLen
 from judgeloop.engine.panel import Vote
 from judgeloop.engine.presentation import Order
 from judgeloop.estimate.published import ACTRACER
+from judgeloop.run.form import Form
 from judgeloop.run.published import Publication
 from judgeloop.run.setting import Parse, Part, Setting, Source, described, one_of, unless_auto
 from judgeloop.run.settings import RunSettings
@@ -37,6 +38,10 @@ from judgeloop.stats.names import ALLOCATIONS, INTERVALS
 QUESTION = "estimate"
 SELECTORS = names_of(QUESTION)
 FIRST_LOOK = 20  # judgments before the interval is first computed
+CLUSTERS = Form(
+    {"anyOf": [{"type": "integer", "minimum": 1}, {"const": "auto"}]},
+    'a whole number from 1, or "auto"',
+)
 CONFIDENCE_FIELD = "logprobs"
 CONFIDENCES = ("geometric-mean", "first-token")
 BY_CONFIDENCE, BY_HISTORY = "confidence", "history"  # proxies that are not judges
@@ -106,7 +111,7 @@ class EstimateConfig(RunSettings):
     ] = None
     clusters: Annotated[
         int | None,
-        Parse(unless_auto),
+        Parse(unless_auto, CLUSTERS),
         Ge(1),
         Setting("Number of strata, at least 1, or auto.", SELECTION, Part.RUN, Found),
     ] = None
@@ -147,6 +152,7 @@ class EstimateConfig(RunSettings):
             Part.RUN,
             Found,
             common=True,
+            example=0.05,
         ),
     ] = None
     interval: Annotated[

@@ -11,7 +11,7 @@ from judgeloop.replay.settings import Found, ReplaySettings
 from judgeloop.run.published import Publication
 from judgeloop.run.setting import Parse, Part, Setting, numbers, some_of
 from judgeloop.run.shared_settings import MANY, PROTOCOL, SELECTION, Count
-from judgeloop.select.config import Epsilons, epsilons
+from judgeloop.select.config import EPSILONS, Epsilons, epsilons
 from judgeloop.select.published import REPLAYED
 from judgeloop.selectors.catalogue import names_of
 
@@ -63,7 +63,7 @@ class ReplaySelectConfig(ReplaySettings):
     ] = 10
     epsilon: Annotated[
         Epsilons | None,
-        Parse(epsilons),
+        Parse(epsilons, EPSILONS),
         Setting(
             "For llm-selector: probabilities that the best system loses to and ties with the baseline, or auto.",
             MANY,

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hint
 
 from judgeloop.core.errors import did_you_mean
 from judgeloop.core.money import MOST_DOLLARS, to_pico
+from judgeloop.run.form import Form, names_form, pattern_form, several_form
 
 DURATION = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[smh]?)")
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -81,9 +82,13 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Parse:
-    """A function that is applied to a value before its type is checked; may raise ValueError."""
+    """A function that is applied to a value before its type is checked; may raise ValueError.
+
+    `form` says what it accepts in a settings file, where that is not what the type says.
+    """
 
     function: Callable[[Any], object]
+    form: Form | None = None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
         """Return the schema that pydantic requests from an annotation."""
@@ -94,12 +99,16 @@ class Parse:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A field of a configuration and its declaration; `default` is MISSING if it is required."""
+    """A field of a configuration and its declaration; `default` is MISSING if it is required.
+
+    `notes` are the other parts of its annotation: bounds and parsers.
+    """
 
     name: str
     type: Any
     default: Any
     setting: Setting | None
+    notes: tuple[Any, ...] = ()
 
     @property
     def required(self) -> bool:
@@ -133,7 +142,7 @@ def _declared(config: Any) -> dict[str, Declared]:
         if get_origin(hint) is Annotated:
             plain, *notes = get_args(hint)
         setting = next((note for note in notes if isinstance(note, Setting)), None)
-        found[field.name] = Declared(field.name, plain, field.default, setting)
+        found[field.name] = Declared(field.name, plain, field.default, setting, tuple(notes))
     return found
 
 
@@ -216,7 +225,7 @@ def one_of(names: Sequence[str]) -> Parse:
             raise ValueError(f"expected {alternatives(names)}{did_you_mean(str(value), names)}")
         return value
 
-    return Parse(check)
+    return Parse(check, names_form(names))
 
 
 def some_of(names: Sequence[str]) -> Parse:
@@ -228,7 +237,7 @@ def some_of(names: Sequence[str]) -> Parse:
             raise ValueError(f"expected names among {', '.join(names)}, separated by commas")
         return several
 
-    return Parse(check)
+    return Parse(check, several_form(names_form(names)))
 
 
 def like(pattern: str, expected: str) -> Parse:
@@ -240,7 +249,7 @@ def like(pattern: str, expected: str) -> Parse:
             raise ValueError(f"expected {expected}")
         return value
 
-    return Parse(check)
+    return Parse(check, pattern_form(pattern, expected))
 
 
 class Described(Protocol):

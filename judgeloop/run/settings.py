@@ -19,7 +19,8 @@ from judgeloop.engine.panel import Vote
 from judgeloop.engine.presentation import Order
 from judgeloop.judges.catalogue import JUDGES as PROVIDERS
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
-from judgeloop.run.setting import Parse, Part, Setting, Source, amount, one_of, seconds
+from judgeloop.run.form import DURATION
+from judgeloop.run.setting import Parse, Part, Setting, one_of, seconds
 from judgeloop.run.shared_settings import (
     DEFAULT_HOME,
     ITEMS,
@@ -28,6 +29,7 @@ from judgeloop.run.shared_settings import (
     OUTPUT,
     STOPPING,
     AsPublished,
+    Budget,
     CallerOnly,
     ColumnMap,
     Epoch,
@@ -47,6 +49,7 @@ JUDGES = Setting(
     Part.KEY,
     OfJudge,
     common=True,
+    example=("openai/gpt-4.1-mini",),
 )
 
 
@@ -112,7 +115,14 @@ class JudgeSettings(Configuration):
     ] = None
     rubric: Annotated[
         str | None,
-        Setting("Criteria to judge by: text or a file.", JUDGE, Part.KEY, Inside, common=True),
+        Setting(
+            "Criteria to judge by: text or a file.",
+            JUDGE,
+            Part.KEY,
+            Inside,
+            common=True,
+            example="Which answer is more helpful?",
+        ),
     ] = None
     allow_plugins: Annotated[
         bool,
@@ -120,18 +130,7 @@ class JudgeSettings(Configuration):
             "Allow judges python:MODULE:FUNCTION, which run code.", JUDGE, Part.PLACE, CallerOnly
         ),
     ] = False
-    budget: Annotated[
-        Decimal | None,
-        Parse(amount),
-        Setting(
-            "Limit of dollars for this run, repeated commands included, or none.",
-            MONEY,
-            Part.MONEY,
-            Source.LOWER,
-            metavar="DOLLARS",
-            common=True,
-        ),
-    ] = Decimal("5.00")
+    budget: Budget = Decimal("5.00")
     ledger: Ledger = DEFAULT_HOME / "ledger.sqlite"
 
     @property
@@ -152,6 +151,7 @@ class RunSettings(JudgeSettings):
             Part.CONTENT,
             Inside,
             common=True,
+            example="items.jsonl",
         ),
     ] = None
     allow_partial: Annotated[
@@ -226,7 +226,7 @@ class RunSettings(JudgeSettings):
     ] = None
     deadline: Annotated[
         float | None,
-        Parse(seconds),
+        Parse(seconds, DURATION),
         Gt(0),
         Setting(
             "Stop asking after this time, such as 90s, 30m or 2h.",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
 from annotated_types import Ge, Gt, Lt
 
 from judgeloop.formats.columns import map_text
-from judgeloop.run.setting import Parse, Part, Setting, Source, like
+from judgeloop.run.form import AMOUNT, pattern_form
+from judgeloop.run.setting import Parse, Part, Setting, Source, amount, like
 
 DEFAULT_HOME = Path(".judgeloop")
 JUDGE, ITEMS, SELECTION, STOPPING = "Judge", "Items", "Selection", "Stopping"
@@ -31,7 +33,7 @@ Vectors, OfJudge = Source.VECTORS, Source.SPEC
 
 ColumnMap = Annotated[
     str | None,
-    Parse(map_text),
+    Parse(map_text, pattern_form(".+=.+", 'text such as "prompt=question"')),
     Setting(
         "Columns of the files, where they are not found by name: prompt=question,output=answer.",
         ITEMS,
@@ -69,6 +71,18 @@ AsPublished = Annotated[
         SELECTION,
         Part.REPORT,
         Found,
+    ),
+]
+Budget = Annotated[
+    Decimal | None,
+    Parse(amount, AMOUNT),
+    Setting(
+        "Limit of dollars for this run, repeated commands included, or none.",
+        MONEY,
+        Part.MONEY,
+        Source.LOWER,
+        metavar="DOLLARS",
+        common=True,
     ),
 ]
 Ledger = Annotated[

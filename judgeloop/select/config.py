@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar
 from annotated_types import Ge, Gt, Lt
 
 from judgeloop.core.errors import InputError
+from judgeloop.run.form import Form
 from judgeloop.run.published import Publication
 from judgeloop.run.setting import Parse, Part, Setting, described, listed, one_of, unless_auto
 from judgeloop.run.settings import RunSettings
@@ -32,6 +33,7 @@ QUESTION = "select"
 SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
 
 Epsilons = tuple[float, float]
+EPSILONS = Form({"type": "string", "minLength": 1}, '"auto", or text such as "0.1,0.2"')
 
 
 def epsilons(value: object) -> object:
@@ -77,6 +79,7 @@ class SelectConfig(RunSettings):
             Found,
             metavar="NAME",
             common=True,
+            example="today",
         ),
     ]
     selector: Annotated[
@@ -91,7 +94,7 @@ class SelectConfig(RunSettings):
     ] = 10
     epsilon: Annotated[
         Epsilons | None,
-        Parse(epsilons),
+        Parse(epsilons, EPSILONS),
         Setting(
             "For llm-selector: probabilities that the best system loses to and ties with the baseline, or auto.",
             SELECTION,

@@ -1,0 +1,262 @@
+"""`judgeloop init`: the commented settings file, and the JSON schema of settings files."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from dataclasses import MISSING
+from pathlib import Path
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+from judgeloop.cli import init
+from judgeloop.cli.app import app
+from judgeloop.cli.catalogue import QUESTIONS
+from judgeloop.cli.every_command import every_command
+from judgeloop.cli.schema import settings_of
+from judgeloop.cli.settings_file import Commanded, read_settings
+from judgeloop.run.form_of import file_value, form_of
+from judgeloop.run.setting import Source, declared
+
+ROOT = Path(__file__).parent.parent.parent
+PUBLISHED = ROOT / "docs" / "reference" / "judgeloop.schema.json"
+COMMANDS = dict(every_command(app))
+SETTING = re.compile(r"^#(?=[a-z])", re.MULTILINE)  # a "#" with no space before a setting
+
+
+def judgeloop(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], prog_name="judgeloop")
+
+
+@pytest.fixture
+def written():
+    """The file that `init` writes into the working folder."""
+    assert judgeloop("init").exit_code == 0
+    return Path("judgeloop.toml")
+
+
+@pytest.fixture
+def uncommented(written):
+    """The same with every setting set."""
+    text, count = SETTING.subn("", written.read_text(encoding="utf-8"))
+    assert count > 10
+    written.write_text(text, encoding="utf-8")
+    return written
+
+
+def read(table):
+    asked = Commanded(COMMANDS[table], table, tuple(app.list_commands(None)), app)
+    return read_settings(asked, None, skip=False)
+
+
+def test_the_file_begins_with_its_schema_and_has_a_section_a_command(written):
+    text = written.read_text(encoding="utf-8")
+    assert text.startswith("#:schema ")
+    sections = re.findall(r"^\[(.*)\]$", text, re.MULTILINE)
+    assert sections == ["shared", "compare", "select", "estimate", "doctor", "calibrate", "replay"]
+    assert max(map(len, text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("table", COMMANDS)
+def test_the_file_as_it_is_changes_nothing(table, written):
+    found = read(table)
+    assert found.defaults == {}
+    assert found.files == {"judgeloop.toml": []}
+
+
+def test_a_run_with_the_file_as_it_is_is_the_run_without(written, incidents):
+    pair = ["compare", incidents / "lead.jsonl", incidents / "central.jsonl", "--items",
+            incidents / "items.jsonl", "--judge", "metric:rouge2", "--json"]  # fmt: skip
+    with_file = json.loads(judgeloop(*pair).stdout)
+    without = json.loads(judgeloop(*pair, "--no-config").stdout)
+    assert (with_file["run"], with_file["winner"]) == (without["run"], without["winner"])
+
+
+@pytest.mark.parametrize("table", COMMANDS)
+def test_with_every_setting_set_the_file_loads_for_every_command(table, uncommented):
+    assert "not taken" not in str(read(table).files)
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
+def test_the_examples_are_values_that_a_question_takes(question, uncommented):
+    known = declared(question.configuration)
+    found = {name: one for name, one in read((question.name,)).defaults.items() if name in known}
+    places = {
+        name: ["a.jsonl", "b.jsonl"] if field.repeated else "a.jsonl"
+        for name, field in known.items()
+        if field.setting.argument
+    }
+    config = question.configuration.of(**places, **found)
+    assert config.judge == ("openai/gpt-4.1-mini",)
+    assert {"risk", "budget", "items", "rubric"} <= found.keys()
+
+
+@pytest.mark.parametrize("table", COMMANDS)
+def test_every_common_setting_that_a_found_file_may_set_is_in_the_file(table, uncommented):
+    tables = tomllib.loads(uncommented.read_text(encoding="utf-8"))
+    section = tables["shared"] | tables.get(table[0], {})
+    for flag, option in settings_of(COMMANDS[table]).items():
+        field = option.declared
+        if not field.name or not field.setting.common or len(table) > 1:
+            continue
+        allowed = field.setting.source is not Source.CALLER
+        assert (flag in section) == allowed, flag
+
+
+def test_a_value_shown_is_the_default_where_there_is_one(uncommented):
+    tables = tomllib.loads(uncommented.read_text(encoding="utf-8"))
+    for question in QUESTIONS:
+        fields = declared(question.configuration)
+        for flag, value in (tables["shared"] | tables[question.name]).items():
+            field = fields.get(flag.replace("-", "_"))
+            if field and field.setting.flag and field.default not in {MISSING, None, ()}:
+                assert value == file_value(field.default), flag
+
+
+def test_init_says_what_it_wrote_and_what_to_do_next():
+    result = judgeloop("init")
+    assert "Wrote judgeloop.toml. Every setting in it is a comment" in result.stdout
+    assert "judgeloop compare A B --dry-run" in result.stdout
+
+
+def test_a_folder_can_be_named():
+    Path("evals").mkdir()
+    result = judgeloop("init", "evals")
+    assert result.exit_code == 0
+    assert "evals/judgeloop.toml" in result.stdout
+    assert Path("evals/judgeloop.toml").is_file()
+    assert not Path("judgeloop.toml").exists()
+
+
+def test_a_file_is_not_overwritten_nor_is_the_target_of_a_link(tmp_path):
+    Path("judgeloop.toml").write_text("[compare]\nrisk = 0.2\n")
+    result = judgeloop("init")
+    assert result.exit_code == 2
+    assert "judgeloop.toml: this file exists, and is not overwritten" in result.stderr
+    assert Path("judgeloop.toml").read_text() == "[compare]\nrisk = 0.2\n"
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "judgeloop.toml").symlink_to(tmp_path / "nothing.toml")
+    assert judgeloop("init", "new").exit_code == 2
+    assert not (tmp_path / "nothing.toml").exists()
+
+
+def test_a_folder_that_does_not_exist_is_an_error_that_says_so():
+    result = judgeloop("init", "nowhere")
+    assert result.exit_code == 2
+    assert "nowhere/judgeloop.toml: the file cannot be written" in result.stderr
+
+
+def test_init_reads_no_settings():
+    Path("judgeloop.toml").write_text("this is no TOML")
+    Path("evals").mkdir()
+    assert judgeloop("init", "evals").exit_code == 0
+
+
+class About:
+    """The metadata of a package whose repository has an address."""
+
+    def __init__(self, address):
+        self.address = address
+
+    def get_all(self, name):
+        return ["Documentation, https://elsewhere.example", f"Repository, {self.address}"]
+
+    def __getitem__(self, name):
+        return "1.2.3"
+
+
+def test_the_schema_is_the_published_one_once_the_repository_has_an_address(monkeypatch):
+    monkeypatch.setattr(
+        "importlib.metadata.metadata", lambda _: About("https://github.com/people/judgeloop")
+    )
+    raw = "https://raw.githubusercontent.com/people/judgeloop/v1.2.3"
+    assert init.schema_address() == f"{raw}/docs/reference/judgeloop.schema.json"
+    monkeypatch.setattr(
+        "importlib.metadata.metadata", lambda _: About("https://github.com/OWNER/judgeloop")
+    )
+    assert init.schema_address() == "judgeloop.schema.json"
+
+
+def test_the_published_schema_is_the_one_of_the_code():
+    printed = judgeloop("init", "--schema").stdout
+    again = "judgeloop init --schema > docs/reference/judgeloop.schema.json"
+    assert PUBLISHED.read_text(encoding="utf-8") == printed, f"make it again: {again}"
+
+
+@pytest.fixture(scope="module")
+def valid():
+    """A function that says whether a settings file is valid by the schema."""
+    schema = json.loads(init.schema_text(app))
+    jsonschema.Draft7Validator.check_schema(schema)
+    validator = jsonschema.Draft7Validator(schema)
+    return lambda text: validator.is_valid(tomllib.loads(text))
+
+
+def test_the_schema_accepts_the_file_with_and_without_its_comments(valid, uncommented):
+    assert valid(uncommented.read_text(encoding="utf-8"))
+    assert valid("")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[compare]\nrisk = '5%'\nbudget = '$2'\ndeadline = '30m'\njson = true\n",
+        "[compare]\njudge = 'human'\noutput = 'r.json'\nbudget = 'none'\n",
+        "[shared]\nrisk = [0.1, 0.2]\nhalf-width = 0.05\njudge-price = '1,2'\n",
+        "[calibrate]\nrisk = [0.1]\n[estimate]\nclusters = 'auto'\nrequire-score = 1\n",
+        "[replay]\njob = 'select'\nselectors = ['race']\nsizes = '5:20:5'\nrisk = 0.2\n",
+        "[ledger.explain]\nseed = 3\n[ledger.show]\nledger = 'l.sqlite'\n[runs.list]\njson = true\n",
+        "[select]\nepsilon = 'auto'\nmap = 'prompt=question'\n[compare]\nrepresent = 'minilm:model'\n",
+    ],
+)
+def test_the_schema_accepts_what_the_commands_accept(text, valid):
+    assert valid(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[compare]\nbugdet = 1\n",
+        "[compare]\nhalf-width = 0.1\n",
+        "[shared]\nbugdet = 1\n",
+        "[compar]\n",
+        "[ledger.explane]\n",
+        "[ledger]\nseed = 3\n",
+        "compare = 1\n",
+        "[compare]\nrisk = 2\n",
+        "[compare]\nrisk = 'five'\n",
+        "[compare]\nseed = 'one'\n",
+        "[compare]\nseed = 1.5\n",
+        "[compare]\nmax-judgments = 0\n",
+        "[compare]\norder = 'sorted'\n",
+        "[compare]\nselector = 'difuse'\n",
+        "[compare]\njudge = 3\n",
+        "[compare]\njudge = []\n",
+        "[compare]\njson = 'yes'\n",
+        "[compare]\ndeadline = 'soon'\n",
+        "[compare]\nbudget = 'much'\n",
+        "[estimate]\nhalf-width = 0.5\n",
+        "[select]\nrule = 'sequential'\n",
+    ],
+)
+def test_the_schema_refuses_a_wrong_key_and_a_wrong_value(text, valid):
+    assert not valid(text)
+
+
+@pytest.mark.parametrize("table", COMMANDS)
+def test_every_default_and_example_has_the_form_of_its_setting(table):
+    for flag, option in settings_of(COMMANDS[table]).items():
+        for field in option.variants:
+            for value in (field.default, field.setting.example):
+                if value not in {MISSING, None, ()}:
+                    found = file_value(value)
+                    assert jsonschema.Draft7Validator(form_of(field).schema).is_valid(found), flag
+
+
+def test_the_schema_says_what_only_a_named_file_may_set(valid):
+    defined = json.loads(init.schema_text(app))["definitions"]
+    assert defined["judge-price"]["description"].endswith("Only in a file named by --config.")
+    assert "--config" not in defined["risk"]["description"]
