@@ -112,6 +112,7 @@ def _argument(field: Declared) -> PanelArgument:
         type=click.UNPROCESSED,
         required=True,
         help=field.setting.help,
+        declared=field,
     )
 
 

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from judgeloop.cli.completion import completions
 from judgeloop.cli.naming import flag, variable
 from judgeloop.cli.progress import explained
 from judgeloop.run.setting import Declared
 from judgeloop.run.shared_settings import OUTPUT, PANELS
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from judgeloop.cli.settings_file import Read
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
@@ -46,6 +49,11 @@ class PanelOption(click.Option):
         self.panel = panel
         self.declared = declared
         self.variants = variants
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return what a shell offers for the value: files, or the names it may have."""
+        found = completions(self.declared, incomplete)
+        return super().shell_complete(ctx, incomplete) if found is None else found
 
     @property
     def common(self) -> bool:
@@ -99,12 +107,24 @@ class PanelCommand(click.Command):
 
 
 class PanelArgument(click.Argument):
-    """An argument with a help text."""
+    """An argument with a help text and, if it is a setting, its declaration."""
 
-    def __init__(self, *args: Any, help: str, **kwargs: Any) -> None:  # noqa: A002 - click's own name
+    def __init__(
+        self,
+        *args: Any,
+        help: str,  # noqa: A002 - click's own name
+        declared: Declared | None = None,
+        **kwargs: Any,
+    ) -> None:
         """As `click.Argument`, with `help`."""
         super().__init__(*args, **kwargs)
         self.text: str = help
+        self.declared = declared
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return what a shell offers for the value: files."""
+        found = completions(self.declared, incomplete)
+        return super().shell_complete(ctx, incomplete) if found is None else found
 
 
 def _shown_in_help(

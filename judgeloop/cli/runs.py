@@ -20,6 +20,8 @@ class Runs(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take a first argument that is no subcommand as an option of `runs list`."""
+        if ctx.resilient_parsing and not args:
+            return super().parse_args(ctx, args)  # a shell is to be offered the subcommands
         if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
             args = ["list", *args]
         return super().parse_args(ctx, args)

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from judgeloop.cli.app import app
 from judgeloop.cli.catalogue import QUESTIONS
+from judgeloop.cli.every_command import every_command
 
 COMMON = {
     "compare": 10,
@@ -112,3 +113,14 @@ def test_a_variable_that_sets_nothing_is_an_error_that_names_the_nearest(pair):
 def test_a_variable_of_another_command_is_no_error(pair):
     result = judgeloop(*pair, env={"JUDGELOOP_HALF_WIDTH": "0.1", "JUDGELOOP_LEDGER_KEY": "k" * 16})
     assert result.exit_code == 0, result.stderr
+
+
+EVERY = [(), ("ledger",), ("runs",), *dict(every_command(app))]
+
+
+@pytest.mark.parametrize("path", EVERY, ids=" ".join)
+def test_h_is_help_for_every_command(path):
+    short, long = judgeloop(*path, "-h"), judgeloop(*path, "--help")
+    assert short.exit_code == long.exit_code == 0
+    assert short.output == long.output
+    assert "-h, --help" in short.output
