@@ -36,6 +36,13 @@ def pytest_collection():
         gc.enable()
 
 
+def pytest_ignore_collect(collection_path, config):
+    """With `-m smoke` only files that have such a test are read, which takes most of the time."""
+    if config.getoption("markexpr") != "smoke" or collection_path.suffix != ".py":
+        return None
+    return True if "pytest.mark.smoke" not in collection_path.read_text(encoding="utf-8") else None
+
+
 def pytest_xdist_auto_num_workers():
     """Two processes a core for `-n auto`: many tests wait for a server or a signal."""
     return 2 * (os.cpu_count() or 1)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeloop.cli.completion import completions
 from judgeloop.cli.naming import flag, variable
 from judgeloop.cli.progress import explained
 from judgeloop.run.setting import Declared
@@ -52,6 +51,8 @@ class PanelOption(click.Option):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return what a shell offers for the value: files, or the names it may have."""
+        from judgeloop.cli.completion import completions
+
         found = completions(self.declared, incomplete)
         return super().shell_complete(ctx, incomplete) if found is None else found
 
@@ -123,6 +124,8 @@ class PanelArgument(click.Argument):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return what a shell offers for the value: files."""
+        from judgeloop.cli.completion import completions
+
         found = completions(self.declared, incomplete)
         return super().shell_complete(ctx, incomplete) if found is None else found
 

@@ -91,6 +91,7 @@ def test_other_rows_are_another_run(rows):
     assert judgeloop.compare(rows["terse"], rows["chatty"], **options).setup.run != first.setup.run
 
 
+@pytest.mark.smoke
 def test_a_dictionary_names_the_systems(rows):
     tables = {
         f"org/{name}": [{**row, "model": "same"} for row in table] for name, table in rows.items()

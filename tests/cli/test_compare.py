@@ -65,6 +65,7 @@ def live(server, *files):
     ]
 
 
+@pytest.mark.smoke
 def test_a_decision_is_the_first_line_and_exit_0(files):
     first, second, replay = files
     result = judgeloop("compare", first, second, "--judge", replay)
@@ -75,6 +76,7 @@ def test_a_decision_is_the_first_line_and_exit_0(files):
     assert not result.stderr
 
 
+@pytest.mark.smoke
 def test_json_is_one_object_and_nothing_else(files):
     first, second, replay = files
     result = judgeloop("compare", first, second, "--judge", replay, "--json")
@@ -91,6 +93,7 @@ def test_json_is_one_object_and_nothing_else(files):
     assert outcome["rehearsed_usd"] == pytest.approx(0.01 * outcome["asked"])
 
 
+@pytest.mark.smoke
 def test_undecided_says_why_and_what_would_decide_and_exits_3(files):
     first, second, replay = files
     result = judgeloop(
@@ -131,6 +134,7 @@ def test_require_winner_turns_the_winner_into_an_exit_code(files, required, code
     assert result.exit_code == 3, "undecided is undecided, whoever is required"
 
 
+@pytest.mark.smoke
 def test_a_second_run_asks_the_judge_nothing_and_spends_nothing(files, chat_server):
     arguments = ["compare", *live(chat_server, *files[:2]), "--json"]
     first = json.loads(judgeloop(*arguments).stdout)
@@ -143,6 +147,7 @@ def test_a_second_run_asks_the_judge_nothing_and_spends_nothing(files, chat_serv
     assert second["winner"] == first["winner"] == "good-model"
 
 
+@pytest.mark.smoke
 def test_the_true_bill_never_exceeds_the_budget(files, chat_server):
     result = judgeloop("compare", *live(chat_server, *files[:2]), "--budget", "0.04", "--risk", 0.001,
                        "--concurrency", 64, "--json")  # fmt: skip
@@ -162,6 +167,7 @@ def test_both_orders_are_asked_and_flips_are_reported(files, chat_server):
     assert len(chat_server.requests) == 16
 
 
+@pytest.mark.smoke
 def test_an_unpriced_model_under_a_budget_is_refused_before_the_first_call(files, chat_server):
     arguments = [
         "compare",
@@ -195,6 +201,7 @@ def test_too_many_abstentions_exit_4(files, chat_server):
     assert "no verdict on" in result.stdout.splitlines()[0]
 
 
+@pytest.mark.smoke
 def test_a_dry_run_needs_no_key_asks_nobody_and_spends_nothing(files, chat_server):
     arguments = ["compare", *live(chat_server, *files[:2]), "--dry-run"]
     result = judgeloop(*arguments)
@@ -868,6 +875,7 @@ def test_pages_and_tables_hold_strangers_text_as_text(files, tmp_path, ending):
         assert not re.search(r"(^|,)=", text, re.MULTILINE)
 
 
+@pytest.mark.smoke
 def test_doctor_finds_a_fit_judge_fit_with_one_call(chat_server):
     chat_server.respond = lambda request, n: verdict("A")
     arguments = ["doctor", "--judge", "openai/judge", "--judge-base-url", chat_server.url]

@@ -69,6 +69,7 @@ def result_of(done, *codes):
     return json.loads(done.stdout)
 
 
+@pytest.mark.smoke
 def test_the_score_comes_first_with_its_interval(server, outputs):
     done = judgeloop(*live(server, outputs, "--selector", "random", "--max-judgments", 40))
     assert done.exit_code == 0, done.output

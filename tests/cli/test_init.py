@@ -180,6 +180,7 @@ def test_the_schema_is_the_published_one_once_the_repository_has_an_address(monk
     assert init.schema_address() == "judgeloop.schema.json"
 
 
+@pytest.mark.smoke
 def test_the_published_schema_is_the_one_of_the_code():
     printed = judgeloop("init", "--schema").stdout
     again = "judgeloop init --schema > docs/reference/judgeloop.schema.json"

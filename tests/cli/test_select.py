@@ -61,6 +61,7 @@ def outcome_of(result):
     return json.loads(result.stdout)
 
 
+@pytest.mark.smoke
 def test_a_race_names_the_best_with_its_risk_and_the_standings(systems, chat_server):
     result = judgeloop(*live(chat_server, systems))
     assert result.exit_code == 0, result.output

@@ -56,6 +56,7 @@ def of_server(server: ChatServer) -> list[str]:
 METRIC = ["--judge", "metric:rouge1"]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("line", "named"),
     [

@@ -11,6 +11,8 @@ from judgeloop.core.protocols import Reservation
 from judgeloop.core.records import Abstention, Reply, Usage, Verdict
 from judgeloop.ledger.sqlite import SqliteLedger
 
+pytestmark = pytest.mark.smoke
+
 RUN = "a run"
 
 

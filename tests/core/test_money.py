@@ -21,6 +21,8 @@ from judgeloop.core.money import (
 )
 from judgeloop.core.records import Usage
 
+pytestmark = pytest.mark.smoke
+
 TOKENS = st.integers(0, 10_000)
 RATES = st.builds(
     Rate,

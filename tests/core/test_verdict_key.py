@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from judgeloop.core.records import Call, Item, JudgeIdentity
 from judgeloop.core.verdict_key import KEY_VERSION, KeyIngredients, digest, verdict_key
 
+pytestmark = pytest.mark.smoke
+
 IDENTITY = JudgeIdentity(
     "openai", "gpt-4.1", {"prompt": "hash", "endpoint": "https://api.openai.com/v1"}
 )

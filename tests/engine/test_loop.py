@@ -71,6 +71,7 @@ def test_the_budget_is_never_exceeded_and_cuts_at_the_same_place_at_every_concur
         assert budget - one.spend.charged_p < 20, "what is left would not cover another query"
 
 
+@pytest.mark.smoke
 def test_a_second_run_asks_nobody_and_spends_nothing(tmp_path):
     table = scores(40, 1)
     first, second = (ScriptedJudge(script_from(table), cost_p=4) for _ in range(2))

@@ -26,6 +26,7 @@ def answers_from(choices, table):
     return [Verdict(table[choice.position]) for choice in choices]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("selector", SELECTORS)
 def test_a_clear_winner_is_named_with_a_risk_at_or_under_the_threshold(selector):
     outcome = replay(make_session(200, selector), lambda choice: Verdict(1.0))
@@ -35,6 +36,7 @@ def test_a_clear_winner_is_named_with_a_risk_at_or_under_the_threshold(selector)
     assert outcome.asked == 5, "five wins of five are enough at risk 0.1"
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("selector", SELECTORS)
 def test_nothing_is_asked_twice(selector):
     session, seen = make_session(60, selector, rule=NEVER), set()
@@ -132,6 +134,7 @@ def test_looking_ahead_changes_the_wait_and_the_price_and_nothing_else(
     assert faster.labels[:reached] == plain.labels[:reached]
 
 
+@pytest.mark.smoke
 def test_between_looks_that_may_give_up_queries_are_asked_side_by_side():
     outcome = replay(
         make_session(80, rule=GivingUp(NEVER, 1e-9, 60), limits=UP_TO_60),
@@ -141,6 +144,7 @@ def test_between_looks_that_may_give_up_queries_are_asked_side_by_side():
     assert outcome.winner is None
 
 
+@pytest.mark.smoke
 def test_looking_ahead_far_enough_waits_once():
     outcome = replay(
         make_session(40, rule=NEVER, lookahead=40),
@@ -154,6 +158,7 @@ def _one_at_a_time(session, table):
     return replay(session, lambda choice: Verdict(table[choice.position]))
 
 
+@pytest.mark.smoke
 def test_diffuse_drops_a_parents_verdict_from_the_decision_and_still_reports_it():
     outcome = replay(
         make_session(40, "diffuse", rule=NEVER),
@@ -167,6 +172,7 @@ def test_diffuse_drops_a_parents_verdict_from_the_decision_and_still_reports_it(
     assert {label.choice.key for label in limited.labels} > limited.deciding
 
 
+@pytest.mark.smoke
 def test_a_fixed_budget_cuts_into_so_many_clusters_and_judges_them_all():
     outcome = replay(
         make_session(60, "diffuse", rule=TieAware(1.0), limits=Limits(30, 30)),
@@ -176,6 +182,7 @@ def test_a_fixed_budget_cuts_into_so_many_clusters_and_judges_them_all():
     assert outcome.winner is not None
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("selector", SELECTORS)
 def test_the_judgment_limit_is_kept_to_the_last_one(selector):
     for limit in (5, 6, 7, 11, 30):
@@ -187,6 +194,7 @@ def test_the_judgment_limit_is_kept_to_the_last_one(selector):
         assert outcome.winner is None
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("selector", SELECTORS)
 def test_a_fully_judged_pool_is_certain(selector):
     table = [1.0] * 11 + [0.0] * 10
@@ -197,6 +205,7 @@ def test_a_fully_judged_pool_is_certain(selector):
     assert (outcome.winner, outcome.estimate.risk) == (0, 0.0)
 
 
+@pytest.mark.smoke
 def test_a_fully_judged_pool_without_a_difference_has_none():
     table = [1.0] * 6 + [0.0] * 6
     outcome = replay(make_session(12, rule=NEVER), lambda choice: Verdict(table[choice.position]))
@@ -205,6 +214,7 @@ def test_a_fully_judged_pool_without_a_difference_has_none():
     assert "level" in outcome.stop.sentence
 
 
+@pytest.mark.smoke
 def test_abstentions_that_could_turn_a_fully_judged_pool_leave_it_undecided():
     def oracle(choice):
         return (
@@ -220,6 +230,7 @@ def test_abstentions_that_could_turn_a_fully_judged_pool_leave_it_undecided():
     assert "abstentions" in outcome.stop.sentence
 
 
+@pytest.mark.smoke
 def test_an_abstention_is_neither_a_vote_nor_a_tie_nor_dropped():
     def oracle(choice):
         return Abstention("refused") if choice.position % 40 == 0 else Verdict(0.0)
@@ -232,6 +243,7 @@ def test_an_abstention_is_neither_a_vote_nor_a_tie_nor_dropped():
     )
 
 
+@pytest.mark.smoke
 def test_too_many_abstentions_stop_the_run_and_say_why():
     outcome = replay(make_session(100), lambda choice: Abstention("cannot read it"))
     assert outcome.stop.kind is StopKind.ABSTENTIONS
@@ -239,6 +251,7 @@ def test_too_many_abstentions_stop_the_run_and_say_why():
     assert outcome.asked == 5, "the first batch already shows it"
 
 
+@pytest.mark.smoke
 def test_a_single_early_abstention_is_borne():
     first = []
 
@@ -250,6 +263,7 @@ def test_a_single_early_abstention_is_borne():
     assert (outcome.winner, outcome.estimate.tally.abstentions) == (0, 1)
 
 
+@pytest.mark.smoke
 def test_a_halt_keeps_the_answers_before_it_and_is_final():
     session = make_session(60)
     session.ask()
@@ -261,6 +275,7 @@ def test_a_halt_keeps_the_answers_before_it_and_is_final():
     assert outcome.winner is None
 
 
+@pytest.mark.smoke
 def test_answers_that_meet_the_rule_decide_even_when_told_with_a_halt():
     session = make_session(60)
     session.tell(
@@ -269,6 +284,7 @@ def test_answers_that_meet_the_rule_decide_even_when_told_with_a_halt():
     assert session.outcome().winner == 0
 
 
+@pytest.mark.smoke
 def test_a_split_that_is_only_half_answered_changes_no_decision():
     session, table = make_session(40, "diffuse"), [0.0, 1.0] * 20
     session.tell(answers_from(session.ask(), table))
@@ -282,6 +298,7 @@ def test_a_split_that_is_only_half_answered_changes_no_decision():
     assert len(outcome.deciding) == 5 + 2, "half a split decides nothing"
 
 
+@pytest.mark.smoke
 def test_answers_must_match_what_was_asked():
     session = make_session(60)
     with pytest.raises(SessionError):
@@ -295,11 +312,13 @@ def test_answers_must_match_what_was_asked():
         session.tell([Verdict(1.0)] * (len(choices) + 1))
 
 
+@pytest.mark.smoke
 def test_an_unfinished_run_has_no_outcome():
     with pytest.raises(SessionError):
         make_session(60).outcome()
 
 
+@pytest.mark.smoke
 def test_a_rule_that_needs_draws_is_refused_with_a_selector_that_picks():
     class NeedsDraws:
         name, guarantee, needs_draws, threshold = "anytime", "a promise", True, 0.1
@@ -312,12 +331,14 @@ def test_a_rule_that_needs_draws_is_refused_with_a_selector_that_picks():
         make_session(10, "diffuse", rule=NeedsDraws())
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("values", [(0, 5, 0.05), (6, 5, 0.05), (5, 10, 1.5), (5, 10, -0.1)])
 def test_limits_that_make_no_sense_are_refused(values):
     with pytest.raises(InputError):
         Limits(*values)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("selector", SELECTORS)
 @pytest.mark.parametrize("items", [1, 2, 3])
 def test_pools_smaller_than_the_minimum_are_judged_whole(selector, items):

@@ -15,6 +15,8 @@ from judgeloop.selectors.decisive import Decisive
 from judgeloop.selectors.random import Random
 from judgeloop.stopping.tie_aware import TieAware
 
+pytestmark = pytest.mark.smoke
+
 ITEMS = 8
 WEIGHTS = np.arange(1.0, 1 + ITEMS)
 SCORES = (1.0, 0.5, 0.0, None, 1.0)

@@ -25,6 +25,8 @@ from judgeloop.formats.outputs import read_items, read_outputs
 from judgeloop.formats.rows import ItemRow, OutputRow
 from judgeloop.formats.source import open_source
 
+pytestmark = pytest.mark.smoke
+
 BY_NAME = {row.name: row for row in FORMATS}
 every = pytest.mark.parametrize("name", BY_NAME)
 

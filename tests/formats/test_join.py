@@ -13,6 +13,8 @@ from judgeloop.core.records import Item
 from judgeloop.formats.join import join
 from judgeloop.formats.outputs import ItemRow, Located, OutputRow, Outputs
 
+pytestmark = pytest.mark.smoke
+
 ITEMS = Path("items.jsonl")
 
 

@@ -36,6 +36,7 @@ def spend_all_that_fits(path, name):
     asyncio.run(story())
 
 
+@pytest.mark.smoke
 def test_a_verdict_and_its_cost_are_there_when_the_file_is_opened_again(tmp_path):
     path = tmp_path / "ledger.sqlite"
 
@@ -167,6 +168,7 @@ def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path):
         SqliteLedger(tmp_path / "file" / "ledger.sqlite")
 
 
+@pytest.mark.smoke
 def test_when_the_disk_refuses_nothing_is_granted(tmp_path):
     path = tmp_path / "ledger.sqlite"
 

@@ -63,6 +63,7 @@ FORMER_ESTIMATE = {
 }
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("former", "values"), FORMER_COMPARE.items())
 def test_a_comparison_knows_its_former_id(former: str, values: dict[str, Any], incidents) -> None:
     files = {"first": incidents / "lead.jsonl", "second": incidents / "central.jsonl"}

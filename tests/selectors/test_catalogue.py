@@ -21,6 +21,8 @@ from judgeloop.selectors.catalogue import (
 from judgeloop.selectors.ingredients import ForMany, ForOne, ForTwo
 from judgeloop.stats.strata import Strata
 
+pytestmark = pytest.mark.smoke
+
 ITEMS, SYSTEMS, BASELINE = 37, 5, 2
 every_row = pytest.mark.parametrize("row", SELECTORS, ids=lambda row: f"{row.question}-{row.name}")
 

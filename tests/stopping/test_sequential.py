@@ -42,6 +42,7 @@ def test_over_all_orders_level_systems_cross_with_at_most_the_chance_and_to_each
     assert (sides > 0).sum(axis=0).tolist() == (sides < 0).sum(axis=0).tolist()
 
 
+@pytest.mark.smoke
 def test_without_ties_the_chance_of_crossing_is_exactly_what_is_spent():
     everything = orders(4, 0)
     spending = Spending(8, 8, LEVELS)
@@ -93,6 +94,7 @@ def test_a_lead_that_no_balanced_population_can_give_is_certain():
     assert not rule.is_met(Tally(items=12, wins=(6, 0), preferences=(1,) * 6))
 
 
+@pytest.mark.smoke
 def test_more_judgments_than_the_limit_meet_nothing():
     rule = Sequential(0.1, items=100, limit=10)
     assert rule.risk(Tally(items=100, wins=(11, 0))) == 1.0
