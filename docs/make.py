@@ -23,10 +23,11 @@ import click
 
 import judgeloop
 import judgeloop.parts
-from judgeloop.cli.app import COMMANDS
+from judgeloop.cli.app import COMMANDS, app
 from judgeloop.cli.catalogue import QUESTIONS
-from judgeloop.cli.flags import PanelArgument, PanelOption
+from judgeloop.cli.init import schema_text
 from judgeloop.cli.naming import flag, variable
+from judgeloop.cli.panel_command import PanelArgument, PanelOption
 from judgeloop.run.setting import Declared, Part, Source, declared
 
 DOCS = Path(__file__).parent
@@ -52,6 +53,7 @@ def made() -> dict[Path, str]:
         reference / "command-line.md": command_line(),
         reference / "configuration.md": configuration(),
         reference / "api.md": api(),
+        reference / "judgeloop.schema.json": schema_text(app),
         DOCS / "pictures" / "demo.svg": demo(),
     }
 

@@ -39,8 +39,14 @@ def render_plan(plan: Plan, result: RunResult, page: Page, *, priced: bool) -> s
     return (
         f"a dry run asks nobody and spends nothing{known}\n{table}\n"
         f"  the expected case assumes {basis}; the worst is every allowed judgment at its dearest{unpriced}\n  {_affordable(plan, result)}"
-        f"{_learned(result)}{_old_prices(result)}"
+        f"{_learned(result)}{_old_prices(result)}{_settings(page)}"
     )
+
+
+def _settings(page: Page) -> str:
+    """Return a line on the files that set something, or nothing."""
+    said = next((text for name, text in page.details if name == "settings"), None)
+    return f"\n  settings  {said}" if said else ""
 
 
 def _old_prices(result: RunResult) -> str:

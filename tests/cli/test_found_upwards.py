@@ -58,6 +58,7 @@ def test_the_nearest_file_up_to_the_root_of_the_repository_wins(repository):
 def test_a_result_and_a_dry_run_say_which_file_was_read(repository):
     (repository / "judgeloop.toml").write_text("[compare]\nseed = 1\n")
     said = "../../judgeloop.toml sets seed"
+    assert said in judgeloop(*PAIR, "--dry-run").stdout  # before there is a result to show
     assert said in judgeloop(*PAIR).stdout
     assert said in judgeloop(*PAIR, "--dry-run").stdout
     shown = json.loads(judgeloop(*PAIR, "--dry-run", "--json").stdout)
