@@ -163,6 +163,8 @@ def _of_table(
             nearest = did_you_mean(key, flags)
             raise DataError(path, f"{title} has no flag {key!r}{nearest}")
         name = str(flags[key].name)
+        if expected := _unlike(flags[key], value):
+            raise DataError(path, f"{title} {key}: expected {expected}, found {value!r}")
         if found is None:
             values[name] = value
         elif _keeps_the_limit(flags[key], value):
@@ -170,6 +172,22 @@ def _of_table(
         else:
             values[name] = found.value(f"{title} {key}", flags[key], value)
     return values
+
+
+def _unlike(parameter: click.Parameter, value: object) -> str | None:
+    """Return what click expects of a switch or a file, if the value has another type.
+
+    The configuration checks the types of settings, but these are click's own.
+    """
+    if getattr(parameter, "is_flag", False):
+        return None if isinstance(value, bool | str) else "true or false"
+    if parameter.type.name not in {"path", "file", "directory"}:
+        return None
+    several = _several(parameter)
+    values = value if several and isinstance(value, list) else [value]
+    if all(isinstance(one, str) for one in values):
+        return None
+    return "a path, or a list of paths" if several else "a path"
 
 
 def _from_env_file(

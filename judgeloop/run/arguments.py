@@ -37,7 +37,7 @@ VoteName: TypeAlias = Literal["majority", "mean", "unanimous"]
 
 # Settings whose effect is the command line's: it writes the files of a run, and compares recorded
 # scores where no judge is named.
-COMMAND_ONLY = ("run_dir", "analyse", "score")
+COMMAND_ONLY = ("run_dir", "analyse", "score", "output")
 
 
 class CallArguments(TypedDict, total=False):

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
+from judgeloop.cli.app import app
 from judgeloop.cli.settings_file import SETTINGS_FILE, Commanded, read_settings
 from judgeloop.core.errors import DataError
 
@@ -104,6 +106,28 @@ def test_a_command_without_judges_is_given_none(monkeypatch):
 def test_what_the_file_should_not_hold_is_named(content, said):
     with pytest.raises(DataError, match=f"^{said}"):
         read(content)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("output = 5", "a path, or a list of paths"),
+        ("output = [5]", "a path, or a list of paths"),
+        ('output = [["r.json"]]', "a path, or a list of paths"),
+        ('output = {to = "r.json"}', "a path, or a list of paths"),
+        ("json = 3", "true or false"),
+        ("dry-run = [true]", "true or false"),
+        ("allow-partial = 1.5", "true or false"),
+    ],
+)
+def test_a_value_of_another_type_is_one_line_that_says_what_was_expected(line, expected):
+    Path(SETTINGS_FILE).write_text(f"[compare]\n{line}\n")
+    result = CliRunner().invoke(app, ["compare", "a", "b"])
+    assert result.exit_code == 2
+    key = line.partition(" ")[0]
+    said = f"judgeloop: judgeloop.toml: [compare] {key}: expected {expected}, found"
+    assert result.stderr.startswith(said)
+    assert len(result.stderr.splitlines()) == 1
 
 
 def test_the_environment_is_a_copy_with_the_keys_of_the_env_file(monkeypatch):
