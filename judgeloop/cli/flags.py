@@ -127,7 +127,7 @@ def _option(field: Declared, variants: tuple[Declared, ...], *, required: bool) 
         "variants": variants,
         # Click splits several values in a variable at spaces, and a judge's name may hold spaces.
         # So `settings_file.py` reads the variables of options with several values.
-        "envvar": None if field.name == "judge" else variable(field.name),
+        "envvar": None if field.many else variable(field.name),
     }
     if field.type is bool:
         names[-1] = f"{flag(field.name)}/--no-{field.name.replace('_', '-')}"
@@ -135,7 +135,7 @@ def _option(field: Declared, variants: tuple[Declared, ...], *, required: bool) 
     return PanelOption(
         [*names, field.name],
         type=click.UNPROCESSED,
-        multiple=field.repeated and field.name == "judge",
+        multiple=field.many,
         required=required,
         metavar=setting.metavar or _metavar(field.type),
         **common,

@@ -49,6 +49,7 @@ class AnthropicJudge(ChatModel[Message]):
         max_output_tokens: int = 512,
         by: str = "schema",
         published: Published = unpublished,
+        lenient: bool = False,
     ) -> None:
         """Create the judge; see `ChatModel` for what happens before the first call."""
         super().__init__(
@@ -60,6 +61,7 @@ class AnthropicJudge(ChatModel[Message]):
             max_output_tokens=max_output_tokens,
             by=by,
             published=published,
+            lenient=lenient,
         )
 
     def _sdk(self) -> ModuleType:
@@ -100,7 +102,8 @@ class AnthropicJudge(ChatModel[Message]):
             return Abstention(ABOUT_THIS_ITEM["context_length_exceeded"])
         if message.stop_reason == "max_tokens":
             return Abstention(f"truncated at {self._max_output_tokens} tokens (`judge_max_tokens`)")
-        return parse_verdict(message.text(), self._template.labels, self._template.answer)
+        labels, field = self._template.labels, self._template.answer
+        return self._read(message.text(), lambda text: parse_verdict(text, labels, field))
 
 
 PROVIDER = Provider("anthropic", OFFICIAL_URL, "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
@@ -117,4 +120,5 @@ def make_judge(model: str, options: JudgeOptions) -> AnthropicJudge:
         max_output_tokens=options.max_output_tokens,
         by=options.verdict,
         published=published_at(PROVIDER, endpoint),
+        lenient=options.lenient,
     )

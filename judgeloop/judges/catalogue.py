@@ -8,7 +8,7 @@ imported when the judge is created.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -98,6 +98,12 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
             f"`verdict={options.verdict}`: {row.form} does not support this form of reply; "
             f"expected {' or '.join(row.verdicts)}"
         )
+    if options.lenient and row.verdicts and options.verdict == "logprob":
+        raise InputError(
+            "`lenient_replies`: with `verdict=logprob` a verdict is read from probabilities, not "
+            "from text; leave one of the two out"
+        )
+    options = replace(options, name=options.names.get(spec, ""))
     module, _, function = row.makes.partition(":")
     judge: Judge = getattr(import_module(f"judgeloop.judges.{module}"), function)(rest, options)
     return judge

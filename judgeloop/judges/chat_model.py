@@ -23,6 +23,7 @@ from judgeloop.core.protocols import Questions
 from judgeloop.core.records import Answer, Call, Item, JudgeIdentity, Quote, Reply
 from judgeloop.core.verdict_key import digest
 from judgeloop.judges.billing import Asked, Bill, Published, bill, unpublished
+from judgeloop.judges.lenient import LENIENT_VERSION, Read, read_reply
 from judgeloop.judges.parsing import PARSER_VERSION
 from judgeloop.judges.pools import Clients
 from judgeloop.judges.prompt import Template
@@ -63,11 +64,13 @@ class ChatModel(ABC, Generic[WireT]):
         max_output_tokens: int,
         by: str,
         published: Published = unpublished,
+        lenient: bool = False,
     ) -> None:
         """Create the judge.
 
         `by` is the form of the reply (`JudgeRow.verdicts`). `published` looks up the published
-        price of another model at the same server, for a reply that names one.
+        price of another model at the same server, for a reply that names one. `lenient` allows
+        thoughts before the answer and a fence around it (`lenient.py`).
         """
         self._model = model
         self._provider = provider
@@ -77,6 +80,7 @@ class ChatModel(ABC, Generic[WireT]):
         self._max_output_tokens = max_output_tokens
         self._by = by
         self._published = published
+        self._lenient = lenient
         self._clients: Clients[Any] = Clients(self._make_client)
 
     @cached_property
@@ -86,12 +90,14 @@ class ChatModel(ABC, Generic[WireT]):
             provider=self._provider,
             model=self._model,
             parameters={
-                "endpoint": self._endpoint.origin,
+                **self._endpoint.identity,
                 "prompt": self._template.digest,
                 "schema": digest(self._template.schema),
                 "parser": str(PARSER_VERSION),
                 "max_output_tokens": str(self._max_output_tokens),
                 "by": self._by,
+                # Absent from a strict judge's keys, which are older than the setting.
+                **({"lenient": str(LENIENT_VERSION)} if self._lenient else {}),
             },
         )
 
@@ -182,6 +188,10 @@ class ChatModel(ABC, Generic[WireT]):
         most = most_tokens(self._template, texts, self._max_output_tokens)
         asked = Asked(self._model, self._price, texts, most, self._published)
         return bill(message, asked)
+
+    def _read(self, text: str, read: Read) -> Answer:
+        """Return the answer that `read` finds in the text of a reply."""
+        return read_reply(text, read, lenient=self._lenient)
 
     @abstractmethod
     def _sdk(self) -> ModuleType:

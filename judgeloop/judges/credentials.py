@@ -41,11 +41,13 @@ def endpoint_for(
     base_url: str | None,
     timeout_s: float,
     offline: bool,
+    name: str = "",
 ) -> Endpoint:
     """Return the address and the key for `provider`.
 
     The address is `base_url`, else the provider's environment variable, else the provider's own.
-    `timeout_s` is in seconds. If `offline`, no key is needed, because no request is sent.
+    `timeout_s` is in seconds. `name` is the server's identity in place of its address. If
+    `offline`, no key is needed, because no request is sent.
 
     Raises:
         InputError: the address is missing or wrong, or the key is missing or would be sent
@@ -59,7 +61,7 @@ def endpoint_for(
     _check_url(url)
     key = NO_KEY if offline else _key(provider, url, environment, given=base_url is not None)
     own = base_url is None or is_official(provider, url)
-    return Endpoint(url, key, timeout_s, own=own, network=Network.of(environment))
+    return Endpoint(url, key, timeout_s, own=own, network=Network.of(environment), name=name)
 
 
 def is_official(provider: Provider, url: str) -> bool:

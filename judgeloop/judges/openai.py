@@ -87,6 +87,7 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
         by: str = "schema",
         dialect: Dialect | None = None,
         published: Published = unpublished,
+        lenient: bool = False,
     ) -> None:
         """`max_output_tokens` applies to "schema"; a bare label is limited by `LABEL_TOKENS`."""
         self._dialect = dialect or dialect_at(endpoint.base_url)
@@ -99,6 +100,7 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
             max_output_tokens=LABEL_TOKENS.get(by, max_output_tokens),
             by=by,
             published=published,
+            lenient=lenient,
         )
 
     def _sdk(self) -> ModuleType:
@@ -153,8 +155,8 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
         if self._by == "logprob":
             return verdict_from_probabilities(choice, labels)
         if self._by == "choice":
-            return parse_label(said, labels)
-        return parse_verdict(said, labels, self._template.answer)
+            return self._read(said, lambda text: parse_label(text, labels))
+        return self._read(said, lambda text: parse_verdict(text, labels, self._template.answer))
 
 
 def _bounded(schema: dict[str, Any]) -> dict[str, Any]:
@@ -208,4 +210,5 @@ def make_judge(model: str, options: JudgeOptions) -> OpenAIJudge:
         max_output_tokens=options.max_output_tokens,
         by=options.verdict,
         published=published_at(PROVIDER, endpoint),
+        lenient=options.lenient,
     )

@@ -17,12 +17,15 @@ class JudgeOptions:
     - `environment`: the environment variables. They include API keys, so they are never printed.
     - `base_url`: the address of the judge's server. It may contain a password, so it is not in the
       repr.
+    - `names`: the names of servers, by the judge as typed; `name`: that of this judge's server, ""
+      if its address identifies it.
     - `price`: the user's price, as typed; `prices`: a file of the user's prices.
     - `tie_margin`: scores that differ by at most this are a tie (metrics, recorded verdicts).
     - `against`: the system that all others are compared with; None if there is no such system.
     - `timeout_s`: time limit of a request, in seconds.
     - `max_output_tokens`: maximum number of tokens of a reply.
     - `verdict`: the form of the reply (`JudgeRow.verdicts`).
+    - `lenient`: True to read a reply with thoughts before it or a fence around it (`lenient.py`).
     - `allow_plugins`: True to allow `python:` judges, which run the user's code.
     - `offline`: True if no call will be made, so that no key is needed.
     """
@@ -30,6 +33,8 @@ class JudgeOptions:
     template: Template
     environment: Mapping[str, str] = field(repr=False)
     base_url: str | None = field(default=None, repr=False)
+    names: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
     price: str | None = None
     prices: Path | None = None
     tie_margin: float = 0.0
@@ -37,5 +42,6 @@ class JudgeOptions:
     timeout_s: float = 120.0
     max_output_tokens: int = 512
     verdict: str = "schema"
+    lenient: bool = False
     allow_plugins: bool = False
     offline: bool = False

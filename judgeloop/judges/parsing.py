@@ -2,7 +2,8 @@
 
 A valid reply is one JSON object with one allowed label, or a bare label. Anything else is an
 abstention. The parser never guesses what a malformed reply means, because a guess would let the
-judged text smuggle in a verdict.
+judged text smuggle in a verdict. `lenient.py` finds the answer within a reply of thoughts, or in a
+Markdown fence, for a run that allows that.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ def reach(provider: Provider, model: str, options: JudgeOptions) -> tuple[Endpoi
         base_url=options.base_url,
         timeout_s=options.timeout_s,
         offline=options.offline,
+        name=options.name,
     )
     return endpoint, given or _price(provider, model, endpoint, options)
 

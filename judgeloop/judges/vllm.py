@@ -211,5 +211,6 @@ def make_judge(name: str, options: JudgeOptions) -> VllmJudge:
         max_output_tokens=options.max_output_tokens,
         by=options.verdict,
         dialect=VLLM,
+        lenient=options.lenient,
     )
     return VllmJudge(judge, model=name, endpoint=endpoint)

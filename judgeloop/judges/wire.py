@@ -78,6 +78,7 @@ OVERLOADED = 529  # Anthropic's status code for overload
 class Endpoint:
     """An address, its API key, and the time limit of a request in seconds.
 
+    `name` identifies the server in the keys of verdicts, in place of the address; "" for none.
     `own` is False if the address is neither the provider's nor the address in the provider's
     environment variable. Headers that the SDKs take from the provider's other variables are then
     removed (`bounded.py`). `network` holds the proxies and certificates to use.
@@ -88,6 +89,7 @@ class Endpoint:
     timeout_s: float
     own: bool = True
     network: Network = NO_SETTINGS
+    name: str = ""
 
     def clean(self, text: str) -> str:
         """Return a server's text, safe to store and show: UTF-8, key masked, cut to length."""
@@ -113,6 +115,14 @@ class Endpoint:
         """Return whether the host surely bills nothing for a refusal with the reason `about`."""
         free = MEASURES_FREE if about == TOO_LONG else REFUSES_FREE
         return urlsplit(self.base_url).hostname in free
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What identifies the server in the keys of verdicts: its name, else its address.
+
+        They have different fields, so that no name can pass for an address.
+        """
+        return {"server": self.name} if self.name else {"endpoint": self.origin}
 
     @property
     def origin(self) -> str:

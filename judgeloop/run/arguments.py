@@ -58,12 +58,14 @@ class RunArguments(CallArguments, total=False):
 
     judge: Required[Judges]
     judge_base_url: str | None
+    judge_name: str | Sequence[str] | None
     judge_price: str | None
     prices: File | None
     judge_timeout: float | None
     judge_max_tokens: int | None
     tie_margin: float | None
     verdict: str | None
+    lenient_replies: bool | None
     prompt: str | None
     rubric: str | None
     allow_plugins: bool | None

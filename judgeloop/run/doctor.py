@@ -125,7 +125,9 @@ async def _try(
 
 def _settings(judge: Judge) -> str:
     where = judge.identity.parameters.get("endpoint")
-    return f"{judge.identity.name}{f' at {where}' if where else ''}"
+    name = judge.identity.parameters.get("server")
+    known = f", known as {name} whatever its address" if name else ""
+    return f"{judge.identity.name}{f' at {where}' if where else known}"
 
 
 def _price(config: JudgeSettings, judge: Judge, call: Call) -> Finding:

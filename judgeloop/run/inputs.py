@@ -23,6 +23,7 @@ from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt_files import template_for
 from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.published import check_published
+from judgeloop.run.server_names import server_names
 from judgeloop.run.settings import JudgeSettings, RunSettings
 
 
@@ -123,12 +124,14 @@ def judge_options(
         template=template_for(config.verdict, config.prompt, config.rubric, rating=rating),
         environment=environment,
         base_url=config.judge_base_url,
+        names=server_names(config.judge_name, config.judge, config.specs),
         price=config.judge_price,
         prices=config.prices,
         tie_margin=config.tie_margin,
         timeout_s=config.judge_timeout,
         max_output_tokens=config.judge_max_tokens,
         verdict=config.verdict,
+        lenient=config.lenient_replies,
         allow_plugins=config.allow_plugins,
         offline=offline,
     )

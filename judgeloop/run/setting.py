@@ -63,6 +63,7 @@ class Setting:
     - `flag`: False if the command line has no flag for it.
     - `common`: True for a setting that the short help shows.
     - `example`: a value to show where the default shows none.
+    - `many`: True for a flag that may be given several times. Its variable holds a value a line.
     - `newer`: True for a part of the run's id that ids of this version first did without: at its
       default it is left out, so that earlier runs keep their ids.
     """
@@ -77,6 +78,7 @@ class Setting:
     flag: bool = True
     common: bool = False
     example: object = None
+    many: bool = False
     newer: bool = False
 
 
@@ -119,6 +121,11 @@ class Declared:
     def is_number(self) -> bool:
         """Whether it takes a number that need not be whole."""
         return float in {self.type, *get_args(self.type)}
+
+    @property
+    def many(self) -> bool:
+        """Whether its flag may be given several times."""
+        return self.setting is not None and self.setting.many
 
     @property
     def repeated(self) -> bool:

@@ -35,11 +35,14 @@ from judgeloop.run.shared_settings import (
     Epoch,
     Found,
     Inside,
+    JudgeNames,
     Ledger,
+    LenientReplies,
     MaxJudgments,
     MinJudgments,
     OfJudge,
     Seed,
+    TieMargin,
 )
 from judgeloop.run.validation import Configuration
 
@@ -50,6 +53,7 @@ JUDGES = Setting(
     OfJudge,
     common=True,
     example=("openai/gpt-4.1-mini",),
+    many=True,
 )
 
 
@@ -65,6 +69,7 @@ class JudgeSettings(Configuration):
     judge_base_url: Annotated[
         str | None, Setting("Address of an OpenAI-compatible server.", JUDGE, Part.KEY, CallerOnly)
     ] = None
+    judge_name: JudgeNames = ()
     judge_price: Annotated[
         str | None,
         Setting(
@@ -84,16 +89,7 @@ class JudgeSettings(Configuration):
     judge_max_tokens: Annotated[
         int, Ge(16), Setting("Maximum number of tokens in a reply.", JUDGE, Part.KEY, Found)
     ] = 512
-    tie_margin: Annotated[
-        float,
-        Ge(0),
-        Setting(
-            "Scores that differ by no more than this (0 or more) are a tie.",
-            JUDGE,
-            Part.RUN,
-            Found,
-        ),
-    ] = 0.0
+    tie_margin: TieMargin = 0.0
     verdict: Annotated[
         str,
         one_of(VERDICT_FORMS),
@@ -104,6 +100,7 @@ class JudgeSettings(Configuration):
             Found,
         ),
     ] = "schema"
+    lenient_replies: LenientReplies = False
     prompt: Annotated[
         str | None,
         Setting(
@@ -137,6 +134,11 @@ class JudgeSettings(Configuration):
     def budget_p(self) -> int | None:
         """The budget in picodollars; None without a budget."""
         return None if self.budget is None else to_pico(self.budget)
+
+    @property
+    def specs(self) -> tuple[str, ...]:
+        """Every judge that is asked, as typed by the user."""
+        return self.judge
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,11 +290,6 @@ class RunSettings(JudgeSettings):
         Raises:
             InputError: a named system is not among `systems`.
         """
-
-    @property
-    def specs(self) -> tuple[str, ...]:
-        """Every judge that is asked, as typed by the user."""
-        return self.judge
 
     def files_read(self) -> list[Path]:
         """Return every file that the run reads, and its ledger."""

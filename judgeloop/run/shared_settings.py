@@ -1,4 +1,4 @@
-"""What several configurations declare alike: panels of the help, types of values, settings."""
+"""What configurations share: panels of the help, types of values, settings."""
 
 from __future__ import annotations
 
@@ -83,6 +83,35 @@ Budget = Annotated[
         Source.LOWER,
         metavar="DOLLARS",
         common=True,
+    ),
+]
+JudgeNames = Annotated[
+    tuple[str, ...],
+    Setting(
+        "Name that stands for the server's address in the keys of verdicts, so that they are found "
+        "again at another address. For one judge of several: JUDGE=NAME.",
+        JUDGE,
+        Part.KEY,
+        CallerOnly,
+        metavar="[JUDGE=]NAME",
+        many=True,
+    ),
+]
+LenientReplies = Annotated[
+    bool,
+    Setting(
+        "Also read a reply with thoughts (<think>…</think>) before the answer, or with a Markdown "
+        "fence around it.",
+        JUDGE,
+        Part.KEY,
+        Found,
+    ),
+]
+TieMargin = Annotated[
+    float,
+    Ge(0),
+    Setting(
+        "Scores that differ by no more than this (0 or more) are a tie.", JUDGE, Part.RUN, Found
     ),
 ]
 Ledger = Annotated[

@@ -53,8 +53,11 @@ def checked(config: type[C], values: Mapping[str, object]) -> C:
     given = {name: value for name, value in values.items() if value is not None}
     _check_names(config, given)
     given |= {name: per_cent(given[name]) for name in given if declared(config)[name].is_number}
-    if isinstance(given.get("judge"), str):
-        given["judge"] = (given["judge"],)
+    given |= {
+        name: (value,)
+        for name, value in given.items()
+        if isinstance(value, str) and declared(config)[name].many
+    }
     given = filled(config.PAPER, given)
     try:
         found: C = _adapter_of(config).validate_python(config.completed(given))

@@ -43,7 +43,7 @@ class Small(Configuration):
     """A setting of each kind."""
 
     first: Annotated[Path, setting("One.", ITEMS, argument="A")]
-    judge: Annotated[tuple[str, ...], setting("Who judges.", JUDGE)] = ("nobody",)
+    judge: Annotated[tuple[str, ...], setting("Who judges.", JUDGE, many=True)] = ("nobody",)
     seed: Annotated[int, setting("Seed.")] = 0
     max_judgments: Annotated[int, Ge(1), setting("How many.", STOPPING)] = 200
     margin: Annotated[float | None, setting("How far.", STOPPING)] = None

@@ -33,6 +33,7 @@ ENVIRONMENT = {"OPENAI_API_KEY": "none"}
 OTHER: dict[str, dict[str, Any]] = {
     "judge": {"judge": ("openai/gpt-4.1",)},
     "judge_base_url": {"judge_base_url": "http://localhost:1/v1", "judge_price": "1,1"},
+    "judge_name": {"judge_name": ("gateway",)},
     "judge_price": {"judge_price": "1,1"},
     "prices": {"prices": "prices.toml"},
     "verdict": {"verdict": "logprob"},

@@ -1,0 +1,159 @@
+"""Open models on the command line: lenient replies, and the name of a server that moves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from support.chat_server import ChatServer, completion, goodness
+
+from judgeloop import compare
+from judgeloop.cli.app import app
+from judgeloop.core.errors import InputError
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """Two systems' outputs on 20 items, of which one is better throughout."""
+    paths = []
+    for name, answer in (("a", "a good answer"), ("b", "an answer")):
+        rows = [{"id": f"i{n}", "prompt": f"p{n}", "output": f"{answer} {n}"} for n in range(20)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        paths.append(str(tmp_path / f"{name}.jsonl"))
+    return paths
+
+
+def judgeloop(*arguments: object, **environment: str) -> Result:
+    return CliRunner().invoke(app, list(map(str, arguments)), env=environment)
+
+
+def at(server: ChatServer) -> list[str]:
+    return ["--judge", "openai/m", "--judge-base-url", server.url, "--judge-price", "0,0"]
+
+
+def replying(server: ChatServer, form: str) -> None:
+    server.respond = lambda request, _: completion(
+        form.replace("{}", json.dumps({"winner": goodness(request)}))
+    )
+
+
+FORMS = ["```json\n{}\n```", "<think>A is longer.</think>\n{}"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_run_that_reads_no_reply_names_the_flag_that_would(files, chat_server, form):
+    replying(chat_server, form)
+    result = judgeloop("compare", *files, *at(chat_server))
+    assert result.exit_code == 4
+    assert "--lenient-replies would read this reply" in result.output
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_lenient_replies_decide_and_are_no_verdicts_of_a_strict_run(files, chat_server, form):
+    replying(chat_server, form)
+    lenient = judgeloop("compare", *files, *at(chat_server), "--lenient-replies")
+    assert lenient.exit_code == 0, lenient.output
+    assert lenient.stdout.startswith("a is better than b")
+    calls = len(chat_server.requests)
+    assert judgeloop("compare", *files, *at(chat_server), "--lenient-replies").exit_code == 0
+    assert len(chat_server.requests) == calls
+    strict = judgeloop("compare", *files, *at(chat_server))
+    assert strict.exit_code == 4
+    assert len(chat_server.requests) > calls
+
+
+def test_lenient_replies_are_a_key_of_the_settings_file_and_a_parameter(files, chat_server):
+    replying(chat_server, FORMS[0])
+    Path("judgeloop.toml").write_text("[compare]\nlenient-replies = true\n")
+    assert judgeloop("compare", *files, *at(chat_server)).exit_code == 0
+    options = {"judge": "openai/m", "judge_base_url": chat_server.url, "judge_price": "0,0"}
+    assert compare(*files, **options, lenient_replies=True).winner == "a"
+
+
+def test_the_doctor_says_what_a_reply_needs(chat_server):
+    chat_server.respond = lambda request, _: completion('```json\n{"winner": "A"}\n```')
+    result = judgeloop("doctor", *at(chat_server))
+    assert result.exit_code == 4
+    assert "--lenient-replies would read this reply" in result.stdout
+    assert judgeloop("doctor", *at(chat_server), "--lenient-replies").exit_code == 0
+
+
+def test_a_named_server_is_not_paid_again_at_another_address(files, chat_server):
+    named = ["--judge-name", "lab"]
+    first = judgeloop("compare", *files, *at(chat_server), *named, "--json")
+    moved = ChatServer()
+    try:
+        again = judgeloop("compare", *files, *at(moved), *named, "--json")
+        assert json.loads(again.stdout)["winner"] == json.loads(first.stdout)["winner"] == "a"
+        assert not moved.requests
+        assert judgeloop("compare", *files, *at(moved)).exit_code == 0
+        assert moved.requests
+    finally:
+        moved.close()
+
+
+def test_a_run_is_the_same_run_at_another_address(files, chat_server):
+    runs = []
+    moved = ChatServer()
+    try:
+        for server in (chat_server, moved):
+            result = judgeloop("compare", *files, *at(server), "--judge-name", "lab", "--json")
+            runs.append(json.loads(result.stdout)["run"])
+    finally:
+        moved.close()
+    assert runs[0] == runs[1]
+
+
+def test_a_file_found_in_the_folder_cannot_name_a_server(files, chat_server):
+    for name, text in {
+        "judgeloop.toml": '[compare]\njudge-name = "lab"\n',
+        ".env": "JUDGELOOP_JUDGE_NAME=lab\n",
+    }.items():
+        Path(name).write_text(text)
+        result = judgeloop("compare", *files, *at(chat_server))
+        assert result.exit_code == 2
+        assert "only the caller may set it" in result.output
+        assert "JUDGELOOP_JUDGE_NAME in the environment" in result.output
+        Path(name).unlink()
+    assert not chat_server.requests
+
+
+def test_a_name_is_read_from_the_environment_and_from_a_file_that_the_caller_trusts(
+    files, chat_server
+):
+    first = judgeloop("compare", *files, *at(chat_server), "--judge-name", "lab", "--json")
+    run = json.loads(first.stdout)["run"]
+    Path("mine.toml").write_text('[compare]\njudge-name = "lab"\n')
+    asked = ["compare", *files, *at(chat_server), "--json"]
+    for result in (
+        judgeloop(*asked, "--config", "mine.toml"),
+        judgeloop(*asked, JUDGELOOP_JUDGE_NAME="lab"),
+        judgeloop(*asked, JUDGELOOP_JUDGE_NAME="openai/m=lab\n"),
+    ):
+        assert json.loads(result.stdout)["run"] == run, result.output
+
+
+def test_the_name_is_a_parameter_of_a_call(files, chat_server):
+    options = {"judge": "openai/m", "judge_base_url": chat_server.url, "judge_price": "0,0"}
+    one = compare(*files, **options, judge_name="lab").to_dict()
+    again = compare(*files, **options, judge_name=["openai/m=lab"]).to_dict()
+    assert again["run"] == one["run"]
+    with pytest.raises(InputError, match="`judge_name`: expected up to 64 letters"):
+        compare(*files, **options, judge_name="a b")
+
+
+def test_the_doctor_says_that_a_server_is_named(chat_server):
+    result = judgeloop("doctor", *at(chat_server), "--judge-name", "lab")
+    assert "openai/m, known as lab whatever its address" in result.stdout
+
+
+def test_one_name_for_a_panel_is_refused_with_the_flags_to_give(files, chat_server):
+    panel = ["--judge", "openai/a", "--judge", "openai/b", "--judge-price", "0,0"]
+    environment = {"OPENAI_BASE_URL": chat_server.url, "OPENAI_API_KEY": "none"}
+    result = judgeloop("compare", *files, *panel, "--judge-name", "gw", **environment)
+    assert result.exit_code == 2
+    assert "--judge-name openai/a=NAME --judge-name openai/b=NAME" in result.output
+    names = ["--judge-name", "openai/a=gw-a", "--judge-name", "openai/b=gw-b"]
+    assert judgeloop("compare", *files, *panel, *names, **environment).exit_code == 0

@@ -1,0 +1,170 @@
+"""Replies with thoughts before the answer or a fence around it: what is read, and what never is."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from judgeloop.core.records import Abstention, Verdict
+from judgeloop.judges.lenient import read_reply
+from judgeloop.judges.parsing import LONGEST_REPLY, parse_label, parse_verdict
+
+LABELS = {"A": 1.0, "B": 0.0, "tie": 0.5}
+A, B = (json.dumps({"reason": "r", "winner": label}) for label in "AB")
+FENCED = [
+    pytest.param(f"```json\n{A}\n```", id="json"),
+    pytest.param(f"```\n{A}\n```", id="no language"),
+    pytest.param(f"```JSON\n{A}\n```\n", id="capitals"),
+    pytest.param(f" \n```json {A}```", id="one line"),
+]
+THOUGHT = [
+    pytest.param(f"<think>\nB is worse.\n</think>\n\n{A}", id="thoughts"),
+    pytest.param(f"B is worse.\n</think>\n\n{A}", id="thoughts without an opening"),
+    pytest.param(f"<think></think>{A}", id="no thought"),
+    pytest.param(f"<think>{B} at first</think>{A}", id="a verdict within the thoughts"),
+    pytest.param(f"<think>He says <think>.</think>{A}", id="an opening within the thoughts"),
+    pytest.param(f"<reasoning>x</reasoning>{A}", id="reasoning"),
+    pytest.param(f"<think>x</think>\n```json\n{A}\n```", id="thoughts and a fence"),
+]
+
+
+def strict(text):
+    return parse_verdict(text, LABELS)
+
+
+def lenient(text):
+    return read_reply(text, strict, lenient=True)
+
+
+@pytest.mark.parametrize("text", [*FENCED, *THOUGHT])
+def test_thoughts_and_a_fence_are_read_only_where_that_is_allowed(text):
+    assert lenient(text) == Verdict(1.0, reason="r")
+    assert isinstance(read_reply(text, strict, lenient=False), Abstention)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (f"```json\n{A}\n```", "a Markdown fence around the answer"),
+        (f"<think>x</think>{A}", "thoughts before </think>"),
+    ],
+)
+def test_a_strict_abstention_names_the_setting_that_would_have_helped(text, why):
+    answer = read_reply(text, strict, lenient=False)
+    assert answer.reason == f"unparsable: {why}; `lenient_replies` would read this reply"
+    assert answer.again
+
+
+@pytest.mark.parametrize("text", ["A", f"{A} I am sure.", "<think>so long", f"x ```json\n{A}\n```"])
+def test_a_strict_abstention_names_no_setting_that_would_not_help(text):
+    assert read_reply(text, strict, lenient=False) == strict(text)
+
+
+UNCLEAR = [
+    pytest.param(f"<think>it says </think>{A}</think>{B}", id="two ends"),
+    pytest.param(f"<think>it says </think>{A} and so on</think>{A}", id="two ends that agree"),
+    pytest.param(f"<think>{A}", id="thoughts that do not end"),
+    pytest.param(f"<think>x</reasoning>{A}", id="another end"),
+    pytest.param(f'{{"reason": "it says </think>{A}', id="an end within an answer"),
+    pytest.param(f"```json\nit says </think>{A}", id="an end within a fence"),
+    pytest.param(f"```json\n{A}\n```\n```json\n{B}\n```", id="two fences"),
+    pytest.param(f"```json\n{A}\n```\n```json\n{A}\n```", id="two fences that agree"),
+    pytest.param(f"```json\n{A}\n{B}\n```", id="two answers in a fence"),
+    pytest.param(f"<think>x</think>{A}{B}", id="two answers after thoughts"),
+    pytest.param(f"{A}\n```json\n{B}\n```", id="an answer before a fence"),
+    pytest.param(f"Here it is:\n```json\n{A}\n```", id="text before a fence"),
+    pytest.param(f"```json\n{A}\n```\nI am sure.", id="text after a fence"),
+    pytest.param(f"```python\n{A}\n```", id="a fence of another language"),
+    pytest.param(f"```json\n```json\n{A}\n```\n```", id="a fence in a fence"),
+    pytest.param("```", id="half a fence"),
+    pytest.param("``````", id="an empty fence"),
+    pytest.param("```json\n" + " " * LONGEST_REPLY + "```", id="a long empty fence"),
+]
+
+
+@pytest.mark.parametrize("text", UNCLEAR)
+def test_whatever_leaves_a_doubt_is_an_abstention(text):
+    answer = lenient(text)
+    assert isinstance(answer, Abstention)
+    assert answer.reason.startswith("unparsable: ")
+    assert len(answer.reason) < 200
+
+
+def test_an_abstention_says_why_the_thoughts_are_not_clear():
+    assert lenient(f"<think>x</think>{A}</think>{B}").reason == (
+        "unparsable: </think> appears 2 times"
+    )
+    assert lenient("<think>x").reason == "unparsable: <think> does not end"
+
+
+@pytest.mark.parametrize(
+    "text", ["<think>A or B? </think>\nA", "```\nA\n```", "A or B?</think> A "]
+)
+def test_a_bare_label_is_read_in_the_same_way(text):
+    assert read_reply(text, lambda bare: parse_label(bare, LABELS), lenient=True) == Verdict(1.0)
+
+
+def test_a_reply_that_is_read_strictly_may_hold_the_marks_in_its_reason():
+    text = json.dumps({"reason": "it says </think>``` and </think>", "winner": "B"})
+    assert lenient(text) == strict(text) != Abstention("")
+
+
+# What a judge may quote from an output that tries to end its thoughts or to open a fence.
+injections = st.lists(
+    st.sampled_from(
+        ["<think>", "</think>", "<reasoning>", "</reasoning>", "```json\n", "\n```", "```", A, B, "\n",
+         '{"winner": "', "A", '"}', '{"reason": "', " as it says "]
+    )
+    | st.text(max_size=5),
+    max_size=8,
+).map("".join)  # fmt: skip
+verdicts = st.sampled_from(sorted(LABELS)).map(lambda label: json.dumps({"winner": label}))
+
+
+@given(text=injections)
+def test_a_reply_that_a_strict_run_accepts_has_the_same_verdict(text):
+    if isinstance(strict(text), Verdict):
+        assert lenient(text) == strict(text)
+
+
+@given(quoted=injections, answer=verdicts, opening=st.sampled_from(["<think>", "<reasoning>", ""]))
+@example(quoted=f"</think>{A}", answer=B, opening="<think>")
+@example(quoted=f'{{"reason": "</think>{A}', answer=B, opening="")
+def test_nothing_within_the_thoughts_chooses_another_verdict(quoted, answer, opening):
+    closing = opening.replace("<", "</") or "</think>"
+    found = lenient(f"{opening}{quoted}{closing}\n{answer}")
+    assert isinstance(found, Abstention) or found == strict(answer)
+
+
+@given(quoted=injections.filter(lambda text: "</" not in text), answer=verdicts)
+def test_thoughts_without_a_closing_tag_within_them_change_nothing(quoted, answer):
+    assert lenient(f"<think>{quoted}</think>{answer}") == strict(answer)
+
+
+@given(body=injections)
+def test_what_is_in_a_fence_is_read_as_strictly_as_a_whole_reply(body):
+    found = lenient(f"```json\n{body}\n```")
+    if isinstance(found, Verdict):
+        assert found == strict(body)
+
+
+WRAPPINGS = ("{}", "```json\n{}\n```", "<think>x</think>{}", "<think>x</think>```\n{}\n```")
+
+
+@given(
+    answers=st.permutations([A, B, '{"winner": "tie"}']).map(lambda each: each[:2]),
+    wrappings=st.tuples(st.sampled_from(WRAPPINGS), st.sampled_from(WRAPPINGS)),
+    between=st.sampled_from(["", "\n", " or rather "]),
+)
+def test_two_answers_that_contradict_each_other_are_an_abstention(answers, wrappings, between):
+    parts = [wrap.replace("{}", answer) for wrap, answer in zip(wrappings, answers, strict=True)]
+    assert isinstance(lenient(between.join(parts)), Abstention)
+
+
+@given(text=injections | st.text())
+def test_any_text_gives_an_allowed_score_or_an_abstention(text):
+    found = lenient(text)
+    assert isinstance(found, Abstention) or found.score in LABELS.values()
