@@ -78,6 +78,12 @@ JUDGES: tuple[JudgeRow, ...] = (
         runs_code=True,
     ),
 )  # fmt: skip
+# How names begin that other programs use for providers and models, which judgeloop reaches by
+# their OpenAI-compatible servers.
+ELSEWHERE = (
+    "azure", "bedrock", "deepseek", "gemini", "gemma", "google/", "groq", "litellm", "llama", "mistral", "ollama",
+    "openrouter", "qwen", "together", "vertex",
+)  # fmt: skip
 FORMS = ", ".join(row.form for row in JUDGES)
 VERDICT_FORMS = tuple(dict.fromkeys(form for row in JUDGES for form in row.verdicts))
 
@@ -134,12 +140,19 @@ def parse_spec(spec: str) -> tuple[JudgeRow, str]:
 
 def _meant(spec: str, kind: str) -> str:
     """Return the judge that was probably meant, as a part of a message, or ""."""
+    lower, rest = spec.lower(), spec[len(kind) + 1 :]
+    if lower.startswith(("http://", "https://")):
+        return " (an address is given by `judge_base_url`, the model by openai/MODEL)"
     for row in JUDGES:
-        if row.models and spec.startswith(row.models):
-            return f" (did you mean {row.kind}{row.mark}{spec}?)"
-    forms = {row.kind: row.form for row in JUDGES}
-    nearest = nearest_to(kind.lower(), forms)
-    return "" if nearest is None else f" (did you mean {forms[nearest]}?)"
+        if row.models and lower.startswith(row.models):
+            return f" (did you mean {row.kind}{row.mark}{lower}?)"
+    if lower.startswith(ELSEWHERE):
+        return f" (did you mean openai/{rest or spec} with `judge_base_url=URL`, its server?)"
+    rows = {row.kind: row for row in JUDGES}
+    nearest = rows.get(nearest_to(kind.lower(), rows) or "")
+    if nearest is None:
+        return ""
+    return f" (did you mean {nearest.kind}{nearest.mark}{rest if nearest.mark and rest else nearest.rest}?)"
 
 
 def is_remote(spec: str) -> bool:

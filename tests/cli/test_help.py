@@ -82,7 +82,7 @@ def test_what_is_no_share_in_per_cent_is_refused(pair, value):
     [
         (["--judge", "gpt-4.1"], "did you mean openai/gpt-4.1?"),
         (["--judge", "claude-sonnet-4-5"], "did you mean anthropic/claude-sonnet-4-5?"),
-        (["--judge", "opnai/gpt-4.1"], "did you mean openai/MODEL?"),
+        (["--judge", "opnai/gpt-4.1"], "did you mean openai/gpt-4.1?"),
         (["--selector", "difuse"], "did you mean diffuse?"),
         (["--rule", "sequental"], "did you mean sequential?"),
     ],

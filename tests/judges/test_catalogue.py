@@ -61,10 +61,19 @@ def test_a_row_makes_the_judge_that_its_name_says(row, tmp_path):
         ("openai", " (did you mean openai/MODEL?)"),
         ("vllm", " (did you mean vllm/NAME?)"),
         ("Human", " (did you mean human?)"),
-        ("Metric:exact", " (did you mean metric:NAME?)"),
+        ("Metric:exact", " (did you mean metric:exact?)"),
+        ("GPT-4.1", " (did you mean openai/gpt-4.1?)"),
+        ("claude-sonnet-4-5", " (did you mean anthropic/claude-sonnet-4-5?)"),
+        ("opnai/gpt-4.1", " (did you mean openai/gpt-4.1?)"),
+        ("Human:me", " (did you mean human?)"),
+        ("gemini-2.5-flash", " (did you mean openai/gemini-2.5-flash with `judge_base_url=URL`, its server?)"),
+        ("ollama/qwen3:4b", " (did you mean openai/qwen3:4b with `judge_base_url=URL`, its server?)"),
+        ("openrouter/meta/llama", " (did you mean openai/meta/llama with `judge_base_url=URL`, its server?)"),
+        ("http://localhost:8000/v1", " (an address is given by `judge_base_url`, the model by openai/MODEL)"),
+        ("https://x.example/v1", " (an address is given by `judge_base_url`, the model by openai/MODEL)"),
         ("file.csv", ""),
     ],
-)
+)  # fmt: skip
 def test_an_unknown_judge_is_refused_with_those_known_and_what_was_meant(spec, meant):
     said = f"`judge={spec}`: there is no such judge{meant}; expected one of openai/MODEL"
     with pytest.raises(InputError, match="^" + re.escape(said)):
@@ -104,8 +113,10 @@ def test_a_model_name_may_contain_slashes():
     assert judge("openai/org/model", base_url=LOCAL).identity.model == "org/model"
 
 
-def test_a_judge_may_be_typed_with_a_colon():
-    assert judge("openai:org/model").identity == judge("openai/org/model").identity
+@pytest.mark.parametrize("name", ["openai:org/model", "anthropic:claude-x", "vllm:org/model"])
+def test_a_judge_may_be_typed_with_a_colon(name):
+    given = {"environment": {}, "base_url": LOCAL}
+    assert judge(name, **given).identity == judge(name.replace(":", "/"), **given).identity
 
 
 def test_a_person_needs_no_more_than_the_word():
