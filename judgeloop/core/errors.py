@@ -81,7 +81,8 @@ class TransientJudgeError(JudgeError):
     """Another attempt may succeed.
 
     `retry_after_s` is the wait that the server asked for, in seconds. `crowded` is True when the
-    server asks for fewer concurrent calls.
+    server asks for fewer concurrent calls. `changed` is True when the judge sends its next request
+    in another form, because the server refused this one.
     """
 
     def __init__(
@@ -91,10 +92,12 @@ class TransientJudgeError(JudgeError):
         billed: bool,
         retry_after_s: float | None = None,
         crowded: bool = False,
+        changed: bool = False,
     ) -> None:
         super().__init__(message, billed=billed)
         self.retry_after_s = retry_after_s
         self.crowded = crowded
+        self.changed = changed
 
 
 class JudgeRejectedError(JudgeError):

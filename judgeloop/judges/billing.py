@@ -9,7 +9,7 @@ reservations no longer bound the bill.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from judgeloop.core.money import MOST_DOLLARS, PICO_PER_DOLLAR, Price, cost, worst_cost
 from judgeloop.core.records import Usage
@@ -62,7 +62,17 @@ class Bill:
 
 
 def bill(reply: WireReply, asked: Asked) -> Bill:
-    """Return what to book for `reply`; calls that cost nothing have no quote to contradict."""
+    """Return what to book for `reply`: the cost of its tokens, or a larger cost that it reports.
+
+    A gateway may send a request to a dearer provider than the one whose price was looked up.
+    """
+    found, reported_p = _bill_of_tokens(reply, asked), reply.cost_p() or 0
+    booked_p = worst_cost(asked.most, asked.price) if found.cost_p is None else found.cost_p
+    return found if reported_p <= booked_p else replace(found, cost_p=reported_p)
+
+
+def _bill_of_tokens(reply: WireReply, asked: Asked) -> Bill:
+    """Return what to book by the usage; calls that cost nothing have no quote to contradict."""
     if not worst_cost(asked.most, asked.price):
         return Bill(0)
     usage = reply.tokens()

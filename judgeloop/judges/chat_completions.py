@@ -6,12 +6,17 @@ They check the shape of the reply, because an OpenAI-compatible server may send 
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+from typing import Annotated, Any
 
 from pydantic import Field
 
+from judgeloop.core.money import MOST_DOLLARS, PICO_PER_DOLLAR
 from judgeloop.core.records import Usage
 from judgeloop.judges.replies import Count, Wire, WireReply
+
+# Google's reasons for which a filter ends a reply.
+FILTERS = {"blocklist", "language", "prohibited_content", "recitation", "safety", "spii"}
 
 
 class Message(Wire):
@@ -43,9 +48,15 @@ class Logprobs(Wire):
 class Choice(Wire):
     """A generated message, and why generation ended."""
 
-    message: Message
+    message: Message = Message()  # Google leaves it out of a reply that its filter blocks
     finish_reason: str | None = None
     logprobs: Logprobs | None = None
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether a filter ended the reply, in OpenAI's word or in one of Google's."""
+        why = (self.finish_reason or "").lower()
+        return why.startswith("content_filter") or why in FILTERS
 
 
 class PromptDetails(Wire):
@@ -62,11 +73,15 @@ class CompletionDetails(Wire):
 
 
 class WireUsage(Wire):
-    """Token counts: prompt tokens include cached tokens, completion tokens include reasoning."""
+    """Token counts: prompt tokens include cached tokens, completion tokens include reasoning.
 
-    prompt_tokens: Count
-    completion_tokens: Count
+    Google leaves counts of zero out. `cost` is OpenRouter's, in dollars.
+    """
+
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
     total_tokens: Count | None = None
+    cost: Any = None
     prompt_tokens_details: PromptDetails | None = None
     completion_tokens_details: CompletionDetails | None = None
 
@@ -75,10 +90,19 @@ class WireUsage(Wire):
 
         Those servers count reasoning apart, or in the total alone. The largest number counts.
         """
-        written, details = self.completion_tokens, self.completion_tokens_details
+        written, details = self.completion_tokens or 0, self.completion_tokens_details
         reasoning = (details.reasoning_tokens if details else None) or 0
         apart = written + reasoning if reasoning > written else written
-        return max(apart, (self.total_tokens or 0) - self.prompt_tokens)
+        return max(apart, (self.total_tokens or 0) - (self.prompt_tokens or 0))
+
+    @property
+    def cost_p(self) -> int | None:
+        """The cost in picodollars; None if there is none that can be true."""
+        cost = self.cost
+        if isinstance(cost, bool) or not isinstance(cost, int | float):
+            return None
+        # A cost that cannot be stored is no cost of a call.
+        return math.ceil(cost * PICO_PER_DOLLAR) if 0 <= cost <= MOST_DOLLARS else None
 
 
 class ChatCompletion(WireReply):
@@ -90,13 +114,20 @@ class ChatCompletion(WireReply):
 
     def tokens(self) -> Usage | None:
         """Return the usage; None if it is absent or its counts contradict each other."""
-        if self.usage is None:
+        if self.usage is None or self.usage.completion_tokens is None:
             return None
-        details = self.usage.prompt_tokens_details or PromptDetails()
+        details, prompt = (
+            self.usage.prompt_tokens_details or PromptDetails(),
+            self.usage.prompt_tokens,
+        )
         read, written = details.cached_tokens or 0, details.cache_write_tokens or 0
-        if read + written > self.usage.prompt_tokens:
+        if prompt is None or read + written > prompt:
             return None
-        return Usage(self.usage.prompt_tokens, self.usage.output_tokens(), read, written)
+        return Usage(prompt, self.usage.output_tokens(), read, written)
+
+    def cost_p(self) -> int | None:
+        """Return the reported cost in picodollars."""
+        return None if self.usage is None else self.usage.cost_p
 
     def tier(self) -> str | None:
         """Return the service tier; None if not reported."""

@@ -20,17 +20,34 @@ from pydantic_core import from_json
 from judgeloop.core.errors import TransientJudgeError
 from judgeloop.core.money import Price
 from judgeloop.core.protocols import Questions
-from judgeloop.core.records import Answer, Call, Item, JudgeIdentity, Quote, Reply
+from judgeloop.core.records import (
+    Abstention,
+    Answer,
+    Call,
+    Item,
+    JudgeIdentity,
+    Quote,
+    Reply,
+    Usage,
+)
 from judgeloop.core.verdict_key import digest
 from judgeloop.judges.billing import Asked, Bill, Published, bill, unpublished
+from judgeloop.judges.failures import Failure
 from judgeloop.judges.lenient import LENIENT_VERSION, Read, read_reply
 from judgeloop.judges.parsing import PARSER_VERSION
 from judgeloop.judges.pools import Clients
 from judgeloop.judges.prompt import Template
-from judgeloop.judges.quoting import most_tokens, quote
+from judgeloop.judges.quoting import least_tokens, most_tokens, quote
 from judgeloop.judges.replies import WireReply
 from judgeloop.judges.time_limit import TimeLimit
-from judgeloop.judges.wire import Endpoint, answer_or_raise, too_late, unreadable
+from judgeloop.judges.wire import (
+    Endpoint,
+    answer_of,
+    answer_or_raise,
+    changed,
+    too_late,
+    unreadable,
+)
 
 WireT = TypeVar("WireT", bound=WireReply)
 
@@ -139,6 +156,8 @@ class ChatModel(ABC, Generic[WireT]):
         except TimeoutError:
             raise too_late(self._endpoint) from None
         except sdk.APIError as error:
+            if hasattr(error, "status_code") and self._change_request(Failure.of(error), request):
+                raise changed(self._endpoint) from None
             return answer_or_raise(error, self._endpoint)
         except (httpx2.HTTPError, TypeError, ValueError, LookupError):
             # The body is too large or cut off, or its encoding is unknown.
@@ -146,6 +165,9 @@ class ChatModel(ABC, Generic[WireT]):
         try:
             # The key is removed before anything is parsed, quoted or cut.
             body = self._endpoint.without_key(from_json(raw.content))
+            failure = Failure.within(body)
+            if failure is not None:
+                return answer_of(failure, self._endpoint)
             message = self.wire.model_validate(body)
         except (ValidationError, ValueError):
             raise TransientJudgeError(
@@ -169,25 +191,34 @@ class ChatModel(ABC, Generic[WireT]):
         )
 
     def _reply(self, message: WireT, request: Mapping[str, Any], request_id: str) -> Reply:
-        billed = self._bill(message, request)
+        texts = (request.get("system", ""), *(turn["content"] for turn in request["messages"]))
+        billed, usage = self._bill(message, texts), message.tokens()
+        cut = _cut(usage, texts) if billed.cost_p == 0 else None
         reply = Reply(
-            answer=self._answer(message),
+            answer=cut or self._answer(message),
             cost_p=billed.cost_p,
-            usage=message.tokens(),
+            usage=usage,
             model=message.model,
             request_id=request_id,
             breach=billed.breach,
         )
         return self._endpoint.clean_reply(reply)
 
-    def _bill(self, message: WireT, request: Mapping[str, Any]) -> Bill:
-        """Return what to book for a reply to `request`."""
+    def _bill(self, message: WireT, texts: tuple[str, ...]) -> Bill:
+        """Return what to book for a reply to a request with `texts`."""
         if self._price is None:
             return Bill(0)
-        texts = (request.get("system", ""), *(turn["content"] for turn in request["messages"]))
         most = most_tokens(self._template, texts, self._max_output_tokens)
         asked = Asked(self._model, self._price, texts, most, self._published)
         return bill(message, asked)
+
+    def _change_request(self, failure: Failure, request: Mapping[str, Any]) -> bool:
+        """Change the form of further requests if that mends `failure`; return whether it does.
+
+        It must not be True again for a request in the changed form.
+        """
+        del failure, request
+        return False
 
     def _read(self, text: str, read: Read) -> Answer:
         """Return the answer that `read` finds in the text of a reply."""
@@ -208,3 +239,19 @@ class ChatModel(ABC, Generic[WireT]):
     @abstractmethod
     def _answer(self, message: WireT) -> Answer:
         """Return the verdict in a reply, or an abstention that says why there is none."""
+
+
+def _cut(usage: Usage | None, texts: tuple[str, ...]) -> Abstention | None:
+    """Return an abstention if the server read only a part of the request; None if it read all.
+
+    Some servers, such as Ollama, cut a request that is longer than the model's context, and answer
+    as if nothing had happened. Their count of tokens is then less than one for each word. This is
+    asked of servers that cost nothing: where tokens are paid for, `billing.py` judges the count.
+    """
+    least = least_tokens(texts)
+    if usage is None or not 0 < usage.input_tokens < least:
+        return None
+    return Abstention(
+        f"cut by the server: it read {usage.input_tokens:,} tokens of at least {least:,}; give the "
+        "model a longer context"
+    )

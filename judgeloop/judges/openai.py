@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, final
 from urllib.parse import urlsplit
@@ -20,11 +20,12 @@ from judgeloop.judges.billing import Published, unpublished
 from judgeloop.judges.chat_completions import ChatCompletion, Choice
 from judgeloop.judges.chat_model import ChatModel
 from judgeloop.judges.credentials import Provider
+from judgeloop.judges.failures import Failure
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.parsing import parse_label, parse_verdict
 from judgeloop.judges.prompt import Template
 from judgeloop.judges.provider import published_at, reach
-from judgeloop.judges.wire import ABOUT_THIS_ITEM, Endpoint
+from judgeloop.judges.wire import FILTERED, Endpoint
 
 OFFICIAL_URL = "https://api.openai.com/v1"
 LONGEST_FREE_TEXT = 300  # characters
@@ -53,6 +54,7 @@ class Dialect:
 # The service tier is fixed, because a project's default tier may be more expensive.
 OFFICIAL = Dialect("openai", "max_completion_tokens", {"service_tier": "default"})
 COMPATIBLE = Dialect("openai", "max_tokens")
+NEWER_LIMIT = OFFICIAL.limit
 # The temperature is set, because vLLM would otherwise use the model's own generation settings.
 VLLM = Dialect("vllm", "max_tokens", {"temperature": 0.0}, own_structured_outputs=True)
 
@@ -111,6 +113,16 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
     def _client_of(self, sdk: Any) -> Any:
         return sdk.AsyncOpenAI
 
+    def _change_request(self, failure: Failure, request: Mapping[str, Any]) -> bool:
+        """Use the newer name of the limit of output tokens if the server asks for it by name.
+
+        Azure's and other gateways' newer models take that name only, older servers the older.
+        """
+        if COMPATIBLE.limit not in request or NEWER_LIMIT not in failure.message:
+            return False
+        self._dialect = replace(self._dialect, limit=NEWER_LIMIT)
+        return True
+
     def _request(self, call: Call) -> dict[str, Any]:
         system, user = self._template.render(call)
         return {
@@ -144,8 +156,8 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
             return Abstention("more than one choice in the reply")
         if choice.message.refusal:
             return Abstention("refused by the judge")
-        if choice.finish_reason == "content_filter":
-            return Abstention(ABOUT_THIS_ITEM["content_filter"])
+        if choice.is_filtered:
+            return Abstention(FILTERED)
         if choice.finish_reason == "length" and self._by != "logprob":
             return Abstention(f"truncated at {self._max_output_tokens} tokens (`judge_max_tokens`)")
         return self._verdict(choice)

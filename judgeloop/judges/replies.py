@@ -37,6 +37,10 @@ class WireReply(Wire):
     def tokens(self) -> Usage | None:
         """Return the usage of the call; None if the reply reports none, or an impossible usage."""
 
+    def cost_p(self) -> int | None:
+        """Return the cost that a gateway reports, in picodollars; None if it reports none."""
+        return None
+
     @abstractmethod
     def tier(self) -> str | None:
         """Return the service tier or speed that the call was billed at; None if not reported."""

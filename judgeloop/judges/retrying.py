@@ -64,11 +64,15 @@ class RetryPolicy:
 
         def wait(state: RetryCallState) -> float:
             error = _error(state)
+            if error is not None and error.changed:
+                return 0.0
             asked_for = error.retry_after_s if error else None
             return max(float(backoff(state)), asked_for or 0.0)
 
         def stop(state: RetryCallState) -> bool:
             error, left = _error(state), left_s()
+            if error is not None and error.changed:
+                return False  # a judge changes its requests once
             asked_for = (error.retry_after_s if error else None) or 0.0
             if asked_for > (self.longest_wait_s if left is None else left):
                 return True

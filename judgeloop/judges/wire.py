@@ -1,14 +1,12 @@
-"""Endpoints of HTTP judges, and the translation of SDK errors into judge errors or abstentions.
+"""Endpoints of HTTP judges, and the translation of their errors into judge errors or abstentions.
 
-The official SDKs raise errors with the same attributes, so all HTTP judges share this module. The
-error codes of all providers are listed here together, because servers that imitate a provider mix
-them.
+All HTTP judges share this module. The error codes of all providers are listed here together,
+because servers that imitate a provider mix them. `failures.py` reads the errors.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any
@@ -21,9 +19,9 @@ from judgeloop.core.errors import (
     TransientJudgeError,
 )
 from judgeloop.core.records import Abstention, Reply
+from judgeloop.judges.failures import Failure
 from judgeloop.judges.network import NO_SETTINGS, Network
 from judgeloop.judges.redaction import redact, redacted
-from judgeloop.judges.retrying import retry_after_s
 
 NO_CREDIT = {
     "insufficient_quota",
@@ -33,7 +31,9 @@ NO_CREDIT = {
     "organization_usage_limit_exceeded",
     "billing_error",
     "enforced_spend_limit_reached",
+    "budget_exceeded",
 }
+BAD_KEY = {"API_KEY_INVALID"}
 # Codes of errors that concern one item only, with the reason for the abstention.
 ABOUT_THIS_ITEM = {
     "context_length_exceeded": "too long for the judge",
@@ -52,17 +52,31 @@ ABOUT_EVERY_REQUEST = {
     "unsupported_parameter",
     "unsupported_value",
 }
+# Fields of a request that are the same in every request of a judge.
+OF_EVERY_REQUEST = {
+    "logprobs", "max_completion_tokens", "max_tokens", "model", "response_format", "service_tier",
+    "structured_outputs", "temperature", "top_logprobs",
+}  # fmt: skip
 # Statuses of requests that a server understands and refuses, because of the item or the settings.
 _REFUSED = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
 TOO_LONG = ABOUT_THIS_ITEM["request_too_large"]
-# Anthropic and vLLM report this error in the message only, without a specific code. OpenAI reports
-# a request over the limit of tokens a minute as a rate limit, which no waiting mends.
+FILTERED = ABOUT_THIS_ITEM["content_filter"]
+# Some servers report an error in the message only, without a specific code: for length Anthropic,
+# vLLM, Amazon, Google, Ollama, llama.cpp and LiteLLM; for filters and unsupported parameters
+# LiteLLM. OpenAI reports a request over the limit of tokens a minute as a rate limit, which no
+# waiting mends.
 _TOO_LONG = re.compile(
-    r"prompt is too long|maximum context length|max_model_len|request too large", re.IGNORECASE
+    r"prompt is too long|maximum context length|max_model_len|request too large|input is too long|"
+    r"input token count .* exceeds|exceeds the (?:available )?context|ContextWindowExceeded",
+    re.IGNORECASE,
 )
+_FILTERED = re.compile(r"ContentPolicyViolationError")
+_UNSUPPORTED = re.compile(r"UnsupportedParamsError")
 _MAY_BE_TOO_LONG = {HTTPStatus.BAD_REQUEST, HTTPStatus.TOO_MANY_REQUESTS}
 # Statuses with which a server turns a request away before a model reads it.
 _UNREAD = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.TOO_MANY_REQUESTS}
+# Statuses of a late error for which no model can have been paid.
+_NOT_ASKED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.PAYMENT_REQUIRED}
 # Hosts that are known not to bill a refusal without output, a filter's or for length. Azure bills
 # both, because its service evaluates a prompt before it answers 400. OpenAI counts the tokens of a
 # request before a model reads it.
@@ -144,12 +158,7 @@ def answer_or_raise(error: Any, endpoint: Endpoint) -> Reply:
         JudgeRejectedError: no attempt can succeed.
     """
     if hasattr(error, "status_code"):
-        codes = [endpoint.clean(code) for code in _codes(error)]
-        about = _about_this_item(error, codes)
-        if about is not None:
-            free = error.status_code in _UNREAD or endpoint.refuses_free(about)
-            return Reply(Abstention(about), cost_p=0 if free else None)
-        raise _status_error(error, codes, endpoint) from None
+        return answer_of(Failure.of(error), endpoint)
     cause = type(error.__cause__).__name__
     if error.__cause__ is not None:
         raise TransientJudgeError(
@@ -158,18 +167,43 @@ def answer_or_raise(error: Any, endpoint: Endpoint) -> Reply:
     raise unreadable(endpoint) from None
 
 
-def _about_this_item(error: Any, codes: list[str]) -> str | None:
-    """Return the reason for an abstention if the error concerns one item only, else None."""
-    status = error.status_code
-    too_long = status in _MAY_BE_TOO_LONG and _TOO_LONG.search(_message(error))
-    if too_long or status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+def answer_of(failure: Failure, endpoint: Endpoint) -> Reply:
+    """Return an abstention if a failure concerns one item only; otherwise raise a JudgeError.
+
+    Raises:
+        JudgeError: as `answer_or_raise`.
+    """
+    codes = [endpoint.clean(code) for code in failure.codes]
+    about = _about_this_item(failure, codes)
+    if about is None:
+        raise _status_error(failure, codes, endpoint) from None
+    free = failure.status in _UNREAD or endpoint.refuses_free(about)
+    return Reply(Abstention(about), cost_p=0 if free and not failure.late else None)
+
+
+def _about_this_item(failure: Failure, codes: list[str]) -> str | None:
+    """Return the reason for an abstention if a failure concerns one item only, else None."""
+    too_long = failure.status in _MAY_BE_TOO_LONG and _TOO_LONG.search(failure.message)
+    if too_long or failure.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return TOO_LONG
+    refused = failure.status in _REFUSED and _FILTERED.search(failure.message)
+    if refused or (failure.status == HTTPStatus.FORBIDDEN and failure.is_moderated):
+        return FILTERED
     return next((ABOUT_THIS_ITEM[code] for code in codes if code in ABOUT_THIS_ITEM), None)
 
 
 def unreadable(endpoint: Endpoint) -> TransientJudgeError:
     """Return the error for a reply that cannot be read."""
     return TransientJudgeError(f"no usable reply from {endpoint.origin}", billed=True)
+
+
+def changed(endpoint: Endpoint) -> TransientJudgeError:
+    """Return the error after which the judge asks in another form, that the server accepts."""
+    return TransientJudgeError(
+        f"{endpoint.origin} refused the form of the request; it is sent again in another",
+        billed=False,
+        changed=True,
+    )
 
 
 def too_late(endpoint: Endpoint) -> TransientJudgeError:
@@ -179,60 +213,51 @@ def too_late(endpoint: Endpoint) -> TransientJudgeError:
     )
 
 
-def _codes(error: Any) -> list[str]:
-    """Return all codes in an error's body.
-
-    OpenAI uses the fields `code` and `type`, Anthropic `type` and `details`, Azure `innererror`.
-    """
-    body = _error_body(error)
-    details, inner = body.get("details"), body.get("innererror")
-    detail = details.get("error_code") if isinstance(details, Mapping) else None
-    azure = inner.get("code") if isinstance(inner, Mapping) else None
-    found = [body.get("code"), body.get("type"), detail, azure]
-    return [code for code in found if isinstance(code, str)]
-
-
-def _status_error(error: Any, codes: list[str], endpoint: Endpoint) -> JudgeError:
-    status: int = error.status_code
-    what = f"HTTP {status}" + (f", {codes[0]}" if codes else "")
-    wait_s = retry_after_s(error.response.headers)
+def _status_error(failure: Failure, codes: list[str], endpoint: Endpoint) -> JudgeError:
+    status, wait_s = failure.status, failure.wait_s
+    what = failure.title + (f", {codes[0]}" if codes else "")
     if wait_s is not None:
         what += f", asks to wait {wait_s:g} s"
-    if NO_CREDIT & set(codes) or status == HTTPStatus.PAYMENT_REQUIRED:
+    said = f"{what}: {endpoint.clean(failure.message)}"
+    late = failure.late and status not in _NOT_ASKED  # a model may have been paid
+    # OpenRouter counts the calls in flight against the credit, and says when to come back.
+    unpaid = status == HTTPStatus.PAYMENT_REQUIRED and wait_s is None
+    if NO_CREDIT & set(codes) or unpaid:
         return JudgeRejectedError(f"{what}: the account has no credit left", billed=False)
-    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+    if BAD_KEY & set(codes) or status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return JudgeRejectedError(
             f"{what}: the key is not accepted for this request "
-            "(a server set by `judge_base_url` gets JUDGELOOP_JUDGE_API_KEY)",
-            billed=False,
+            "(a server set by `judge_base_url` gets JUDGELOOP_JUDGE_API_KEY); the server says: "
+            f"{endpoint.clean(failure.message)}",
+            billed=late,
         )
-    if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return TransientJudgeError(what, billed=False, retry_after_s=wait_s, crowded=True)
+    if status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.PAYMENT_REQUIRED}:
+        return TransientJudgeError(
+            said if failure.late else what, billed=late, retry_after_s=wait_s, crowded=True
+        )
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in {
         HTTPStatus.REQUEST_TIMEOUT,
         HTTPStatus.CONFLICT,
     }:
         return TransientJudgeError(
-            what, billed=True, retry_after_s=wait_s, crowded=status == OVERLOADED
+            said if failure.late else what,
+            billed=True,
+            retry_after_s=wait_s,
+            crowded=status == OVERLOADED,
         )
     if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
         return JudgeRejectedError(
             f"{what}: the server redirects; give the URL that it redirects to", billed=False
         )
-    unknown = status in _REFUSED and not ABOUT_EVERY_REQUEST & set(codes)
-    kind = JudgeRefusedError if unknown else JudgeRejectedError
-    return kind(f"{what}: {endpoint.clean(_message(error))}", billed=False)
+    kind = JudgeRejectedError if _concerns_every_request(failure, codes) else JudgeRefusedError
+    return kind(said, billed=late)
 
 
-def _error_body(error: Any) -> Mapping[str, Any]:
-    body = error.body
-    if not isinstance(body, Mapping):
-        return {}
-    inner = body.get("error")
-    return inner if isinstance(inner, Mapping) else body
-
-
-def _message(error: Any) -> str:
-    body = _error_body(error)
-    text = error.response.content.decode("utf-8", "replace")
-    return str(body.get("message") or body.get("detail") or text or "the request is not accepted")
+def _concerns_every_request(failure: Failure, codes: list[str]) -> bool:
+    """Return whether every request with the same settings would be refused, whatever its item."""
+    return (
+        failure.status not in _REFUSED
+        or bool(ABOUT_EVERY_REQUEST & set(codes))
+        or failure.parameter.split(".")[0] in OF_EVERY_REQUEST
+        or _UNSUPPORTED.search(failure.message) is not None
+    )

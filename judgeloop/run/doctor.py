@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from judgeloop.core.errors import InputError, JudgeError
+from judgeloop.core.errors import InputError, JudgeError, TransientJudgeError
 from judgeloop.core.money import show_usd
-from judgeloop.core.protocols import Judge, Reservation
+from judgeloop.core.protocols import Judge, Reservation, Ticket
 from judgeloop.core.records import Abstention, Answer, Call, Item
 from judgeloop.core.verdict_key import KeyIngredients
-from judgeloop.engine.attempts import Attempts, NotAskedError
+from judgeloop.engine.attempts import Attempts, NotAskedError, Reserve
 from judgeloop.engine.halt import Interruption
 from judgeloop.engine.pace import Limits, Pace
 from judgeloop.judges.catalogue import judge_from_spec, parse_spec
@@ -88,7 +88,7 @@ async def examine(
 async def _try(
     config: JudgeSettings, judge: Judge, ledger: SqliteLedger, call: Call
 ) -> list[Finding]:
-    """Make a single attempt, and book it."""
+    """Make an attempt, and book it."""
     key = KeyIngredients.of(judge.identity, call, blind=judge.blind).key
     quote = judge.quote(call)
     wanted = Reservation(
@@ -96,8 +96,13 @@ async def _try(
     )
     before = (await ledger.spend(RUN, None)).charged_p
     cap_p = None if config.budget_p is None else before + config.budget_p
-    granted = await ledger.reserve(RUN, [[wanted]], cap_p)
-    if not granted:
+
+    async def reserve() -> Ticket | None:
+        granted = await ledger.reserve(RUN, [[wanted]], cap_p)
+        return granted[0][0] if granted else None
+
+    ticket = await reserve()
+    if ticket is None:
         return [
             Finding(
                 "budget", False, f"one call may cost {show_usd(quote.cost_p)}, more than `budget`"
@@ -112,7 +117,7 @@ async def _try(
         closed=Interruption().requested,
     )
     try:
-        answer = await attempts.attempt(call, granted[0][0])
+        answer = await _attempt(attempts, call, ticket, reserve)
     except (JudgeError, NotAskedError) as error:
         return [Finding("server", False, str(error))]
     cost = f"; the call cost {show_usd(attempts.spent_p)}"
@@ -121,6 +126,17 @@ async def _try(
         "server", True, f"it answers{f' and calls its model {models}' if models else ''}{cost}"
     )
     return [server, _verdict(answer, call)]
+
+
+async def _attempt(attempts: Attempts, call: Call, ticket: Ticket, reserve: Reserve) -> Answer:
+    """Make a single attempt; another if the server refused the form of the first, unbilled."""
+    try:
+        return await attempts.attempt(call, ticket)
+    except TransientJudgeError as error:
+        another = await reserve() if error.changed else None
+        if another is None:
+            raise
+        return await attempts.attempt(call, another)
 
 
 def _settings(judge: Judge) -> str:

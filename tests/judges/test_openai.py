@@ -16,6 +16,7 @@ from support.chat_server import (
     completion,
     error,
     goodness,
+    respond_with,
     verdict,
 )
 
@@ -44,10 +45,6 @@ def ask(url, call=CALL, *, price=PRICE, timeout_s=5.0, prompt="pairwise.v1", **m
             await judge.aclose()
 
     return asyncio.run(story())
-
-
-def respond_with(server, response):
-    server.respond = lambda request, number: response
 
 
 @pytest.mark.smoke

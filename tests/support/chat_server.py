@@ -176,3 +176,8 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
             """Keep the tests' output clean."""
 
     return Handler
+
+
+def respond_with(server: ChatServer, response: Response) -> None:
+    """Answer every request with `response`."""
+    server.respond = lambda request, number: response

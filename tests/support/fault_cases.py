@@ -280,7 +280,7 @@ REDIRECTS = [
     final("304", lambda say: [head(304, None)], "redirects"),
 ]  # fmt: skip
 NO_COMPLETION = [
-    passing("200 with an error for a body", lambda say: ok(say.error("overloaded")), "the reply is no"),
+    passing("200 with an error for a body", lambda say: ok(say.error("overloaded")), "an error in the reply, overloaded"),
     shape("empty", b""),
     shape("HTML", b"<!doctype html><title>Log in</title>"),
     passing("200 half a JSON", lambda say: ok(say.completion()[:80]), "the reply is no"),
