@@ -1,4 +1,4 @@
-"""Makes the pages of docs/reference/ that come from the code, and the picture of the demo.
+"""Makes what comes from the code: pages of docs/reference/, the picture of the demo, .env.example.
 
     python docs/make.py
 
@@ -25,6 +25,7 @@ import judgeloop
 import judgeloop.parts
 from judgeloop.cli.app import COMMANDS, app
 from judgeloop.cli.catalogue import QUESTIONS
+from judgeloop.cli.environment import example
 from judgeloop.cli.init import schema_text
 from judgeloop.cli.naming import flag, variable
 from judgeloop.cli.panel_command import PanelArgument, PanelOption
@@ -54,6 +55,7 @@ def made() -> dict[Path, str]:
         reference / "configuration.md": configuration(),
         reference / "api.md": api(),
         reference / "judgeloop.schema.json": schema_text(app),
+        DOCS.parent / ".env.example": example(app),
         DOCS / "pictures" / "demo.svg": demo(),
     }
 

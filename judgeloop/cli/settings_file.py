@@ -199,12 +199,14 @@ def _from_env_file(
     """
     from dotenv import dotenv_values
 
-    from judgeloop.cli.variables import check_variables
+    from judgeloop.cli.variables import check_variables, variable_of
 
     file = FoundFile(Path(ENV_FILE), folder, folder)
     keys: dict[str, str] = {}
     found: dict[str, Any] = {}
-    parameters = {variable(str(one.name)): one for one in flags_of(asked.command).values()}
+    parameters = {
+        variable_of(one) or variable(str(one.name)): one for one in flags_of(asked.command).values()
+    }
     # Without interpolation: a setting must not take in another variable of the environment.
     variables = dotenv_values(folder / ENV_FILE, interpolate=False)
     check_variables(variables, ENV_FILE, asked.command, asked.root)

@@ -14,6 +14,17 @@ from typing import Self
 
 SCHEMES = ("http", "https", "all")
 NO_PROXY = "no_proxy"
+CA_FILE, CA_DIR = "SSL_CERT_FILE", "SSL_CERT_DIR"
+# What is read, each with a sentence on it. The proxies may also be in lower case.
+VARIABLES = {
+    **{
+        f"{scheme.upper()}_PROXY": f"Proxy for {'all' if scheme == 'all' else f'{scheme}://'} addresses."
+        for scheme in SCHEMES
+    },
+    NO_PROXY.upper(): "Hosts that are reached without a proxy, separated by commas.",
+    CA_FILE: "File of certificates to trust in place of the system's.",
+    CA_DIR: "Folder of certificates to trust in place of the system's.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +43,11 @@ class Network:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Self:
-        """Return the settings in `environment`.
-
-        The variables are HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and
-        SSL_CERT_DIR.
-        """
+        """Return the settings in `environment`; `VARIABLES` are read."""
         return cls(
             tuple(_proxies(environment).items()),
-            environment.get("SSL_CERT_FILE") or None,
-            environment.get("SSL_CERT_DIR") or None,
+            environment.get(CA_FILE) or None,
+            environment.get(CA_DIR) or None,
         )
 
 

@@ -1,0 +1,138 @@
+"""Lists every environment variable that judgeloop reads; `.env.example` is made from this list.
+
+The names stand where the variables are read: settings in the commands' declarations, keys and
+addresses in the judges' files, proxies and certificates in `judges/network.py`, the others in
+`variables.py`. Reads no environment and no file.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+
+import click
+
+from judgeloop.cli.settings_file import KEYS
+from judgeloop.cli.variables import BESIDE, options_by_variable
+from judgeloop.judges.catalogue import JUDGES
+from judgeloop.judges.credentials import Provider
+from judgeloop.judges.network import VARIABLES as OF_THE_NETWORK
+from judgeloop.run.setting import Source
+
+API_KEYS, SERVERS, NETWORK, LIMITS = "API keys", "Servers", "Proxies and certificates", "Limits"
+# What a `.env` in the working folder may set a setting to; a source that is missing: to nothing.
+ALLOWED = {
+    Source.FOUND: "",
+    Source.INSIDE: "Here only a file in this folder.",
+    Source.SPEC: "Here only a judge that runs no code and reads no file outside this folder.",
+    Source.VECTORS: "Here only lexical or minilm.",
+    Source.LOWER: "Here at most the default.",
+}
+WIDTH = 96
+HEAD = """\
+Every variable that judgeloop reads. Copy this file to .env in the folder where you run judgeloop, \
+and remove the "# " before what you set. A variable of the environment wins over .env.
+
+A .env belongs to whoever wrote it, who may be a stranger. So it may hold API keys, and settings \
+that cannot send a key or a text elsewhere, run code or raise the cost.
+"""
+_DEFAULT = re.compile(r" *\[default: (?P<value>[^]]*)\]")
+LONGEST_DEFAULT = 30  # characters
+OF_THE_FILE = "What .env may set"
+OF_THE_CALLER = "What only the environment itself may set; a .env with one of these is refused"
+NOT_READ = "What is read from the environment alone; in .env it has no effect"
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """An environment variable: its name, a sentence on it, and the group in which it is listed.
+
+    `part` says who may set it: `OF_THE_FILE`, `OF_THE_CALLER` or `NOT_READ`.
+    """
+
+    name: str
+    help: str
+    group: str
+    part: str
+
+
+def variables(root: click.Command) -> list[Variable]:
+    """Return every variable; `root` holds all commands."""
+    found = {one.name: one for one in (*_of_providers(), *_beside(), *_of_network())}
+    for name, option in options_by_variable(root):
+        found.setdefault(name, _of_option(name, option))
+    return list(found.values())
+
+
+def example(root: click.Command) -> str:
+    """Return the text of `.env.example`."""
+    known = variables(root)
+    lines = [line for paragraph in HEAD.splitlines() for line in _comment(paragraph)]
+    for part in (OF_THE_FILE, OF_THE_CALLER, NOT_READ):
+        lines += ["", f"# {'=' * WIDTH}"[: WIDTH + 2], f"# {part}"]
+        of_part = [one for one in known if one.part == part]
+        for group in dict.fromkeys(one.group for one in of_part):
+            lines += ["", f"# --- {group}"]
+            for one in of_part:
+                if one.group == group:
+                    lines += [*_comment(one.help), f"# {one.name}="]
+    return "\n".join([*lines, ""])
+
+
+def providers() -> Iterator[Provider]:
+    """Give the providers of all judges behind an API."""
+    for row in JUDGES:
+        if row.remote:
+            module = import_module(f"judgeloop.judges.{row.makes.partition(':')[0]}")
+            yield module.PROVIDER
+
+
+def _of_providers() -> Iterator[Variable]:
+    for provider in providers():
+        of = f"for judges {provider.name}/…"
+        if provider.key_variable:
+            yield Variable(
+                provider.key_variable, f"Key of {provider.url}, {of}.", API_KEYS, OF_THE_FILE
+            )
+        if provider.url_variable:
+            text = f"Another server {of}; it gets {provider.key_variable}."
+            yield Variable(provider.url_variable, text, SERVERS, OF_THE_CALLER)
+
+
+def _beside() -> Iterator[Variable]:
+    for name, text in BESIDE.items():
+        is_key = name.endswith(KEYS)
+        yield Variable(
+            name, text, API_KEYS if is_key else LIMITS, OF_THE_FILE if is_key else OF_THE_CALLER
+        )
+
+
+def _of_network() -> Iterator[Variable]:
+    for name, text in OF_THE_NETWORK.items():
+        yield Variable(name, text, NETWORK, NOT_READ)
+
+
+def _of_option(name: str, option: click.Option) -> Variable:
+    declared = getattr(option, "declared", None)
+    source = declared.setting.source if declared else Source.CALLER
+    group = getattr(option, "panel", LIMITS)
+    text = _without_long_default(" ".join((option.help or "").split()))
+    if option.multiple:
+        text += " One a line."
+    if source not in ALLOWED:
+        return Variable(name, text, group, OF_THE_CALLER)
+    return Variable(name, f"{text} {ALLOWED[source]}".strip(), group, OF_THE_FILE)
+
+
+def _without_long_default(text: str) -> str:
+    found = _DEFAULT.search(text)
+    long = found is not None and len(found["value"]) > LONGEST_DEFAULT
+    return _DEFAULT.sub("", text) if long else text
+
+
+def _comment(text: str) -> list[str]:
+    wrapped = textwrap.wrap(text, WIDTH, break_on_hyphens=False)
+    return [f"# {line}".rstrip() for line in wrapped or [""]]
