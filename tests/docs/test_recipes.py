@@ -1,0 +1,161 @@
+"""The recipes for gateways and for servers of one's own, each against a server in its form.
+
+The commands stand on the pages. Here their addresses are replaced by a server on loopback, and what
+they print is compared with the page.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.chat_server import ChatServer, Response, completion
+from support.gateways import Azure, Bedrock, Google, Ollama, OpenRouter, completed
+from support.pages import DOCS, blocks
+
+from judgeloop.judges.prices import published_price
+
+GATEWAYS, OPEN = DOCS / "how-to" / "gateways.md", DOCS / "how-to" / "open-models.md"
+ADDRESS = re.compile(r"https?://[a-z0-9.-]+(?::\d+)?(?=/)")
+GCLOUD = "#!/bin/sh\necho token-of-an-hour\n"
+
+
+def azure(request, number):
+    """A newer model, which knows the newer name of the limit only."""
+    return Azure.other_limit if "max_tokens" in request else Azure.reply
+
+
+def vllm(request, number):
+    """Obeys its field for structured outputs."""
+    choices = request["structured_outputs"].get("choice")
+    return completion(choices[0]) if choices else completed(model="org/judge")
+
+
+def always(response):
+    return lambda request, number: response
+
+
+# By the page and the heading: what the server answers, and where and with which key it is asked.
+RECIPES = {
+    (GATEWAYS, "Azure OpenAI"): (azure, "/openai/v1", "key-of-the-azure-resource"),
+    (GATEWAYS, "Amazon Bedrock"): (always(Bedrock.reply), "/openai/v1", "bedrock-api-key"),
+    (GATEWAYS, "Gemini"): (always(Google.reply), "/v1beta/openai", "key-of-google-ai-studio"),
+    (GATEWAYS, "Vertex AI"): (always(Google.reply),
+        "/v1/projects/my-project/locations/us-central1/endpoints/openapi", "token-of-an-hour"),
+    (GATEWAYS, "OpenRouter"): (always(OpenRouter.costing(0.0004)), "/api/v1", "key-of-openrouter"),
+    (GATEWAYS, "A LiteLLM proxy"): (always(completed(model="claude-on-bedrock")), "/v1", "virtual-key-of-the-proxy"),
+    (OPEN, "vLLM"): (vllm, "/v1", "none"),
+    (OPEN, "Ollama"): (always(Ollama.thinking), "/v1", "none"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def server():
+    made = ChatServer()
+    models = Response(body=json.dumps({"data": [{"id": "org/judge"}]}).encode())
+    version = Response(body=b'{"version": "0.12.0"}')
+    made.pages = {"/health": Response(), "/v1/models": models, "/version": version}
+    yield made
+    made.close()
+
+
+def section(page, heading):
+    """The text below a heading."""
+    text = page.read_text(encoding="utf-8")
+    return re.split(r"^## ", text.partition(f"## {heading}\n")[2], flags=re.MULTILINE)[0]
+
+
+def commands(text):
+    """The commands of a console block, and what the page shows under them."""
+    lines = text.splitlines()
+    typed = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+    return "\n".join(typed), "\n".join(line for line in lines if not line.startswith("$ "))
+
+
+def printed(typed, server, folder):
+    """What the commands print, as if the server were at the address on the page."""
+    (original,) = set(ADDRESS.findall(typed))
+    (folder / "gcloud").write_text(GCLOUD, encoding="utf-8")
+    (folder / "gcloud").chmod(0o755)
+    path = os.pathsep.join([str(folder), str(Path(sys.executable).parent), os.environ["PATH"]])
+    kept = {name: value for name, value in os.environ.items() if "API_KEY" not in name}
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", typed.replace(original, server.root)],
+        cwd=folder,
+        env=kept | {"PATH": path, "COLUMNS": "100"},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.replace(server.root, original)
+
+
+def anywhere(text):
+    """What `doctor` shows, without the version of SQLite and the file system of one machine."""
+    return re.sub(r"SQLite [\d.]+, (\S+) on .*", r"SQLite, \1", text.strip())
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe[1])
+def test_a_recipe_works_with_a_server_in_its_form(recipe, server, tmp_path):
+    server.respond, path, key = RECIPES[recipe]
+    block = re.search(r"```console\n(.*?)```", section(*recipe), re.DOTALL)
+    typed, shown = commands(block[1])
+    assert anywhere(printed(typed, server, tmp_path)) == anywhere(shown)
+    assert set(server.paths) == {f"{path}/chat/completions"}
+    assert {headers["authorization"] for headers in server.headers} == {f"Bearer {key}"}
+
+
+def test_every_console_block_of_the_two_pages_is_a_recipe():
+    for page in (GATEWAYS, OPEN):
+        shown = [block for block in blocks(page) if block.language == "console"]
+        assert len(shown) == sum(known is page for known, _ in RECIPES)
+
+
+@pytest.mark.parametrize(
+    ("model", "url", "known"),
+    [
+        ("gpt-4.1-mini", "https://my-resource.openai.azure.com/openai/v1", True),
+        ("my-deployment", "https://my-resource.openai.azure.com/openai/v1", False),
+        ("openai.gpt-oss-20b-1:0", "https://bedrock-runtime.us-west-2.amazonaws.com/openai/v1", True),
+        ("openai.gpt-oss-120b", "https://bedrock-mantle.us-west-2.api.aws/v1", False),
+        ("gemini-2.5-flash", "https://generativelanguage.googleapis.com/v1beta/openai", True),
+        ("google/gemini-2.5-flash", "https://us-central1-aiplatform.googleapis.com/v1/projects/p", False),
+        ("openai/gpt-4.1-mini", "https://openrouter.ai/api/v1", True),
+        ("claude-on-bedrock", "http://localhost:4000/v1", False),
+    ],
+)  # fmt: skip
+def test_a_price_is_published_where_the_page_says_so(model, url, known):
+    assert (published_price(model, base_url=url) is not None) == known
+
+
+def test_a_named_server_is_not_asked_again_as_the_page_says(server, tmp_path):
+    text = section(OPEN, "A server whose address changes")
+    first, second = re.search(r"```sh\n(.*?)```", text, re.DOTALL)[1].strip().splitlines()
+    for name in ("old", "new"):
+        rows = [{"id": n, "prompt": f"{n}?", "output": f"{name} good"} for n in range(8)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    server.respond = vllm
+    moved = ChatServer()
+    try:
+        outputs = []
+        for command, at in ((first, server), (second, moved)):
+            done = subprocess.run(
+                ["bash", "-c", ADDRESS.sub(at.root, command)],
+                cwd=tmp_path,
+                env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+                check=False,
+                capture_output=True,
+                text=True,
+            )
+            outputs.append(done.stdout.splitlines()[0])
+        assert outputs[0] == outputs[1]
+        assert not moved.requests
+        assert not moved.visits
+    finally:
+        moved.close()
