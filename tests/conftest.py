@@ -54,6 +54,7 @@ def _clean_environment(monkeypatch, tmp_path):
     for name in list(os.environ):
         if name.startswith(("JUDGELOOP_", "OPENAI_", "ANTHROPIC_")) and name not in KEPT:
             monkeypatch.delenv(name)
+    monkeypatch.delenv("COLUMNS", raising=False)  # the width of results
     monkeypatch.chdir(tmp_path)
 
 

@@ -16,7 +16,7 @@ import click
 
 from judgeloop.cli.panel_command import CONTEXT
 from judgeloop.cli.progress import explained
-from judgeloop.cli.streams import show
+from judgeloop.cli.streams import columns, show
 
 if TYPE_CHECKING:
     from judgeloop.compare.config import CompareConfig
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 FILES = FIRST, SECOND, ITEMS = "lead.jsonl", "central.jsonl", "items.jsonl"
 JUDGE = "metric:rouge2"
-WIDTH = 100  # columns of a paragraph
 SAME = f"judgeloop compare {FIRST} {SECOND} --items {ITEMS} --judge {JUDGE}"
 
 INTRODUCTION = """\
@@ -92,7 +91,7 @@ def _decide(*, keep: Path | None) -> None:
         every = compare(on_all, {})
     parts = [
         INTRODUCTION.format(items=result.items),
-        f"{render(page_as_flags(page(result)))}\n",
+        f"{render(page_as_flags(page(result)), width=columns())}\n",
         _explained(result, every, config.risk),
         f"{FORGOTTEN if keep is None else KEPT.format(folder=keep)}\n",
         NEXT,
@@ -148,7 +147,7 @@ def _example(folder: Path) -> CompareConfig:
 
 def _explained(result: Result, every: Result, risk: float) -> str:
     """Return what the decision means, compared with the decision by all items."""
-    from textwrap import fill
+    from judgeloop.report.page import wrapped
 
     text = EXPLANATION.format(
         judged=result.judged,
@@ -158,4 +157,4 @@ def _explained(result: Result, every: Result, risk: float) -> str:
         wins=", ".join(f"{count} for {name}" for name, count in every.wins.items()),
         ties=every.ties,
     )
-    return f"{fill(text, WIDTH)}\n"
+    return f"{wrapped(text, columns())}\n"

@@ -20,9 +20,9 @@ from judgeloop.report.page import Page, render
 from judgeloop.report.reported import Reported
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.table import render_csv
-from judgeloop.run.past_runs import RESULT_TEXT
+from judgeloop.run.past_runs import RESULT_JSON, RESULT_TEXT
 
-SENTENCES = ("stop_sentence", "instead")  # fields of a result that may name settings
+SENTENCES = ("headline", "stop_sentence", "instead")  # fields of a result that may name settings
 
 
 def render_json(result: Reported, settings_files: Mapping[str, list[str]] | None = None) -> str:
@@ -132,7 +132,7 @@ def write_run(
         raise JudgeloopError(f"{folder} cannot be made: {error}") from error
     rows = (json.dumps(asdict(row), ensure_ascii=True) for row in result.labels)
     write_whole(folder / "labels.jsonl", "".join(f"{row}\n" for row in rows))
-    write_whole(folder / "result.json", render_json(result, settings_files))
+    write_whole(folder / RESULT_JSON, render_json(result, settings_files))
     write_whole(folder / RESULT_TEXT, render(page, files=str(folder)) + "\n")
 
 

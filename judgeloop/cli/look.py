@@ -10,7 +10,8 @@ from judgeloop.cli import flags
 from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import CONTEXT, PanelArgument, PanelCommand
 from judgeloop.cli.progress import counting, explained
-from judgeloop.cli.streams import say
+from judgeloop.cli.results import quiet_option
+from judgeloop.cli.streams import columns, say
 from judgeloop.run.shared_settings import JUDGE
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _examine(*, rating: bool, **given: Any) -> None:
         config, fit = JudgeSettings.of(**given), True
         for spec in config.judge:
             findings = asyncio.run(examine(config, spec, read.environment, rating=rating))
-            print(as_flags(render_findings(findings)))
+            print(as_flags(render_findings(findings, columns())))
             fit = fit and all(finding.fine is not False for finding in findings)
         raise click.exceptions.Exit(0 if fit else EXIT_JUDGE)
 
@@ -68,7 +69,7 @@ def calibrate() -> click.Command:
     return PanelCommand(
         "calibrate",
         callback=_calibrate,
-        params=[*flags.parameters_of(CalibrateConfig), flags.as_json()],
+        params=[*flags.parameters_of(CalibrateConfig), flags.as_json(), quiet_option()],
         help="Find the selector and rule that would have served past comparisons best, in judgments, dollars and "
         "errors.\n\nIt replays comparisons whose verdicts are known, each as if it were new. It asks no judge and "
         "spends nothing.",
@@ -76,7 +77,7 @@ def calibrate() -> click.Command:
     )  # fmt: skip
 
 
-def _calibrate(*, as_json: bool, **given: Any) -> None:
+def _calibrate(*, as_json: bool, quiet: bool, **given: Any) -> None:
     import json
 
     from judgeloop.calibration.config import CalibrateConfig
@@ -86,7 +87,7 @@ def _calibrate(*, as_json: bool, **given: Any) -> None:
     _say_settings(click.get_current_context().obj)
     with explained():
         config = CalibrateConfig.of(**given)
-        with counting("ways of drawing") as observe:
+        with counting("ways of drawing", quiet=quiet) as observe:
             figures = calibrate_past(config, observe)
         if as_json:
             values = calibration_json(figures)

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from judgeloop.report.page import Page
+    from judgeloop.report.page import Page, Rows, Section
 
 NAMED = re.compile(r"`(?P<name>[a-z][a-z_]*)(?:=(?P<value>[^`]*))?`")
 STEERS = set(" \t\n\r\"'\\$;&|<>()[]{}*?!#~")  # characters with a meaning to a shell
@@ -44,8 +44,22 @@ def as_flags(text: str) -> str:
 
 def page_as_flags(page: Page) -> Page:
     """Return a page with the names of settings turned into flags."""
-    details = tuple((name, as_flags(text)) for name, text in page.details)
-    return replace(page, headline=as_flags(page.headline), details=details)
+    return replace(
+        page,
+        headline=as_flags(page.headline),
+        summary=tuple(map(as_flags, page.summary)),
+        details=_rows_as_flags(page.details),
+        tables=tuple(map(_section_as_flags, page.tables)),
+        notes=tuple(map(_section_as_flags, page.notes)),
+    )
+
+
+def _section_as_flags(section: Section) -> Section:
+    return replace(section, rows=_rows_as_flags(section.rows))
+
+
+def _rows_as_flags(rows: Rows) -> Rows:
+    return tuple((name, as_flags(text)) for name, text in rows)
 
 
 def _shown(match: re.Match[str]) -> str:

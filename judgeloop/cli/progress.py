@@ -1,83 +1,127 @@
 """Shows progress and errors on standard error, so that standard output holds only the result.
 
-Progress is a live line on a terminal, and a plain line every few seconds in a log. Errors become a
-line and an exit code.
+Progress is a live bar on a terminal, and in a log a plain line now and then. Errors become a line
+and an exit code. `progress_line.py` makes the texts.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast, final
 
 from judgeloop.cli.streams import Forgiving, say
 from judgeloop.core.exits import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE
 
 if TYPE_CHECKING:
-    from judgeloop.core.outcomes import Estimate
+    from rich.console import RenderableType
+
+    from judgeloop.cli.progress_line import Seen
     from judgeloop.engine.loop import Progress
 
-SECONDS_BETWEEN_LINES = 5.0
-BAR = 20  # characters
+SECONDS_BETWEEN_LINES = 30.0
+REDRAWN_A_SECOND = 8
+# Terminals that cannot move the cursor; a line is not redrawn there.
+PLAIN_TERMINALS = {"dumb", "unknown"}
+
+Clock = Callable[[], float]  # returns seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A run to watch.
+
+    `opening` says what is to be done. `most` is the most queries that the run may take, and
+    `budget_p` its budget in picodollars, None without one. `so_far` says who leads, given the
+    counts and the most characters of a name.
+    """
+
+    opening: str
+    most: int
+    budget_p: int | None
+    so_far: Callable[[Any, int], str]
 
 
 @contextmanager
 def watching(
-    max_judgments: int, budget_p: int | None, stream: TextIO | None = None
+    run: Watched, stream: TextIO | None = None, now: Clock = time.monotonic
 ) -> Iterator[Callable[[Progress[Any]], None]]:
     """Yield a function that shows the progress of a run."""
-    show = _line_on(stream or sys.stderr)
-    try:
-        yield lambda progress: show(describe(progress, max_judgments, budget_p))
-    finally:
-        show.close()
+    from judgeloop.cli.progress_line import Seen, Speed
 
+    began, speed = now(), Speed()
+    latest: list[Progress[Any]] = []
 
-def describe(progress: Progress[Any], max_judgments: int, budget_p: int | None) -> str:
-    """Return progress as a line: queries asked, money spent, and the state of the decision."""
-    from judgeloop.core.money import show_usd
-
-    of = "" if budget_p is None else f" of {show_usd(budget_p)}"
-    return f"asked {progress.asked} of at most {max_judgments}, spent {show_usd(progress.spent_p)}{of}, {_stands(progress.estimate)}"
-
-
-def _stands(estimate: Estimate[Any]) -> str:
-    """Return the state of the decision."""
-    from judgeloop.core.outcomes import Tally
-    from judgeloop.report.sentences import show_risk
-    from judgeloop.stats.ratings import Ratings
-
-    tally = estimate.tally
-    if isinstance(tally, Tally):
-        first, second = tally.wins
-        return f"votes {first}:{second}, stated risk {show_risk(estimate.risk)}"
-    if isinstance(tally, Ratings):
-        return (
-            f"mean {tally.moments.mean:.3f} so far" if tally.judged else "no score to show so far"
+    def seen() -> Seen:
+        elapsed_s = now() - began
+        if not latest:
+            return Seen(0, run.most, elapsed_s=elapsed_s, spent_p=0, budget_p=run.budget_p)
+        progress, tally = latest[0], latest[0].estimate.tally
+        return Seen(
+            progress.asked,
+            run.most,
+            elapsed_s=elapsed_s,
+            left_s=speed.left_s(elapsed_s, run.most),
+            spent_p=progress.spent_p,
+            budget_p=run.budget_p,
+            leads=lambda most: run.so_far(tally, most),
+            slowed_to=progress.slowed_to,
         )
-    return f"{tally.queries} items, {int(tally.in_question.sum())} of {len(tally.wins)} systems in question"
+
+    shown = _shown_on(stream, seen, now, run.opening)
+
+    def observe(progress: Progress[Any]) -> None:
+        speed.note(now() - began, progress.asked)
+        latest[:] = [progress]
+        shown.changed()
+
+    try:
+        yield observe
+    finally:
+        shown.close()
 
 
 @contextmanager
-def counting(what: str, stream: TextIO | None = None) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that shows the number done and the number of all."""
-    show = _line_on(stream or sys.stderr)
+def counting(
+    what: str,
+    stream: TextIO | None = None,
+    now: Clock = time.monotonic,
+    *,
+    quiet: bool = False,
+) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that shows the number done and the number of all; nothing if `quiet`."""
+    from judgeloop.cli.progress_line import Seen, Speed
+
+    if quiet:
+        yield _unheeded
+        return
+    began, speed = now(), Speed()
+    counts = [0, 0]
+
+    def seen() -> Seen:
+        elapsed_s, (done, total) = now() - began, counts
+        left_s = speed.left_s(elapsed_s, total)
+        return Seen(done, total, what, elapsed_s=elapsed_s, left_s=left_s)
+
+    shown = _shown_on(stream, seen, now)
+
+    def observe(done: int, total: int) -> None:
+        speed.note(now() - began, done)
+        counts[:] = [done, total]
+        shown.changed()
+
     try:
-        yield lambda done, total: show(f"{_bar(done, total)} {done} of {total} {what}")
+        yield observe
     finally:
-        show.close()
+        shown.close()
 
 
-def _bar(done: int, total: int) -> str:
-    """Return a bar of the share that is done.
-
-    >>> _bar(1, 4)
-    '[#####               ]'
-    """
-    full = BAR * done // max(1, total)
-    return f"[{'#' * full}{' ' * (BAR - full)}]"
+def _unheeded(done: int, total: int) -> None:
+    del done, total
 
 
 @contextmanager
@@ -102,46 +146,91 @@ def explained() -> Iterator[None]:
         raise click.exceptions.Exit(EXIT_INTERRUPTED) from None
 
 
-def _line_on(stream: TextIO | None) -> _LiveLine | _PlainLines:
-    forgiving = Forgiving(stream)
-    return _LiveLine(forgiving) if forgiving.isatty() else _PlainLines(forgiving)
+class Shown(Protocol):
+    """Where progress is shown."""
+
+    def changed(self) -> None:
+        """Show a new state, at once or later."""
+        ...
+
+    def close(self) -> None:
+        """Show nothing more."""
+        ...
 
 
-class _LiveLine:
-    """Redraws a single line, and clears it at the end."""
+def _shown_on(
+    stream: TextIO | None, seen: Callable[[], Seen], now: Clock, opening: str = ""
+) -> Shown:
+    """Return a live bar for a terminal, lines for a log."""
+    forgiving = Forgiving(stream or sys.stderr)
+    if forgiving.isatty() and os.environ.get("TERM") not in PLAIN_TERMINALS:
+        return _Bar(forgiving, seen)
+    return _Lines(forgiving, seen, now, opening)
 
-    def __init__(self, stream: Forgiving) -> None:
+
+@final
+class _Bar:
+    """Redraws a bar on a single line, and clears it at the end."""
+
+    def __init__(self, stream: Forgiving, seen: Callable[[], Seen]) -> None:
         from rich.console import Console
         from rich.live import Live
+
+        self._console = Console(file=cast("TextIO", stream), highlight=False)
+        self._seen = seen
+        self._live = Live(
+            console=self._console,
+            transient=True,
+            refresh_per_second=REDRAWN_A_SECOND,
+            redirect_stdout=False,
+            get_renderable=self._drawn,
+        )
+        self._live.start(refresh=True)
+
+    def _drawn(self) -> RenderableType:
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
         from rich.text import Text
 
-        self._text = Text
-        self._live = Live(
-            console=Console(file=cast("TextIO", stream)),
-            transient=True,
-            refresh_per_second=8,
-            redirect_stdout=False,
-        )
-        self._live.start()
+        from judgeloop.cli.progress_line import fitted
 
-    def __call__(self, line: str) -> None:
-        self._live.update(self._text(line, no_wrap=True, overflow="ellipsis"))
+        seen = self._seen()
+        # The last column stays free: some terminals begin a new line once it is written.
+        width, text = fitted(seen, self._console.width - 1)
+        row = Table.grid(padding=(0, 1, 0, 0))
+        row.add_row(
+            ProgressBar(total=max(1, seen.most), completed=seen.done, width=width),
+            Text(text, no_wrap=True, overflow="ellipsis"),
+        )
+        return row
+
+    def changed(self) -> None:
+        """Do nothing: the bar is redrawn some times a second."""
 
     def close(self) -> None:
         self._live.stop()
 
 
-class _PlainLines:
-    """Prints a line at most every `SECONDS_BETWEEN_LINES` seconds."""
+@final
+class _Lines:
+    """Prints a line at the beginning, and then one at most every `SECONDS_BETWEEN_LINES`."""
 
-    def __init__(self, stream: Forgiving) -> None:
+    def __init__(
+        self, stream: Forgiving, seen: Callable[[], Seen], now: Clock, opening: str
+    ) -> None:
         self._stream = stream
-        self._due = time.monotonic() + SECONDS_BETWEEN_LINES
+        self._seen = seen
+        self._now = now
+        self._due = now() + SECONDS_BETWEEN_LINES
+        if opening:
+            self._stream.write(f"judgeloop: {opening}\n")
 
-    def __call__(self, line: str) -> None:
-        if time.monotonic() >= self._due:
-            self._due = time.monotonic() + SECONDS_BETWEEN_LINES
-            self._stream.write(f"{line}\n")
+    def changed(self) -> None:
+        from judgeloop.cli.progress_line import sentence
+
+        if self._now() >= self._due:
+            self._due = self._now() + SECONDS_BETWEEN_LINES
+            self._stream.write(f"judgeloop: {sentence(self._seen())}\n")
 
     def close(self) -> None:
         """Do nothing: every line is printed already."""

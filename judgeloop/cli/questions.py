@@ -19,10 +19,12 @@ from judgeloop.cli.naming import as_flags, page_as_flags
 from judgeloop.cli.panel_command import CONTEXT, PanelCommand
 from judgeloop.cli.progress import explained
 from judgeloop.cli.recorded import compare_recorded
-from judgeloop.cli.streams import say, show
+from judgeloop.cli.results import Form, form_of, quiet_option, shown_as
+from judgeloop.cli.streams import columns, say, show
 from judgeloop.report.escaping import visible
 
 if TYPE_CHECKING:
+    from judgeloop.cli.progress import Watched
     from judgeloop.cli.settings_file import Read
     from judgeloop.engine.halt import Interruption
     from judgeloop.report.page import Page
@@ -36,7 +38,8 @@ EXITS = (
 
 def command_of(question: Question) -> click.Command:
     """Return the command of a question."""
-    own = [flags.dry_run(), flags.as_json(), flags.output()]
+    quiet = quiet_option("Show no progress, and of the result only decision, cost and warnings.")
+    own = [flags.dry_run(), flags.as_json(), quiet, flags.output()]
     return PanelCommand(
         question.name,
         callback=Asking(question).invoked,
@@ -67,7 +70,13 @@ class Asking:
         return replace(page, details=(*page.details, ("settings", visible(read.sentence))))
 
     def invoked(
-        self, *, dry_run: bool, as_json: bool, output: tuple[Path, ...], **given: Any
+        self,
+        *,
+        dry_run: bool,
+        as_json: bool,
+        quiet: bool,
+        output: tuple[Path, ...],
+        **given: Any,
     ) -> None:
         """Check the settings, then run the question or forecast it.
 
@@ -83,37 +92,57 @@ class Asking:
             check_places(config, output)
             if not config.judge:
                 raise click.exceptions.Exit(
-                    compare_recorded(config, read, as_json=as_json, output=output)
+                    compare_recorded(
+                        config, read, form=form_of(as_json=as_json, quiet=quiet), output=output
+                    )
                 )
             ready = self.question.load("prepare").prepare(config, read.environment, offline=dry_run)
             _say_instead(ready)
             if dry_run:
                 self._forecast(ready, read, as_json=as_json)
                 return
-            result = self._run(ready, as_json=as_json)
-            self._show(ready, result, read, as_json=as_json, output=output)
+            form = form_of(as_json=as_json, quiet=quiet)
+            result = self._run(ready, watched=form is Form.WHOLE)
+            self._show(ready, result, read, form=form, output=output)
             raise click.exceptions.Exit(result.exit_code)
 
-    def _run(self, ready: Any, *, as_json: bool) -> Any:
-        """Return the result; show progress unless JSON is printed or a person judges."""
+    def _run(self, ready: Any, *, watched: bool) -> Any:
+        """Return the result; show progress if it is wanted and no person judges."""
         import asyncio
 
         from judgeloop.cli.progress import watching
         from judgeloop.engine.halt import Interruption
 
-        run, config = self.question.load("run").run, ready.config
+        run = self.question.load("run").run
         _note_ledger(ready)
 
         async def driven() -> Any:
             interruption = Interruption()
             catch_signals(interruption)
-            if as_json or ready.by_hand:
+            if not watched or ready.by_hand:
                 return await run(ready, interruption=interruption)
-            every = len(ready.pool) * len(config.questions(ready.pool.systems))
-            with watching(min(config.max_judgments, every), config.budget_p) as observe:
+            with watching(self._watched(ready)) as observe:
                 return await run(ready, interruption=interruption, observe=observe)
 
         return asyncio.run(driven())
+
+    def _watched(self, ready: Any) -> Watched:
+        """Return what to say of a run while it goes on."""
+        from judgeloop.cli.progress import Watched
+        from judgeloop.core.money import show_usd
+        from judgeloop.report.sentences import count
+
+        config, systems = ready.config, ready.pool.systems
+        most = min(config.max_judgments, len(ready.pool) * len(config.questions(systems)))
+        budget = "" if config.budget_p is None else f" and {show_usd(config.budget_p)}"
+        so_far = self.question.load("text").so_far
+        return Watched(
+            f"{self.question.name}: {count(len(systems), 'system')}, "
+            f"{count(len(ready.pool), 'item')}, at most {count(most, 'judgment')}{budget}",
+            most,
+            config.budget_p,
+            lambda tally, longest: so_far(tally, systems, longest),
+        )
 
     def _forecast(self, ready: Any, read: Read, *, as_json: bool) -> None:
         import asyncio
@@ -127,23 +156,25 @@ class Asking:
             values = plan_json(plan, result, priced=priced) | {"settings_files": read.files}
             print(json.dumps(values, indent=2))
         else:
-            print(as_flags(render_plan(plan, result, self.page(result, read), priced=priced)))
+            text = render_plan(
+                plan, result, self.page(result, read), priced=priced, width=columns()
+            )
+            print(as_flags(text))
 
     def _show(
-        self, ready: Any, result: Any, read: Read, *, as_json: bool, output: Sequence[Path]
+        self, ready: Any, result: Any, read: Read, *, form: Form, output: Sequence[Path]
     ) -> None:
-        """Print a result and write its files."""
-        from judgeloop.cli.files import render_json, write_outputs, write_pictures, write_run
-        from judgeloop.report.page import render
+        """Print a result and write its files; a run that broke off has no result to print."""
+        from judgeloop.cli.files import write_outputs, write_pictures, write_run
         from judgeloop.run.ledger_memory import remember
 
         config, page = ready.config, self.page(result, read)
         folder = _folder(ready)
-        shown = (
-            render_json(result, read.files) if as_json else render(page, files=str(folder)) + "\n"
-        )
+        if result.failed:
+            _say_failure(result)
         try:
-            show(shown)
+            if form is Form.JSON or not result.failed:
+                show(shown_as(form, result, page, read.files, str(folder)))
         finally:  # also if nobody reads standard output
             write_run(folder, result, page, read.files)
             remember(config.ledger, folder, ready.run.id, result.spend.charged_p)
@@ -165,6 +196,16 @@ def _check_dry_run() -> None:
     source = click.get_current_context().get_parameter_source("output")
     if source is click.core.ParameterSource.COMMANDLINE:
         raise InputError("-o is for a result, and a dry run has none; print it with --json")
+
+
+def _say_failure(result: Any) -> None:
+    """Say why a run broke off, and how to go on."""
+    from judgeloop.report.sentences import CUT_SHORT, cost, count, money
+
+    say(visible(as_flags(f"no result: {result.stop_sentence}")))
+    items = count(result.items, "item")
+    say(f"judged: {result.judged:,} of {items}; cost: {money(result)} ({cost(result)})")
+    say(CUT_SHORT[result.stop_reason])
 
 
 def check_places(config: Any, output: Sequence[Path]) -> None:

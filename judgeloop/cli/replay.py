@@ -18,6 +18,7 @@ from judgeloop.cli import flags
 from judgeloop.cli.naming import as_flags, variable
 from judgeloop.cli.panel_command import CONTEXT, PanelCommand, PanelOption
 from judgeloop.cli.progress import counting, explained
+from judgeloop.cli.results import quiet_option
 from judgeloop.core.errors import InputError
 from judgeloop.run.published import published_name
 
@@ -49,7 +50,7 @@ def replay() -> click.Command:
     return PanelCommand(
         "replay",
         callback=_replay,
-        params=[*flags.parameters_of(*CONFIGS.values()), job, flags.as_json()],
+        params=[*flags.parameters_of(*CONFIGS.values()), job, flags.as_json(), quiet_option()],
         help="Measure selectors and stopping rules on recorded verdicts, over many pairs of systems.\n\n"
         "By default: how often the judged items name the better system, by number of judgments. With --iterative: "
         "judgments, errors and successes until a rule is met. With --job select: how often the best of all systems is "
@@ -59,7 +60,7 @@ def replay() -> click.Command:
     )
 
 
-def _replay(*, job: str, as_json: bool, **given: Any) -> None:
+def _replay(*, job: str, as_json: bool, quiet: bool, **given: Any) -> None:
     from judgeloop.replay.config import CONFIGS
     from judgeloop.run.setting import alternatives, declared
 
@@ -76,17 +77,17 @@ def _replay(*, job: str, as_json: bool, **given: Any) -> None:
             if name not in known and value is not None:
                 raise InputError(f"`{name}`: --job {job} has no such choice")
         own = {name: value for name, value in given.items() if name in known}
-        runs[job](CONFIGS[job].of(**own), as_json=as_json)
+        runs[job](CONFIGS[job].of(**own), as_json=as_json, quiet=quiet)
 
 
-def _replay_select(config: ReplaySelectConfig, *, as_json: bool) -> None:
+def _replay_select(config: ReplaySelectConfig, *, as_json: bool, quiet: bool) -> None:
     """Run the realisations, write tables and pictures, print the calls needed to name the best."""
     from judgeloop.cli.files import write_pictures
     from judgeloop.replay.run import replay_select
     from judgeloop.replay.select_inputs import win_rates
     from judgeloop.replay.select_tables import by_calls, by_queries, needed, races
 
-    with counting("realisations") as observe:
+    with counting("realisations", quiet=quiet) as observe:
         rows = replay_select(config, observe)
     calls = _grid(max(row["calls"] for row in rows))
     tables = {
@@ -130,7 +131,7 @@ def _select_pictures(tables: dict[str, Rows]) -> dict[str, str]:
     return drawn
 
 
-def _replay_estimate(config: ReplayEstimateConfig, *, as_json: bool) -> None:
+def _replay_estimate(config: ReplayEstimateConfig, *, as_json: bool, quiet: bool) -> None:
     """Estimate every system repeatedly, write tables and pictures, print each selector's error."""
     from judgeloop.cli.files import write_pictures
     from judgeloop.replay.estimate_inputs import EVERY, check
@@ -138,7 +139,7 @@ def _replay_estimate(config: ReplayEstimateConfig, *, as_json: bool) -> None:
     from judgeloop.replay.run import replay_estimate
 
     check(config)
-    with counting("parts") as observe:
+    with counting("parts", quiet=quiet) as observe:
         rows = replay_estimate(config, observe)
     run = {row["selector"] for row in rows}
     if not config.selectors and (without := [name for name in EVERY if name not in run]):
@@ -164,14 +165,14 @@ def _replay_estimate(config: ReplayEstimateConfig, *, as_json: bool) -> None:
     print(json.dumps(tables, indent=2) if as_json else _render(shown))
 
 
-def _replay_compare(config: ReplayConfig, *, as_json: bool) -> None:
+def _replay_compare(config: ReplayConfig, *, as_json: bool, quiet: bool) -> None:
     from judgeloop.cli.files import write_pictures
     from judgeloop.replay.analyse import pictures_of_replay
     from judgeloop.replay.compare_inputs import check, without_lengths
 
     for note in check(config):
         _say(note)
-    rows, table = _table(config)
+    rows, table = _table(config, quiet=quiet)
     if note_of_lengths := without_lengths(config):
         _say(note_of_lengths)
     table = _named(config, table)
@@ -181,12 +182,12 @@ def _replay_compare(config: ReplayConfig, *, as_json: bool) -> None:
     print(json.dumps(table, indent=2) if as_json else _render(table))
 
 
-def _table(config: ReplayConfig) -> tuple[Rows, Rows]:
+def _table(config: ReplayConfig, *, quiet: bool) -> tuple[Rows, Rows]:
     """Return the rows of all runs, and the table that sums them up."""
     from judgeloop.replay.compare_tables import by_rule, by_size
     from judgeloop.replay.run import replay_compare
 
-    with counting("pairs") as observe:
+    with counting("pairs", quiet=quiet) as observe:
         rows = replay_compare(config, observe)
     return rows, by_rule(rows) if config.iterative else by_size(rows)
 

@@ -14,14 +14,29 @@ from contextlib import contextmanager, suppress
 from typing import Any, TextIO, cast, final
 
 from judgeloop.core.exits import EXIT_ERROR, EXIT_OUTPUT_CLOSED
+from judgeloop.report.page import WIDTH
 
 # Nobody reads a pipe; the terminal is gone.
+NARROWEST, WIDEST = 40, 120  # columns of text
 CLOSED = {errno.EPIPE, errno.EIO}
 
 
 def say(text: str) -> None:
     """Print a line on standard error; drop it if nobody can read it."""
     Forgiving(sys.stderr).write(f"judgeloop: {text}\n")
+
+
+def columns() -> int:
+    """Return the width for text on standard output.
+
+    It is that of COLUMNS or of the terminal, within limits; a pipe has none.
+    """
+    given = os.environ.get("COLUMNS", "")
+    width = int(given) if given.isascii() and given.isdecimal() else 0
+    if not width and sys.stdout is not None and sys.stdout.isatty():
+        with suppress(OSError, ValueError):
+            width = os.get_terminal_size(sys.stdout.fileno()).columns
+    return min(WIDEST, max(NARROWEST, width)) if width else WIDTH
 
 
 class UnwrittenError(Exception):

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from judgeloop.core.exits import EXIT_OTHER_WON, EXIT_UNDECIDED
+from judgeloop.core.outcomes import About
 from judgeloop.core.records import TIE
 from judgeloop.report.run_result import SCHEMA_VERSION, LabelRow
 from judgeloop.stats.sign_test import p_value, share_interval
@@ -62,6 +63,11 @@ class RecordedResult:
     labels: tuple[LabelRow, ...]
 
     @property
+    def about(self) -> About:
+        """The items that the decision is about: the test takes the set for a random sample."""
+        return About.ITEMS_LIKE_THESE
+
+    @property
     def exit_code(self) -> int:
         """The exit code of the command."""
         if self.winner is None:
@@ -77,6 +83,7 @@ class RecordedResult:
             "schema_version": SCHEMA_VERSION,
             "job": self.job,
             "recorded": True,
+            "about": str(self.about),
             **figures,
             **setup,
             "spent_usd": 0.0,

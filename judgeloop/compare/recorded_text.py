@@ -4,36 +4,54 @@ from __future__ import annotations
 
 from judgeloop.compare.recorded_result import RecordedResult
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Page
-from judgeloop.report.sentences import count, show_risk
+from judgeloop.report.page import Page, Section
+from judgeloop.report.sentences import count, few_items, on_items, show_risk
+
+WHAT_P_MEANS = (
+    "The p-value says how often two equally good systems would differ at least so much by chance, "
+    "if these items are a random sample of the items that count. It does not say how probable it "
+    "is that the decision is right."
+)
 
 
 def page(result: RecordedResult) -> Page:
-    """Return the result as headline and details."""
+    """Return the result as text."""
     rows = [
         ("votes", _votes(result)),
         ("test", _test(result)),
         ("mean", _means(result)),
         ("scores", _scores(result)),
-        ("cost", "$0.00: nobody was asked"),
     ]
     rows += [("left out", visible(result.setup.left_out))] if result.setup.left_out else []
-    return Page(headline(result), tuple(rows))
+    return Page(
+        headline(result),
+        tuple(rows),
+        summary=(_standing(result), *few_items(result.about, result.items)),
+        notes=(Section("What the p-value means", (("", WHAT_P_MEANS),)),),
+    )
 
 
 def headline(result: RecordedResult) -> str:
-    """Return the decision in one line."""
-    standing = f"p {show_risk(result.p_value)}, all {count(result.items, 'item')} compared, $0.00"
+    """Return the decision in a sentence that needs no statistics."""
+    first, second = map(visible, result.setup.systems)
+    where = on_items(result.about, result.items)
     if result.winner is None:
-        wanted = f"at most {result.setup.risk_threshold:g} decides"
         lead = f"{visible(result.leader)} leads" if result.leader else "the systems are level"
-        return f"undecided: {lead}, {standing}; {wanted}"
+        chance = ", but that may be chance" if result.leader else ""
+        return f"No winner between {first} and {second} {where}: {lead}{chance}."
     loser = next(name for name in result.setup.systems if name != result.winner)
-    line = f"{visible(result.winner)} is better than {visible(loser)}: {standing}"
+    line = f"{visible(result.winner)} is better than {visible(loser)} {where}."
     required = result.setup.required_winner
     if required not in {None, result.winner}:
         return f"FAILED: {visible(required or '')} was required, and {line}"
     return line
+
+
+def _standing(result: RecordedResult) -> str:
+    p = f"p-value: {show_risk(result.p_value)}"
+    wanted = "" if result.winner else f"; at most {result.setup.risk_threshold:g} decides"
+    compared = f"Compared: all {count(result.items, 'item')}, by recorded scores."
+    return f"{compared} {p}{wanted}. Cost: $0.00, as nobody was asked."
 
 
 def _votes(result: RecordedResult) -> str:

@@ -8,20 +8,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from judgeloop.core.money import show_usd
-from judgeloop.core.outcomes import StopKind
+from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.estimators.preferences import MISSES
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Page
+from judgeloop.report.page import Page, Section
 from judgeloop.report.sentences import (
+    ABOUT_THE_JUDGE,
     CUT_SHORT,
-    bewares,
+    HEADING_RISK,
+    about_data,
     cost,
     count,
+    ended,
     judge,
     money,
+    on_items,
     published,
+    required_first,
+    sentence,
+    shortened,
     show_risk,
-    with_warnings,
+    warnings,
+    why_stopped,
 )
 
 if TYPE_CHECKING:
@@ -29,82 +37,113 @@ if TYPE_CHECKING:
 
 
 def page(result: Result) -> Page:
-    """Return the result as headline and details."""
-    return Page(headline(result), tuple(details(result)))
+    """Return the result as text."""
+    return Page(
+        headline(result),
+        tuple(details(result)),
+        summary=tuple(summary(result)),
+        notes=(why_stopped(result), Section(HEADING_RISK, (("", _risk_means(result)),))),
+    )
+
+
+def so_far(tally: Tally, systems: tuple[str, ...], most: int) -> str:
+    """Return who leads during a run, with at most `most` characters of the name."""
+    more, fewer = max(tally.wins), min(tally.wins)
+    if tally.leader is None:
+        return f"level, {more} to {fewer}" if tally.judged else ""
+    return f"leads: {shortened(systems[tally.leader], most)}, {more} to {fewer}"
 
 
 def headline(result: Result) -> str:
-    """Return the decision in one line."""
-    return with_warnings(_decision(result), result)
+    """Return the decision in a sentence that needs no statistics."""
+    return required_first(_decision(result), result)
 
 
 def _decision(result: Result) -> str:
+    first, second = map(visible, result.setup.systems)
+    where = on_items(result.about, result.items)
     if result.winner is not None:
         loser = next(name for name in result.setup.systems if name != result.winner)
-        return f"{visible(result.winner)} is better than {visible(loser)}: {_standing(result)}"
-    if result.stop_reason is StopKind.NO_DIFFERENCE:
-        return f"{_no_difference(result)}: {_standing(result)}"
-    return f"undecided: {visible(result.stop_sentence)}; {_what_would_decide(result)}; {_standing(result)}"
-
-
-def _no_difference(result: Result) -> str:
-    first, second = map(visible, result.setup.systems)
-    if result.judged == result.items:
-        return f"no difference between {first} and {second}, which are level"
-    within = f"the win distance is within {result.setup.near_tie:g} of zero"
-    return f"no practical difference between {first} and {second}, as {within}"
-
-
-def _standing(result: Result) -> str:
-    judged = f"{result.judged} of {result.items} items judged"
+        return f"{visible(result.winner)} is better than {visible(loser)} {where}."
     if result.stop_reason is StopKind.NO_DIFFERENCE and result.judged == result.items:
-        return f"certain, as every item is judged, {judged}, {money(result)}"
+        return f"{first} and {second} are level {where}."
     if result.stop_reason is StopKind.NO_DIFFERENCE:
-        return (
-            f"stated risk {result.setup.risk_threshold:g} (guaranteed), {judged}, {money(result)}"
-        )
-    if result.winner is not None:
-        return f"{_risk(result)}, {judged}, {money(result)}"
+        return f"There is no practical difference between {first} and {second} {where}."
+    return f"No winner yet between {first} and {second} {where}: {ended(result)}."
+
+
+def summary(result: Result) -> list[str]:
+    """Return what was judged, at which risk and cost, what would decide, and warnings."""
+    open_ = result.winner is None and result.stop_reason is not StopKind.NO_DIFFERENCE
+    parts = [_judged(result), *([_leads(result)] if open_ else []), _risk(result)]
+    line = " ".join([*filter(None, parts), f"Cost: {money(result)}."])
+    return [line, *([_what_would_decide(result)] if open_ else []), *warnings(result)]
+
+
+def _judged(result: Result) -> str:
+    if result.judged == result.items:
+        return f"Judged: all {count(result.items, 'item')}."
+    return f"Judged: {result.judged:,} of {count(result.items, 'item')}."
+
+
+def _leads(result: Result) -> str:
     if result.leader is None:
-        return f"{judged}, {money(result)}"
-    votes = ":".join(str(count) for count in sorted(result.wins.values(), reverse=True))
-    says_nothing = show_risk(result.risk) == show_risk(1)
-    risk = [] if says_nothing else [_risk(result)]
-    return ", ".join([judged, f"{votes} for {visible(result.leader)}", *risk, money(result)])
+        return ""
+    most, least = sorted(result.wins.values(), reverse=True)
+    return f"Votes: {most} to {least} for {visible(result.leader)}."
 
 
 def details(result: Result) -> list[tuple[str, str]]:
-    """Return the evidence for the decision, as pairs of a name and a sentence."""
+    """Return the evidence for the decision, as pairs of a name and a text."""
     rows = [("votes", _votes(result)), ("gap", _gap(result)), ("rule", _rule(result))]
     rows += [("judge", judge(result)), ("selector", _selector(result)), *published(result)]
     rows += [("history", visible(result.setup.history))] if result.setup.history else []
     rows += [("cost", cost(result))]
-    return rows + bewares(result)
+    return rows + about_data(result)
 
 
 def _risk(result: Result) -> str:
+    """Return the stated risk and its kind; empty if it says nothing."""
     if result.judged == result.items:
-        return "certain, as every item is judged"
+        return "Stated risk: 0, as every item is judged."
+    if result.stop_reason is StopKind.NO_DIFFERENCE:
+        return f"Stated risk: {result.setup.risk_threshold:g} (guaranteed)."
+    if result.winner is None and (result.leader is None or show_risk(result.risk) == show_risk(1)):
+        return ""
     kind = "guaranteed" if result.setup.guarantee else "heuristic"
     kind = "on average" if result.setup.rule == "calibrated" else kind
-    return f"stated risk {show_risk(result.risk)} ({kind})"
+    return f"Stated risk: {show_risk(result.risk)} ({kind})."
+
+
+def _risk_means(result: Result) -> str:
+    """Return what the stated risk says, what is proved about it, and what it does not say."""
+    means = "The stated risk is the probability that the wrong system is named."
+    promise = (
+        f"It is guaranteed: {result.setup.guarantee}."
+        if result.setup.guarantee
+        else "It is a heuristic: it looks many times, and no bound is proved."
+    )
+    if result.judged == result.items:
+        promise = "Every item is judged, so nothing is left to chance."
+    return f"{means} {visible(promise)} {ABOUT_THE_JUDGE}"
 
 
 def _what_would_decide(result: Result) -> str:
     if result.stop_reason in CUT_SHORT:
         return CUT_SHORT[result.stop_reason]
     if result.asked == result.items:
-        return "nothing is left to judge"
+        return "Nothing is left to judge."
     if result.judged == 0:
-        return "nothing is judged"
+        return "Nothing is judged."
     if result.leader is None:
-        return "the systems are level, so no number of judgments is in sight that would decide"
+        return "The systems are level, so no number of judgments is in sight that would decide."
     if result.more_judgments is None:
-        return f"at these shares not even all {result.items} items would decide"
+        return f"At these shares of votes, not even all {result.items:,} items would decide."
     cost = f" (about {show_usd(result.more_p)})" if result.more_p else ""
     would = f"about {count(result.more_judgments, 'more judgment')}{cost} would probably decide"
     futile = result.stop_reason is StopKind.FUTILITY
-    return f"{would}: raise `max_judgments`, or leave out `give_up`" if futile else would
+    how = ": raise `max_judgments`, or leave out `give_up`" if futile else ""
+    return sentence(would + how)
 
 
 def _votes(result: Result) -> str:
@@ -175,7 +214,6 @@ def _signed(distance: float) -> str:
 
 
 def _rule(result: Result) -> str:
-    promise = result.setup.guarantee or "heuristic: it looks many times, and no bound is proved"
     instead = f"; {visible(result.setup.instead)}" if result.setup.instead else ""
     give_up = result.setup.give_up
     gives_up = (
@@ -183,7 +221,7 @@ def _rule(result: Result) -> str:
         if give_up is not None
         else ""
     )
-    return f"{result.setup.rule}, to stop at a stated risk of {result.setup.risk_threshold:g} ({promise}){gives_up}{instead}"
+    return f"{result.setup.rule}, stops at a stated risk of {result.setup.risk_threshold:g}{gives_up}{instead}"
 
 
 def _selector(result: Result) -> str:

@@ -168,6 +168,13 @@ class StopKind(enum.StrEnum):
     DRY_RUN = "dry_run"
 
 
+class About(enum.StrEnum):
+    """The items that a decision is about."""
+
+    THESE_ITEMS = "these_items"  # the items of the set, judged or not; nothing beyond them
+    ITEMS_LIKE_THESE = "items_like_these"  # what the set is a random sample of
+
+
 @dataclass(frozen=True, slots=True)
 class StopReason:
     """Why a run halted, and the sentence to show to the user."""

@@ -60,6 +60,7 @@ class Attempts:
         rejected: Callable[[JudgeRejectedError], None] = _unheeded,
         remembers: Callable[[], bool] = lambda: False,
         broken: Callable[[], None] = lambda: None,
+        slowed: Callable[[], None] = lambda: None,
     ) -> None:
         """Ask `judge` at the speed of `pace`, and again as `policy` allows.
 
@@ -68,7 +69,8 @@ class Attempts:
         `left_s` returns the seconds left before the run's deadline. `booked` is called whenever an
         attempt is closed, which may return money to the budget. `rejected` is called as soon as it
         is known that no attempt can succeed, and `broken` as soon as the judge's code has failed,
-        both before anything is booked. `remembers` returns whether the ledger had verdicts on other
+        both before anything is booked. `slowed` is called when a crowded server has lowered the
+        number of calls in flight. `remembers` returns whether the ledger had verdicts on other
         calls of the run.
         """
         self._judge = judge
@@ -82,11 +84,17 @@ class Attempts:
         self._rejected = rejected
         self._remembers = remembers
         self._broken = broken
+        self._slowed = slowed
         self._failures = 0
         self._refusals = 0  # attempts refused for unknown reasons since the last reply
         self._answered = False
         self.models: dict[str, None] = {}
         self.spent_p = 0
+
+    @property
+    def slowed_to(self) -> int | None:
+        """The number of calls in flight that a crowded server is left with; None if all allowed."""
+        return self._pace.slowed_to
 
     async def answer(self, call: Call, ticket: Ticket, again: Reserve) -> Answer:
         """Return the answer to `call`.
@@ -217,6 +225,7 @@ class Attempts:
         """Book a failed attempt; return an abstention if its item is to blame."""
         if isinstance(error, TransientJudgeError) and error.crowded:
             self._pace.was_crowded()
+            self._slowed()
         refused = self._refused(error)
         if isinstance(error, JudgeRejectedError) and refused is None:
             self._rejected(error)

@@ -32,9 +32,17 @@ class Oracle:
     """The judges of a run with their ledger; after a halt, no further query is admitted."""
 
     def __init__(
-        self, judges: Sequence[Judge], ledger: Ledger, terms: Terms, interruption: Interruption
+        self,
+        judges: Sequence[Judge],
+        ledger: Ledger,
+        terms: Terms,
+        interruption: Interruption,
+        slowed: Callable[[], None] = lambda: None,
     ) -> None:
-        """`judges` holds a single judge or the judges of a panel."""
+        """`judges` holds a single judge or the judges of a panel.
+
+        `slowed` is called when a crowded server has lowered the number of calls in flight.
+        """
         self.judges = judges
         self.ledger = ledger
         self.terms = terms
@@ -54,9 +62,21 @@ class Oracle:
                 left_s=interruption.left_s,
                 booked=self.admission.booked,
                 remembers=lambda: self.remembered > 0,
+                slowed=slowed,
             )
             for judge in judges
         ]
+
+    @property
+    def spent_p(self) -> int:
+        """What this command has paid so far, in picodollars."""
+        return sum(attempts.spent_p for attempts in self.attempts)
+
+    @property
+    def slowed_to(self) -> int | None:
+        """The fewest calls in flight that a crowded server is left with; None if none is slow."""
+        limits = [attempts.slowed_to for attempts in self.attempts]
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def rejected(self, error: JudgeRejectedError) -> None:
         """Halt at once: no attempt can succeed."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic
+from typing import Any, Generic, final
 
 import numpy as np
 
@@ -29,12 +29,14 @@ class Progress(Generic[T]):
     """The progress of a run.
 
     `asked` is the number of choices with an answer. `spent_p` is what this command has paid, in
-    picodollars, without rehearsed costs. `estimate` has no interval.
+    picodollars, without rehearsed costs. `estimate` has no interval. `slowed_to` is the number of
+    calls in flight to which a crowded server has slowed the run down; None if it has not.
     """
 
     asked: int
     spent_p: int
     estimate: Estimate[T]
+    slowed_to: int | None = None
 
     @property
     def spent_usd(self) -> float:
@@ -83,10 +85,12 @@ async def drive(
     panel = judges if isinstance(judges, Sequence) else [judges]
     interruption = interruption or Interruption()
     terms = replace(terms, former_p=await _spent_before(ledger, terms))
-    oracle = Oracle(panel, ledger, terms, interruption)
+    watch = Watch(session, observe)
+    oracle = Oracle(panel, ledger, terms, interruption, watch.tell)
+    watch.oracle = oracle
     with interruption.within(terms.deadline_s):
         decoys = await _decoys(oracle, pool)
-        await _ask_until_over(session, pool, oracle, observe)
+        await _ask_until_over(session, pool, oracle, watch)
     spend = await ledger.spend(terms.run, terms.budget_p)
     known = all(judge.priced for judge in panel) or not spend.attempts
     return Finished(
@@ -102,22 +106,42 @@ async def _spent_before(ledger: Ledger, terms: Terms) -> int:
     return sum([(await ledger.spend(run, None)).charged_p for run in terms.former])
 
 
-async def _ask_until_over(
-    session: Session[T], pool: Pool, oracle: Oracle, observe: Observe[T]
-) -> None:
+@final
+class Watch(Generic[T]):
+    """Tells the progress of a run after each answer, and when a crowded server slows it down."""
+
+    def __init__(self, session: Session[T], observe: Observe[T]) -> None:
+        """Nothing is told before `oracle` is set."""
+        self.oracle: Oracle | None = None
+        self._session = session
+        self._observe = observe
+        self._estimate = session.progress
+        self._ahead = 0  # answers that the session has not been told yet
+
+    def answered(self, count: int) -> None:
+        """Tell that `count` queries of the batch have an answer."""
+        self._ahead = count
+        self.tell()
+
+    def told(self) -> None:
+        """Tell that the session has been told the answers of the batch."""
+        self._estimate = self._session.progress
+        self.answered(0)
+
+    def tell(self) -> None:
+        """Tell the progress as it is."""
+        if self.oracle is not None:
+            asked, oracle = self._session.asked + self._ahead, self.oracle
+            self._observe(Progress(asked, oracle.spent_p, self._estimate, oracle.slowed_to))
+
+
+async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle, watch: Watch[T]) -> None:
     """Pass batches to `oracle` and answers to `session`, until the session is over."""
-    estimate = session.progress
-
-    def answered(count: int) -> None:
-        spent_p = sum(attempts.spent_p for attempts in oracle.attempts)
-        observe(Progress(session.asked + count, spent_p, estimate))
-
     while choices := session.ask():
         queries = [pool.query(choice.position, choice.systems) for choice in choices]
-        answers = await oracle.answers(queries, answered)
+        answers = await oracle.answers(queries, watch.answered)
         session.tell(answers, halt=oracle.halt.reason)
-        estimate = session.progress
-        answered(0)
+        watch.told()
 
 
 async def _decoys(oracle: Oracle, pool: Pool) -> DecoyTally | None:

@@ -10,43 +10,69 @@ from typing import TYPE_CHECKING
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Page
-from judgeloop.report.sentences import CUT_SHORT, bewares, cost, count, judge, money, published
+from judgeloop.report.page import Page, Section
+from judgeloop.report.sentences import (
+    ABOUT_THE_JUDGE,
+    CUT_SHORT,
+    about_data,
+    cost,
+    count,
+    ended,
+    judge,
+    money,
+    on_items,
+    published,
+    warnings,
+    why_stopped,
+)
 from judgeloop.selectors.catalogue import Need, selector_row
+from judgeloop.stats.ratings import Ratings
 
 if TYPE_CHECKING:
     from judgeloop.estimate.result import Estimated, EstimateSetup
 
 
 def page(result: Estimated) -> Page:
-    """Return the result as headline and details."""
-    return Page(headline(result), tuple(details(result)))
+    """Return the result as text."""
+    means = Section("What the interval means", (("", _interval_means(result)),))
+    return Page(
+        headline(result),
+        tuple(details(result)),
+        summary=tuple(summary(result)),
+        notes=(why_stopped(result), *((means,) if result.interval is not None else ())),
+    )
+
+
+def so_far(tally: Ratings, systems: tuple[str, ...], most: int) -> str:
+    """Return the mean during a run; the name of the only system is left out."""
+    del systems, most
+    if not tally.judged:
+        return ""
+    return f"mean {tally.moments.mean:.3f}{' so far' if tally.drawn else ' of those picked'}"
 
 
 def headline(result: Estimated) -> str:
-    """Return the score in one line, and whether the required score is reached."""
-    required = result.setup.required_score
+    """Return the score in a sentence, and whether the required score is reached."""
+    required, score = result.setup.required_score, _score_known(result)
     said = {
-        None: "",
-        "reached": f"{required} is reached: ",
-        "missed": f"FAILED: {required} was required, and ",
-        "open": "",
+        None: _decision(result),
+        "reached": f"A score of {required} was required and is reached: {score}",
+        "missed": f"FAILED: a score of {required} was required, and {score}",
+        "open": f"{_decision(result)}; whether it reaches {required} is open",
     }
-    line = said[result.shown] + _decision(result)
-    return line + (f"; whether it reaches {required} is open" if result.shown == "open" else "")
+    return f"{said[result.shown]}."
 
 
 def _decision(result: Estimated) -> str:
-    if result.winner is None:
-        return f"undecided: {visible(result.stop_sentence)}; {_what_would_do(result)}; {_known(result)}, {_standing(result)}"
-    return f"{_known(result)}, {_standing(result)}{_cut(result)}"
+    if result.winner is not None:
+        return _score_known(result)
+    where = on_items(result.about, result.items)
+    return f"No estimate yet of {visible(result.setup.systems[0])} {where}: {ended(result)}"
 
 
-def _cut(result: Estimated) -> str:
-    """Return why a run ended before all its judgments were made; empty if it did not."""
-    if result.stop_reason in {StopKind.BUDGET, StopKind.DEADLINE}:
-        return f"; ended early: {visible(result.stop_sentence)}"
-    return ""
+def _score_known(result: Estimated) -> str:
+    """Return the score, what it is about, and how exact it is."""
+    return f"{_known(result)} {on_items(result.about, result.items)}{_give_or_take(result)}"
 
 
 def _known(result: Estimated) -> str:
@@ -54,32 +80,72 @@ def _known(result: Estimated) -> str:
     name = visible(result.setup.systems[0])
     if result.mean is None:
         return f"nothing is known of {name}"
-    if result.stop_reason is StopKind.ALL_JUDGED:
-        return f"{name} scores {result.mean:.3f}, certain, as every item is judged"
-    if result.interval is None:
-        why = "as the items were picked" if result.mean_biased else "as too few are judged"
-        return f"{name} scores about {result.mean:.3f}, with no interval, {why}"
+    about = "" if result.interval is not None else "about "
+    return f"{name} scores {about}{result.mean:.3f} out of 1"
+
+
+def _give_or_take(result: Estimated) -> str:
+    """Return how exact the mean is."""
+    if result.mean is None or result.stop_reason is StopKind.ALL_JUDGED:
+        return ""
+    if result.reach is None:
+        why = "as they were picked" if result.mean_biased else "as too few are judged"
+        return f", and how exact that is cannot be said, {why}"
+    return f", give or take {result.reach:.3f}"
+
+
+def summary(result: Estimated) -> list[str]:
+    """Return what was judged, the interval and the cost, what would do, and warnings."""
+    parts = [_judged(result), *_so_far(result), *_limits(result), f"Cost: {money(result)}."]
+    lines = [" ".join(parts)]
+    if result.winner is None:
+        lines.append(_what_would_do(result))
+    elif result.stop_reason in {StopKind.BUDGET, StopKind.DEADLINE}:
+        lines.append(f"The run ended early: {ended(result)}.")
+    return lines + warnings(result)
+
+
+def _judged(result: Estimated) -> str:
+    if result.judged == result.items:
+        return f"Judged: all {count(result.items, 'item')}, so the score is exact."
+    return f"Judged: {result.judged:,} of {count(result.items, 'item')}."
+
+
+def _so_far(result: Estimated) -> list[str]:
+    """Return the mean of a run that has no estimate yet."""
+    if result.winner is not None or result.mean is None:
+        return []
+    return [f"Score so far: {result.mean:.3f}{_unknown_error(result)}."]
+
+
+def _unknown_error(result: Estimated) -> str:
+    if result.interval is not None:
+        return ""
+    return ", which may be far off" + (", as the items were picked" if result.mean_biased else "")
+
+
+def _limits(result: Estimated) -> list[str]:
+    """Return the interval; none if there is none, or if it is a point."""
+    if result.interval is None or result.stop_reason is StopKind.ALL_JUDGED:
+        return []
     low, high = result.interval
     level = 100 * (1 - result.setup.risk_threshold)
     kind = "guaranteed" if result.setup.guarantee else "approximate"
-    return f"{name} scores {result.mean:.3f}, from {low:.3f} to {high:.3f} ({level:g} % interval, {kind})"
-
-
-def _standing(result: Estimated) -> str:
-    return f"{result.judged} of {result.items} items judged, {money(result)}"
+    return [f"{level:g} % interval: {low:.3f} to {high:.3f} ({kind})."]
 
 
 def _what_would_do(result: Estimated) -> str:
     if result.stop_reason in CUT_SHORT:
         return CUT_SHORT[result.stop_reason]
     if result.asked == result.items:
-        return "nothing is left to judge"
+        return "Nothing is left to judge."
     if result.setup.half_width is None:
-        return "too few are judged"
+        return "Too few items are judged."
     if result.more_judgments is None:
-        return "nothing can be said of what would do"
+        return "How many more judgments it takes cannot be said."
     dollars = f" (about {show_usd(result.more_p)})" if result.more_p else ""
-    return f"about {count(result.more_judgments, 'more judgment')}{dollars} would probably do"
+    more = count(result.more_judgments, "more judgment")
+    return f"About {more}{dollars} would probably do."
 
 
 def details(result: Estimated) -> list[tuple[str, str]]:
@@ -88,7 +154,7 @@ def details(result: Estimated) -> list[tuple[str, str]]:
     if result.setup.proxy is not None:
         rows.append(("proxy", _proxy(result)))
     rows += [("selector", _selector(result)), *published(result), ("cost", cost(result))]
-    return rows + bewares(result)
+    return rows + about_data(result)
 
 
 def _score(result: Estimated) -> str:
@@ -108,8 +174,7 @@ def _interval(result: Estimated) -> str:
         if not result.mean_biased:
             return "none: too few items are judged"
         return "none: it would need items that are drawn at random; `selector=random` or stratified draws them"
-    promise = setup.guarantee or _approximation(result)
-    text = f"{setup.interval_kind}, {result.reach:.3f} from the score at most; risk {setup.risk_threshold:g} ({promise})"
+    text = f"{setup.interval_kind}, {result.reach:.3f} from the score at most; risk {setup.risk_threshold:g}"
     wanted = "" if setup.half_width is None else f", wanted {setup.half_width:g}"
     widened = "; abstentions count as 0 below and as 1 above" if result.abstentions else ""
     unseen = (
@@ -120,11 +185,23 @@ def _interval(result: Estimated) -> str:
     return text + wanted + widened + unseen
 
 
-def _approximation(result: Estimated) -> str:
-    looks = "at any number of looks" if result.setup.interval_kind == "anytime" else "at one look"
-    return (
-        f"it misses the mean over all items with about this chance, {looks}; measured, not proved"
+def _interval_means(result: Estimated) -> str:
+    """Return what the interval says, what is proved about it, and what it does not say."""
+    if result.stop_reason is StopKind.ALL_JUDGED:
+        return f"Every item is judged, so nothing is left to chance. {ABOUT_THE_JUDGE}"
+    risk = result.setup.risk_threshold
+    means = (
+        "The interval holds the mean score over all items, the judged and the others, but for a "
+        f"risk of {risk:g}."
     )
+    return f"{means} {_promise(result)} {ABOUT_THE_JUDGE}"
+
+
+def _promise(result: Estimated) -> str:
+    if result.setup.guarantee:
+        return f"It is guaranteed: {result.setup.guarantee}."
+    looks = "at any number of looks" if result.setup.interval_kind == "anytime" else "at one look"
+    return f"It is approximate: it misses about so often, {looks}; that is measured, not proved."
 
 
 def _proxy(result: Estimated) -> str:

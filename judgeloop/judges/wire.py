@@ -85,6 +85,7 @@ MEASURES_FREE = {"api.anthropic.com", "api.openai.com"}
 # Errors of the HTTP client after which the request was certainly not sent, so not billed.
 NEVER_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
 LONGEST_MESSAGE = 500  # characters
+LONGEST_QUOTE = 300  # characters of a server's message within a sentence
 OVERLOADED = 529  # Anthropic's status code for overload
 
 
@@ -109,6 +110,12 @@ class Endpoint:
         """Return a server's text, safe to store and show: UTF-8, key masked, cut to length."""
         storable = text.encode("utf-8", "replace").decode("utf-8")
         return redact(storable, self.api_key)[:LONGEST_MESSAGE]
+
+    def quoted(self, text: str) -> str:
+        """Return a server's message for a sentence: clean, on a single line, cut if it is long."""
+        storable = text.encode("utf-8", "replace").decode("utf-8")
+        line = " ".join(redact(storable, self.api_key).split())
+        return line if len(line) <= LONGEST_QUOTE else f"{line[:LONGEST_QUOTE]}…"
 
     def without_key(self, value: Any) -> Any:
         """Return a JSON value from a server with the key removed from every text in it."""
@@ -218,39 +225,42 @@ def _status_error(failure: Failure, codes: list[str], endpoint: Endpoint) -> Jud
     what = failure.title + (f", {codes[0]}" if codes else "")
     if wait_s is not None:
         what += f", asks to wait {wait_s:g} s"
-    said = f"{what}: {endpoint.clean(failure.message)}"
+    said = _said(failure, endpoint)
     late = failure.late and status not in _NOT_ASKED  # a model may have been paid
     # OpenRouter counts the calls in flight against the credit, and says when to come back.
     unpaid = status == HTTPStatus.PAYMENT_REQUIRED and wait_s is None
     if NO_CREDIT & set(codes) or unpaid:
-        return JudgeRejectedError(f"{what}: the account has no credit left", billed=False)
+        return JudgeRejectedError(f"{what}: the account has no credit left{said}", billed=False)
     if BAD_KEY & set(codes) or status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+        # With 401, servers quote a part of the key, which cannot be told from other text.
+        said = "" if status == HTTPStatus.UNAUTHORIZED else said
         return JudgeRejectedError(
             f"{what}: the key is not accepted for this request "
-            "(a server set by `judge_base_url` gets JUDGELOOP_JUDGE_API_KEY); the server says: "
-            f"{endpoint.clean(failure.message)}",
+            f"(a server set by `judge_base_url` gets JUDGELOOP_JUDGE_API_KEY){said}",
             billed=late,
         )
     if status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.PAYMENT_REQUIRED}:
-        return TransientJudgeError(
-            said if failure.late else what, billed=late, retry_after_s=wait_s, crowded=True
-        )
+        return TransientJudgeError(what + said, billed=late, retry_after_s=wait_s, crowded=True)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in {
         HTTPStatus.REQUEST_TIMEOUT,
         HTTPStatus.CONFLICT,
     }:
         return TransientJudgeError(
-            said if failure.late else what,
-            billed=True,
-            retry_after_s=wait_s,
-            crowded=status == OVERLOADED,
+            what + said, billed=True, retry_after_s=wait_s, crowded=status == OVERLOADED
         )
     if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
         return JudgeRejectedError(
             f"{what}: the server redirects; give the URL that it redirects to", billed=False
         )
     kind = JudgeRejectedError if _concerns_every_request(failure, codes) else JudgeRefusedError
-    return kind(said, billed=late)
+    quoted = endpoint.quoted(failure.message) or "the request is not accepted"
+    return kind(f"{what}: {quoted}", billed=late)
+
+
+def _said(failure: Failure, endpoint: Endpoint) -> str:
+    """Return the server's own message as the end of a sentence; empty if it sent none."""
+    quoted = endpoint.quoted(failure.message)
+    return f'; the server says: "{quoted}"' if quoted else ""
 
 
 def _concerns_every_request(failure: Failure, codes: list[str]) -> bool:

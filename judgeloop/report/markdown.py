@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from judgeloop.report.page import Page
+from judgeloop.report.page import Page, Section
 
 # Text that begins a link or a mention. An empty comment behind it prevents the link.
 _LINKING = re.compile(r"(@|https?:|www)", re.IGNORECASE)
@@ -16,9 +16,19 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!&~])")
 
 
 def render_markdown(page: Page) -> str:
-    """Return the headline as a heading and the details as a table."""
-    rows = "\n".join(f"| {name} | {escape(text)} |" for name, text in page.details)
-    return f"### {escape(page.headline)}\n\n| | |\n|---|---|\n{rows}\n"
+    """Return the headline as a heading, the summary as paragraphs, and a table for each section."""
+    parts = [f"### {escape(page.headline)}", *map(escape, page.summary)]
+    parts += map(_section, page.sections)
+    return "\n\n".join(parts) + "\n"
+
+
+def _section(section: Section) -> str:
+    """Return a table; paragraphs for rows without names."""
+    heading = [f"#### {escape(section.heading)}\n"] if section.heading else []
+    if not any(name for name, _ in section.rows):
+        return "\n".join([*heading, "\n\n".join(escape(text) for _, text in section.rows)])
+    rows = [f"| {escape(name)} | {escape(text)} |" for name, text in section.rows]
+    return "\n".join([*heading, "| | |", "|---|---|", *rows])
 
 
 def escape(text: str) -> str:

@@ -1,28 +1,107 @@
-"""The text of a result, a headline with details, and its form for the terminal.
+"""The text of a result, and its form for the terminal.
 
-A question's own `text.py` makes the `Page`. `html.py` and `markdown.py` render it in other forms.
+A question's own `text.py` makes the `Page`. `html.py`, `markdown.py` and `notebook.py` render it in
+other forms.
 """
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+WIDTH = 100  # columns, where no terminal has another width
+INDENT = 2
+NARROW = 3  # a column of names takes at most this part of the width
+
+Rows = tuple[tuple[str, str], ...]  # pairs of a name and a text
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading, and below it rows of a name and a text; a text without a name is a paragraph."""
+
+    heading: str
+    rows: Rows
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The decision as a headline, and the details as pairs of a name and a sentence."""
+    """The text of a result.
+
+    - `headline`: the decision, in a sentence.
+    - `details`: the evidence, as pairs of a name and a text.
+    - `summary`: the sentences after the headline: what was judged, the cost, what comes next, and
+      warnings.
+    - `tables`: what stands before the details.
+    - `notes`: what stands after them: long sentences, each under its heading.
+    """
 
     headline: str
-    details: tuple[tuple[str, str], ...]
+    details: Rows
+    summary: tuple[str, ...] = ()
+    tables: tuple[Section, ...] = ()
+    notes: tuple[Section, ...] = ()
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """Tables, details and notes, in the order shown."""
+        return (*self.tables, *((Section("", self.details),) if self.details else ()), *self.notes)
 
 
-def render(page: Page, files: str | None = None) -> str:
-    """Return the text for a terminal or a log; `files` is the folder of the result's files."""
-    rows = page.details if files is None else (*page.details, ("files", files))
-    return lines(page.headline, rows)
+def render(page: Page, files: str | None = None, width: int = WIDTH) -> str:
+    """Return the text for a terminal or a log, wrapped at words to `width` columns.
+
+    `files` is the folder of the result's files.
+    """
+    if files is not None:
+        page = Page(
+            page.headline,
+            (*page.details, ("files", files)),
+            page.summary,
+            page.tables,
+            page.notes,
+        )
+    parts = [render_short(page, width), *(_section(one, width) for one in page.sections)]
+    return "\n\n".join(parts)
 
 
-def lines(headline: str, details: tuple[tuple[str, str], ...]) -> str:
-    """Return the headline with the details below it, their names in a column."""
+def render_short(page: Page, width: int = WIDTH) -> str:
+    """Return the decision and the summary, wrapped at words."""
+    return "\n".join(wrapped(line, width) for line in (page.headline, *page.summary))
+
+
+def lines(headline: str, details: Rows) -> str:
+    """Return the headline with the details below it, names in a column, unwrapped."""
     width = max(len(name) for name, _ in details)
     return "\n".join([headline, *(f"  {name:<{width}}  {text}" for name, text in details)])
+
+
+def _section(section: Section, width: int) -> str:
+    heading = [wrapped(section.heading, width)] if section.heading else []
+    return "\n".join([*heading, *_rows(section.rows, width)])
+
+
+def _rows(rows: Rows, width: int) -> Iterable[str]:
+    longest = max((len(name) for name, _ in rows), default=0)
+    column = min(longest, width // NARROW)
+    indent = " " * INDENT
+    for name, text in rows:
+        before = f"{indent}{name:<{column}}{indent}" if longest else indent
+        after = " " * (2 * INDENT + column) if longest else indent
+        yield wrapped(text, width, before=before, after=after)
+
+
+def wrapped(text: str, width: int, before: str = "", after: str = "") -> str:
+    """Return `text` wrapped at words, with `before` on the first line and `after` on the others.
+
+    A word that is longer than a line is not broken: it may be a path or a command.
+    """
+    return textwrap.fill(
+        text,
+        width,
+        initial_indent=before,
+        subsequent_indent=after,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

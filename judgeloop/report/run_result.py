@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from judgeloop.core.exits import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.money import to_usd
-from judgeloop.core.outcomes import DecoyTally, Spend, StopKind
+from judgeloop.core.outcomes import About, DecoyTally, Spend, StopKind
 from judgeloop.core.records import Abstention, Key, Label, Verdict
 from judgeloop.report.notebook import render_notebook
 from judgeloop.report.page import Page, render
@@ -152,6 +152,16 @@ class RunResult(ABC):
         return round(judgments * self.setup.calls_per_item * self.spend.charged_p / paid)
 
     @property
+    def about(self) -> About:
+        """The items that the decision is about: every rule's population is the set of items."""
+        return About.THESE_ITEMS
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run broke off, so that there is no result to rely on."""
+        return self.exit_code in {EXIT_JUDGE, EXIT_INTERRUPTED}
+
+    @property
     def exit_code(self) -> int:
         """The exit code of the command."""
         if self.winner is not None:
@@ -202,6 +212,8 @@ class RunResult(ABC):
         return {
             "schema_version": SCHEMA_VERSION,
             "job": self.job,
+            "headline": self.page.headline,
+            "about": str(self.about),
             **{name: value for name, value in figures.items() if name not in {"labels", "spend"}},
             **setup,
             "guarantee": self.setup.guarantee or "heuristic",

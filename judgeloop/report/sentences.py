@@ -6,30 +6,124 @@ Reads a `RunResult`, returns text. A question's own `text.py` states its decisio
 from __future__ import annotations
 
 from judgeloop.core.money import show_usd
-from judgeloop.core.outcomes import StopKind
+from judgeloop.core.outcomes import About, DecoyTally, StopKind
 from judgeloop.report.escaping import visible
+from judgeloop.report.page import Section
 from judgeloop.report.run_result import RunResult
 
 LEAST_RISK_SHOWN = 0.001
 # With a higher share of verdicts that change with the order, the judge mainly prefers a position.
 MANY_FLIPS = 0.5
 
+# Under so many items, another set of items may well turn out differently.
+FEW_ITEMS = 50
+ABOUT_THE_JUDGE = (
+    "It is about what this judge says on these items. It does not say that the judge is right, nor "
+    "what holds on other items."
+)
+HEADING_STOP, HEADING_RISK = "Why it stopped", "What the stated risk means"
+
 CUT_SHORT = {
-    StopKind.INTERRUPTED: "the same command goes on from here",
-    StopKind.DEADLINE: "the same command goes on from here",
-    StopKind.JUDGE_FAILED: "once that is mended, the same command goes on from here",
-    StopKind.ABSTENTIONS: "once that is mended, the same command goes on from here",
+    StopKind.INTERRUPTED: "The same command goes on from here, and pays for nothing twice.",
+    StopKind.DEADLINE: "The same command goes on from here, and pays for nothing twice.",
+    StopKind.JUDGE_FAILED: "Once this is mended, the same command goes on from here, and pays for "
+    "nothing twice.",
+    StopKind.ABSTENTIONS: "Once this is mended, the same command goes on from here, and pays for "
+    "nothing twice.",
+}
+# Why a run ended without a decision, in a few words; the reason's own sentence says more.
+ENDED = {
+    StopKind.BUDGET: "the budget is used up",
+    StopKind.JUDGMENT_LIMIT: "the limit of judgments is reached",
+    StopKind.DEADLINE: "the time is up",
+    StopKind.FUTILITY: "a decision within the limit of judgments is unlikely",
+    StopKind.POOL_EXHAUSTED: "no more questions can be asked",
+    StopKind.ABSTENTIONS: "too many items have no verdict",
+    StopKind.JUDGE_FAILED: "the judge failed",
+    StopKind.INTERRUPTED: "the run was interrupted",
+    StopKind.DRY_RUN: "a dry run asks nobody",
 }
 
 
-def with_warnings(line: str, result: RunResult) -> str:
-    """Return the headline with its warnings: many flipped verdicts, a required winner that lost."""
-    if result.flip_rate is not None and result.flip_rate > MANY_FLIPS:
-        line += f"; beware: {result.flip_rate:.0%} of the verdicts changed with the order of presentation"
+def on_items(about: About, items: int) -> str:
+    """Return which items a decision is about.
+
+    >>> on_items(About.THESE_ITEMS, 1200), on_items(About.ITEMS_LIKE_THESE, 12)
+    ('on these 1,200 items', 'on items like these 12')
+    """
+    if about is About.ITEMS_LIKE_THESE:
+        return f"on items like these {items:,}"
+    return f"on these {items:,} items" if items != 1 else "on this one item"
+
+
+def few_items(about: About, items: int) -> list[str]:
+    """Return a warning if the set has few items, else none."""
+    if items >= FEW_ITEMS:
+        return []
+    few = f"Warning: the set has few items, {items}."
+    if about is About.ITEMS_LIKE_THESE:
+        return [f"{few} The decision holds for other items only if they are like these."]
+    return [f"{few} Another set of items may turn out differently."]
+
+
+def ended(result: RunResult) -> str:
+    """Return in a few words why a run ended without a decision."""
+    return ENDED.get(result.stop_reason, visible(result.stop_sentence))
+
+
+def sentence(text: str) -> str:
+    """Return `text` with a capital letter and a full stop, as a sentence of its own.
+
+    >>> sentence("the limit is reached")
+    'The limit is reached.'
+    """
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def required_first(line: str, result: RunResult) -> str:
+    """Return the decision, after the fact that a required winner lost."""
     required = result.setup.required_winner
     if required not in {None, result.winner} and result.winner is not None:
         return f"FAILED: {visible(required or '')} was required, and {line}"
     return line
+
+
+def why_stopped(result: RunResult) -> Section:
+    """Return why the run ended, under its heading."""
+    return Section(HEADING_STOP, (("", sentence(visible(result.stop_sentence))),))
+
+
+def warnings(result: RunResult) -> list[str]:
+    """Return the warnings of a result: few items, flipped verdicts, a doubtful judge or data."""
+    found = few_items(result.about, result.items)
+    if result.flip_rate is not None and result.flip_rate > MANY_FLIPS:
+        found.append(
+            f"Warning: {result.flip_rate:.0%} of the verdicts changed with the order of "
+            "presentation: this judge mainly prefers a position."
+        )
+    if result.decoys is not None and _is_fooled(result.decoys):
+        found.append(
+            "Warning: this judge can be fooled by empty or constant answers, and its verdicts "
+            "deserve little trust."
+        )
+    for name, repeats in result.setup.repeated.items():
+        found.append(
+            f"Warning: {visible(name)} gives the very same output to {repeats:,} of "
+            f"{result.items:,} items."
+        )
+    said = (result.setup.old_prices, result.setup.asked_anew)
+    return found + [f"Warning: {sentence(visible(text))}" for text in said if text]
+
+
+def shortened(name: str, most: int) -> str:
+    """Return a name with unseen characters escaped, cut to `most` characters.
+
+    >>> shortened("gpt-4.1-mini-2025", 9)
+    'gpt-4.1-…'
+    """
+    shown = visible(name)
+    return shown if len(shown) <= most else f"{shown[: max(0, most - 1)]}…"
 
 
 def show_risk(risk: float) -> str:
@@ -46,9 +140,9 @@ def money(result: RunResult) -> str:
     spend = result.spend
     spent = show_usd(spend.run_p) if spend.known else "an unknown amount"
     if spend.budget_p is None:
-        return f"{spent} spent"
+        return spent
     before = f" and {show_usd(spend.former_p)} under its former id" if spend.former_p else ""
-    text = f"{spent}{before} of {show_usd(spend.budget_p)} spent"
+    text = f"{spent}{before} of {show_usd(spend.budget_p)}"
     exceeded = spend.charged_p + spend.former_p > spend.budget_p and spend.run_p
     return f"BUDGET EXCEEDED: {text}" if exceeded else text
 
@@ -97,28 +191,19 @@ def decoys(result: RunResult) -> str:
         text = f"{tried.won} of {count(judged, 'empty or constant answer')} were rated over one half, {tried.tied} at it"
     else:
         text = f"{tried.won} of {count(judged, 'empty or constant answer')} beat a real one, {tried.tied} tied"
-    # More than a quarter of the points, with half a point for a tie.
-    if 2 * (2 * tried.won + tried.tied) > judged:
-        text += ": this judge can be fooled, and its verdicts deserve little trust"
     return text
 
 
-def bewares(result: RunResult) -> list[tuple[str, str]]:
-    """Return rows on doubtful data: decoys, repeated outputs, items left out, old prices."""
+def _is_fooled(decoys: DecoyTally) -> bool:
+    """Return whether decoys got more than a quarter of the points, with half a point for a tie."""
+    return 2 * (2 * decoys.won + decoys.tied) > decoys.won + decoys.tied + decoys.lost
+
+
+def about_data(result: RunResult) -> list[tuple[str, str]]:
+    """Return rows on decoys and on items left out; none if there are none."""
     rows = [("decoys", decoys(result))] if result.decoys is not None else []
-    for name, count_ in result.setup.repeated.items():
-        rows.append(
-            (
-                "beware",
-                f"{visible(name)} gives the very same output to {count_} of {result.items} items",
-            )
-        )
     if result.setup.left_out:
         rows.append(("left out", visible(result.setup.left_out)))
-    if result.setup.old_prices:
-        rows.append(("beware", visible(result.setup.old_prices)))
-    if result.setup.asked_anew:
-        rows.append(("beware", visible(result.setup.asked_anew)))
     return rows
 
 

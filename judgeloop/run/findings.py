@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from judgeloop.core.money import show_usd
 from judgeloop.ledger.reading import RecordedAttempt
 from judgeloop.report.escaping import visible
+from judgeloop.report.page import WIDTH, wrapped
 from judgeloop.run.doctor import Finding
 from judgeloop.run.explain import Explanation
 
@@ -17,10 +18,15 @@ MARKS = {True: "ok", False: "FAILED", None: "note"}
 LONGEST_VALUE = 16  # number of characters shown of a hash or another ingredient
 
 
-def render_findings(findings: Sequence[Finding]) -> str:
-    """Return a line for each finding: mark, name and sentence."""
+def render_findings(findings: Sequence[Finding], width: int = WIDTH) -> str:
+    """Return a paragraph for each finding: mark, name and sentence, wrapped to `width` columns."""
     return "\n".join(
-        f"{MARKS[finding.fine]:<8}{finding.what:<10}{visible(finding.sentence)}"
+        wrapped(
+            visible(finding.sentence),
+            width,
+            before=f"{MARKS[finding.fine]:<8}{finding.what:<10}",
+            after=" " * 18,
+        )
         for finding in findings
     )
 

@@ -5,6 +5,7 @@ Reads the ledger and the folder `runs` next to it. Changes nothing.
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,8 @@ from judgeloop.ledger.connection import connect, readable
 from judgeloop.ledger.rows import RunRow, read
 
 FOLDER = "runs"  # beside the ledger
-RESULT_TEXT = "result.txt"  # in the folder of a run: its result as it was printed
+# In the folder of a run: its result as it was printed, and all its fields.
+RESULT_TEXT, RESULT_JSON = "result.txt", "result.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +24,21 @@ class PastRun:
     """A run: its id, when it began (ISO 8601, UTC), its charges, and its result as text.
 
     `text` is None if the run has not ended, or if its files are in a folder of the caller's.
+    `decision` is the headline of its result; None if it has none, or an earlier version wrote it.
     """
 
     id: str
     began_at: str
     charged_p: int
     text: str | None
+    decision: str | None = None
 
     @property
     def headline(self) -> str:
-        """The first line of the result."""
-        return "no result here" if self.text is None else self.text.partition("\n")[0]
+        """The decision, or that there is none here."""
+        if self.text is None:
+            return "no result here"
+        return self.decision or self.text.partition("\n")[0]
 
 
 def past_runs(ledger: Path) -> list[PastRun]:
@@ -46,7 +52,7 @@ def past_runs(ledger: Path) -> list[PastRun]:
         raise InputError(f"`ledger={ledger}`: there is no ledger there")
     with readable(ledger), closing(connect(ledger)) as connection:
         return [
-            PastRun(row.id, row.created_at, row.charged_p, _text(ledger.parent / FOLDER / row.id))
+            _past_run(row, ledger.parent / FOLDER / row.id)
             for row in read(connection, RunRow, "1 ORDER BY seq DESC")
         ]
 
@@ -63,6 +69,20 @@ def past_run(ledger: Path, beginning: str) -> PastRun:
         said = "there is no such run" if not found else f"{len(found)} runs begin so"
         raise InputError(f"RUN {beginning}: {said} in {ledger}; `judgeloop runs` lists all")
     return found[0]
+
+
+def _past_run(row: RunRow, folder: Path) -> PastRun:
+    return PastRun(row.id, row.created_at, row.charged_p, _text(folder), _decision(folder))
+
+
+def _decision(folder: Path) -> str | None:
+    """Return the headline of a result; None if its file does not have it."""
+    try:
+        found = json.loads((folder / RESULT_JSON).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    headline = found.get("headline") if isinstance(found, dict) else None
+    return headline if isinstance(headline, str) else None
 
 
 def _text(folder: Path) -> str | None:

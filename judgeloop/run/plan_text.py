@@ -11,73 +11,92 @@ from typing import Any
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import StopKind
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Page, render
+from judgeloop.report.page import WIDTH, Page, render, wrapped
 from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
-from judgeloop.report.sentences import count
+from judgeloop.report.sentences import count, sentence
 from judgeloop.run.plan import Plan
 
 
-def render_plan(plan: Plan, result: RunResult, page: Page, *, priced: bool) -> str:
-    """Return the forecast as text; `priced` says whether the prices are known."""
+def render_plan(
+    plan: Plan, result: RunResult, page: Page, *, priced: bool, width: int = WIDTH
+) -> str:
+    """Return the forecast as text of `width` columns; `priced`: whether the prices are known."""
     if plan.calls.worst == 0 or result.stop_reason is not StopKind.DRY_RUN:
-        return f"nothing to ask: the ledger already decides.\n{render(page)}"
-    known = f"; {result.asked} items are answered from the ledger" if result.asked else ""
-    money = [
-        show_usd(cost_p) for cost_p in (plan.cost_p.low, plan.cost_p.expected, plan.cost_p.worst)
-    ]
+        return f"Nothing to ask: the ledger already decides.\n\n{render(page, width=width)}"
+    known = count(result.asked, "judgment")
+    opening = "This is a forecast: a dry run asks nobody and spends nothing."
+    opening += f" {known} are answered from the ledger." if result.asked else ""
+    paragraphs = [_basis(plan), _affordable(plan, result)]
+    paragraphs += [] if priced else ["The model has no known price."]
+    paragraphs += [*_learned(result), *_old_prices(result), *_settings(page)]
+    return "\n\n".join(
+        [
+            wrapped(opening, width),
+            _table(plan),
+            "\n".join(wrapped(text, width) for text in paragraphs),
+        ]
+    )
+
+
+def _table(plan: Plan) -> str:
+    """Return the low, expected and worst case of judgments, calls and cost, in columns."""
+    cost_p = plan.cost_p
     rows = [
         ("", "low", "expected", "worst"),
         ("judgments", *_three(plan.judgments.low, plan.judgments.expected, plan.judgments.worst)),
         ("calls", *_three(plan.calls.low, plan.calls.expected, plan.calls.worst)),
-        ("cost", *money),
+        ("cost", *map(show_usd, (cost_p.low, cost_p.expected, cost_p.worst))),
     ]
-    table = "\n".join(f"  {a:<10}{b:>10}{c:>10}{d:>10}" for a, b, c, d in rows)
+    return "\n".join(f"  {a:<10}{b:>10}{c:>10}{d:>10}" for a, b, c, d in rows)
+
+
+def _basis(plan: Plan) -> str:
+    """Return what the expected and the worst case assume."""
     basis = plan.assumed or "that the verdicts in the ledger go on as they are"
     if plan.judgments.low == plan.judgments.worst:
         basis = "that all allowed judgments are made, as by this rule"
-    unpriced = "" if priced else "; the model has no known price"
-    return (
-        f"a dry run asks nobody and spends nothing{known}\n{table}\n"
-        f"  the expected case assumes {basis}; the worst is every allowed judgment at its dearest{unpriced}\n  {_affordable(plan, result)}"
-        f"{_learned(result)}{_old_prices(result)}{_settings(page)}"
-    )
+    worst = "The worst case is that every allowed judgment is made, at the highest cost."
+    return f"The expected case assumes {basis}. {worst}"
 
 
-def _settings(page: Page) -> str:
-    """Return a line on the files that set something, or nothing."""
+def _settings(page: Page) -> list[str]:
+    """Return a sentence on the files that set something, if any did."""
     said = next((text for name, text in page.details if name == "settings"), None)
-    return f"\n  settings  {said}" if said else ""
+    return [f"Settings: {sentence(said)}"] if said else []
 
 
-def _old_prices(result: RunResult) -> str:
-    """Return a line on old prices, or nothing."""
+def _old_prices(result: RunResult) -> list[str]:
+    """Return a warning of old prices, if there is one."""
     said = result.setup.old_prices
-    return f"\n  beware    {visible(said)}" if said else ""
+    return [f"Warning: {sentence(visible(said))}"] if said else []
 
 
-def _learned(result: RunResult) -> str:
-    """Return a line on selector and rule if the run reads past comparisons, else nothing."""
+def _learned(result: RunResult) -> list[str]:
+    """Return a sentence on selector and rule if the run reads past comparisons."""
     instead, history = (getattr(result.setup, name, None) for name in ("instead", "history"))
     if instead is None and history is None:
-        return ""
-    said = visible("; ".join(sentence for sentence in (instead, history) if sentence))
-    return f"\n  by the rule {result.setup.rule} and the selector {result.setup.selector}: {said}"
+        return []
+    said = visible("; ".join(text for text in (instead, history) if text))
+    rule, selector = result.setup.rule, result.setup.selector
+    return [sentence(f"the rule is {rule} and the selector {selector}: {said}")]
 
 
 def _affordable(plan: Plan, result: RunResult) -> str:
     budget = result.spend.budget_p
     if budget is None:
-        return "no budget bounds it"
+        return "No budget limits the cost."
+    shown = show_usd(budget)
     if plan.affordable is None or plan.affordable >= plan.judgments.worst:
         if plan.cost_p.worst <= budget - result.spend.charged_p - result.spend.former_p:
-            return f"the budget of {show_usd(budget)} will do"
-        return f"the budget of {show_usd(budget)} will do at likely prices, and ends the run if all calls are the dearest"
+            return f"The budget of {shown} is enough."
+        return f"The budget of {shown} is enough at likely costs; at the highest costs it ends the run."
     ends = (
         "probably before it is decided"
         if plan.affordable < plan.judgments.expected
         else "if it takes longer"
     )
-    return f"the budget of {show_usd(budget)} pays for about {count(plan.affordable, 'judgment')}, and ends the run {ends}"
+    pays = f"pays for about {count(plan.affordable, 'judgment')}"
+    return f"The budget of {shown} {pays}, and ends the run {ends}."
 
 
 def plan_json(plan: Plan, result: RunResult, *, priced: bool) -> dict[str, Any]:
@@ -87,6 +106,8 @@ def plan_json(plan: Plan, result: RunResult, *, priced: bool) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "job": result.job,
         "dry_run": True,
+        "about": str(result.about),
+        "items": result.items,
         "decided_by_ledger": result.winner,
         "answered_from_ledger": result.asked,
         "judgments": asdict(plan.judgments),

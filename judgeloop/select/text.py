@@ -10,18 +10,27 @@ from typing import TYPE_CHECKING
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Page
+from judgeloop.report.page import Page, Section
 from judgeloop.report.sentences import (
+    ABOUT_THE_JUDGE,
     CUT_SHORT,
-    bewares,
+    HEADING_RISK,
+    about_data,
     cost,
     count,
+    ended,
     judge,
     money,
+    on_items,
     published,
+    required_first,
+    sentence,
+    shortened,
     show_risk,
-    with_warnings,
+    warnings,
+    why_stopped,
 )
+from judgeloop.stats.standings import Standings
 
 if TYPE_CHECKING:
     from judgeloop.select.result import Selected, SystemRow
@@ -31,84 +40,127 @@ SMALLEST_BELIEF = 0.001
 
 
 def page(result: Selected) -> Page:
-    """Return the result as headline and details."""
-    return Page(headline(result), tuple(details(result)))
+    """Return the result as text."""
+    return Page(
+        headline(result),
+        tuple(details(result)),
+        summary=tuple(summary(result)),
+        tables=(_table(result),),
+        notes=(why_stopped(result), Section(HEADING_RISK, (("", _risk_means(result)),))),
+    )
+
+
+def so_far(tally: Standings, systems: tuple[str, ...], most: int) -> str:
+    """Return who leads during a run, with at most `most` characters of the name."""
+    if not tally.queries:
+        return ""
+    leads = "level" if tally.leader is None else f"leads: {shortened(systems[tally.leader], most)}"
+    asked, every = int(tally.in_question.sum()), len(systems)
+    return leads if asked == every else f"{leads}, {asked} of {every} in the race"
 
 
 def headline(result: Selected) -> str:
-    """Return the decision in one line."""
-    return with_warnings(_decision(result), result)
+    """Return the decision in a sentence that needs no statistics."""
+    return required_first(_decision(result), result)
 
 
 def _decision(result: Selected) -> str:
-    others = len(result.setup.systems) - 1
+    among = f"{len(result.setup.systems)} systems {on_items(result.about, result.items)}"
     if result.winner is None:
-        return f"undecided: {visible(result.stop_sentence)}; {_what_would_decide(result)}; {_standing(result)}"
+        return f"No winner yet among {among}: {ended(result)}."
+    name = visible(result.winner)
     if result.risk is None:
-        return (
-            f"{visible(result.winner)} has the highest win rate of {others + 1} systems, without a stated risk: "
-            f"{_standing(result)}"
-        )
+        return f"{name} has the highest win rate of {among}."
     if result.setup.near is not None and result.stop_reason is StopKind.RISK_MET:
-        return f"{visible(result.winner)} is within {result.setup.near:g} of the best of {others + 1} systems: {_standing(result)}"
-    return f"{visible(result.winner)} is the best of {others + 1} systems: {_standing(result)}"
+        return f"{name} is within {result.setup.near:g} of the best win rate of {among}."
+    return f"{name} is the best of {among}."
 
 
-def _standing(result: Selected) -> str:
-    asked = f"{count(result.judged, 'judgment')} on {result.queries} of {result.items} items"
-    if result.stop_reason is StopKind.ALL_JUDGED and result.winner is not None:
-        return f"certain, as every item is judged, {asked}, {money(result)}"
-    if result.winner is not None and result.risk is not None:
-        return f"stated risk {show_risk(result.risk)} (guaranteed), {asked}, {money(result)}"
-    return f"{asked}, {money(result)}"
+def summary(result: Selected) -> list[str]:
+    """Return what was judged, at which risk and cost, what would decide, and warnings."""
+    judged = (
+        f"Judgments: {result.judged:,}, on {result.queries:,} of {count(result.items, 'item')}."
+    )
+    line = f"{judged} {_risk(result)}Cost: {money(result)}."
+    still = [] if result.winner is not None else [*_in_the_race(result), _what_would_decide(result)]
+    return [line, *still, *warnings(result)]
+
+
+def _risk(result: Selected) -> str:
+    if result.winner is None:
+        return ""
+    if result.stop_reason is StopKind.ALL_JUDGED:
+        return "Stated risk: 0, as every item is judged. "
+    if result.risk is None:
+        return "Stated risk: none. "
+    return f"Stated risk: {show_risk(result.risk)} (guaranteed). "
+
+
+def _risk_means(result: Selected) -> str:
+    """Return what the stated risk says, what is proved about it, and what it does not say."""
+    guarantee = result.setup.guarantee
+    if result.stop_reason is StopKind.ALL_JUDGED:
+        says = "Every item is judged, so nothing is left to chance."
+    elif guarantee is None:
+        return (
+            "No risk is stated: this rule names the highest win rate once the budget is used up, "
+            "and does not say how probably that is right."
+        )
+    else:
+        says = f"It is guaranteed: {guarantee}."
+    means = "The stated risk is the probability that the wrong system is named."
+    return f"{means} {says} {ABOUT_THE_JUDGE}"
 
 
 def _what_would_decide(result: Selected) -> str:
     if result.stop_reason in CUT_SHORT:
         return CUT_SHORT[result.stop_reason]
     if result.judged == 0:
-        return "nothing is judged"
+        return "Nothing is judged."
     if result.more_judgments is None:
-        return f"{_in_question(result)}, and as they fare not even all {result.items} items would separate them"
+        return f"At these win rates, not even all {result.items:,} items would separate them."
     dollars = f" (about {show_usd(result.more_p)})" if result.more_p else ""
-    return f"{_in_question(result)}; about {count(result.more_judgments, 'more judgment')}{dollars} would probably decide"
+    more = count(result.more_judgments, "more judgment")
+    return f"About {more}{dollars} would probably decide."
 
 
-def _in_question(result: Selected) -> str:
+def _in_the_race(result: Selected) -> list[str]:
+    """Return which systems are not ruled out; none if nothing is judged."""
     names = result.near_best
+    if not result.judged:
+        return []
     if names is None:
-        return "nothing is said about the others"
+        return ["Which systems are still in the race is unknown, as the queries were picked."]
     shown = ", ".join(map(visible, names[:MOST_NAMED]))
     more = len(names) - MOST_NAMED
-    return f"{len(names)} systems are in question, {shown}{f' and {more} more' if more > 0 else ''}"
+    return [sentence(f"still in the race: {shown}{f' and {more} more' if more > 0 else ''}")]
 
 
 def details(result: Selected) -> list[tuple[str, str]]:
-    """Return the evidence for the decision, as pairs of a name and a sentence."""
-    rows = [("standings", _heading(result))]
-    width = max(len(visible(row.system)) for row in result.standings)
-    rows += [("", _row(row, width, result)) for row in result.standings]
-    rows += [("near best", _near_best(result)), ("rule", _rule(result)), ("judge", judge(result))]
+    """Return the evidence for the decision, as pairs of a name and a text."""
+    rows = [("near best", _near_best(result)), ("rule", _rule(result)), ("judge", judge(result))]
     rows += [("selector", _selector(result)), *published(result), ("cost", cost(result))]
-    return rows + bewares(result)
+    return rows + about_data(result)
 
 
-def _heading(result: Selected) -> str:
-    text = f"win rates against {visible(result.setup.baseline)}"
+def _table(result: Selected) -> Section:
+    """Return the standings."""
+    heading = f"Win rates against {visible(result.setup.baseline)}"
     if result.win_rates_biased:
-        text += ", on queries that were picked and do not stand for the others: no estimates for all items"
-    return text
+        heading += ", on queries that were picked and do not stand for the others: no estimates for all items"
+    return Section(
+        heading, tuple((visible(row.system), _row(row, result)) for row in result.standings)
+    )
 
 
-def _row(row: SystemRow, width: int, result: Selected) -> str:
-    name = f"{visible(row.system):<{width}}"
+def _row(row: SystemRow, result: Selected) -> str:
     if row.system == result.setup.baseline:
-        return f"{name}   50.0 %  the baseline itself{_state(row)}"
+        return f" 50.0 %  the baseline itself{_state(row)}"
     if row.win_rate is None:
-        return f"{name}       -   not judged"
+        return "     -   not judged"
     rate = f"{100 * row.win_rate:5.1f} %"
     silent = f", {count(row.abstentions, 'abstention')}" if row.abstentions else ""
-    return f"{name}  {rate}  {row.wins}:{row.losses}, {count(row.ties, 'tie')}{silent} on {count(row.queries, 'item')}{_state(row)}"
+    return f"{rate}  {row.wins}:{row.losses}, {count(row.ties, 'tie')}{silent} on {count(row.queries, 'item')}{_state(row)}"
 
 
 def _state(row: SystemRow) -> str:
@@ -144,8 +196,8 @@ def _near_best(result: Selected) -> str:
 def _rule(result: Selected) -> str:
     setup = result.setup
     if setup.guarantee is None:
-        return f"{setup.rule}: the highest win rate once the budget is used up; no risk is stated"
-    return f"{setup.rule}, to stop at a stated risk of {setup.risk_threshold:g} ({setup.guarantee})"
+        return f"{setup.rule}, names the highest win rate once the budget is used up"
+    return f"{setup.rule}, stops at a stated risk of {setup.risk_threshold:g}"
 
 
 def _selector(result: Selected) -> str:

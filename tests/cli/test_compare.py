@@ -19,6 +19,7 @@ import pytest
 from click.testing import CliRunner
 from support.chat_server import Response, candidates, completion, error, goodness, verdict
 from support.patience import PATIENCE_S
+from support.text import unwrapped
 
 from judgeloop.cli.app import app
 
@@ -70,10 +71,23 @@ def test_a_decision_is_the_first_line_and_exit_0(files):
     first, second, replay = files
     result = judgeloop("compare", first, second, "--judge", replay)
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("good-model is better than poor-model: stated risk 0.")
-    assert "(guaranteed)" in result.stdout.splitlines()[0]
-    assert "of 30 items judged" in result.stdout.splitlines()[0]
-    assert not result.stderr
+    first_line, second_line, third_line, *_ = result.stdout.splitlines()
+    assert first_line == "good-model is better than poor-model on these 30 items."
+    assert re.match(r"Judged: \d+ of 30 items\. Stated risk: 0\.\d+ \(guaranteed\)\.", second_line)
+    assert third_line.startswith("Warning: the set has few items, 30.")
+    assert result.stderr.splitlines() == [
+        "judgeloop: compare: 2 systems, 30 items, at most 30 judgments and $5.00"
+    ]
+
+
+def test_a_quiet_run_shows_no_progress_and_only_decision_cost_and_warnings(files):
+    first, second, replay = files
+    arguments = ["compare", first, second, "--judge", replay]
+    whole = judgeloop(*arguments).stdout
+    for quiet in ("-q", "--quiet"):
+        result = judgeloop(*arguments, quiet)
+        assert not result.stderr
+        assert result.stdout.rstrip("\n").split("\n") == whole.split("\n\n")[0].split("\n")
 
 
 @pytest.mark.smoke
@@ -83,6 +97,8 @@ def test_json_is_one_object_and_nothing_else(files):
     outcome = json.loads(result.stdout)
     assert not result.stderr
     assert outcome["winner"] == "good-model"
+    assert (outcome["about"], outcome["items"]) == ("these_items", 30)
+    assert outcome["headline"] == "good-model is better than poor-model on these 30 items."
     assert set(outcome["wins"]) == set(outcome["systems"]) == {"good-model", "poor-model"}
     assert outcome["judged"] == sum(outcome["wins"].values()) + outcome["ties"]
     assert outcome["rule"] == "sequential"
@@ -100,10 +116,13 @@ def test_undecided_says_why_and_what_would_decide_and_exits_3(files):
         "compare", first, second, "--judge", replay, "--max-judgments", 6, "--risk", 0.001
     )
     assert result.exit_code == 3
-    assert re.match(
-        r"undecided: the limit of 6 judgments is reached; about \d+ more judgments \(about \$0\.\d+\) would probably",
-        result.stdout,
+    assert unwrapped(result.stdout).startswith(
+        "No winner yet between good-model and poor-model on these 30 items: the limit of judgments is reached."
     )
+    assert re.search(
+        r"About \d+ more judgments \(about \$0\.\d+\) would probably decide\.", result.stdout
+    )
+    assert "The limit of 6 judgments is reached." in result.stdout
     result = judgeloop(
         "compare", first, second, "--judge", replay, "--max-judgments", 6, "--risk", 0.001, "--json"
     )
@@ -191,14 +210,48 @@ def test_the_judge_that_fails_exits_4_and_says_why(files, chat_server):
     chat_server.respond = lambda request, number: error(401, "invalid_api_key")
     result = judgeloop("compare", *live(chat_server, *files[:2]))
     assert result.exit_code == 4
-    assert "the key is not accepted" in result.stdout.splitlines()[0]
+    assert not result.stdout, "what failed does not look like a result"
+    _, why, judged, how = result.stderr.splitlines()
+    assert why.startswith("judgeloop: no result: the judge failed: HTTP 401")
+    assert "the key is not accepted" in why
+    assert judged.startswith("judgeloop: judged: 0 of 30 items; cost: $0.00 of $5.00")
+    assert how == (
+        "judgeloop: Once this is mended, the same command goes on from here, and pays for nothing twice."
+    )
+
+
+def test_a_failure_is_json_on_standard_output_and_a_sentence_on_standard_error(files, chat_server):
+    chat_server.respond = lambda request, number: error(401, "invalid_api_key")
+    result = judgeloop("compare", *live(chat_server, *files[:2]), "--json")
+    outcome = json.loads(result.stdout)
+    assert (outcome["exit_code"], outcome["stop_reason"]) == (4, "judge_failed")
+    assert "no result: the judge failed: HTTP 401" in result.stderr
+
+
+def test_a_servers_own_message_is_shown_on_one_line_without_the_key_and_shortened(
+    files, chat_server
+):
+    key = "sk-secret-key-0123456789"
+    message = f"model \x1b[31m{key}\n::error::not for you " + "y" * 600
+    body = {"error": {"message": message, "type": "permission_error"}}
+    chat_server.respond = lambda request, number: Response(403, json.dumps(body).encode())
+    result = judgeloop(
+        "compare", *live(chat_server, *files[:2]), env={"JUDGELOOP_JUDGE_API_KEY": key}
+    )
+    assert result.exit_code == 4
+    (why,) = [line for line in result.stderr.splitlines() if "no result" in line]
+    assert 'the server says: "model \\x1b[31m[key] ::error::not for you yyy' in why
+    assert why.endswith('y…"')
+    assert "secret" not in result.stderr
+    assert len(why) < 600
 
 
 def test_too_many_abstentions_exit_4(files, chat_server):
     chat_server.respond = lambda request, number: verdict("neither")
     result = judgeloop("compare", *live(chat_server, *files[:2]))
     assert result.exit_code == 4
-    assert "no verdict on" in result.stdout.splitlines()[0]
+    assert not result.stdout
+    assert "no result: the judge gave no verdict on" in result.stderr
 
 
 @pytest.mark.smoke
@@ -207,8 +260,9 @@ def test_a_dry_run_needs_no_key_asks_nobody_and_spends_nothing(files, chat_serve
     result = judgeloop(*arguments)
     assert result.exit_code == 0
     assert not chat_server.requests
-    assert result.stdout.startswith("a dry run asks nobody and spends nothing")
+    assert result.stdout.startswith("This is a forecast: a dry run asks nobody and spends nothing.")
     forecast = json.loads(judgeloop(*arguments, "--json").stdout)
+    assert (forecast["about"], forecast["items"]) == ("these_items", 30)
     for what in ("judgments", "calls", "usd"):
         assert 0 < forecast[what]["low"] <= forecast[what]["expected"] <= forecast[what]["worst"]
     assert forecast["calls"]["worst"] == 60
@@ -429,9 +483,9 @@ def test_ctrl_c_keeps_what_was_paid_for_exits_130_and_the_same_command_resumes(
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, err
-    assert out.startswith(
-        "undecided: interrupted; what was paid for is kept; the same command goes on"
-    )
+    assert not out
+    assert "judgeloop: no result: interrupted; what was paid for is kept\n" in err
+    assert "The same command goes on from here, and pays for nothing twice." in err
     paid = len(chat_server.requests)
     connection = sqlite3.connect(tmp_path / ".judgeloop" / "ledger.sqlite")
     states = dict(
@@ -469,8 +523,9 @@ def test_a_terminal_sees_one_live_line_and_a_pipe_plain_text(files, chat_server)
     out, _ = process.communicate(timeout=PATIENCE_S)
     os.close(master)
     assert process.returncode == 0
-    assert b"asked" in seen
-    assert b"stated risk" in seen
+    assert "━".encode() in seen
+    assert b"leads: good-model" in seen
+    assert b"risk" not in seen
     assert "\x1b" not in out
     assert out.startswith("good-model is better than poor-model")
 
@@ -543,10 +598,9 @@ def test_a_deadline_ends_a_run_undecided_and_says_that_the_same_command_goes_on(
         text=True,
     )
     assert done.returncode == 3, done.stderr
-    assert (
-        "undecided: the deadline of 0.2 s is reached; the same command goes on from here"
-        in done.stdout
-    )
+    assert "on these 30 items: the time is up." in unwrapped(done.stdout)
+    assert "The deadline of 0.2 s is reached." in done.stdout
+    assert "The same command goes on from here, and pays for nothing twice." in done.stdout
     again = subprocess.run(arguments, check=False, env=environment, capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
     asked = calls.read_text().splitlines()
@@ -578,7 +632,7 @@ def test_a_selector_that_picks_runs_by_a_heuristic_and_is_named_with_its_variant
     first, second, replay = files
     result = judgeloop("compare", first, second, "--judge", replay, *flags, "--seed", 3)
     assert result.exit_code in {0, 3}, result.output
-    assert shown in result.stdout
+    assert shown in unwrapped(result.stdout)
     assert "rule      tie-aware" in result.stdout
 
 
@@ -631,9 +685,10 @@ def test_an_anytime_run_shows_bounds_and_may_end_with_no_practical_difference(fi
     result = judgeloop(*arguments, "--near-tie", "0.3")
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith(
-        "no practical difference between good-model and poor-model, as the win distance"
+        "There is no practical difference between good-model and poor-model on these 30 items."
     )
-    assert "(each bound wrong with a chance of at most 0.2, whenever one looks)" in result.stdout
+    bound = "(each bound wrong with a chance of at most 0.2, whenever one looks)"
+    assert bound in unwrapped(result.stdout)
     required = judgeloop(
         *arguments, "--near-tie", "0.3", "--require-winner", "good-model", "--json"
     )
@@ -650,8 +705,8 @@ def test_systems_that_are_level_on_every_item_have_no_difference_and_pass(files,
     arguments = ["compare", first, second, "--judge", f"replay:{table}", "--min-judgments", "30"]
     result = judgeloop(*arguments)
     assert result.exit_code == 0, result.output
-    said = "no difference between good-model and poor-model, which are level: certain, as every item is judged"
-    assert result.stdout.startswith(said)
+    said = "good-model and poor-model are level on these 30 items. Judged: all 30 items."
+    assert unwrapped(result.stdout).startswith(said)
     assert judgeloop(*arguments, "--require-winner", "good-model").exit_code == 3
 
 
@@ -669,12 +724,13 @@ def test_a_level_pair_is_given_up_when_asked_for_and_exits_3(level, tmp_path):
     page = tmp_path / "page.html"
     result = judgeloop(*level, "--give-up", "0.3", "-o", page)
     assert result.exit_code == 3, result.output
-    start = "undecided: gave up, as the chance of a decision within 24 judgments is about 0."
-    assert result.stdout.startswith(start)
-    assert "; gives up where a decision is less likely than 0.3" in result.stdout
-    assert start in page.read_text()
+    why = "Gave up, as the chance of a decision within 24 judgments is about 0."
+    assert ": a decision within the limit of judgments is unlikely." in unwrapped(result.stdout)
+    assert why in unwrapped(result.stdout)
+    assert "; gives up where a decision is less likely than 0.3" in unwrapped(result.stdout)
+    assert why in page.read_text()
     without = judgeloop(*level)
-    assert without.stdout.startswith("undecided: the limit of 24 judgments is reached")
+    assert ": the limit of judgments is reached." in unwrapped(without.stdout)
     assert "gives up" not in without.stdout
 
 
@@ -699,9 +755,7 @@ def test_a_dry_run_foretells_what_a_decision_takes_and_not_how_soon_it_may_be_gi
 
 
 def test_giving_up_is_set_by_the_environment(level):
-    assert judgeloop(*level, env={"JUDGELOOP_GIVE_UP": "0.3"}).stdout.startswith(
-        "undecided: gave up"
-    )
+    assert "Gave up, as" in judgeloop(*level, env={"JUDGELOOP_GIVE_UP": "0.3"}).stdout
 
 
 @pytest.mark.parametrize("rule", ["anytime", "calibrated", "tie-aware"])
@@ -753,7 +807,8 @@ def test_looking_ahead_gives_the_same_decision_and_says_what_it_cost(files):
     assert faster["rounds"] < plain["rounds"]
     assert faster["ahead_usd"] == pytest.approx(0.01 * faster["ahead"])
     shown = judgeloop(*arguments[:-1], "--lookahead", 10, "--ledger", "third.sqlite").stdout
-    assert f"{faster['ahead']} answers that did not come into it, for about $" in shown
+    answers = f"{faster['ahead']} answers that did not come into it, for about $"
+    assert answers in unwrapped(shown)
 
 
 def test_a_dry_run_counts_decoys(files, chat_server):
@@ -812,8 +867,9 @@ def test_ctrl_c_twice_gives_up_what_is_in_flight_leaves_it_charged_and_exits_130
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, err
-    assert out.startswith("undecided: interrupted")
-    assert "charged for attempts without a reply" in out
+    assert not out
+    assert "no result: interrupted" in err
+    assert "charged for attempts without a reply" in err
 
 
 def test_two_commands_at_once_do_not_pay_for_the_same_question(files, chat_server):

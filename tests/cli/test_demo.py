@@ -62,7 +62,7 @@ def test_it_decides_says_what_it_means_and_leaves_no_files(empty, temporary, mon
     done = demo()
     assert done.exit_code == 0, done.output
     said = " ".join(done.output.split())
-    assert "centrality is better than lead-2: stated risk 0.100 (guaranteed), 41 of 240" in said
+    assert "centrality is better than lead-2 on these 240 items. Judged: 41 of 240 items." in said
     assert "after 41 of 240 judgments" in said
     assert "they name the same system (70 for lead-2, 156 for centrality, 14 ties)" in said
     assert not any(empty.iterdir())
@@ -106,7 +106,7 @@ def test_kept_files_answer_the_command_that_it_prints(empty, monkeypatch):
     monkeypatch.chdir(kept)
     done = CliRunner().invoke(app, shlex.split(command)[1:])
     assert done.exit_code == 0, done.output
-    assert done.output.splitlines()[0] in said
+    assert done.stdout.splitlines()[0] in said
     assert "0 attempts made, 41 answered from the ledger" in done.output
 
 

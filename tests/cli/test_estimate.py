@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from support.chat_server import candidates, completion, error
+from support.text import unwrapped
 
 from judgeloop.cli.app import app
 from judgeloop.estimate.call import estimate
@@ -74,9 +76,13 @@ def test_the_score_comes_first_with_its_interval(server, outputs):
     done = judgeloop(*live(server, outputs, "--selector", "random", "--max-judgments", 40))
     assert done.exit_code == 0, done.output
     first, *rest = done.stdout.splitlines()
-    assert first.startswith("mine scores 0.")
-    assert "(90 % interval, approximate), 40 of 60 items judged, $" in first
-    assert any("it misses the mean over all items with about this chance" in line for line in rest)
+    assert re.fullmatch(
+        r"mine scores 0\.\d+ out of 1 on these 60 items, give or take 0\.\d+\.", first
+    )
+    assert rest[0].startswith("Judged: 40 of 60 items. 90 % interval: 0.")
+    assert "(approximate). Cost: $" in rest[0]
+    assert "What the interval means" in rest
+    assert "that is measured, not proved" in unwrapped(done.stdout)
 
 
 def test_one_output_is_shown_at_a_time_and_no_system_is_named(server, outputs):
@@ -115,8 +121,10 @@ def test_a_picked_sample_has_no_interval_and_says_so(server, outputs):
     done = judgeloop(
         *live(server, outputs, "--selector", "confidence-systematic", "--max-judgments", 30)
     )
-    assert "with no interval, as the items were picked" in done.stdout.splitlines()[0]
-    assert "--selector random or stratified draws them" in done.stdout
+    unknown = "and how exact that is cannot be said, as they were picked."
+    assert unknown in unwrapped(done.stdout)
+    assert "--selector random or stratified draws them" in unwrapped(done.stdout)
+    assert "What the interval means" not in done.stdout
 
 
 def test_calls_fly_side_by_side(server, outputs):
@@ -154,8 +162,9 @@ def test_all_items_judged_is_certain(server, outputs):
     assert result["stop_reason"] == "all_judged"
     assert result["mean"] == pytest.approx(TRUTH, abs=1e-6)
     assert result["interval"] == pytest.approx([TRUTH, TRUTH], abs=1e-6)
-    text = judgeloop(*live(server, outputs, "--selector", "random")).stdout.splitlines()[0]
-    assert "certain, as every item is judged" in text
+    text = judgeloop(*live(server, outputs, "--selector", "random")).stdout
+    assert "Judged: all 60 items, so the score is exact." in text
+    assert "give or take" not in text
 
 
 def test_it_ends_once_the_interval_is_narrow_enough(server, outputs):
@@ -176,9 +185,10 @@ def test_money_that_ends_before_leaves_what_is_known_and_what_would_do(server, o
     assert result["stop_reason"] == "budget"
     assert result["run_spent_usd"] <= 0.03
     assert result["more_judgments"] > 0
-    line = judgeloop(*arguments, "--budget", "0.03").stdout.splitlines()[0]
-    assert line.startswith("undecided: what is left of the budget")
-    assert "would probably do; mine scores" in line
+    text = judgeloop(*arguments, "--budget", "0.03").stdout
+    assert text.startswith("No estimate yet of mine on these 60 items: the budget is used up.\n")
+    assert " Score so far: 0." in text
+    assert re.search(r"^About \d+ more judgments .* would probably do\.$", text, re.MULTILINE)
     assert result_of(judgeloop(*arguments, "--json"))["judged"] > result["judged"], (
         "the same command goes on"
     )
@@ -187,9 +197,9 @@ def test_money_that_ends_before_leaves_what_is_known_and_what_would_do(server, o
 def test_without_a_width_the_end_of_the_money_is_the_end_and_is_said(server, outputs):
     done = judgeloop(*live(server, outputs, "--selector", "random", "--budget", "0.03"))
     assert done.exit_code == 0
-    line = done.stdout.splitlines()[0]
-    assert line.startswith("mine scores 0.")
-    assert "; ended early: what is left of the budget" in line
+    assert done.stdout.startswith("mine scores 0.")
+    assert "The run ended early: the budget is used up." in done.stdout
+    assert "What is left of the budget of $0.030 does not cover" in done.stdout
 
 
 @pytest.mark.parametrize("budget", ["0.002", "0.008"])
@@ -198,8 +208,8 @@ def test_money_that_ends_before_the_least_number_of_judgments_decides_nothing(
 ):
     done = judgeloop(*live(server, outputs, "--selector", "random", "--budget", budget))
     assert done.exit_code == 3
-    assert done.stdout.startswith("undecided: what is left of the budget")
-    assert "too few are judged" in done.stdout
+    assert done.stdout.startswith("No estimate yet of mine on these 60 items: the budget is used")
+    assert "Too few items are judged." in done.stdout
 
 
 def test_money_that_ends_within_the_first_draws_of_strata_leaves_an_interval(server, outputs):
@@ -232,7 +242,7 @@ def test_the_values_of_a_contest_are_not_in_the_result(server, outputs):
     assert result["guarantee"] == "approximate"
 
 
-@pytest.mark.parametrize(("required", "code", "said"), [(0.3, 0, "0.3 is reached: mine scores"), (0.95, 5, "FAILED: 0.95 was required"), (TRUTH, 3, "is open")])  # fmt: skip
+@pytest.mark.parametrize(("required", "code", "said"), [(0.3, 0, "A score of 0.3 was required and is reached: mine scores"), (0.95, 5, "FAILED: a score of 0.95 was required, and mine scores"), (TRUTH, 3, "is open")])  # fmt: skip
 def test_a_required_score_decides_the_exit_code(server, outputs, required, code, said):
     done = judgeloop(
         *live(
@@ -247,7 +257,7 @@ def test_a_required_score_decides_the_exit_code(server, outputs, required, code,
         )
     )
     assert done.exit_code == code, done.output
-    assert said in done.stdout.splitlines()[0]
+    assert said in unwrapped(done.stdout.partition("\nJudged")[0])
 
 
 def test_a_free_proxy_judges_everything_and_narrows_the_interval(server, outputs):
@@ -300,7 +310,8 @@ def test_a_budget_that_ends_with_the_proxy_leaves_an_answer_that_says_so(server,
     done = judgeloop("estimate", outputs, "--judge", "openai/judge", "--proxy", "openai/cheap", "--prices",
                      prices(tmp_path, cheap=1.0), "--selector", "random", "--budget", "0.03", env=env)  # fmt: skip
     assert done.exit_code == 3
-    assert "the proxy has not rated every item: what is left of the budget" in done.stdout
+    why = "The proxy has not rated every item: what is left of the budget"
+    assert why in unwrapped(done.stdout)
     assert {request["model"] for request in server.requests} == {"cheap"}
 
 
@@ -308,7 +319,8 @@ def test_a_judge_that_fails_is_said_and_what_was_paid_for_is_kept(server, output
     server.respond = lambda request, number: honest(request, number) if number < 12 else error(401)
     done = judgeloop(*live(server, outputs, "--selector", "random", "--concurrency", 1))
     assert done.exit_code == 4
-    assert done.stdout.startswith("undecided: the judge failed: HTTP 401")
+    assert not done.stdout
+    assert "no result: the judge failed: HTTP 401" in done.stderr
     server.respond = honest
     assert judgeloop(*live(server, outputs, "--selector", "random")).exit_code == 0
     assert len(server.requests) <= ITEMS + 2

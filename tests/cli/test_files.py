@@ -27,6 +27,8 @@ from judgeloop.report.table import render_csv
 FIELDS = {
     "schema_version": 1,
     "job": "compare",
+    "headline": "large is better than small on these 100 items.",
+    "about": "these_items",
     "winner": "large",
     "leader": "large",
     "risk": 0.0423,

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 from support.chat_server import Response, candidates, error, goodness, verdict
 from support.patience import PATIENCE_S
+from support.text import unwrapped
 
 from judgeloop.cli.app import app
 from judgeloop.run.validation import checked
@@ -66,13 +67,17 @@ def test_a_race_names_the_best_with_its_risk_and_the_standings(systems, chat_ser
     result = judgeloop(*live(chat_server, systems))
     assert result.exit_code == 0, result.output
     first, *rest = result.stdout.splitlines()
-    assert first.startswith("best is the best of 5 systems: stated risk 0.")
-    assert "(guaranteed)" in first
-    assert "of 40 items" in first
-    assert "win rates against base" in rest[0]
+    assert first == "best is the best of 5 systems on these 40 items."
+    assert re.match(
+        r"Judgments: \d+, on \d+ of 40 items\. Stated risk: 0\.\d+ \(guaranteed\)", rest[0]
+    )
+    assert "few items, 40" in rest[1]
+    assert rest[3] == "Win rates against base"
     assert any("the baseline itself" in line for line in rest)
     assert any("poor" in line and "not the best" in line for line in rest)
-    assert not result.stderr
+    assert result.stderr == (
+        "judgeloop: select: 5 systems, 40 items, at most 160 judgments and $5.00\n"
+    )
 
 
 def test_who_is_out_is_asked_about_no_more(systems, chat_server):
@@ -176,7 +181,7 @@ def test_money_that_ends_within_a_query_leaves_whole_queries(systems, chat_serve
     assert outcome["judged"] == 4 * outcome["queries"] <= outcome["asked"]
     assert outcome["run_spent_usd"] <= 0.06
     assert (
-        "systems are in question"
+        "Still in the race: best"
         in judgeloop(
             *live(
                 chat_server, systems, "--selector", "random", "--risk", "1e-9", "--budget", "0.06"
@@ -195,7 +200,7 @@ def test_near_best_stops_sooner(systems, chat_server):
     exact = outcome_of(judgeloop(*live(chat_server, systems, "--json", "--risk", "0.02")))
     near = judgeloop(*live(chat_server, systems, "--near-best", "0.45", "--risk", "0.02"))
     assert near.exit_code == 0
-    assert "is within 0.45 of the best of 5 systems" in near.stdout.splitlines()[0]
+    assert "is within 0.45 of the best win rate of 5 systems" in near.stdout.splitlines()[0]
     sooner = outcome_of(
         judgeloop(*live(chat_server, systems, "--near-best", "0.45", "--risk", "0.02", "--json"))
     )
@@ -221,7 +226,8 @@ def test_a_judge_that_fails_exits_4(systems, chat_server):
     chat_server.respond = lambda request, number: error(401, "invalid_api_key")
     result = judgeloop(*live(chat_server, systems))
     assert result.exit_code == 4
-    assert "the key is not accepted" in result.stdout.splitlines()[0]
+    assert not result.stdout
+    assert "no result: the judge failed: HTTP 401" in result.stderr
 
 
 def test_abstentions_are_shown_and_count_for_nobody(systems, chat_server):
@@ -251,7 +257,7 @@ def test_a_dry_run_forecasts_and_asks_nobody(systems, chat_server, selector):
     )
     text = judgeloop(*arguments)
     assert text.exit_code == 0, text.output
-    assert text.stdout.startswith("a dry run asks nobody and spends nothing")
+    assert text.stdout.startswith("This is a forecast: a dry run asks nobody and spends nothing.")
     forecast = json.loads(judgeloop(*arguments, "--json").stdout)
     assert not chat_server.requests
     assert forecast["job"] == "select"
@@ -385,9 +391,10 @@ def test_ctrl_c_keeps_what_was_paid_for_and_the_same_command_goes_on(systems, ch
             time.sleep(0.02)
             assert process.poll() is None, process.stderr.read()
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 130, out
-    assert "interrupted; what was paid for is kept" in out.splitlines()[0]
+        out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130, err
+    assert not out
+    assert "no result: interrupted; what was paid for is kept" in err
     paid = len(chat_server.requests)
     chat_server.respond = lambda request, number: verdict(goodness(request))
     outcome = outcome_of(judgeloop(*arguments, "--json"))
@@ -444,8 +451,7 @@ def test_a_belief_that_no_longer_moves_is_reported(systems, tmp_path):
     assert result.exit_code == 0, result.output
     since = outcome_of(judgeloop(*arguments, "--json"))["level_since"]
     assert 0 < since < ITEMS
-    line = next(line for line in result.stdout.splitlines() if line.strip().startswith("selector"))
-    assert f"its belief no longer moved after {since} items" in line
+    assert f"its belief no longer moved after {since} items" in unwrapped(result.stdout)
     baseline = next(line for line in result.stdout.splitlines() if "the baseline itself" in line)
     assert "; belief over 99.9 %" in baseline
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from support.text import unwrapped
 
 from judgeloop.cli.app import app
 from judgeloop.compare.config import CompareConfig
@@ -86,7 +87,11 @@ def invoked(*arguments):
 def test_the_command_without_a_judge_costs_nothing_and_writes_no_ledger(here):
     done = invoked("compare", "a.jsonl", "b.jsonl", "-o", "page.html")
     assert done.exit_code == 0
-    assert done.stdout.startswith("a is better than b: p 0.002, all 12 items compared, $0.00\n")
+    assert done.stdout.splitlines()[:2] == [
+        "a is better than b on items like these 12.",
+        "Compared: all 12 items, by recorded scores. p-value: 0.002. Cost: $0.00, as nobody was asked.",
+    ]
+    assert "Warning: the set has few items, 12." in done.stdout
     assert "90 % interval" in done.stdout
     assert "scores 1 and 0" in (here / "page.html").read_text()
     assert not (here / ".judgeloop").exists()
@@ -101,6 +106,7 @@ def test_the_result_is_written_in_every_form(here, ending):
 def test_the_json_has_the_test_and_its_interval(here):
     values = json.loads(invoked("compare", "a.jsonl", "b.jsonl", "--json").stdout)
     assert values["recorded"] is True
+    assert (values["about"], values["items"]) == ("items_like_these", 12)
     assert values["test"] == "exact sign test"
     assert len(values["win_share_interval"]) == 2
     assert values["spent_usd"] == 0
@@ -124,5 +130,7 @@ def test_level_runs_are_undecided(here):
     write(here, "b", [1] * 9 + [0.5, 0.5, 0])
     done = invoked("compare", "a.jsonl", "b.jsonl")
     assert done.exit_code == 3
-    assert done.stdout.startswith("undecided: the systems are level, p 1.000")
-    assert "every item is a tie" in done.stdout
+    assert done.stdout.startswith(
+        "No winner between a and b on items like these 12: the systems are level."
+    )
+    assert "every item is a tie" in unwrapped(done.stdout)

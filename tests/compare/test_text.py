@@ -6,10 +6,11 @@ import pytest
 from support.results import SPEND, make_result, undecided
 
 from judgeloop.compare.plan import ASSUMED
-from judgeloop.compare.text import details, headline, page
+from judgeloop.compare.text import details, headline, page, summary
 from judgeloop.core.outcomes import DecoyTally, Spend, StopKind, StopReason, Tally
 from judgeloop.core.records import Choice, Label, Verdict
-from judgeloop.report.page import render
+from judgeloop.report.page import render, render_short
+from judgeloop.report.sentences import HEADING_RISK, HEADING_STOP
 from judgeloop.run.plan import Plan, Range
 from judgeloop.run.plan_text import plan_json, render_plan
 
@@ -25,12 +26,19 @@ PLAN = Plan(
 )
 
 
-def printed(result):
-    return render(page(result))
+def printed(result, width=10**6):
+    return render(page(result), width=width)
+
+
+def note(result, heading):
+    """What stands under a heading."""
+    (found,) = [one for one in page(result).notes if one.heading == heading]
+    ((_, text),) = found.rows
+    return text
 
 
 def forecast(plan, result, *, priced):
-    return render_plan(plan, result, page(result), priced=priced)
+    return render_plan(plan, result, page(result), priced=priced, width=10**6)
 
 
 def detail(result, name):
@@ -44,39 +52,62 @@ def foreseen(**changes):
     )
 
 
-def test_a_decision_begins_with_the_winner():
-    assert headline(make_result()) == (
-        "large is better than small: stated risk 0.042 (heuristic), 10 of 100 items judged, $0.042 of $5.00 spent"
-    )
+def test_a_decision_is_a_sentence_that_says_what_it_is_about():
+    assert headline(make_result()) == "large is better than small on these 100 items."
+
+
+def test_what_was_judged_the_risk_and_the_cost_follow():
+    assert summary(make_result()) == [
+        "Judged: 10 of 100 items. Stated risk: 0.042 (heuristic). Cost: $0.042 of $5.00."
+    ]
 
 
 def test_a_rule_with_a_proof_calls_its_risk_guaranteed():
-    assert "stated risk 0.042 (guaranteed)" in headline(make_result(guarantee="a proved bound"))
+    assert "Stated risk: 0.042 (guaranteed)." in summary(make_result(guarantee="a bound"))[0]
 
 
-def test_a_decision_on_all_items_is_certain():
+def test_a_decision_on_all_items_has_no_risk_and_warns_that_the_items_are_few():
     result = make_result(tally=Tally(items=10, wins=(1, 8), ties=1), stop=ALL_JUDGED)
-    assert headline(result) == (
-        "large is better than small: certain, as every item is judged, 10 of 10 items judged, $0.042 of $5.00 spent"
+    assert headline(result) == "large is better than small on these 10 items."
+    assert summary(result) == [
+        "Judged: all 10 items. Stated risk: 0, as every item is judged. Cost: $0.042 of $5.00.",
+        "Warning: the set has few items, 10. Another set of items may turn out differently.",
+    ]
+    assert "Every item is judged, so nothing is left to chance." in note(result, HEADING_RISK)
+
+
+@pytest.mark.parametrize(("items", "warned"), [(12, True), (49, True), (50, False), (800, False)])
+def test_under_50_items_there_is_a_warning(items, warned):
+    result = make_result(tally=Tally(items=items, wins=(1, 8), ties=1))
+    assert any("few items" in line for line in summary(result)) == warned
+
+
+def test_level_systems_and_no_practical_difference_are_said_as_such():
+    stop = StopReason(StopKind.NO_DIFFERENCE, "level")
+    level = make_result(winner=None, tally=Tally(items=60, wins=(30, 30)), stop=stop)
+    assert headline(level) == "small and large are level on these 60 items."
+    near = make_result(winner=None, stop=stop, near_tie=0.05, guarantee="a bound")
+    assert headline(near) == (
+        "There is no practical difference between small and large on these 100 items."
     )
+    assert "Stated risk: 0.1 (guaranteed)." in summary(near)[0]
 
 
 @pytest.mark.parametrize(
     ("spend", "money"),
     [
-        (replace(SPEND, budget_p=None), "$0.042 spent"),
-        (replace(SPEND, run_p=0, now_p=0), "$0.00 of $5.00 spent"),
-        (replace(SPEND, budget_p=None, known=False), "an unknown amount spent"),
+        (replace(SPEND, budget_p=None), "$0.042"),
+        (replace(SPEND, run_p=0, now_p=0), "$0.00 of $5.00"),
+        (replace(SPEND, budget_p=None, known=False), "an unknown amount"),
     ],
 )
-def test_the_headline_says_what_was_spent(spend, money):
-    assert headline(make_result(spend=spend)).endswith(f", {money}")
+def test_the_summary_says_what_was_spent(spend, money):
+    assert summary(make_result(spend=spend))[0].endswith(f" Cost: {money}.")
 
 
 def test_a_risk_of_one_is_not_stated():
-    result = undecided()
-    nothing_ruled_out = headline(replace(result, risk=1.0))
-    assert "5:4 for small, $0.042" in nothing_ruled_out
+    nothing_ruled_out = summary(replace(undecided(), risk=1.0))[0]
+    assert "Votes: 5 to 4 for small. Cost: $0.042" in nothing_ruled_out
     assert "risk" not in nothing_ruled_out
 
 
@@ -84,9 +115,13 @@ def test_a_run_that_was_given_up_says_why_and_what_would_go_on():
     sentence = "gave up, as the chance of a decision within 200 judgments is about 0.12, under 0.2"
     result = undecided(StopKind.FUTILITY, sentence, more_judgments=60, give_up=0.2)
     assert headline(result) == (
-        f"undecided: {sentence}; about 60 more judgments (about $0.25) would probably decide: raise `max_judgments`, or leave out "
-        "`give_up`; 10 of 100 items judged, 5:4 for small, stated risk 0.042 (heuristic), $0.042 of $5.00 spent"
+        "No winner yet between small and large on these 100 items: a decision within the limit of judgments is unlikely."
     )
+    assert summary(result) == [
+        "Judged: 10 of 100 items. Votes: 5 to 4 for small. Stated risk: 0.042 (heuristic). Cost: $0.042 of $5.00.",
+        "About 60 more judgments (about $0.25) would probably decide: raise `max_judgments`, or leave out `give_up`.",
+    ]
+    assert note(result, HEADING_STOP) == f"G{sentence[1:]}."
     assert detail(result, "rule").endswith("; gives up where a decision is less likely than 0.2")
     assert result.exit_code == 3
     assert "gives up" not in detail(undecided(), "rule")
@@ -96,22 +131,28 @@ def test_a_run_that_was_given_up_says_why_and_what_would_go_on():
     ("changes", "line"),
     [
         # 10 items cost $0.042, so 30 more would cost three times that.
-        ({}, "about 30 more judgments (about $0.13) would probably decide"),
-        ({"more_judgments": 1}, "about 1 more judgment (about $0.0042) would probably decide"),
-        ({"spend": Spend()}, "about 30 more judgments would probably decide"),
-        ({"spend": replace(SPEND, known=False)}, "about 30 more judgments would probably decide"),
-        ({"more_judgments": None}, "at these shares not even all 100 items would decide"),
+        ({}, "About 30 more judgments (about $0.13) would probably decide."),
+        ({"more_judgments": 1}, "About 1 more judgment (about $0.0042) would probably decide."),
+        ({"spend": Spend()}, "About 30 more judgments would probably decide."),
+        ({"spend": replace(SPEND, known=False)}, "About 30 more judgments would probably decide."),
+        (
+            {"more_judgments": None},
+            "At these shares of votes, not even all 100 items would decide.",
+        ),
         (
             {"tally": Tally(items=100, wins=(5, 5)), "more_judgments": None},
-            "the systems are level, so no number of judgments is in sight that would decide",
+            "The systems are level, so no number of judgments is in sight that would decide.",
         ),
-        ({"tally": Tally(items=10, wins=(5, 4), ties=1)}, "nothing is left to judge"),
-        ({"tally": Tally(items=100), "more_judgments": None}, "nothing is judged"),
+        ({"tally": Tally(items=10, wins=(5, 4), ties=1)}, "Nothing is left to judge."),
+        ({"tally": Tally(items=100), "more_judgments": None}, "Nothing is judged."),
     ],
 )
-def test_no_decision_begins_with_why_and_says_what_would_decide(changes, line):
-    shown = headline(undecided(**changes))
-    assert shown.startswith(f"undecided: the budget is used up; {line}; ")
+def test_no_decision_says_why_and_what_would_decide(changes, line):
+    result = undecided(**changes)
+    assert headline(result) == (
+        f"No winner yet between small and large on these {result.items} items: the budget is used up."
+    )
+    assert summary(result)[1] == line
 
 
 @pytest.mark.parametrize(
@@ -119,61 +160,81 @@ def test_no_decision_begins_with_why_and_says_what_would_decide(changes, line):
     [
         (
             {},
-            "10 of 100 items judged, 5:4 for small, stated risk 0.042 (heuristic), $0.042 of $5.00 spent",
+            "Judged: 10 of 100 items. Votes: 5 to 4 for small. Stated risk: 0.042 (heuristic). Cost: $0.042 of $5.00.",
         ),
         (
             {"tally": Tally(items=100, wins=(4, 5), ties=1)},
-            "10 of 100 items judged, 5:4 for large, stated risk 0.042 (heuristic), $0.042 of $5.00 spent",
+            "Judged: 10 of 100 items. Votes: 5 to 4 for large. Stated risk: 0.042 (heuristic). Cost: $0.042 of $5.00.",
         ),
-        ({"tally": Tally(items=100, wins=(5, 5))}, "10 of 100 items judged, $0.042 of $5.00 spent"),
-        ({"tally": Tally(items=100)}, "0 of 100 items judged, $0.042 of $5.00 spent"),
+        (
+            {"tally": Tally(items=100, wins=(5, 5))},
+            "Judged: 10 of 100 items. Cost: $0.042 of $5.00.",
+        ),
+        ({"tally": Tally(items=100)}, "Judged: 0 of 100 items. Cost: $0.042 of $5.00."),
     ],
 )
-def test_no_decision_ends_with_what_was_judged_the_votes_the_risk_and_the_money(changes, standing):
-    assert headline(undecided(**changes)).endswith(f"; {standing}")
+def test_no_decision_says_what_was_judged_the_votes_the_risk_and_the_money(changes, standing):
+    assert summary(undecided(**changes))[0] == standing
 
 
 def test_a_budget_that_was_exceeded_is_shouted_about_and_a_rehearsed_one_is_not():
     spend = replace(SPEND, run_p=6 * 10**12)
-    assert headline(make_result(spend=spend)).endswith(", BUDGET EXCEEDED: $6.00 of $5.00 spent")
+    exceeded = summary(make_result(spend=spend))[0]
+    assert exceeded.endswith(" Cost: BUDGET EXCEEDED: $6.00 of $5.00.")
     rehearsed = replace(SPEND, run_p=0, rehearsed_p=6 * 10**12)
-    assert headline(make_result(spend=rehearsed)).endswith(", $0.00 of $5.00 spent")
+    assert summary(make_result(spend=rehearsed))[0].endswith(" Cost: $0.00 of $5.00.")
 
 
 @pytest.mark.parametrize(("flips", "warned"), [(5, False), (6, True)])
-def test_a_judge_that_judges_places_is_warned_about_in_the_headline(flips, warned):
-    shown = headline(make_result(tally=Tally(items=100, wins=(0, 4), ties=6, flips=flips)))
-    assert (
-        "; beware: 60% of the verdicts changed with the order of presentation" in shown
-    ) == warned
+def test_a_judge_that_judges_places_is_warned_about_in_the_summary(flips, warned):
+    shown = summary(make_result(tally=Tally(items=100, wins=(0, 4), ties=6, flips=flips)))
+    warning = "Warning: 60% of the verdicts changed with the order of presentation: this judge mainly prefers a position."
+    assert (warning in shown) == warned
+
+
+def test_doubtful_data_is_warned_about_in_the_summary():
+    said = summary(make_result(repeated={"small": 40}, asked_anew="a function has no identity"))
+    assert said[1:] == [
+        "Warning: small gives the very same output to 40 of 100 items.",
+        "Warning: A function has no identity.",
+    ]
 
 
 def test_a_required_winner_that_lost_is_said_before_anything_else():
-    assert headline(make_result(required_winner="small")).startswith(
-        "FAILED: small was required, and large is better than small: "
+    assert headline(make_result(required_winner="small")) == (
+        "FAILED: small was required, and large is better than small on these 100 items."
     )
     assert headline(make_result(required_winner="large")) == headline(make_result())
     assert headline(undecided(required_winner="large")) == headline(undecided())
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"),
+    ("kind", "why", "how"),
     [
-        (StopKind.INTERRUPTED, "the same command goes on from here"),
-        (StopKind.JUDGE_FAILED, "once that is mended, the same command goes on from here"),
-        (StopKind.ABSTENTIONS, "once that is mended, the same command goes on from here"),
+        (StopKind.INTERRUPTED, "the run was interrupted", "The same command goes on from here"),
+        (
+            StopKind.JUDGE_FAILED,
+            "the judge failed",
+            "Once this is mended, the same command goes on from here",
+        ),
+        (
+            StopKind.ABSTENTIONS,
+            "too many items have no verdict",
+            "Once this is mended, the same command goes on from here",
+        ),
     ],
 )
-def test_a_run_that_was_cut_short_says_how_it_goes_on(kind, words):
-    assert headline(undecided(kind, "cut short")).startswith(
-        f"undecided: cut short; {words}; 10 of 100"
-    )
+def test_a_run_that_was_cut_short_says_how_it_goes_on(kind, why, how):
+    result = undecided(kind, "cut short")
+    assert headline(result).endswith(f" on these 100 items: {why}.")
+    assert summary(result)[1] == f"{how}, and pays for nothing twice."
+    assert note(result, HEADING_STOP) == "Cut short."
 
 
-def test_the_decision_is_the_first_line_and_the_details_follow():
-    lines = printed(make_result()).split("\n")
-    assert lines[0] == headline(make_result())
-    assert [line.split()[0] for line in lines[1:]] == [
+def test_the_decision_is_the_first_line_and_the_rest_follows_in_paragraphs():
+    first, *more = printed(make_result()).split("\n\n")
+    assert first.split("\n") == [headline(make_result()), *summary(make_result())]
+    assert [line.split()[0] for line in more[0].split("\n")] == [
         "votes",
         "gap",
         "rule",
@@ -181,6 +242,31 @@ def test_the_decision_is_the_first_line_and_the_details_follow():
         "selector",
         "cost",
     ]
+    assert [paragraph.split("\n")[0] for paragraph in more[1:]] == [HEADING_STOP, HEADING_RISK]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_result_wraps_at_words(width):
+    result = undecided(guarantee=" ".join(["word"] * 80), systems=("a-long-name", "another-one"))
+    lines = printed(result, width).split("\n")
+    assert max(map(len, lines)) <= width
+    assert " ".join(printed(result, width).split()) == " ".join(printed(result, 10**6).split())
+    names = [line for line in lines if line.startswith("  rule  ")]
+    assert names, "names stay in their column"
+
+
+def test_what_is_proved_stands_once_under_a_heading_of_its_own():
+    text = printed(make_result(guarantee="a proved bound"))
+    assert text.count("a proved bound") == 1
+    assert "It is guaranteed: a proved bound." in note(
+        make_result(guarantee="a proved bound"), HEADING_RISK
+    )
+    assert "It is a heuristic" in note(make_result(), HEADING_RISK)
+
+
+def test_the_short_form_is_the_decision_the_cost_and_the_warnings():
+    result = make_result(repeated={"small": 40})
+    assert render_short(page(result)).split("\n") == [headline(result), *summary(result)]
 
 
 def test_the_votes_are_counted_with_what_is_no_vote():
@@ -216,15 +302,8 @@ def test_a_gap_among_drawn_or_all_items_is_plain(tally, gap):
     assert detail(make_result(winner=None, tally=tally), "gap") == gap
 
 
-def test_a_rule_without_a_proof_says_so():
-    assert detail(make_result(), "rule") == (
-        "tie-aware, to stop at a stated risk of 0.1 (heuristic: it looks many times, and no bound is proved)"
-    )
-
-
-def test_a_rule_with_a_proof_says_what_is_proved():
-    result = make_result(guarantee="a proved bound")
-    assert detail(result, "rule") == "tie-aware, to stop at a stated risk of 0.1 (a proved bound)"
+def test_the_rule_is_named_with_its_threshold():
+    assert detail(make_result(), "rule") == "tie-aware, stops at a stated risk of 0.1"
 
 
 @pytest.mark.parametrize(
@@ -283,18 +362,15 @@ def test_a_panels_agreement_is_shown_with_the_items_on_which_all_had_a_verdict()
     [
         (DecoyTally(0, 0, 8, 0), "0 of 8 empty or constant answers beat a real one, 0 tied"),
         (DecoyTally(1, 2, 5, 3), "1 of 8 empty or constant answers beat a real one, 2 tied"),
-        (
-            DecoyTally(2, 1, 5, 0),
-            (
-                "2 of 8 empty or constant answers beat a real one, 1 tied: this judge can be fooled, and its verdicts "
-                "deserve little trust"
-            ),
-        ),
+        (DecoyTally(2, 1, 5, 0), "2 of 8 empty or constant answers beat a real one, 1 tied"),
         (DecoyTally(0, 0, 1, 0), "0 of 1 empty or constant answer beat a real one, 0 tied"),
     ],
 )
 def test_decoys_are_shown_with_a_warning_above_a_quarter_of_the_points(decoys, words):
-    assert detail(make_result(decoys=decoys), "decoys") == words
+    result = make_result(decoys=decoys)
+    assert detail(result, "decoys") == words
+    fooled = 2 * decoys.won + decoys.tied > (decoys.won + decoys.tied + decoys.lost) / 2
+    assert any("can be fooled" in line for line in summary(result)) == fooled
 
 
 def test_the_selector_is_named_with_what_it_looked_at():
@@ -363,53 +439,45 @@ def test_strangers_text_cannot_steer_the_terminal_or_break_a_line(made):
 
 def test_a_dry_run_shows_the_forecast():
     assert forecast(PLAN, foreseen(), priced=True) == (
-        "a dry run asks nobody and spends nothing\n"
+        "This is a forecast: a dry run asks nobody and spends nothing.\n"
+        "\n"
         "                   low  expected     worst\n"
         "  judgments          5        30     1,000\n"
         "  calls             10        60     2,000\n"
         "  cost         $0.0010   $0.0060     $0.20\n"
-        "  the expected case assumes 45 % to 25 % wins and 30 % ties; the worst is every allowed judgment at its "
-        "dearest\n  the budget of $5.00 will do"
+        "\n"
+        "The expected case assumes 45 % to 25 % wins and 30 % ties. The worst case is that every allowed judgment is "
+        "made, at the highest cost.\n"
+        "The budget of $5.00 is enough."
     )
 
 
 def test_a_dry_run_says_what_its_forecast_rests_on():
     text = forecast(replace(PLAN, assumed=None), foreseen(asked=4, spend=Spend()), priced=False)
-    assert "spends nothing; 4 items are answered from the ledger\n" in text
-    assert "the expected case assumes that the verdicts in the ledger go on as they are" in text
-    assert text.endswith("at its dearest; the model has no known price\n  no budget bounds it")
+    assert "spends nothing. 4 judgments are answered from the ledger.\n" in text
+    assert "The expected case assumes that the verdicts in the ledger go on as they are." in text
+    assert text.endswith("No budget limits the cost.\nThe model has no known price.")
 
 
 @pytest.mark.parametrize(
     ("affordable", "words"),
     [
-        (1000, "the budget of $5.00 will do"),
-        (
-            999,
-            "the budget of $5.00 pays for about 999 judgments, and ends the run if it takes longer",
-        ),
-        (
-            30,
-            "the budget of $5.00 pays for about 30 judgments, and ends the run if it takes longer",
-        ),
-        (
-            29,
-            "the budget of $5.00 pays for about 29 judgments, and ends the run probably before it is decided",
-        ),
-        (
-            1,
-            "the budget of $5.00 pays for about 1 judgment, and ends the run probably before it is decided",
-        ),
+        (1000, "is enough"),
+        (999, "pays for about 999 judgments, and ends the run if it takes longer"),
+        (30, "pays for about 30 judgments, and ends the run if it takes longer"),
+        (29, "pays for about 29 judgments, and ends the run probably before it is decided"),
+        (1, "pays for about 1 judgment, and ends the run probably before it is decided"),
     ],
 )
 def test_a_dry_run_says_how_far_the_budget_goes(affordable, words):
     text = forecast(replace(PLAN, affordable=affordable), foreseen(), priced=True)
-    assert text.endswith(f"\n  {words}")
+    assert text.endswith(f"\nThe budget of $5.00 {words}.")
 
 
 def test_a_dry_run_that_the_ledger_decides_shows_the_decision():
-    lines = forecast(PLAN, make_result(), priced=True).split("\n")
-    assert lines[:2] == ["nothing to ask: the ledger already decides.", headline(make_result())]
+    first, rest = forecast(PLAN, make_result(), priced=True).split("\n\n", 1)
+    assert first == "Nothing to ask: the ledger already decides."
+    assert rest.startswith(headline(make_result()))
 
 
 def test_a_forecast_as_json_has_no_dollars_without_a_price():

@@ -75,10 +75,15 @@ def test_a_crowded_server_is_asked_again_beyond_four_attempts_at_a_lower_pace():
                 now -= 1
 
     policy = RetryPolicy(first_wait_s=0.001, longest_wait_s=0.01)
+    told = []
     finished = run(
-        Crowded(), terms=Terms("run", concurrency=10, policy=policy), limits=Limits(5, 5)
+        Crowded(),
+        terms=Terms("run", concurrency=10, policy=policy),
+        limits=Limits(5, 5),
+        observe=told.append,
     )
     assert finished.outcome.winner == 0
+    assert (told[0].asked, told[0].slowed_to) == (0, 7), "it is told before the first answer"
     assert len(seen) > 4 * 10
     assert max(seen[:10]) == 10
     assert max(seen[20:60]) <= 7, "fewer at a time once it is crowded"

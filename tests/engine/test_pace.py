@@ -72,6 +72,7 @@ def test_a_crowd_lowers_the_calls_in_flight_once_a_second_and_replies_raise_them
         for _ in range(5):
             pace.was_crowded()
         seen = [pace.allowed]
+        assert pace.slowed_to == 7
         await asyncio.sleep(0.9)
         pace.was_crowded()
         seen.append(pace.allowed)
@@ -80,6 +81,7 @@ def test_a_crowd_lowers_the_calls_in_flight_once_a_second_and_replies_raise_them
         seen.append(pace.allowed)
         for _ in range(200):
             pace.went_well()
+        assert pace.slowed_to is None
         return [*seen, pace.allowed]
 
     assert played(story) == [7, 7, 4, 10]

@@ -55,18 +55,26 @@ def test_a_comment_that_a_stranger_wrote_is_not_one():
 @pytest.mark.parametrize(
     ("result", "heading"),
     [
-        (make_result(), "### large is better than small: "),
-        (undecided(), "### undecided: the budget is used up; "),
+        (make_result(), "### large is better than small on these 100 items."),
+        (
+            undecided(),
+            "### No winner yet between small and large on these 100 items: the budget is used up.",
+        ),
     ],
 )
 def test_the_decision_is_the_heading(result, heading):
     assert render_markdown(page(result)).startswith(heading)
 
 
-def test_the_details_are_one_table():
-    heading, blank, *table = render_markdown(page(make_result())).splitlines()
+def test_the_summary_is_a_paragraph_and_the_details_are_one_table():
+    heading, cost, table, *notes = render_markdown(page(make_result())).rstrip().split("\n\n")
     assert heading.startswith("### ")
-    assert not blank
+    assert cost.startswith("Judged: 10 of 100 items.")
+    assert [note.split("\n")[0] for note in notes[::2]] == [
+        "#### Why it stopped",
+        "#### What the stated risk means",
+    ]
+    table = table.splitlines()
     assert table[:2] == ["| | |", "|---|---|"]
     assert [re.split(r"(?<!\\)\|", row)[1].strip() for row in table[2:]] == [
         "votes",
@@ -103,7 +111,9 @@ def test_strangers_text_adds_no_row_cell_link_or_tag(name):
         render_markdown(page(make_result(systems=("small", name), left_out=""))),
     )
     assert len(evil.splitlines()) == len(calm.splitlines())
-    for row in evil.splitlines()[4:]:
+    rows = [row for row in evil.splitlines() if row.startswith("|")]
+    assert len(rows) == 2 + 6
+    for row in rows[2:]:
         assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) == 3
     assert not re.search(r"(?<!\\)(?:\\\\)*[<\[`*]", evil.replace(APART, ""))
     assert not re.search(r"@\w|https?://|www\.", evil)

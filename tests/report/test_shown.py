@@ -11,6 +11,7 @@ import narwhals
 import polars as pl
 import pytest
 from support.tables import ROWS
+from support.text import unwrapped
 
 import judgeloop
 from judgeloop.core.errors import InputError
@@ -63,9 +64,13 @@ def test_a_notebook_shows_decision_evidence_and_cost(name, request):
     shown = Tags(result._repr_html_())
     assert shown.seen == {"div", "p", "strong", "table", "tr", "th", "td"}
     assert result.page.headline in shown.text
-    for label, text in result.page.details:
-        assert label in shown.text
-        assert text in shown.text
+    for line in result.page.summary:
+        assert line in shown.text
+    for section in result.page.sections:
+        assert section.heading in shown.text
+        for label, text in section.rows:
+            assert label in shown.text
+            assert text in shown.text
     assert {"cost", "rule" if name != "estimated" else "interval"} <= {*shown.text.split("\n")}
 
 
@@ -86,9 +91,11 @@ def test_names_and_reasons_of_strangers_are_escaped_in_a_notebook():
 @pytest.mark.parametrize("name", ["compared", "searched", "estimated"])
 def test_a_result_prints_as_the_command_line_does(name, request):
     result = request.getfixturevalue(name)
-    lines = str(result).split("\n")
-    assert lines[0] == result.page.headline
-    assert len(lines) == 1 + len(result.page.details)
+    text = str(result)
+    summary = " ".join([result.page.headline, *result.page.summary])
+    assert unwrapped(text).startswith(unwrapped(summary))
+    assert max(map(len, text.split("\n"))) <= 100
+    assert all(section.heading in text for section in result.page.sections)
 
 
 @pytest.mark.parametrize("name", ["compared", "searched", "estimated"])
@@ -98,6 +105,7 @@ def test_a_dictionary_holds_json_values_and_the_judged_items(name, request):
     assert json.loads(json.dumps(values)) == values
     assert (values["job"], values["run"]) == (result.job, result.setup.run)
     assert len(values["labels"]) == len(result.labels) == result.asked
+    assert (values["about"], values["items"]) == ("these_items", result.items)
     assert values["labels"][0]["item_id"] == result.labels[0].item_id
 
 

@@ -1,0 +1,69 @@
+"""The forms in which the command line prints a result: whole, short, or as JSON; and `--quiet`."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from judgeloop.cli.naming import variable
+from judgeloop.cli.panel_command import PanelOption
+from judgeloop.cli.streams import columns
+from judgeloop.run.setting import Declared, Part, Setting, Source
+from judgeloop.run.shared_settings import OUTPUT
+
+if TYPE_CHECKING:
+    from judgeloop.report.page import Page
+    from judgeloop.report.reported import Reported
+
+
+QUIET = Declared("", bool, False, Setting("", OUTPUT, Part.REPORT, Source.FOUND))
+
+
+def quiet_option(help_: str = "Show no progress.") -> PanelOption:
+    """Return the option `--quiet`."""
+    return PanelOption(
+        ["-q", "--quiet", "quiet"],
+        is_flag=True,
+        default=False,
+        help=help_,
+        panel=OUTPUT,
+        declared=QUIET,
+        envvar=variable("quiet"),
+    )
+
+
+class Form(enum.Enum):
+    """How much of a result is printed."""
+
+    WHOLE = "whole"
+    SHORT = "short"  # decision, cost and warnings
+    JSON = "json"
+
+
+def form_of(*, as_json: bool, quiet: bool) -> Form:
+    """Return the form that the options ask for."""
+    if as_json:
+        return Form.JSON
+    return Form.SHORT if quiet else Form.WHOLE
+
+
+def shown_as(
+    form: Form,
+    result: Reported,
+    page: Page,
+    settings_files: Mapping[str, list[str]],
+    files: str | None = None,
+) -> str:
+    """Return what is printed of a result; `files` is the folder of its files."""
+    from judgeloop.cli.files import render_json
+    from judgeloop.report.page import render, render_short
+
+    if form is Form.JSON:
+        return render_json(result, settings_files)
+    text = (
+        render_short(page, columns())
+        if form is Form.SHORT
+        else render(page, files=files, width=columns())
+    )
+    return f"{text}\n"
