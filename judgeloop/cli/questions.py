@@ -135,7 +135,8 @@ class Asking:
         config, systems = ready.config, ready.pool.systems
         most = min(config.max_judgments, len(ready.pool) * len(config.questions(systems)))
         budget = "" if config.budget_p is None else f" and {show_usd(config.budget_p)}"
-        so_far = self.question.load("text").so_far
+        # A question may say nothing of who leads.
+        so_far = getattr(self.question.load("text"), "so_far", lambda *_: "")
         return Watched(
             f"{self.question.name}: {count(len(systems), 'system')}, "
             f"{count(len(ready.pool), 'item')}, at most {count(most, 'judgment')}{budget}",

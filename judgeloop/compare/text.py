@@ -27,10 +27,10 @@ from judgeloop.report.sentences import (
     required_first,
     sentence,
     shortened,
-    show_risk,
     warnings,
     why_stopped,
 )
+from judgeloop.stopping.reasons import show_risk
 
 if TYPE_CHECKING:
     from judgeloop.compare.result import Result
@@ -117,7 +117,7 @@ def _risk(result: Result) -> str:
 
 def _risk_means(result: Result) -> str:
     """Return what the stated risk says, what is proved about it, and what it does not say."""
-    means = "The stated risk is the probability that the wrong system is named."
+    means = "The stated risk is how often runs like this one name the wrong system."
     promise = (
         f"It is guaranteed: {result.setup.guarantee}."
         if result.setup.guarantee

@@ -11,7 +11,6 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section
 from judgeloop.report.run_result import RunResult
 
-LEAST_RISK_SHOWN = 0.001
 # With a higher share of verdicts that change with the order, the judge mainly prefers a position.
 MANY_FLIPS = 0.5
 
@@ -124,15 +123,6 @@ def shortened(name: str, most: int) -> str:
     """
     shown = visible(name)
     return shown if len(shown) <= most else f"{shown[: max(0, most - 1)]}…"
-
-
-def show_risk(risk: float) -> str:
-    """Return a risk as text.
-
-    >>> show_risk(0.0861), show_risk(0.00002)
-    ('0.086', 'under 0.001')
-    """
-    return f"{risk:.3f}" if risk >= LEAST_RISK_SHOWN else f"under {LEAST_RISK_SHOWN}"
 
 
 def money(result: RunResult) -> str:

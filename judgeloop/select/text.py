@@ -26,11 +26,11 @@ from judgeloop.report.sentences import (
     required_first,
     sentence,
     shortened,
-    show_risk,
     warnings,
     why_stopped,
 )
 from judgeloop.stats.standings import Standings
+from judgeloop.stopping.reasons import show_risk
 
 if TYPE_CHECKING:
     from judgeloop.select.result import Selected, SystemRow
@@ -108,7 +108,7 @@ def _risk_means(result: Selected) -> str:
         )
     else:
         says = f"It is guaranteed: {guarantee}."
-    means = "The stated risk is the probability that the wrong system is named."
+    means = "The stated risk is how often runs like this one name the wrong system."
     return f"{means} {says} {ABOUT_THE_JUDGE}"
 
 

@@ -93,6 +93,7 @@ def check(context: click.Context) -> None:
     given = dict(context.params)
     config = CONFIGS[given.pop("job")]
     given.pop("as_json")
+    given.pop("quiet")
     config.of(**{name: value for name, value in given.items() if value is not None})
 
 

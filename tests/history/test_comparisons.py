@@ -329,11 +329,11 @@ def test_a_dry_run_says_by_which_rule_and_history(folder):
         "--rule",
     ]
     assert (
-        "by the rule tie-aware and the selector decisive: 60 verdicts"
+        "The rule is tie-aware and the selector decisive: 60 verdicts"
         in judgeloop(*arguments, "tie-aware").stdout
     )
     assert (
-        "by the rule sequential and the selector random: too little history"
+        "The rule is sequential and the selector random: too little history"
         in judgeloop(*arguments, "calibrated").stdout
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from support.chat_server import ChatServer
+from support.text import unwrapped
 
 from judgeloop.compare import prepare as comparing
 from judgeloop.compare import run as compare_run
@@ -129,9 +130,9 @@ def test_what_a_former_id_spent_counts_against_the_budget_and_is_shown(
     assert Decimal(str(shown["run_spent_usd"])) <= Decimal("0.01"), (
         "what is left, not the whole budget"
     )
-    text = page(result).headline
-    assert f"under its former id of {show_usd(to_pico(budget))} spent" in text
-    assert "an earlier version gave this run" in render(page(result))
+    text = page(result).summary[0]
+    assert f"under its former id of {show_usd(to_pico(budget))}." in text
+    assert "an earlier version gave this run" in unwrapped(render(page(result)))
 
 
 def test_a_former_run_that_used_the_budget_up_leaves_nothing(
