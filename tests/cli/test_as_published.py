@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from support.text import unwrapped
 
 from judgeloop.cli.app import app
 from judgeloop.compare import selector as comparing
@@ -55,7 +56,7 @@ def test_a_comparison_is_diffuse_and_says_so():
     )
     again = judgeloop("compare", *files, *JUDGED, "--as-published")
     assert "as published" in again.stdout
-    assert "rule hypergeometric, min judgments 5, max judgments 200" in again.stdout
+    assert "rule hypergeometric, min judgments 5, max judgments 200" in unwrapped(again.stdout)
     assert "0 attempts made" in again.stdout, "the same run, so nothing is asked twice"
 
 
@@ -63,7 +64,9 @@ def test_a_selection_is_llm_selector_and_says_so():
     baseline = ["--baseline", SYSTEMS[0].stem, "--max-judgments", 60]
     result = judgeloop("select", *SYSTEMS, *JUDGED, *baseline, "--as-published")
     assert result.exit_code in {0, 3}, result.output
-    assert "LLM Selector (Durmazkeser et al. 2025): selector llm-selector" in result.stdout
+    assert "LLM Selector (Durmazkeser et al. 2025): selector llm-selector" in unwrapped(
+        result.stdout
+    )
     assert "epsilon auto" in result.stdout
 
 
