@@ -107,7 +107,7 @@ class JudgeRejectedError(JudgeError):
 class JudgeRefusedError(JudgeRejectedError):
     """A request was refused for an unknown reason: that of its item, or that of every request.
 
-    If the judge has answered other requests, the item is blamed, and the run goes on.
+    The item is blamed, and the run goes on, unless many in a row are refused.
     """
 
 

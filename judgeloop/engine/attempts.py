@@ -22,13 +22,12 @@ from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, Ledger, Ticket
 from judgeloop.core.records import Abstention, Answer, Call, Reply, Verdict
 from judgeloop.engine.pace import Pace
+from judgeloop.engine.refusals import Refusals
 from judgeloop.judges.retrying import LeftS, RetryPolicy, unbounded
 from judgeloop.judges.time_limit import TimeLimit
 
 # Number of calls in a row that fail in all their attempts, after which the judge counts as down.
 FAILURES_IN_A_ROW = 5
-# Number of attempts in a row that are refused for unknown reasons, after which no item is blamed.
-REFUSALS_IN_A_ROW = 10
 BUSY_S = 0.1  # seconds between two looks at a call that another run makes
 
 Reserve = Callable[[], Awaitable[Ticket | None]]
@@ -58,7 +57,7 @@ class Attempts:
         left_s: LeftS = unbounded,
         booked: Callable[[], None] = lambda: None,
         rejected: Callable[[JudgeRejectedError], None] = _unheeded,
-        remembers: Callable[[], bool] = lambda: False,
+        refusals: Refusals | None = None,
         broken: Callable[[], None] = lambda: None,
         slowed: Callable[[], None] = lambda: None,
     ) -> None:
@@ -70,8 +69,7 @@ class Attempts:
         attempt is closed, which may return money to the budget. `rejected` is called as soon as it
         is known that no attempt can succeed, and `broken` as soon as the judge's code has failed,
         both before anything is booked. `slowed` is called when a crowded server has lowered the
-        number of calls in flight. `remembers` returns whether the ledger had verdicts on other
-        calls of the run.
+        number of calls in flight. `refusals` says which refusals are an item's fault.
         """
         self._judge = judge
         self._ledger = ledger
@@ -82,12 +80,10 @@ class Attempts:
         self._left_s = left_s
         self._booked = booked
         self._rejected = rejected
-        self._remembers = remembers
+        self._refusals = refusals or Refusals()
         self._broken = broken
         self._slowed = slowed
         self._failures = 0
-        self._refusals = 0  # attempts refused for unknown reasons since the last reply
-        self._answered = False
         self.models: dict[str, None] = {}
         self.spent_p = 0
 
@@ -102,7 +98,7 @@ class Attempts:
         `ticket` pays for the first attempt, and `again` reserves each further attempt. After an
         unreadable reply the judge is asked once more, and charged once more; so it is after a
         refusal for an unknown reason. A call that fails in all its attempts is an abstention, and
-        so is one that is refused twice while others are answered.
+        so is one that is refused twice, unless everything that is asked is refused.
 
         Raises:
             JudgeRejectedError: no attempt can succeed, or too many calls in a row have failed.
@@ -151,7 +147,7 @@ class Attempts:
                 f"no reply within {self._timeout_s:g} s", billed=True
             ) from None
         except JudgeError as error:
-            refused = await self._note_failure(error, ticket)
+            refused = await self._note_failure(error, call, ticket)
             if refused is None:
                 raise
             return refused
@@ -164,7 +160,7 @@ class Attempts:
         finally:
             self._pace.leave()
         self._pace.went_well()
-        self._refusals, self._answered = 0, True
+        self._refusals.answered()
         contradiction = _contradiction(reply, ticket)
         if contradiction is not None:
             self._rejected(contradiction)
@@ -221,12 +217,16 @@ class Attempts:
             self._booked()
         return cleared.verdict
 
-    async def _note_failure(self, error: JudgeError, ticket: Ticket) -> Abstention | None:
+    async def _note_failure(
+        self, error: JudgeError, call: Call, ticket: Ticket
+    ) -> Abstention | None:
         """Book a failed attempt; return an abstention if its item is to blame."""
         if isinstance(error, TransientJudgeError) and error.crowded:
             self._pace.was_crowded()
             self._slowed()
-        refused = self._refused(error)
+        refused = None
+        if isinstance(error, JudgeRefusedError) and self._refusals.blames(call.item.id):
+            refused = Abstention(f"refused: {error}", again=True)
         if isinstance(error, JudgeRejectedError) and refused is None:
             self._rejected(error)
         await (self._abandon if error.billed else self._release)(ticket, str(error))
@@ -252,18 +252,6 @@ class Attempts:
         except TimeoutError:
             return
         raise NotAskedError
-
-    def _refused(self, error: JudgeError) -> Abstention | None:
-        """Return an abstention if the item is to blame for a refusal, which is then tried again.
-
-        It is, if the judge answers other requests with the same settings.
-        """
-        if not isinstance(error, JudgeRefusedError):
-            return None
-        self._refusals += 1
-        if self._refusals > REFUSALS_IN_A_ROW or not (self._answered or self._remembers()):
-            return None
-        return Abstention(f"refused: {error}", again=True)
 
     def _failed(self, error: TransientJudgeError) -> Answer:
         self._failures += 1

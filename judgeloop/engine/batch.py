@@ -20,6 +20,7 @@ from judgeloop.engine.asks import Ask, Planned, decided, plan_for
 from judgeloop.engine.attempts import Attempts, NotAskedError
 from judgeloop.engine.halt import Halt, Interruption
 from judgeloop.engine.pace import Limits, Pace
+from judgeloop.engine.refusals import Refusals
 from judgeloop.engine.terms import Terms
 from judgeloop.engine.waiting import first_of
 
@@ -61,7 +62,7 @@ class Oracle:
                 broken=self.halt.broken,
                 left_s=interruption.left_s,
                 booked=self.admission.booked,
-                remembers=lambda: self.remembered > 0,
+                refusals=Refusals(lambda: self.remembered > 0),
                 slowed=slowed,
             )
             for judge in judges

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from judgeloop.core.errors import LedgerError
@@ -43,6 +43,20 @@ def run_lock(ledger: Path | str, run: str) -> Iterator[bool]:
         yield True
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def lock_if_free(ledger: Path | str, run: str) -> Iterator[bool]:
+    """Lock `run` unless another process works on it; yield whether it is locked here.
+
+    False where there are no locks, or where the lock cannot be made.
+    """
+    with ExitStack() as stack:
+        try:
+            alone = stack.enter_context(run_lock(ledger, run))
+        except LedgerError:
+            alone = False
+        yield alone
 
 
 def is_locked(ledger: Path | str, run: str) -> bool:

@@ -11,10 +11,10 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from judgeloop.core.errors import DamagedLedgerError, LedgerError
+from judgeloop.core.errors import LedgerError
 from judgeloop.ledger.booking import charge, recover
 from judgeloop.ledger.connection import connect, readable
-from judgeloop.ledger.locks import run_lock
+from judgeloop.ledger.locks import lock_if_free
 from judgeloop.ledger.rows import AttemptRow, LedgerConnection, change, now, one, read
 
 NOBODY = ""  # the opener of what a reconciliation writes
@@ -88,14 +88,9 @@ def _recover_dead(connection: LedgerConnection, path: Path) -> None:
         "SELECT DISTINCT run FROM attempts WHERE state IN ('reserved', 'sent')"
     ).fetchall()
     for (run,) in runs:
-        try:
-            with run_lock(path, run) as alone, _transaction(connection):
-                if alone:
-                    recover(connection, run, NOBODY)
-        except DamagedLedgerError:
-            raise
-        except LedgerError:  # a process works on this run
-            continue
+        with lock_if_free(path, run) as alone, _transaction(connection):
+            if alone:
+                recover(connection, run, NOBODY)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.engine.attempts import Attempts, NotAskedError, Reserve
 from judgeloop.engine.halt import Interruption
 from judgeloop.engine.pace import Limits, Pace
+from judgeloop.engine.refusals import Refusals
 from judgeloop.judges.catalogue import judge_from_spec, parse_spec
 from judgeloop.judges.retrying import RetryPolicy
 from judgeloop.ledger.place import file_system_of, warnings_about
@@ -115,6 +116,7 @@ async def _try(
         policy=RetryPolicy(attempts=1, patience_s=0),
         timeout_s=config.judge_timeout,
         closed=Interruption().requested,
+        refusals=Refusals(first_items=1),  # the only item is not to blame
     )
     try:
         answer = await _attempt(attempts, call, ticket, reserve)

@@ -66,8 +66,8 @@ async def drive_session(
     """Run a session to its end through the ledger, and close the judges and the ledger.
 
     No other process can run under the same run id meanwhile, unless the terms are offline. What
-    processes that ended have left open of the run is closed first. `judges` replace the run's
-    judges.
+    processes that ended have left open of the run is closed first, also under its former ids.
+    `judges` replace the run's judges.
     """
     asked = prepared.judges if judges is None else judges
     ledger = SqliteLedger(prepared.config.ledger)
@@ -75,6 +75,8 @@ async def drive_session(
         with nullcontext(False) if terms.offline else ledger.only_run(terms.run) as alone:
             if alone:
                 await ledger.recover(terms.run)
+                for former in terms.former:
+                    await ledger.recover_idle(former)
             return await drive(
                 session,
                 prepared.pool,

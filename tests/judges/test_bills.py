@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -16,9 +17,9 @@ from judgeloop.core.errors import JudgeRejectedError
 from judgeloop.core.money import cost
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Call, Item, Usage, Verdict
-from judgeloop.engine.attempts import REFUSALS_IN_A_ROW
 from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order
+from judgeloop.engine.refusals import FIRST_ITEMS, IN_A_ROW
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.anthropic import AnthropicJudge
@@ -301,21 +302,57 @@ def test_an_item_that_is_refused_for_an_unknown_reason_is_an_abstention(
     assert finished.spend.run_p == sum("prompt 3" not in text for text in asked) * PAID_P
 
 
+@pytest.mark.parametrize("concurrency", [1, 8])
 @pytest.mark.parametrize(("status", "code"), UNKNOWN)
-def test_a_first_request_that_is_refused_for_an_unknown_reason_stops_the_run(
+def test_an_item_that_is_refused_first_of_all_does_not_end_the_run(
+    chat_server, tmp_path, status, code, concurrency
+):
+    asked = []
+
+    def respond(request, number):
+        asked.append(re.search(r"prompt \d", request["messages"][-1]["content"]).group())
+        return error(status, code) if asked[-1] == asked[0] else verdict("A")
+
+    chat_server.respond = respond
+    place = tmp_path / "ledger.sqlite"
+    finished = run(make(chat_server), place, budget_p=10**12, items=8, concurrency=concurrency)
+    assert finished.outcome.stop.kind is StopKind.ALL_JUDGED
+    assert finished.outcome.estimate.tally.abstentions == 1
+    assert finished.outcome.estimate.tally.judged == 7
+    assert len(chat_server.requests) == 9, "the refused one is asked twice"
+    assert finished.spend.run_p == 7 * PAID_P
+
+
+@pytest.mark.parametrize(("status", "code"), UNKNOWN)
+def test_when_the_first_items_are_all_refused_the_run_ends_with_the_provider_s_sentence(
     chat_server, tmp_path, status, code
 ):
     refusing(chat_server, (status, code, ["prompt"]))
     finished = run(make(chat_server), tmp_path / "ledger.sqlite", budget_p=10**12, items=8)
     assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
-    assert len(chat_server.requests) <= 8, "none is asked again"
+    assert f"HTTP {status}" in finished.outcome.stop.sentence
+    assert len(chat_server.requests) == 2 * (FIRST_ITEMS - 1) + 1
+    assert finished.spend.run_p == 0
+
+
+def test_a_judge_that_the_ledger_remembers_is_given_the_longer_row_of_refusals(
+    chat_server, tmp_path
+):
+    place = tmp_path / "ledger.sqlite"
+    chat_server.respond = lambda request, number: verdict("A")
+    run(make(chat_server), place, budget_p=10**12, items=8)
+    before = len(chat_server.requests)
+    chat_server.respond = lambda request, number: error(422)
+    finished = run(make(chat_server), place, budget_p=10**12)
+    assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
+    assert len(chat_server.requests) == before + IN_A_ROW + 1
 
 
 def test_refusals_of_all_that_follow_stop_the_run(chat_server, tmp_path):
     chat_server.respond = lambda request, number: error(422) if number else verdict("A")
     finished = run(make(chat_server), tmp_path / "ledger.sqlite", budget_p=10**12)
     assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
-    assert len(chat_server.requests) == 1 + REFUSALS_IN_A_ROW + 1
+    assert len(chat_server.requests) == 1 + IN_A_ROW + 1
 
 
 def test_what_is_wrong_with_every_request_still_stops_the_run(chat_server):

@@ -16,8 +16,11 @@ from judgeloop.compare import run as compare_run
 from judgeloop.compare.config import CompareConfig
 from judgeloop.compare.text import page
 from judgeloop.core.money import show_usd, to_pico
+from judgeloop.core.protocols import Reservation
 from judgeloop.estimate import prepare as estimating
 from judgeloop.estimate.config import EstimateConfig
+from judgeloop.ledger.locks import run_lock
+from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.report.page import render
 from judgeloop.run.prepared import RunName
 from judgeloop.select import prepare as selecting
@@ -147,3 +150,40 @@ def test_a_former_run_that_used_the_budget_up_leaves_nothing(
 
     assert len(chat_server.requests) == asked
     assert result.to_json()["run_spent_usd"] == 0
+
+
+def leave_open(config: CompareConfig, former: str, cost_p: int) -> None:
+    """Let a process under a former id die with one call that was sent and one that was not."""
+
+    async def story() -> None:
+        ledger = SqliteLedger(config.ledger)
+        keys = [
+            Reservation(key, cost_p, item_id="i", judge="j", note={}) for key in ("sent", "waits")
+        ]
+        ((sent, _),) = await ledger.reserve(former, [keys], None)
+        await ledger.sending(sent)
+        await ledger.aclose()
+
+    asyncio.run(story())
+
+
+def test_what_died_under_a_former_id_is_freed_unless_it_was_sent(
+    config: Callable[..., CompareConfig],
+) -> None:
+    comparison = comparing.prepare(config(budget=Decimal("0.05"), max_judgments=10), {})
+    (former,) = comparison.run.former
+    leave_open(config(), former, 10**10)
+    shown = asyncio.run(compare_run.run(comparison)).to_json()
+    assert Decimal(str(shown["former_spent_usd"])) == Decimal("0.01"), "what was never sent is free"
+    assert shown["judged"] > 0
+
+
+def test_what_is_open_under_a_former_id_that_a_process_works_on_stays_reserved(
+    config: Callable[..., CompareConfig],
+) -> None:
+    comparison = comparing.prepare(config(budget=Decimal("0.05"), max_judgments=10), {})
+    (former,) = comparison.run.former
+    leave_open(config(), former, 10**10)
+    with run_lock(config().ledger, former):
+        shown = asyncio.run(compare_run.run(comparison)).to_json()
+    assert Decimal(str(shown["former_spent_usd"])) == Decimal("0.02")

@@ -1,0 +1,50 @@
+"""Whether a request that was refused for an unknown reason was refused because of its item.
+
+Counts one judge's refusals between its replies. Does no I/O; `attempts.py` makes the attempts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import final
+
+# Number of attempts in a row that are refused, after which no item is blamed.
+IN_A_ROW = 10
+# Number of items refused before any request is answered, at which no item is blamed. By default a
+# run ends anyway with as many items without a verdict (`max_abstentions`).
+FIRST_ITEMS = 3
+
+
+@final
+class Refusals:
+    """The refusals of one judge since its last reply."""
+
+    def __init__(
+        self, remembers: Callable[[], bool] = lambda: False, *, first_items: int = FIRST_ITEMS
+    ) -> None:
+        """`remembers` returns whether the ledger had verdicts on other calls of the run.
+
+        `first_items` is the number of items refused at which every request is taken to be wrong, if
+        the judge has never replied. With 1 no item is blamed before the first reply.
+        """
+        self._remembers = remembers
+        self._first_items = first_items
+        self._attempts = 0
+        self._items: set[str] = set()
+        self._answered = False
+
+    def answered(self) -> None:
+        """Note a reply: the settings are accepted."""
+        self._answered, self._attempts = True, 0
+        self._items.clear()
+
+    def blames(self, item: str) -> bool:
+        """Note that a request about `item` was refused; return whether the item is to blame.
+
+        It is, unless too many are refused with no reply between: then every request is wrong.
+        """
+        self._attempts += 1
+        self._items.add(item)
+        if self._answered or self._remembers():
+            return self._attempts <= IN_A_ROW
+        return len(self._items) < self._first_items
