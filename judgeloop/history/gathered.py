@@ -7,10 +7,10 @@ by a number. `remembered.py` reads the verdicts; `matched.py` makes comparisons 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Generic, TypeVar, final
+from typing import Any, Generic, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,13 @@ from numpy.typing import NDArray
 from judgeloop.core.records import TIE
 from judgeloop.core.verdict_key import KeyedJudge, Place
 from judgeloop.engine import decoys
+from judgeloop.history.notes import Noted
+from judgeloop.ledger.bulk import Given
 
 Numbers = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 H = TypeVar("H", bound=Hashable)
+ROW = 7  # numbers of each verdict
 NOBODY = -1  # in the place of a second system where one is rated
 
 
@@ -122,33 +125,47 @@ class Gathered:
 @final
 @dataclass(slots=True)
 class Gatherer:
-    """Takes verdicts one by one, and keeps them as columns."""
+    """Takes verdicts one by one, in the order recorded, and keeps them as columns."""
 
     runs: Numbered[str] = field(default_factory=Numbered)
     judges: Numbered[KeyedJudge] = field(default_factory=Numbered)
     places: Numbered[Place] = field(default_factory=Numbered)
     names: Numbered[str] = field(default_factory=Numbered)
     outputs: Numbered[str] = field(default_factory=Numbered)
+    last: int = 0  # the number of the last verdict that was looked at
     _numbers: array[int] = field(default_factory=lambda: array("i"))
+    _seqs: array[int] = field(default_factory=lambda: array("q"))
     _attempts: array[int] = field(default_factory=lambda: array("q"))
     _costs: array[int] = field(default_factory=lambda: array("q"))
     _scores: array[float] = field(default_factory=lambda: array("d"))
 
-    def add(
-        self,
-        attempt: tuple[int, int],
-        where: tuple[str, int, Place],
-        systems: Sequence[str],
-        shown: Sequence[str],
-        score: float,
-    ) -> None:
-        """Add a verdict.
+    @property
+    def columns(self) -> tuple[array[Any], ...]:
+        """The columns of all verdicts: seven numbers each, then one value each."""
+        return self._numbers, self._seqs, self._attempts, self._costs, self._scores
 
-        `attempt` is its attempt's number and cost; `where` is its run, its judge's number in
-        `judges`, and its item.
+    def check(self) -> None:
+        """Check that the columns are of one length, and name what there is.
+
+        Raises:
+            ValueError: they do not.
         """
-        run, judge, place = where
+        numbers = np.frombuffer(self._numbers, dtype=np.int32).reshape(len(self._seqs), ROW)
+        kinds = self.runs, self.judges, self.places, self.names, self.outputs
+        many = np.array([len(kind.numbers) for kind in kinds])[[0, 1, 2, 3, 3, 4, 4]]
+        least = np.array([0, 0, 0, 0, NOBODY, 0, NOBODY])
+        if (
+            len({len(column) for column in self.columns[1:]}) > 1
+            or not ((numbers >= least) & (numbers < many)).all()
+        ):
+            raise ValueError("the columns do not fit together")
+
+    def add(self, given: Given, noted: Noted) -> None:
+        """Add a verdict with what its note says; the judge's number is one of `judges`."""
+        seq, attempt, run, item, _, charged_p, score = given
+        judge, prompt, reference, systems, shown = noted
         names, outputs, two = self.names.numbers, self.outputs.numbers, len(shown) > 1
+        place = item, prompt, reference
         # Written out, as `Numbered.number` would take a third of the time of a million verdicts.
         self._numbers.extend(
             (
@@ -161,14 +178,23 @@ class Gatherer:
                 outputs.setdefault(shown[1], len(outputs)) if two else NOBODY,
             )
         )
-        self._attempts.append(attempt[0])
-        self._costs.append(attempt[1])
+        self._seqs.append(seq)
+        self._attempts.append(attempt)
+        self._costs.append(charged_p)
         self._scores.append(score)
 
-    def gathered(self) -> Gathered:
-        """Return all verdicts, in the order of their attempts."""
+    def gathered(self, until: int, besides: str | None, of_runs: Collection[str]) -> Gathered:
+        """Return the verdicts up to the number `until`, in the order of their attempts.
+
+        Those of the run `besides` are left out, and if `of_runs` has any run, those of all others.
+        """
+        columns = np.frombuffer(self._numbers, dtype=np.int32).reshape(-1, ROW)
+        there = np.frombuffer(self._seqs, dtype=np.int64) <= until
+        wanted = [(not of_runs or run in of_runs) and run != besides for run in self.runs.numbers]
+        there &= np.array(wanted, dtype=np.bool_)[columns[:, 0]]
         order = np.argsort(np.frombuffer(self._attempts, dtype=np.int64), kind="stable")
-        columns = np.frombuffer(self._numbers, dtype=np.int32).reshape(-1, 7)[order]
+        order = order[there[order]]
+        columns = columns[order]
         return Gathered(
             self.runs,
             self.judges,

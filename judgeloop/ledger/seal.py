@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import hmac
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 KEY_VARIABLE = "JUDGELOOP_LEDGER_KEY"
 SHORTEST_KEY = 16  # characters
 CRC_BYTES, MAC_BYTES = 4, 16
+OF_FILE = b"file\0"  # what is signed of a row begins with a bracket
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,26 @@ class Sealer:
         """Return the seal of `row`, whose values are in the order of the table's columns."""
         message = _message(table, row)
         return _crc(message) if self.key is None else _crc(message) + self._mac(message)
+
+    @property
+    def length(self) -> int:
+        """Length of a seal in bytes."""
+        return CRC_BYTES if self.key is None else CRC_BYTES + MAC_BYTES
+
+    def seal_of(self, pieces: Iterable[bytes | memoryview]) -> bytes:
+        """Return the seal of a file that consists of `pieces`; no row has the same."""
+        checksum = 0
+        mac = hmac.new(self.key or b"", self.ledger.encode() + OF_FILE, "sha256")
+        for piece in pieces:
+            checksum = zlib.crc32(piece, checksum)
+            if self.key is not None:
+                mac.update(piece)
+        crc = checksum.to_bytes(CRC_BYTES, "big")
+        return crc if self.key is None else crc + mac.digest()[:MAC_BYTES]
+
+    def holds(self, pieces: Iterable[bytes | memoryview], seal: bytes) -> bool:
+        """Return whether `seal` is that of a file that consists of `pieces`."""
+        return hmac.compare_digest(seal, self.seal_of(pieces))
 
     def problem(self, table: str, row: Sequence[object], seal: bytes) -> str | None:
         """Return in words what is wrong with a row; None if it has its seal."""
