@@ -7,7 +7,8 @@ Each figure is of a whole command in its own process, from its start to its exit
 clock and of the processor, and peak memory. On a machine that others use too, compare the
 processor's. "Judgments" is a comparison by a metric that never decides, with every rule that grows
 in proportion. "Verdicts" is `calibrate`, and a comparison that draws by history, with a ledger of
-so many verdicts of an earlier baseline with other systems. "Items" is a comparison of so many items
+so many verdicts of an earlier baseline with other systems; "again" is the same with the copy of the
+history that the first command left beside the ledger. "Items" is a comparison of so many items
 that stops after the first query. The last columns are ratios to the smallest number: of the numbers
 and of the processor's seconds.
 """
@@ -95,15 +96,25 @@ def by_items(folder: Path, items: int) -> Figure:
     )
 
 
-def calibrated(folder: Path, verdicts: int) -> Figure:
-    """Measure `calibrate` with a ledger of so many verdicts."""
-    write_ledger(folder / "ledger.sqlite", verdicts)
+def by_verdicts(
+    commands: Sequence[Callable[[Path], Figure]],
+) -> Callable[[Path, int], Figure]:
+    """Return what measures the last of `commands`, one after another on so many verdicts."""
+
+    def measured(folder: Path, verdicts: int) -> Figure:
+        write_ledger(folder / "ledger.sqlite", verdicts)
+        return [command(folder) for command in commands][-1]
+
+    return measured
+
+
+def calibrated(folder: Path) -> Figure:
+    """Measure `calibrate`."""
     return figure(["calibrate", "--ledger", "ledger.sqlite"], folder)
 
 
-def with_history(folder: Path, verdicts: int) -> Figure:
-    """Measure a run by history with a ledger of so many verdicts."""
-    write_ledger(folder / "ledger.sqlite", verdicts)
+def with_history(folder: Path) -> Figure:
+    """Measure a run by history."""
     files = write_outputs(folder, PAST_ITEMS)
     how = ["--judge", "metric:exact", "--selector", "decisive", "--max-judgments", "10"]
     return figure(["compare", *files, *how, "--ledger", "ledger.sqlite"], folder)
@@ -191,8 +202,9 @@ def main() -> None:
     print(f"{'what grows':<26}{head}", flush=True)
     for rule in arguments.rules:
         show(f"judgments, {rule}", arguments.judgments, by_judgments(rule))
-    show("verdicts, calibrate", arguments.verdicts, calibrated)
-    show("verdicts, a run", arguments.verdicts, with_history)
+    for name, command in (("calibrate", calibrated), ("a run", with_history)):
+        show(f"verdicts, {name}", arguments.verdicts, by_verdicts([command]))
+        show(f"verdicts, {name} again", arguments.verdicts, by_verdicts([command, command]))
     show("items", arguments.items, by_items)
 
 

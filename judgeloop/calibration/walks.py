@@ -1,7 +1,7 @@
 """Replays past comparisons as arrays: draws items as a run would, and ends as a rule would.
 
 Past preferences take the place of the judge's verdicts, so no judge is asked. The rules that end a
-session also end these walks (`Rule.met_along`); a test checks that both agree.
+session also end these walks (`Rule.met_along_each`); a test checks that both agree.
 """
 
 from __future__ import annotations
@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.calibration.comparable import Comparable
 from judgeloop.core.outcomes import Tally
-from judgeloop.core.protocols import Selector, StoppingRule
-from judgeloop.core.records import TIE, Verdict
+from judgeloop.core.protocols import StoppingRule
 from judgeloop.engine.session import Limits
-from judgeloop.engine.walk import walk
 from judgeloop.history.past import Pair, Past
 from judgeloop.history.prospects import prospects_of
 from judgeloop.selectors.decisive import decisive
@@ -185,10 +183,9 @@ def draw(
         foreseen = foresee(pair) if foresee else None
         selector = decisive(foreseen and foreseen.at(positions))
         looks = min(drawn.shape[2], len(positions))
-        for repetition in range(repetitions):
-            drawn[at, repetition, :looks] = _walked(
-                selector, past.preferences[row, positions], looks, rng
-            )
+        preferences = past.preferences[row, positions]
+        orders = selector.orders(preferences != 0, looks, repetitions, rng)
+        drawn[at, :, :looks] = preferences[orders]
     known = past.known[rows]
     winners = np.sign(np.where(known, past.preferences[rows], 0).sum(axis=1, dtype=np.int64))
     return Drawn(
@@ -196,24 +193,6 @@ def draw(
         np.repeat(known.sum(axis=1), repetitions),
         np.repeat(winners, repetitions),
     )
-
-
-def _walked(
-    selector: Selector[Any], preferences: NDArray[np.int8], looks: int, rng: np.random.Generator
-) -> NDArray[np.int8]:
-    """Return the preferences on the selector's first `looks` draws, shape (looks,)."""
-    labels = walk(
-        selector,
-        len(preferences),
-        looks,
-        lambda choice: _verdict(preferences[choice.position]),
-        rng,
-    )
-    return preferences[[label.choice.position for label in labels]]
-
-
-def _verdict(preference: np.int8) -> Verdict:
-    return Verdict(TIE + float(preference) / 2)
 
 
 def walks(drawn: Drawn, least: int, statistic: Statistic | None = None) -> Walks:
@@ -244,7 +223,11 @@ def _chances(wins: Counts, losses: Counts, judged: Counts, items: Counts) -> Flo
 
     The values are exactly those of the rule `calibrated`: both meet the same thresholds.
     """
-    states, place = np.unique(np.stack([wins, losses, judged, items]), axis=1, return_inverse=True)
+    pools, pool = np.unique(items, return_inverse=True)
+    base = int(judged.max(initial=0)) + 1  # above every count, so that a state is one number
+    state = ((wins * base + losses) * base + judged) * len(pools) + pool.ravel()
+    _, first, place = np.unique(state, return_index=True, return_inverse=True)
+    states = (counts[first] for counts in (wins, losses, judged, items))
     found: Floats = chances_not_to_win(*states)[place.ravel()]
     return found
 
@@ -256,13 +239,11 @@ def met_along(
 
     `rule_for` makes the rule for a number of items. No system is named before `least` judgments.
     """
-    walks_, looks = drawn.preferences.shape
-    met = np.zeros((len(thresholds), walks_, looks), dtype=np.bool_)
-    rule_of = cache(rule_for)
-    for number, items in enumerate(drawn.known.tolist()):
-        ends = min(looks, items)
-        preferences = drawn.preferences[number, :ends]
-        met[:, number, :ends] = rule_of(items).met_along(preferences, items, thresholds)
+    met = np.zeros((len(thresholds), *drawn.preferences.shape), dtype=np.bool_)
+    for items in np.unique(drawn.known).tolist():
+        those, ends = drawn.known == items, min(drawn.preferences.shape[1], items)
+        preferences = drawn.preferences[those, :ends]
+        met[:, those, :ends] = rule_for(items).met_along_each(preferences, items, thresholds)
     met[:, :, : max(0, least - 1)] = False
     return met
 

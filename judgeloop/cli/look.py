@@ -79,7 +79,11 @@ def calibrate() -> click.Command:
 
 def _calibrate(*, as_json: bool, quiet: bool, **given: Any) -> None:
     import json
+    import os
 
+    # Its products of matrices are small: threads of the library would only wait for each other,
+    # which takes processor time. The library reads this variable when it is loaded.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from judgeloop.calibration.config import CalibrateConfig
     from judgeloop.calibration.run import calibrate_past
     from judgeloop.calibration.text import calibration_json, render_calibration

@@ -1,7 +1,7 @@
 """Runs a selector without a stopping rule where every answer is known beforehand.
 
-`calibration/walks.py` uses it to replay earlier comparisons. `recorded.py` replays with a stopping
-rule.
+Simulations use it. `recorded.py` replays with a stopping rule. For the selectors that `calibrate`
+replays, `orders` draws many such walks at once.
 """
 
 from __future__ import annotations

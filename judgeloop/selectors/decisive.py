@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import final
 
 import numpy as np
@@ -79,7 +80,7 @@ class Decisive:
         """
         if len(self.weights) != items:
             raise ValueError(f"expected weights for {items} items, found {len(self.weights)}")
-        look = items if self.known is None else min(FIRST_LOOK, items)
+        look = self._look_after(0, items)
         order, propensities = _successive(np.arange(items), self.weights, look, rng)
         return DecisiveState(order, propensities, look, items)
 
@@ -109,6 +110,38 @@ class Decisive:
         )
         return replace(state, told=state.told + len(labels), seen=state.seen + seen)
 
+    def orders(
+        self, decided: NDArray[np.bool_], most: int, runs: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Return what so many runs draw, one after another, shape (runs, most).
+
+        `decided`, shape (items,), says which items have a decisive verdict. The draws are those of
+        `init`, `ask` and `tell` with these verdicts and the same generator.
+        """
+        items = len(decided)
+        looks = [0]
+        while looks[-1] < most:
+            looks.append(self._look_after(looks[-1], items))
+        waits = [rng.exponential(size=items - look) for _ in range(runs) for look in looks[:-1]]
+        orders = np.empty((runs, 0), dtype=np.int64)
+        weights = np.broadcast_to(self.weights, (runs, items))
+        remaining = np.ones((runs, items), dtype=np.bool_)
+        for stage, (look, after) in enumerate(pairwise(looks)):
+            if look:
+                assert self._model is not None, "without a model no look comes before the end"
+                weights = self._model.weights_after_each(orders, decided[orders])
+            times = np.full((runs, items), np.inf)
+            times[remaining] = np.concatenate(waits[stage :: len(looks) - 1])
+            further = _earliest(times / weights, min(after, most) - look)
+            orders = np.concatenate([orders, further], axis=1)
+            np.put_along_axis(remaining, further, False, axis=1)
+        return orders
+
+    def _look_after(self, drawn: int, items: int) -> int:
+        if self.known is None:
+            return items
+        return min(2 * drawn if drawn else FIRST_LOOK, items)
+
     def _learned(self, state: DecisiveState, rng: np.random.Generator) -> DecisiveState:
         """Draw the order up to the next look, by weights from the answers so far."""
         assert self._model is not None, "without a model no look comes before the end"
@@ -119,7 +152,7 @@ class Decisive:
         remaining = np.ones(state.items, dtype=np.bool_)
         remaining[state.order] = False
         left = np.flatnonzero(remaining)
-        look = min(2 * state.look, state.items)
+        look = self._look_after(state.look, state.items)
         order, propensities = _successive(left, weights[left], look - state.look, rng)
         return replace(
             state,
@@ -150,6 +183,15 @@ def _successive(
     drawn = weights[order]
     left = rest + np.cumsum(drawn[::-1])[::-1]
     return positions[order], drawn / left
+
+
+def _earliest(times: Floats, most: int) -> NDArray[np.int64]:
+    """Return the `most` positions with the shortest times of each run, shape (runs, most)."""
+    first = np.broadcast_to(np.arange(times.shape[1]), times.shape)
+    if most < times.shape[1]:
+        first = np.argpartition(times, most, axis=1)[:, :most]
+    order = np.argsort(np.take_along_axis(times, first, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(first, order, axis=1)
 
 
 def decisive(known: Prospects | None) -> Decisive | Random:

@@ -53,6 +53,15 @@ class Random:
         del labels
         return state
 
+    def orders(
+        self, decided: NDArray[np.bool_], most: int, runs: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Return the items that so many runs draw, one after another, shape (runs, most).
+
+        `decided`, shape (items,), is not read, as the draws do not depend on the verdicts.
+        """
+        return np.array([rng.permutation(len(decided))[:most] for _ in range(runs)])
+
 
 def for_two(given: ForTwo) -> Random:
     """Make the selector that compares two systems."""

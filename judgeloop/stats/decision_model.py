@@ -63,9 +63,23 @@ class DecisionModel:
         `positions` are the judged items and `decided` says whether each verdict was decisive; both
         have the shape (seen,).
         """
+        weights: Floats = self.weights_after_each(positions[None], decided[None])[0]
+        return weights
+
+    def weights_after_each(
+        self, positions: NDArray[np.int64], decided: NDArray[np.bool_]
+    ) -> Floats:
+        """Compute `weights_after` for many runs at once, shape (runs, items).
+
+        `positions` and `decided` have the shape (runs, seen).
+        """
         model = self._model
         beliefs = _fitted(model, model.features[positions], decided.astype(np.float64))
-        return draw_weights(self.known, _chances(model.features @ beliefs))
+        # Not a product of matrices: for so few features threads would only wait for each other.
+        odds = np.zeros((len(beliefs), len(model.features)))
+        for feature, weights in zip(model.features.T, beliefs.T, strict=True):
+            odds += weights[:, None] * feature
+        return draw_weights(self.known, _chances(odds))
 
     @cached_property
     def _model(self) -> _Model:
@@ -108,34 +122,56 @@ def _standard(values: Floats) -> Floats:
 
 
 def _fitted(model: _Model, features: Floats, decided: Floats) -> Floats:
-    """Find the most probable weights under the prior by Newton's method.
+    """Find the most probable weights under the prior by Newton's method, shape (runs, features).
 
-    A step is halved until the misfit does not rise by more than `CLOSE`.
+    `features` has the shape (runs, seen, features), `decided` (runs, seen). A step is halved until
+    the misfit does not rise by more than `CLOSE`. Each run ends as it would alone.
     """
-    beliefs = model.expected
-    if not len(features):
-        return beliefs
+    beliefs = np.tile(model.expected, (len(features), 1))
+    going = np.arange(len(features) if features.shape[1] else 0)
     misfit = _misfit(model, features, decided, beliefs)
     for _ in range(STEPS):
-        chance = _chances(features @ beliefs)
-        slope = features.T @ (chance - decided) + model.precision * (beliefs - model.expected)
-        bend = (features.T * (chance * (1 - chance))) @ features + np.diag(model.precision)
-        step = np.linalg.solve(bend, slope)
-        while (after := _misfit(model, features, decided, beliefs - step)) > misfit + CLOSE:
-            step = step / 2
-        beliefs, mended, misfit = beliefs - step, misfit - after, after
-        if mended < CLOSE:
+        if not len(going):
             break
+        seen, said, now = features[going], decided[going], beliefs[going]
+        step = _newton_step(model, seen, said, now)
+        after = _misfit(model, seen, said, now - step)
+        while (worse := after > misfit[going] + CLOSE).any():
+            step[worse] /= 2
+            after[worse] = _misfit(model, seen[worse], said[worse], (now - step)[worse])
+        beliefs[going] = now - step
+        mended, misfit[going] = misfit[going] - after, after
+        going = going[mended >= CLOSE]
     return beliefs
 
 
-def _misfit(model: _Model, features: Floats, decided: Floats, beliefs: Floats) -> float:
-    """Compute minus the log of likelihood times prior, up to a constant."""
-    odds = features @ beliefs
-    likelihood = np.logaddexp(0, odds).sum() - decided @ odds
-    return float(likelihood + model.precision @ (beliefs - model.expected) ** 2 / 2)
+def _newton_step(model: _Model, features: Floats, decided: Floats, beliefs: Floats) -> Floats:
+    """Compute the inverse of the misfit's second derivatives times its first ones."""
+    chance = _chances(_odds(features, beliefs))
+    slope = ((chance - decided)[:, None] @ features)[:, 0]
+    slope = slope + model.precision * (beliefs - model.expected)
+    weighted = features * (chance * (1 - chance))[..., None]
+    bend = weighted.transpose(0, 2, 1) @ features + np.diag(model.precision)
+    step: Floats = np.linalg.solve(bend, slope[..., None])[..., 0]
+    return step
+
+
+def _odds(features: Floats, beliefs: Floats) -> Floats:
+    odds: Floats = (features @ beliefs[..., None])[..., 0]
+    return odds
+
+
+def _misfit(model: _Model, features: Floats, decided: Floats, beliefs: Floats) -> Floats:
+    """Compute minus the log of likelihood times prior, up to a constant, shape (runs,)."""
+    odds = _odds(features, beliefs)
+    likelihood = (np.logaddexp(0, odds) - decided * odds).sum(axis=1)
+    apart = beliefs - model.expected
+    misfit: Floats = likelihood + (model.precision * apart * apart).sum(axis=1) / 2
+    return misfit
 
 
 def _chances(odds: Floats) -> Floats:
-    chances: Floats = np.exp(-np.logaddexp(0, -odds))
+    """Return 1 / (1 + exp(-odds)), without an overflow."""
+    inverse = np.exp(-np.abs(odds))
+    chances: Floats = np.where(odds < 0, inverse, 1.0) / (1.0 + inverse)
     return chances

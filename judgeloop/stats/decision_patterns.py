@@ -39,11 +39,12 @@ def patterns_of(decided: Known, known: Known, shares: Floats, counts: Floats) ->
     if comparisons < FEWEST_COMPARISONS:
         return np.zeros((0, items))
     spread = shares * (1 - shares)
-    left = _residuals(decided, known, shares) * np.sqrt(counts)[:, None]
+    left = _residuals(decided, known, shares)
+    left *= np.sqrt(counts)[:, None]
     energies, directions = np.linalg.eigh(left @ left.T)  # in ascending order
     by_chance = (
         counts.max()
-        * (known * spread).sum()
+        * float(known.sum(axis=0) @ spread)
         / comparisons
         * (1 + np.sqrt(comparisons / items)) ** 2
     )
@@ -56,7 +57,8 @@ def patterns_of(decided: Known, known: Known, shares: Floats, counts: Floats) ->
 
 def _residuals(decided: Known, known: Known, shares: Floats) -> Floats:
     """Subtract the shares and each comparison's own mean residual; 0 where there is no verdict."""
-    left = np.where(known, decided - shares, 0.0)
-    means = left.sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-    residuals: Floats = np.where(known, left - means[:, None], 0.0)
+    residuals: Floats = decided - shares
+    residuals *= known
+    residuals -= (residuals.sum(axis=1) / np.maximum(known.sum(axis=1), 1))[:, None]
+    residuals *= known
     return residuals

@@ -71,9 +71,9 @@ def decisive_shares(
     others. A system of the new comparison took part in them, so that they all show what is peculiar
     to this system. Items preferred for that favour it or disfavour it.
     """
-    counts = known * counts_of_each(known, apart)[:, None]
-    asked = counts.sum(axis=0)
-    decisive = (counts * (preferences != 0)).sum(axis=0)
+    counts = counts_of_each(known, apart)
+    asked = counts @ known
+    decisive = counts @ (known & (preferences != 0))
     mean = (decisive.sum() + 1) / (asked.sum() + 2)
     shares: Floats = (decisive + PRIOR_VERDICTS * mean) / (asked + PRIOR_VERDICTS)
     return shares
@@ -99,10 +99,14 @@ def agreements(preferences: Preferences, known: Known) -> Floats:
     the mean of all items. Values below `LEAST_AGREEMENT`, also those of items that contradict the
     winner, are raised to it.
     """
-    signs = np.where(known, preferences, 0).astype(np.int64)
-    others = signs.sum(axis=1)[:, None] - signs
-    agreed = (signs * np.sign(others)).sum(axis=0)
-    decisive = np.abs(signs).sum(axis=0)
+    signs = np.where(known, preferences, np.int8(0))
+    leads = signs.sum(axis=1, dtype=np.int64)
+    # The winner on the other items is the winner on all, unless the lead is a single item.
+    clear = np.abs(leads) > 1
+    others = leads[~clear, None] - signs[~clear]
+    agreed = np.sign(leads[clear]) @ signs[clear].astype(np.float64)
+    agreed = agreed + (signs[~clear] * np.sign(others)).sum(axis=0)
+    decisive = np.count_nonzero(signs, axis=0)
     mean = agreed.sum() / max(1, decisive.sum())
     raw = (agreed + PRIOR_DECISIVE * mean) / (decisive + PRIOR_DECISIVE)
     found: Floats = np.clip(raw, LEAST_AGREEMENT, 1.0)
@@ -138,7 +142,7 @@ def prospects(
     system or against it. Draws that prefer these items name the wrong system several times as often
     (docs/results).
     """
-    if not known.any() or not (preferences[known] != 0).any():
+    if not (known & (preferences != 0)).any():
         return None
     apart = np.ones(len(known), dtype=np.bool_) if apart is None else apart
     shares = decisive_shares(preferences, known, apart)
@@ -157,13 +161,14 @@ def _if_preferring(found: Prospects) -> Prospects | None:
 
 
 def draw_weights(known: Prospects, chances: Floats) -> Floats:
-    """Compute the probability of each item to be drawn first, shape (items,); the sum is 1.
+    """Compute the probability of each item to be drawn first, shape (..., items); the sum is 1.
 
-    `chances`, shape (items,), are the probabilities that an item is decisive. The weight grows with
-    (h² c)^p: h is that probability, c the agreement with the winner, p the power. A tenth of the
-    probability is spread evenly. No item is thus out of reach, and no weight is so small that an
-    estimate would rest on a few items.
+    `chances`, shape (..., items), are the probabilities that an item is decisive. The weight grows
+    with (h² c)^p: h is that probability, c the agreement with the winner, p the power. A tenth of
+    the probability is spread evenly. No item is thus out of reach, and no weight is so small that
+    an estimate would rest on a few items.
     """
     preferred = (chances * chances * known.agreements) ** known.power
-    weights: Floats = (1 - LEAST_EVEN) * preferred / preferred.sum() + LEAST_EVEN / len(chances)
+    total = preferred.sum(axis=-1, keepdims=True)
+    weights: Floats = preferred * ((1 - LEAST_EVEN) / total) + LEAST_EVEN / chances.shape[-1]
     return weights

@@ -77,8 +77,7 @@ def chances_overtaken(wins: Counts, losses: Counts, further: Counts) -> NDArray[
     found = np.where(won > further, 1.0, 0.0)
     (at,) = np.nonzero((won >= 0) & (won <= further))
     ours, theirs, further = (wins + PRIOR_WINS)[at], (losses + PRIOR_WINS)[at], further[at]
-    states = zip(won[at].tolist(), ours.tolist(), theirs.tolist(), further.tolist(), strict=True)
-    term = np.array([_chance_of(*state) for state in states], dtype=np.float64)
+    term = _chances_of(won[at], ours, theirs, further)
     total = np.where(odd[at] == 1, term, term / 2)
     fewer = won[at]
     while len(at):
@@ -99,6 +98,29 @@ def _chance_of(won: int, ours: int, theirs: int, further: int) -> float:
         + _log_ways(theirs + further - won - 1, further - won)
         - _log_ways(ours + theirs + further - 1, further)
     )
+
+
+def _chances_of(won: Counts, ours: Counts, theirs: Counts, further: Counts) -> NDArray[np.float64]:
+    """Compute `_chance_of` of many states, shape (states,), equal to the last bit."""
+    table = _log_gammas(1 << int((ours + theirs + further).max(initial=1)).bit_length())
+
+    def log_ways(among: Counts, chosen: Counts) -> NDArray[np.float64]:
+        ways: NDArray[np.float64] = table[among] - table[chosen] - table[among - chosen]
+        return ways
+
+    logs = (
+        log_ways(ours + won - 1, won)
+        + log_ways(theirs + further - won - 1, further - won)
+        - log_ways(ours + theirs + further - 1, further)
+    )
+    # numpy's exponential may differ from this one in the last bit.
+    return np.array([math.exp(log) for log in logs.tolist()], dtype=np.float64)
+
+
+@lru_cache(maxsize=8)
+def _log_gammas(below: int) -> NDArray[np.float64]:
+    """Return the logarithms of 0!, 1!, … (`below` - 1)!, as `_log_ways` takes them."""
+    return np.array([math.lgamma(number + 1) for number in range(below)])
 
 
 @lru_cache(maxsize=1 << 16)

@@ -103,8 +103,11 @@ class Bounds:
         """
         if self.at(-math.inf) > risk:
             return None
-        risen = [value for value in np.unique(self.critical) if self.at(float(value)) > risk]
-        return float(risen[0]) if risen else math.inf
+        values = np.unique(self.critical)
+        wrong = np.searchsorted(self.critical, values, side="right")
+        bounds = (wrong + self.repetitions) / (self.repetitions * (self.comparisons + 1))
+        risen = values[np.minimum(1.0, bounds) > risk]
+        return float(risen[0]) if len(risen) else math.inf
 
 
 def bounds_of(critical: Floats) -> Bounds:

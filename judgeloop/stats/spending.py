@@ -28,7 +28,6 @@ class _Step:
     alive: NDArray[np.float64]
     spent: NDArray[np.float64]  # shape (levels,)
     barriers: NDArray[np.int32]  # shape (draws, levels)
-    decisive: int = 0  # number of decisive draws so far
 
     @property
     def nbytes(self) -> int:
@@ -97,46 +96,62 @@ class Spending:
         nothing = np.zeros(len(self.levels))
         return _Step(_sure(len(self.levels)), nothing, np.empty((0, len(nothing)), dtype=np.int32))
 
+    def barriers_of_each(self, decisive: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """Return `barriers` of many sequences of draws, shape (sequences, draws, levels).
+
+        `decisive` has the shape (sequences, draws). All sequences go on side by side.
+        """
+        found = np.empty((*decisive.shape, len(self.levels)), dtype=np.int32)
+        alive = np.ones((len(decisive), len(self.levels), 1))
+        spent = np.zeros(alive.shape[:2])
+        for drawn, now in enumerate(decisive.T):
+            alive = self._with_a_place_more(alive)
+            alive[now] = self._moved(alive[now], drawn)
+            alive, spent, found[:, drawn] = self._cut(alive, spent, drawn)
+        return found
+
     def _next(self, step: _Step, drawn: int, *, is_decisive: bool) -> _Step:
-        moved = self._moved(step, drawn - step.decisive) if is_decisive else step.alive
+        alive = self._with_a_place_more(step.alive)
+        moved = self._moved(alive, drawn) if is_decisive else alive
         alive, spent, barrier = self._cut(moved, step.spent, drawn)
-        barriers = np.vstack([step.barriers, barrier])
-        return _Step(alive, spent, barriers, step.decisive + is_decisive)
+        return _Step(alive, spent, np.vstack([step.barriers, barrier]))
 
     def _cut(
         self, alive: NDArray[np.float64], spent: NDArray[np.float64], drawn: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]:
-        """Return what stays of `alive` uncrossed, what is then spent, and the boundary."""
-        alive = self._with_a_place_more(alive)
+        """Return what stays of `alive` uncrossed, what is then spent, and the boundary.
+
+        `alive` has the shape (..., levels, distances), the others (..., levels).
+        """
         allowed = self.levels * min(1.0, ((drawn + 1) / self.limit) ** SHAPE) - spent
         # The probability of each distance or a larger one.
-        beyond = np.cumsum(alive[:, ::-1], axis=1)[:, ::-1]
-        crossing = beyond <= allowed[:, None]
-        crossing[:, 0] = False  # at distance 0 there is no leader to name
-        barrier = np.where(crossing.any(axis=1), crossing.argmax(axis=1), self.limit + 2)
+        beyond = np.cumsum(alive[..., ::-1], axis=-1)[..., ::-1]
+        crossing = beyond <= allowed[..., None]
+        crossing[..., 0] = False  # at distance 0 there is no leader to name
+        barrier = np.where(crossing.any(axis=-1), crossing.argmax(axis=-1), self.limit + 2)
         # Summed over all distances, so that what is rounded does not depend on those left out.
-        crossed = np.zeros((len(alive), self._distances))
-        np.copyto(crossed[:, : alive.shape[1]], alive, where=crossing)
-        left = np.where(crossing, 0.0, alive)[:, : max(1, int(barrier.max()))]
-        return left, spent + crossed.sum(axis=1), barrier.astype(np.int32)
+        crossed = np.zeros((*alive.shape[:-1], self._distances))
+        np.copyto(crossed[..., : alive.shape[-1]], alive, where=crossing)
+        left = np.where(crossing, 0.0, alive)[..., : max(1, int(barrier.max()))]
+        return left, spent + crossed.sum(axis=-1), barrier.astype(np.int32)
 
     def _with_a_place_more(self, alive: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return `alive` with the nearest distance of those left out, if there is one."""
-        if alive.shape[1] >= self._distances:
+        if alive.shape[-1] >= self._distances:
             return alive
-        return np.concatenate([alive, np.zeros((len(alive), 1))], axis=1)
+        return np.concatenate([alive, np.zeros((*alive.shape[:-1], 1))], axis=-1)
 
-    def _moved(self, step: _Step, ties: int) -> NDArray[np.float64]:
-        """Return the probabilities of all distances after one more decisive draw."""
-        left = max(1, self.items - ties - step.decisive)
-        alive = self._with_a_place_more(step.alive)
-        distance = np.arange(alive.shape[1])
+    def _moved(self, alive: NDArray[np.float64], drawn: int) -> NDArray[np.float64]:
+        """Return the probabilities of all distances after a decisive draw that follows `drawn`."""
+        # All items less the ties seen can be decisive; of these the decisive draws are gone.
+        left = max(1, self.items - drawn)
+        distance = np.arange(alive.shape[-1])
         away = np.clip(0.5 - distance / (2 * left), 0.0, 1.0)
         away[0] = 1.0
         moved = np.zeros_like(alive)
-        moved[:, 1:] = alive[:, :-1] * away[:-1]
-        moved[:, :-1] += alive[:, 1:] * (1 - away[1:])
-        moved[:, -1] += alive[:, -1] * away[-1]
+        moved[..., 1:] = alive[..., :-1] * away[:-1]
+        moved[..., :-1] += alive[..., 1:] * (1 - away[1:])
+        moved[..., -1] += alive[..., -1] * away[-1]
         return moved
 
 
@@ -197,7 +212,7 @@ class Course:
     ) -> tuple[_Step, NDArray[np.int32]]:
         """Return the step after another draw without the earlier boundary, and its boundary."""
         found = self.spending._next(step, drawn, is_decisive=is_decisive)  # noqa: SLF001
-        return _Step(found.alive, found.spent, step.barriers, found.decisive), found.barriers[-1]
+        return _Step(found.alive, found.spent, step.barriers), found.barriers[-1]
 
 
 def first_crossing(scores: NDArray[np.int8], spending: Spending) -> NDArray[np.int64]:

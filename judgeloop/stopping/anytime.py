@@ -57,14 +57,15 @@ class Anytime(Rule):
             return wagers.risk(tally.leader)
         return log_wealth(scores_for(tally, tally.leader), self.items).risk
 
-    def met_along(
+    def met_along_each(
         self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        """As `Rule.met_along`; the wealth of each side is computed once as a path."""
-        leads = np.cumsum(preferences, dtype=np.int64)
-        first, second = (log_wealth_path(sign * preferences, items) for sign in (1, -1))
+        """As `Rule.met_along_each`; the wealth of each side is computed once as a path."""
+        leads = np.cumsum(preferences, axis=1, dtype=np.int64)
+        paths = [[log_wealth_path(sign * one, items) for one in preferences] for sign in (1, -1)]
+        first, second = np.array(paths).reshape(2, *preferences.shape)
         risks = np.exp(-np.maximum(0.0, np.where(leads > 0, first, second)))
-        met: NDArray[np.bool_] = (leads != 0) & (risks <= thresholds[:, None])
+        met: NDArray[np.bool_] = (leads != 0) & (risks <= thresholds[:, None, None])
         return met
 
     def interval(self, tally: Tally) -> tuple[float, float]:

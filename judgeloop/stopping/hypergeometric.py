@@ -26,7 +26,7 @@ class Hypergeometric(MajorityTest):
     guarantee: str | None = None
     needs_draws: bool = False
 
-    def tested(self, wins: Counts, losses: Counts, judged: int, items: int) -> Tested:
+    def tested(self, wins: Counts, losses: Counts, judged: Counts | int, items: int) -> Tested:
         """As `MajorityTest.tested`."""
         del losses
         population, draws = np.full_like(wins, items), np.full_like(wins, judged)

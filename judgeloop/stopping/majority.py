@@ -29,11 +29,36 @@ class MajorityTest(CountingRule):
     """
 
     @abstractmethod
-    def tested(self, wins: Counts, losses: Counts, judged: int, items: int) -> Tested:
+    def tested(self, wins: Counts, losses: Counts, judged: Counts | int, items: int) -> Tested:
         """Return the arguments of `survival` for leaders with these wins and losses.
 
         `wins` and `losses` have the shape (states,), and so has each of the four results.
         """
+
+    def met_along_each(
+        self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """As `Rule.met_along_each`; equal counts, and those without a chance, are tested once."""
+        looks = np.broadcast_to(np.arange(1, preferences.shape[1] + 1), preferences.shape)
+        wins, losses = (np.cumsum(preferences == side, axis=1) for side in (1, -1))
+        led = wins != losses
+        most, least = np.maximum(wins, losses)[led], np.minimum(wins, losses)[led]
+        # Counts of a state are below the base, so that a state is one number.
+        base = preferences.shape[1] + 1
+        states, which = np.unique((most * base + least) * base + looks[led], return_inverse=True)
+        rest, judged = np.divmod(states, base)
+        risks = self._risks_of(self.tested(*np.divmod(rest, base), judged, items), thresholds)
+        met = np.zeros((len(thresholds), *preferences.shape), dtype=np.bool_)
+        met[:, led] = risks[which.ravel()] <= thresholds[:, None]
+        return met
+
+    def _risks_of(self, tested: Tested, thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the stated risks; infinite where they surely exceed every threshold."""
+        risks = np.full(len(tested[0]), np.inf)
+        (likely,) = np.nonzero(may_be_at_most(float(thresholds.max(initial=0.0)), *tested))
+        numbers = zip(*(values[likely].tolist() for values in tested), strict=True)
+        risks[likely] = [survival(*state) for state in numbers]
+        return risks
 
     def risk(self, tally: Tally) -> float:
         """Return the stated risk of naming the leader of `tally`; 1 without a leader."""

@@ -89,6 +89,18 @@ class Rule(ABC):
             met[:, look] = [rule.is_met(tally) for rule in rules]
         return met
 
+    def met_along_each(
+        self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Return `met_along` of many sequences, shape (thresholds, sequences, looks).
+
+        `preferences` has the shape (sequences, looks). A rule may override it with a faster method.
+        """
+        met = np.zeros((len(thresholds), *preferences.shape), dtype=np.bool_)
+        for at, sequence in enumerate(preferences):
+            met[:, at] = self.met_along(sequence, items, thresholds)
+        return met
+
     def reason_to_stop(self, tally: Tally) -> StopReason | None:
         """Return why to stop: the risk is met, or the systems are nearly equal."""
         if self.no_difference(tally):

@@ -18,7 +18,6 @@ from judgeloop.stats.spending import Course, Spending, first_crossing
 from judgeloop.stopping.catalogue import Ingredients
 from judgeloop.stopping.rule import Rule, in_order, scores_for
 
-FIRST_STRETCH = 25  # judgments in the first stretch of a boundary
 RISKS = np.geomspace(1e-6, 0.5, 58)  # the thresholds tried for the stated risk
 
 
@@ -86,41 +85,26 @@ class Sequential(Rule):
             return False
         return bool(course.sides_with(0 if lead > 0 else 1, winner, wins)[0] > 0)
 
-    def met_along(
+    def met_along_each(
         self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        """As `Rule.met_along`: met from the first crossing on, while the lead is on that side.
-
-        The boundary is computed in stretches, only as far as needed: most walks cross it early.
+        """As `Rule.met_along_each`: from the first crossing on, while the lead is on that side.
 
         Raises:
             ValueError: the pool of `items` is not the pool that the boundary is for.
         """
         if items != self.items:
             raise ValueError(f"expected draws from {self.items} items, found {items} items")
-        spending = self._spending_at(tuple(thresholds.tolist()))
-        met = np.zeros((len(thresholds), len(preferences)), dtype=np.bool_)
-        sums = np.cumsum(preferences, dtype=np.int64)
-        seen = min(FIRST_STRETCH, len(preferences))
-        while seen:
-            crossed = np.abs(sums[:seen, None]) >= spending.barriers(preferences[:seen] != 0)
-            if seen == len(preferences) or crossed.any(axis=0).all():
-                break
-            seen = min(2 * seen, len(preferences))
-        for level in np.flatnonzero(crossed.any(axis=0)) if seen else ():
-            first = crossed[:, level].argmax()
-            met[level, first:] = np.sign(sums[first:]) == np.sign(sums[first])
+        if not preferences.size:
+            return np.zeros((len(thresholds), *preferences.shape), dtype=np.bool_)
+        sums = np.cumsum(preferences, axis=1, dtype=np.int64)
+        barriers = self._spending(thresholds).barriers_of_each(preferences != 0)
+        crossed = np.moveaxis(np.abs(sums)[..., None] >= barriers, 2, 0)
+        first = crossed.argmax(axis=2)[..., None]
+        side = np.take_along_axis(np.broadcast_to(np.sign(sums), crossed.shape), first, axis=2)
+        since = np.logical_or.accumulate(crossed, axis=2)
+        met: NDArray[np.bool_] = since & (np.sign(sums) == side)
         return met
-
-    def _spending_at(self, thresholds: tuple[float, ...]) -> Spending:
-        if thresholds not in self._known:
-            self._known[thresholds] = self._spending(np.array(thresholds))
-        return self._known[thresholds]
-
-    @cached_property
-    def _known(self) -> dict[tuple[float, ...], Spending]:
-        """Boundaries by thresholds."""
-        return {}
 
     def _named(self, tally: Tally, spending: Spending) -> np.ndarray:
         drawn = tally.judged + tally.abstentions

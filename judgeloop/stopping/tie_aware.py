@@ -25,10 +25,12 @@ class TieAware(MajorityTest):
     guarantee: str | None = None
     needs_draws: bool = False
 
-    def tested(self, wins: Counts, losses: Counts, judged: int, items: int) -> Tested:
+    def tested(self, wins: Counts, losses: Counts, judged: Counts | int, items: int) -> Tested:
         """As `MajorityTest.tested`."""
         decisive = wins + losses
-        population = np.maximum(decisive, np.rint(items * decisive / max(1, judged)).astype(int))
+        population = np.maximum(
+            decisive, np.rint(items * decisive / np.maximum(1, judged)).astype(int)
+        )
         return wins, population, population // 2, decisive
 
 

@@ -63,19 +63,25 @@ def sequences(items, looks, shares, count=6, seed=17):
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_a_rule_is_met_along_a_sequence_where_it_is_met_look_after_look(row, shares, pool):
     items, looks = POOLS[pool]
-    for preferences in sequences(items, looks, SHARES[shares]):
-        heard = preferences.tolist()
-        along = made(row, risk=1.0, items=items, limit=looks).met_along(
-            preferences, items, THRESHOLDS
-        )
-        asked = []
-        for threshold in THRESHOLDS:
-            rule = made(row, risk=float(threshold), items=items, limit=looks)
-            asked.append(
-                [rule.is_met(tally_of(heard[:look], items)) for look in range(1, looks + 1)]
-            )
-        assert along.shape == (len(THRESHOLDS), looks)
-        assert along.tolist() == asked
+    heard = sequences(items, looks, SHARES[shares])
+    rule = made(row, risk=1.0, items=items, limit=looks)
+    along = rule.met_along_each(heard, items, THRESHOLDS)
+    assert along.shape == (len(THRESHOLDS), *heard.shape)
+    for at, threshold in enumerate(THRESHOLDS):
+        rule = made(row, risk=float(threshold), items=items, limit=looks)
+        for number, preferences in enumerate(heard.tolist()):
+            tallies = [tally_of(preferences[:look], items) for look in range(1, looks + 1)]
+            assert along[at, number].tolist() == [rule.is_met(tally) for tally in tallies]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_one_sequence_is_met_along_as_many_are(row):
+    items, looks = POOLS["some of the items"]
+    heard = sequences(items, looks, SHARES["one ahead"])[:2]
+    rule = made(row, risk=1.0, items=items, limit=looks)
+    for number, along in enumerate(heard):
+        each = rule.met_along_each(heard, items, THRESHOLDS)[:, number]
+        assert np.array_equal(rule.met_along(along, items, THRESHOLDS), each)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -83,17 +89,15 @@ def test_these_sequences_meet_a_rule_at_some_looks_and_not_at_others(row):
     """Or the comparison above would say little."""
     items, looks = POOLS["some of the items"]
     rule = made(row, risk=1.0, items=items, limit=looks)
-    met = np.array(
-        [
-            rule.met_along(one, items, THRESHOLDS)
-            for one in sequences(items, looks, SHARES["one ahead"])
-        ]
-    )
-    assert met[:, -1].any()
-    assert not met[:, -1].all()
+    heard = sequences(items, looks, SHARES["one ahead"])
+    met = rule.met_along_each(heard, items, THRESHOLDS)[-1]
+    assert met.any()
+    assert not met.all()
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_along_no_verdicts_a_rule_is_never_met(row):
     rule = made(row, risk=0.5, items=20, limit=20)
-    assert rule.met_along(np.zeros(0, dtype=np.int8), 20, THRESHOLDS).shape == (len(THRESHOLDS), 0)
+    for many in (0, 3):
+        met = rule.met_along_each(np.zeros((many, 0), dtype=np.int8), 20, THRESHOLDS)
+        assert met.shape == (len(THRESHOLDS), many, 0)
