@@ -137,7 +137,7 @@ def _fitted(model: _Model, features: Floats, decided: Floats) -> Floats:
         step = _newton_step(model, seen, said, now)
         after = _misfit(model, seen, said, now - step)
         while (worse := after > misfit[going] + CLOSE).any():
-            step[worse] /= 2
+            step[worse] = step[worse] / 2
             after[worse] = _misfit(model, seen[worse], said[worse], (now - step)[worse])
         beliefs[going] = now - step
         mended, misfit[going] = misfit[going] - after, after
@@ -152,8 +152,7 @@ def _newton_step(model: _Model, features: Floats, decided: Floats, beliefs: Floa
     slope = slope + model.precision * (beliefs - model.expected)
     weighted = features * (chance * (1 - chance))[..., None]
     bend = weighted.transpose(0, 2, 1) @ features + np.diag(model.precision)
-    step: Floats = np.linalg.solve(bend, slope[..., None])[..., 0]
-    return step
+    return np.asarray(np.linalg.solve(bend, slope[..., None])[..., 0], dtype=np.float64)
 
 
 def _odds(features: Floats, beliefs: Floats) -> Floats:
@@ -171,7 +170,9 @@ def _misfit(model: _Model, features: Floats, decided: Floats, beliefs: Floats) -
 
 
 def _chances(odds: Floats) -> Floats:
-    """Return 1 / (1 + exp(-odds)), without an overflow."""
-    inverse = np.exp(-np.abs(odds))
-    chances: Floats = np.where(odds < 0, inverse, 1.0) / (1.0 + inverse)
-    return chances
+    """Return 1 / (1 + exp(-odds))."""
+    chances: Floats = np.negative(odds)
+    with np.errstate(over="ignore"):  # the chance is then 0
+        np.exp(chances, out=chances)
+    chances += 1.0
+    return np.reciprocal(chances, out=chances)

@@ -168,7 +168,10 @@ def draw_weights(known: Prospects, chances: Floats) -> Floats:
     the probability is spread evenly. No item is thus out of reach, and no weight is so small that
     an estimate would rest on a few items.
     """
-    preferred = (chances * chances * known.agreements) ** known.power
+    preferred = chances * chances
+    preferred *= known.agreements
+    preferred **= known.power
     total = preferred.sum(axis=-1, keepdims=True)
-    weights: Floats = preferred * ((1 - LEAST_EVEN) / total) + LEAST_EVEN / chances.shape[-1]
-    return weights
+    preferred *= (1 - LEAST_EVEN) / total
+    preferred += LEAST_EVEN / chances.shape[-1]
+    return preferred
