@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import make_results
 
 import judgeloop
 import judgeloop.parts
@@ -53,6 +54,8 @@ def made() -> dict[Path, str]:
     return {
         reference / "command-line.md": command_line(),
         reference / "configuration.md": configuration(),
+        reference / "results.md": make_results.page(),
+        reference / "result.schema.json": make_results.schema(),
         reference / "api.md": api(),
         reference / "judgeloop.schema.json": schema_text(app),
         DOCS.parent / ".env.example": example(app),

@@ -15,8 +15,8 @@ from judgeloop.calibration.result import CalibrationFigures, Figure, Strategy
 from judgeloop.calibration.study import QUESTION
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.report.escaping import visible
+from judgeloop.report.json_fields import SCHEMA_VERSION
 from judgeloop.report.page import lines
-from judgeloop.report.run_result import SCHEMA_VERSION
 from judgeloop.report.sentences import count
 from judgeloop.stats.risk_control import fewest_comparisons
 from judgeloop.stopping.catalogue import RuleRow, rule_row, rules_of

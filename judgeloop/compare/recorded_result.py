@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 from judgeloop.core.exits import EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.outcomes import About
 from judgeloop.core.records import TIE
-from judgeloop.report.run_result import SCHEMA_VERSION, LabelRow
+from judgeloop.report.json_fields import SCHEMA_VERSION
+from judgeloop.report.run_result import LabelRow
 from judgeloop.stats.sign_test import p_value, share_interval
 
 TEST = "exact sign test"

@@ -53,6 +53,10 @@ class Estimated(RunResult):
     """
 
     job: ClassVar[str] = "estimate"
+    # Fields that only comparisons have.
+    ONLY_COMPARED: ClassVar[frozenset[str]] = frozenset(
+        {"winner", "leader", "risk", "flips", "flip_rate", "agreement", "required_winner", "order"}
+    )
 
     setup: EstimateSetup
     mean: float | None
@@ -77,17 +81,7 @@ class Estimated(RunResult):
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON values, without the fields that only comparisons have."""
         values = super(Estimated, self).to_json()
-        contest = (
-            "winner",
-            "leader",
-            "risk",
-            "flips",
-            "flip_rate",
-            "agreement",
-            "required_winner",
-            "order",
-        )
-        kept = {name: value for name, value in values.items() if name not in contest}
+        kept = {name: value for name, value in values.items() if name not in self.ONLY_COMPARED}
         promise = self.setup.guarantee or "approximate"
         return kept | {
             "decided": self.winner is not None,

@@ -12,12 +12,14 @@ from judgeloop.report.page import Page, Section
 
 # Text that begins a link or a mention. An empty comment behind it prevents the link.
 _LINKING = re.compile(r"(@|https?:|www)", re.IGNORECASE)
+# What begins a list, or underlines a heading, at the start of a line: "-", "+", "=", "1.", "1)".
+_LEADING = re.compile(r"^(\s*\d*)([-+=.)])")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!&~])")
 
 
 def render_markdown(page: Page) -> str:
     """Return the headline as a heading, the summary as paragraphs, and a table for each section."""
-    parts = [f"### {escape(page.headline)}", *map(escape, page.summary)]
+    parts = [f"### {escape(page.headline)}", *map(_paragraph, page.summary)]
     parts += map(_section, page.sections)
     return "\n\n".join(parts) + "\n"
 
@@ -26,9 +28,14 @@ def _section(section: Section) -> str:
     """Return a table; paragraphs for rows without names."""
     heading = [f"#### {escape(section.heading)}\n"] if section.heading else []
     if not any(name for name, _ in section.rows):
-        return "\n".join([*heading, "\n\n".join(escape(text) for _, text in section.rows)])
+        return "\n".join([*heading, "\n\n".join(_paragraph(text) for _, text in section.rows)])
     rows = [f"| {escape(name)} | {escape(text)} |" for name, text in section.rows]
     return "\n".join([*heading, "| | |", "|---|---|", *rows])
+
+
+def _paragraph(text: str) -> str:
+    """Return an escaped text that begins no list and no underlined heading."""
+    return _LEADING.sub(r"\1\\\2", escape(text))
 
 
 def escape(text: str) -> str:

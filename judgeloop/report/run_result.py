@@ -12,14 +12,12 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
 
 from judgeloop.core.exits import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
-from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import About, DecoyTally, Spend, StopKind
 from judgeloop.core.records import Abstention, Key, Label, Verdict
+from judgeloop.report.json_fields import computed, heading
 from judgeloop.report.notebook import render_notebook
 from judgeloop.report.page import Page, render
 from judgeloop.stats.agreement import kappa
-
-SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,27 +206,8 @@ class RunResult(ABC):
         """Return the result as JSON values, without the labels; amounts in dollars."""
         figures = asdict(self)
         setup = figures.pop("setup")
-        spend = self.spend
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "job": self.job,
-            "headline": self.page.headline,
-            "about": str(self.about),
-            **{name: value for name, value in figures.items() if name not in {"labels", "spend"}},
-            **setup,
-            "guarantee": self.setup.guarantee or "heuristic",
-            "spent_usd": _usd(spend.now_p) if spend.known else None,
-            "run_spent_usd": _usd(spend.run_p) if spend.known else None,
-            "former_spent_usd": _usd(spend.former_p),
-            "rehearsed_usd": _usd(spend.rehearsed_p),
-            "budget_usd": _usd(spend.budget_p),
-            "more_usd": _usd(self.more_p),
-            "ahead_usd": _usd(self.ahead_p),
-            "unconfirmed_usd": _usd(spend.unconfirmed_p),
-            "attempts": spend.attempts,
-            "exit_code": self.exit_code,
-            "remembered": spend.remembered,
-        }
+        kept = {name: value for name, value in figures.items() if name not in {"labels", "spend"}}
+        return {**heading(self), **kept, **setup, **computed(self)}
 
 
 def label_rows(
@@ -287,8 +266,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [_plain(part) for part in value]
     return str(value) if isinstance(value, StopKind) else value
-
-
-def _usd(pico: int | None) -> float | None:
-    """Return dollars for JSON: exact to the picodollar up to some thousand dollars."""
-    return None if pico is None else float(to_usd(pico))

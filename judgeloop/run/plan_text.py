@@ -11,8 +11,9 @@ from typing import Any
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import StopKind
 from judgeloop.report.escaping import visible
+from judgeloop.report.json_fields import SCHEMA_VERSION
 from judgeloop.report.page import WIDTH, Page, render, wrapped
-from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
+from judgeloop.report.run_result import RunResult
 from judgeloop.report.sentences import count, sentence
 from judgeloop.run.plan import Plan
 
@@ -62,7 +63,7 @@ def _basis(plan: Plan) -> str:
 def _settings(page: Page) -> list[str]:
     """Return a sentence on the files that set something, if any did."""
     said = next((text for name, text in page.details if name == "settings"), None)
-    return [f"Settings: {sentence(said)}"] if said else []
+    return [f"Settings: {said}."] if said else []
 
 
 def _old_prices(result: RunResult) -> list[str]:

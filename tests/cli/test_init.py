@@ -168,15 +168,14 @@ class About:
         return "1.2.3"
 
 
+HOST = "https://github.com"
+
+
 def test_the_schema_is_the_published_one_once_the_repository_has_an_address(monkeypatch):
-    monkeypatch.setattr(
-        "importlib.metadata.metadata", lambda _: About("https://github.com/people/judgeloop")
-    )
+    monkeypatch.setattr("importlib.metadata.metadata", lambda _: About(f"{HOST}/people/judgeloop"))
     raw = "https://raw.githubusercontent.com/people/judgeloop/v1.2.3"
     assert init.schema_address() == f"{raw}/docs/reference/judgeloop.schema.json"
-    monkeypatch.setattr(
-        "importlib.metadata.metadata", lambda _: About("https://github.com/OWNER/judgeloop")
-    )
+    monkeypatch.setattr("importlib.metadata.metadata", lambda _: About(f"{HOST}/OWNER/judgeloop"))
     assert init.schema_address() == "judgeloop.schema.json"
 
 

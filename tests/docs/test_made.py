@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 
+import jsonschema
 import pytest
 from support.pages import DOCS, ROOT
+
+import judgeloop
+from judgeloop.cli.files import render_json
+
+INCIDENTS = ROOT / "examples" / "incidents"
 
 
 @pytest.fixture(scope="module")
 def made():
     spec = importlib.util.spec_from_file_location("make", DOCS / "make.py")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.syspath_prepend(str(DOCS))  # it imports a script beside it
+        spec.loader.exec_module(module)
     return module.made()
 
 
@@ -37,3 +46,38 @@ def test_the_picture_of_the_demo_shows_what_it_prints(made):
             assert words(path.read_text(encoding="utf-8")) == words(text), (
                 "run `python docs/make.py`"
             )
+
+
+RESULT_SCHEMA = json.loads((DOCS / "reference" / "result.schema.json").read_text(encoding="utf-8"))
+FILES = [str(INCIDENTS / name) for name in ("lead.jsonl", "central.jsonl")]
+GIVEN = {"items": str(INCIDENTS / "items.jsonl"), "max_judgments": 30}
+QUESTIONS = {
+    "compare": lambda: judgeloop.compare(*FILES, judge="metric:rouge2", **GIVEN),
+    "select": lambda: judgeloop.select(
+        [*FILES, str(INCIDENTS / "systems" / "figures.jsonl")],
+        baseline="lead-2", judge="metric:rouge2", **GIVEN,
+    ),
+    "estimate": lambda: judgeloop.estimate(FILES[0], judge="metric:rouge2", **GIVEN),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_result_has_the_form_of_the_published_schema(question):
+    result = QUESTIONS[question]()
+    jsonschema.validate(result.to_dict(), RESULT_SCHEMA)
+    printed = json.loads(render_json(result))
+    jsonschema.validate(printed, RESULT_SCHEMA)
+    own = RESULT_SCHEMA["$defs"][question]
+    assert set(printed) | {"labels"} == set(own["properties"])
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(printed | {"another": 1}, own)
+
+
+def test_every_field_of_a_result_says_what_it_holds():
+    silent = [
+        name
+        for question in QUESTIONS
+        for name, schema in RESULT_SCHEMA["$defs"][question]["properties"].items()
+        if not schema.get("description") and name != "job"
+    ]
+    assert not silent

@@ -146,9 +146,11 @@ OTHERS = {"--quiet", "--editable", "--strict"}  # of pip and other programs
 
 def test_every_flag_on_the_pages_exists(environment):
     known = set(OTHERS)
-    for command in ("compare", "select", "estimate", "replay", "doctor", "calibrate", "convert", "demo",
+    for command in ("compare", "select", "estimate", "replay", "doctor", "calibrate", "convert",
                     "ledger explain", "ledger reconcile", "ledger salvage"):  # fmt: skip
         known |= set(FLAG.findall(run(f"judgeloop {command} --help-all", ROOT, environment).stdout))
+    for command in ("", "demo", "init"):
+        known |= set(FLAG.findall(run(f"judgeloop {command} --help", ROOT, environment).stdout))
     named = {
         (name(page), flag)
         for page in PAGES

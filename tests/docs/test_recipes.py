@@ -97,8 +97,8 @@ def printed(typed, server, folder):
 
 
 def anywhere(text):
-    """What `doctor` shows, without the version of SQLite and the file system of one machine."""
-    return re.sub(r"SQLite [\d.]+, (\S+) on .*", r"SQLite, \1", text.strip())
+    """What `doctor` shows, without line breaks and what one machine has: SQLite, file system."""
+    return " ".join(re.sub(r"SQLite [\d.]+, (\S+) on .*", r"SQLite, \1", text).split())
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe[1])

@@ -138,7 +138,6 @@ def test_a_passing_failure_says_what_it_is_and_how_long_to_wait(
     ("response", "says"),
     [
         (Azure.bad_key, "the key is not accepted"),
-        (Azure.bad_key, "wrong API endpoint"),
         (Azure.no_deployment, "HTTP 404, DeploymentNotFound: The API deployment"),
         (Bedrock.no_access, "You don't have access to the model"),
         (OpenRouter.no_credit, "no credit left"),
@@ -148,7 +147,7 @@ def test_a_passing_failure_says_what_it_is_and_how_long_to_wait(
         (LiteLLM.bad_key, "the key is not accepted"),
         (LiteLLM.no_schema, "bedrock does not support parameters: ['response_format']"),
         (Google.bad_key, "the key is not accepted"),
-        (Google.expired, "Expected OAuth 2 access token"),
+        (Google.expired, "the key is not accepted"),
         (Ollama.no_model, 'model "qwen3:4b" not found'),
     ],
 )

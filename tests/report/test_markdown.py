@@ -5,10 +5,12 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 from support.results import make_result, undecided
 
 from judgeloop.compare.text import page
 from judgeloop.report.markdown import escape, render_markdown
+from judgeloop.report.page import Page, Section
 
 SPECIAL = set("\\`*_{}[]<>#|!&~")
 
@@ -118,3 +120,12 @@ def test_strangers_text_adds_no_row_cell_link_or_tag(name):
     assert not re.search(r"(?<!\\)(?:\\\\)*[<\[`*]", evil.replace(APART, ""))
     assert not re.search(r"@\w|https?://|www\.", evil)
     assert "\x1b" not in evil
+
+
+@pytest.mark.parametrize("text", ["- a", "+ a", "1. a", "12) a", "= a", "- - -"])
+def test_a_paragraph_begins_no_list_whatever_its_first_words_are(text):
+    shown = Page("decided", (), (text,), notes=(Section("", (("", text),)),))
+    tokens = MarkdownIt().parse(render_markdown(shown))
+    assert {token.type for token in tokens} == {
+        "heading_open", "inline", "heading_close", "paragraph_open", "paragraph_close",
+    }  # fmt: skip

@@ -1,0 +1,77 @@
+"""The fields of a result's JSON that are computed from its record, with what each holds.
+
+The reference page of results and its schema (`docs/make_results.py`) are made from these
+annotations and from the fields of the records.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, TypedDict
+
+from judgeloop.core.money import to_usd
+
+if TYPE_CHECKING:
+    from judgeloop.report.run_result import RunResult
+
+SCHEMA_VERSION = 1
+Dollars = float | None
+
+
+class Heading(TypedDict):
+    """The first fields of every result."""
+
+    schema_version: Annotated[int, "the version of this form; it grows when a field changes"]
+    job: Annotated[str, "the question: compare, select or estimate"]
+    headline: Annotated[str, "the decision in words"]
+    about: Annotated[str, "the items that the decision is about: these_items or items_like_these"]
+
+
+class Computed(TypedDict):
+    """What is computed from the record: money in dollars, and the exit code."""
+
+    guarantee: Annotated[str, "what the stated risk promises, or heuristic or approximate"]
+    spent_usd: Annotated[Dollars, "what this command has paid; null if a price is unknown"]
+    run_spent_usd: Annotated[Dollars, "what the run has paid since it began"]
+    former_spent_usd: Annotated[Dollars, "what was paid under earlier ids of the run"]
+    rehearsed_usd: Annotated[Dollars, "recorded cost that counts against the budget, not paid"]
+    budget_usd: Annotated[Dollars, "the budget; null without one"]
+    more_usd: Annotated[Dollars, "the probable cost of more_judgments"]
+    ahead_usd: Annotated[Dollars, "the probable cost of answers that were not needed"]
+    unconfirmed_usd: Annotated[Dollars, "charged for attempts without a reply; perhaps not billed"]
+    attempts: Annotated[int, "requests that this command made"]
+    exit_code: Annotated[int, "the exit code of the command"]
+    remembered: Annotated[int, "verdicts that were answered from the ledger"]
+
+
+def heading(result: RunResult) -> Heading:
+    """Return the first fields of a result."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "job": result.job,
+        "headline": result.page.headline,
+        "about": str(result.about),
+    }
+
+
+def computed(result: RunResult) -> Computed:
+    """Return the fields that are computed from a result's record."""
+    spend = result.spend
+    return {
+        "guarantee": result.setup.guarantee or "heuristic",
+        "spent_usd": _usd(spend.now_p) if spend.known else None,
+        "run_spent_usd": _usd(spend.run_p) if spend.known else None,
+        "former_spent_usd": _usd(spend.former_p),
+        "rehearsed_usd": _usd(spend.rehearsed_p),
+        "budget_usd": _usd(spend.budget_p),
+        "more_usd": _usd(result.more_p),
+        "ahead_usd": _usd(result.ahead_p),
+        "unconfirmed_usd": _usd(spend.unconfirmed_p),
+        "attempts": spend.attempts,
+        "exit_code": result.exit_code,
+        "remembered": spend.remembered,
+    }
+
+
+def _usd(pico: int | None) -> Dollars:
+    """Return picodollars as dollars."""
+    return None if pico is None else float(to_usd(pico))
