@@ -250,6 +250,7 @@ def demo() -> str:
             cwd=folder, check=True, capture_output=True, text=True,
             env={**_environment(), "COLUMNS": "92"},
         ).stdout  # fmt: skip
+    printed = printed.partition("The files of this run")[0]  # the picture shows the decision
     console = Console(record=True, width=92, file=StringIO(), force_terminal=True)
     console.print(Text("$ judgeloop demo", style="bold"))
     console.print(Text(printed.rstrip()))
