@@ -95,7 +95,7 @@ def result_of(
         ties=tally.ties,
         abstentions=tally.abstentions,
         flips=tally.flips,
-        flip_rate=tally.flips / tally.judged if tally.judged and setup.order == "both" else None,
+        both_orders=tally.both,
         win_distance=_for_the_leader(tally, weighted),
         win_distance_biased=tally.picked and tally.judged < tally.items,
         win_distance_weighted=weighted is not None,

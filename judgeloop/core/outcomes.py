@@ -41,7 +41,8 @@ class Tally:
     """Counts of preferences over a pool of `items` items.
 
     `preferences` holds them in the order asked: 1 for the first system, -1 for the second, 0 for a
-    tie, None for an abstention. It is empty where only the counts are known. `picked` is
+    tie, None for an abstention. It is empty where only the counts are known. Of the `both` verdicts
+    that were asked in both orders of presentation, `flips` changed with the order. `picked` is
     True when the items were picked without propensities, so that sampled shares are biased.
     `propensities`, in the same order, is given only when the draws had unequal propensities:
     sampled shares are then biased, and weights can correct the bias.
@@ -52,6 +53,7 @@ class Tally:
     ties: int = 0
     abstentions: int = 0
     flips: int = 0
+    both: int = 0
     picked: bool = False
     preferences: Sequence[int | None] = ()
     propensities: Sequence[float] = ()

@@ -65,15 +65,16 @@ class Verdict:
     """The judge's answer: a score in [0, 1].
 
     In a comparison 1 means that the first system is better, 0 the second, 0.5 a tie. In a rating it
-    is the score of the system. `flipped` is True when the two orders of presentation disagreed and
-    the verdict is a tie for that reason. `votes` holds the scores of a panel's judges, None for an
-    abstention.
+    is the score of the system. `both` is True when it was asked in both orders of presentation.
+    `flipped` is True when they disagreed and the verdict is a tie for that reason. `votes` holds
+    the scores of a panel's judges, None for an abstention.
     """
 
     score: float
     reason: str = ""
     flipped: bool = False
     votes: tuple[float | None, ...] = ()
+    both: bool = False
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.score <= 1.0:

@@ -8,14 +8,15 @@ its own. So the outcome is the same at every concurrency. Nothing is sent here (
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from typing import final
 
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import Judge, Ledger, Reservation, Ticket
+from judgeloop.core.records import Verdict
 from judgeloop.engine.asks import Ask, Planned, reservation
-from judgeloop.engine.presentation import Order
+from judgeloop.engine.presentation import settles
 from judgeloop.engine.terms import Terms
 from judgeloop.engine.waiting import Changes, first_of
 
@@ -49,22 +50,28 @@ class Admission:
 
     @property
     def slots(self) -> int:
-        """How many queries may run in parallel."""
-        both = self._terms.order is Order.BOTH
-        most_calls = max(2 if judge.order_matters and both else 1 for judge in self._judges)
-        paid = max(1, round(AHEAD * self._terms.concurrency) // most_calls)
+        """How many queries may run in parallel; each has one call at a time to each judge."""
+        paid = max(1, round(AHEAD * self._terms.concurrency))
         return max(paid, FREE_AHEAD) if self._free else paid
 
-    def wanted(self, queries: Sequence[Planned], known: Collection[str]) -> list[list[Reservation]]:
+    def wanted(
+        self, queries: Sequence[Planned], known: Mapping[str, object]
+    ) -> list[list[Reservation]]:
         """Return for each query the calls to reserve.
 
-        A call in `known` (its verdict is recorded, or it is being made) is left out, and so is a
-        call that an earlier query makes.
+        A call in `known` (its verdict is recorded, or it is being made) is left out. So is a call
+        that an earlier query makes, and a second call that is known not to be needed.
         """
         claimed: set[str] = set()
         groups = []
         for planned in queries:
-            asks = [ask for ask in planned.asks if ask.key not in known and ask.key not in claimed]
+            asks = [
+                ask
+                for ask in planned.asks
+                if ask.key not in known
+                and ask.key not in claimed
+                and not (ask.after and _is_settled(known.get(ask.after)))
+            ]
             claimed.update(ask.key for ask in asks)
             groups.append([reservation(ask, self._judges[ask.judge]) for ask in asks])
         if any(groups):
@@ -123,3 +130,8 @@ class Admission:
             f"the worst case of the next query, {show_usd(need)}; with a higher `budget` the same "
             "command goes on",
         )
+
+
+def _is_settled(first: object) -> bool:
+    """Return whether what is known of a first call makes the second unnecessary."""
+    return isinstance(first, Verdict) and settles(first)

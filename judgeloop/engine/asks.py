@@ -13,18 +13,23 @@ from judgeloop.core.protocols import Judge, Reservation
 from judgeloop.core.records import TIE, Abstention, Answer, Call, Query, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.engine.panel import Vote, decide
-from judgeloop.engine.presentation import Order, calls_for, combine
+from judgeloop.engine.presentation import Order, calls_for, combine, settles
 from judgeloop.engine.terms import Terms
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A call to judge number `judge`, with the key of its verdict and the key's ingredients."""
+    """A call to judge number `judge`, with the key of its verdict and the key's ingredients.
+
+    `after` is the key of the call that is made first, if there is one; this one is made only if
+    that one's answer does not settle the verdict.
+    """
 
     judge: int
     call: Call
     key: str
     ingredients: KeyIngredients
+    after: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +72,11 @@ def asks_for(query: Query, judges: Sequence[Judge], order: Order, seed: int) -> 
     for number, judge in enumerate(judges):
         if judge.blind and len(set(query.outputs)) < len(query.outputs):
             continue  # identical outputs are a tie; `decided` fills it in
+        before = None
         for call in calls_for(query, order, seed, order_matters=judge.order_matters):
             ingredients = KeyIngredients.of(judge.identity, call, blind=judge.blind)
-            asks.append(Ask(number, call, ingredients.key, ingredients))
+            asks.append(Ask(number, call, ingredients.key, ingredients, before))
+            before = ingredients.key
     return tuple(asks)
 
 
@@ -86,11 +93,18 @@ def reservation(ask: Ask, judge: Judge) -> Reservation:
     )
 
 
-def decided(planned: Planned, answers: Sequence[Answer], judges: int, vote: Vote) -> Answer:
+def used(planned: Planned, answers: Sequence[Answer | None]) -> list[bool]:
+    """Return which of `answers` count: not those that follow a settled one."""
+    by_key = dict(zip(planned.keys, answers, strict=True))
+    firsts = [None if ask.after is None else by_key[ask.after] for ask in planned.asks]
+    return [first is None or not settles(first) for first in firsts]
+
+
+def decided(planned: Planned, answers: Sequence[Answer | None], judges: int, vote: Vote) -> Answer:
     """Return the answer to a query: combine each judge's answers, then decide by `vote`.
 
-    `answers` are in the order of `planned.asks`; `judges` is the number of judges. A judge without
-    a call saw identical outputs, which are a tie.
+    `answers` are in the order of `planned.asks`, None for a call that was not needed; `judges` is
+    the number of judges. A judge without a call saw identical outputs, which are a tie.
     """
     if planned.unasked is not None:
         return planned.unasked

@@ -2,7 +2,8 @@
 
 Verdicts in the ledger need no call. All other calls of a query, to every judge and in every order
 of presentation, are reserved in one transaction before the first is sent (`admission.py`). The
-session decides what to ask and when to stop.
+second order stays reserved until the first has answered; if it is not needed, its money is free
+again. The session decides what to ask and when to stop.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import Judge, Ledger, Reservation, Ticket
 from judgeloop.core.records import Answer, Query, Verdict
 from judgeloop.engine.admission import Admission
-from judgeloop.engine.asks import Ask, Planned, decided, plan_for
+from judgeloop.engine.asks import Ask, Planned, decided, plan_for, used
 from judgeloop.engine.attempts import Attempts, NotAskedError
 from judgeloop.engine.halt import Halt, Interruption
 from judgeloop.engine.pace import Limits, Pace
+from judgeloop.engine.presentation import settles
 from judgeloop.engine.refusals import Refusals
 from judgeloop.engine.terms import Terms
 from judgeloop.engine.waiting import first_of
 
-Sending = asyncio.Task[Answer]
+Sending = asyncio.Task[Answer | None]  # None: the call was not needed
 Answering = asyncio.Task[Answer | None]
 
 
@@ -180,21 +182,29 @@ class Batch:
         by_key = {ticket.key: ticket for ticket in tickets}
         for ask in planned.asks:
             if ask.key in by_key:
-                self._oracle.admission.begins(ask.key)
-                self._known[ask.key] = asyncio.create_task(self._send(ask, by_key[ask.key]))
-        found = [self._known[key] for key in planned.keys]
-        self._oracle.remembered += sum(isinstance(entry, Verdict) for entry in found)
+                self._known[ask.key] = self._sending(ask, by_key[ask.key])
+        # A second call that is known not to be needed was not reserved.
+        found = [self._known.get(key) for key in planned.keys]
         task = asyncio.create_task(self._answer(planned, found))
         self._running.add(task)
         task.add_done_callback(self._landed)
         return task
+
+    def _sending(self, ask: Ask, ticket: Ticket) -> Sending:
+        """Make a call; the second order of presentation waits for the first."""
+        if ask.after is not None:
+            return asyncio.create_task(self._send_after(self._known[ask.after], ask, ticket))
+        self._oracle.admission.begins(ask.key)
+        return asyncio.create_task(self._send(ask, ticket))
 
     def _landed(self, task: Answering) -> None:
         self._running.discard(task)
         self._count += _is_answered(task)
         self._answered(self._count)
 
-    async def _answer(self, planned: Planned, found: Sequence[Sending | Verdict]) -> Answer | None:
+    async def _answer(
+        self, planned: Planned, found: Sequence[Sending | Verdict | None]
+    ) -> Answer | None:
         """Return the answer to a query, None if given up; a judge's failure halts the run."""
         pending = [entry for entry in found if isinstance(entry, asyncio.Task)]
         if pending:
@@ -202,7 +212,9 @@ class Batch:
             await asyncio.gather(*pending, return_exceptions=True)
         halt = self._oracle.halt
         try:
-            answers = [entry if isinstance(entry, Verdict) else entry.result() for entry in found]
+            answers = [
+                entry.result() if isinstance(entry, asyncio.Task) else entry for entry in found
+            ]
         except NotAskedError:
             if not halt.is_over():
                 halt.because(self._oracle.admission.out_of_money(planned))
@@ -211,8 +223,37 @@ class Batch:
         except JudgeRejectedError as error:
             self._oracle.rejected(error)
         else:
+            known = [isinstance(entry, Verdict) for entry in found]
+            self._oracle.remembered += sum(
+                one and other for one, other in zip(known, used(planned, answers), strict=True)
+            )
             return decided(planned, answers, len(self._oracle.judges), self._oracle.terms.vote)
         return None
+
+    async def _send_after(
+        self, first: Sending | Verdict, ask: Ask, ticket: Ticket
+    ) -> Answer | None:
+        """Make the second call of two if the answer to the first does not settle the verdict.
+
+        Raises:
+            NotAskedError: the first call has no answer.
+        """
+        needed = False
+        try:
+            if isinstance(first, asyncio.Task):
+                await asyncio.wait({first})
+                if first.cancelled() or first.exception() is not None:
+                    raise NotAskedError
+            answer = first.result() if isinstance(first, asyncio.Task) else first
+            needed = answer is not None and not settles(answer)
+        finally:
+            if not needed:
+                await self._oracle.ledger.release(ticket, "not needed: the first order settles it")
+                self._oracle.admission.booked()
+        if not needed:
+            return None
+        self._oracle.admission.begins(ask.key)
+        return await self._send(ask, ticket)
 
     async def _send(self, ask: Ask, ticket: Ticket) -> Answer:
         admission = self._oracle.admission

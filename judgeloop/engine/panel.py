@@ -39,6 +39,7 @@ def decide(answers: Sequence[Answer], vote: Vote) -> Answer:
         score,
         reason=" / ".join(verdict.reason for verdict in verdicts),
         flipped=any(verdict.flipped for verdict in verdicts),
+        both=any(verdict.both for verdict in verdicts),
         votes=tuple(answer.score if isinstance(answer, Verdict) else None for answer in answers),
     )
 

@@ -55,7 +55,18 @@ class Estimated(RunResult):
     job: ClassVar[str] = "estimate"
     # Fields that only comparisons have.
     ONLY_COMPARED: ClassVar[frozenset[str]] = frozenset(
-        {"winner", "leader", "risk", "flips", "flip_rate", "agreement", "required_winner", "order"}
+        {
+            "winner",
+            "leader",
+            "risk",
+            "flips",
+            "both_orders",
+            "flip_rate",
+            "flip_interval",
+            "agreement",
+            "required_winner",
+            "order",
+        }
     )
 
     setup: EstimateSetup
@@ -143,7 +154,7 @@ def estimated_of(
         items=tally.items,
         abstentions=tally.abstentions,
         flips=0,
-        flip_rate=None,
+        both_orders=0,
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
         more_judgments=more_judgments,

@@ -47,6 +47,8 @@ class Preferences:
             abstentions=tally.abstentions + preferences.count(None),
             flips=tally.flips
             + sum(isinstance(answer, Verdict) and answer.flipped for answer in answers),
+            both=tally.both
+            + sum(isinstance(answer, Verdict) and answer.both for answer in answers),
             picked=tally.picked or any(label.choice.propensity is None for label in labels),
             preferences=grown(tally.preferences, preferences),
             propensities=_propensities(tally, labels),

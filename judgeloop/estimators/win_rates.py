@@ -45,7 +45,7 @@ class WinRates:
         scores, asked = scores_of(labels, self.systems, self.baseline)
         drawn = all(label.choice.propensity is not None for label in labels)
         race = after(tally.race, scores, asked) if tally.race is not None and drawn else None
-        flips = sum(isinstance(label.answer, Verdict) and label.answer.flipped for label in labels)
+        verdicts = [label.answer for label in labels if isinstance(label.answer, Verdict)]
         return replace(
             tally,
             wins=tally.wins + (scores > TIE),
@@ -54,7 +54,8 @@ class WinRates:
             silent=tally.silent + (asked & np.isnan(scores)),
             race=race,
             scores=grown(tally.scores, [scores]),
-            flips=tally.flips + flips,
+            flips=tally.flips + sum(verdict.flipped for verdict in verdicts),
+            both=tally.both + sum(verdict.both for verdict in verdicts),
         )
 
     def exhausted(self, tally: Standings) -> StopReason:

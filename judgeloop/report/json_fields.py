@@ -29,6 +29,8 @@ class Heading(TypedDict):
 class Computed(TypedDict):
     """What is computed from the record: money in dollars, and the exit code."""
 
+    flip_rate: Annotated[float | None, "the share of verdicts that changed with the order"]
+    flip_interval: Annotated[tuple[float, float] | None, "a 95 % interval for flip_rate"]
     guarantee: Annotated[str, "what the stated risk promises, or heuristic or approximate"]
     spent_usd: Annotated[Dollars, "what this command has paid; null if a price is unknown"]
     run_spent_usd: Annotated[Dollars, "what the run has paid since it began"]
@@ -57,6 +59,8 @@ def computed(result: RunResult) -> Computed:
     """Return the fields that are computed from a result's record."""
     spend = result.spend
     return {
+        "flip_rate": result.flip_rate,
+        "flip_interval": result.flip_interval,
         "guarantee": result.setup.guarantee or "heuristic",
         "spent_usd": _usd(spend.now_p) if spend.known else None,
         "run_spent_usd": _usd(spend.run_p) if spend.known else None,

@@ -18,6 +18,7 @@ from judgeloop.report.json_fields import computed, heading
 from judgeloop.report.notebook import render_notebook
 from judgeloop.report.page import Page, render
 from judgeloop.stats.agreement import kappa
+from judgeloop.stats.proportion import wilson_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class RunSetup:
     - `vote`: how a panel decides; None for a single judge.
     - `guarantee`: what the stated risk guarantees; None for a heuristic rule.
     - `order`: the order of presentation; None if it cannot change a verdict.
-    - `calls_per_item`: number of calls for a judgment.
+    - `calls_per_item`: the most calls for a judgment; in both orders the second may not be needed.
     - `required_winner`: the system that must win; None if none must.
     - `left_out`: a sentence on the items that were left out; empty if none were.
     - `repeated`: the systems that gave the same output to many items, with the number of items.
@@ -105,6 +106,8 @@ class RunResult(ABC):
     - `risk`: the stated risk of naming the leader; None if no risk is stated.
     - `judged`: number of verdicts; `asked`: number of queries; `ahead`: number of queries asked
       ahead whose answers were not needed.
+    - `both_orders`: number of verdicts that were asked in both orders of presentation, of which
+      `flips` changed with the order.
     - `more_judgments`: a forecast of the further judgments until a decision; None without a
       forecast.
     - `judge_models`: the model names that each judge's server reported.
@@ -123,7 +126,7 @@ class RunResult(ABC):
     items: int
     abstentions: int
     flips: int
-    flip_rate: float | None
+    both_orders: int
     stop_reason: StopKind
     stop_sentence: str
     more_judgments: int | None
@@ -132,6 +135,16 @@ class RunResult(ABC):
     agreement: Agreement | None
     decoys: DecoyTally | None
     labels: tuple[LabelRow, ...]
+
+    @property
+    def flip_rate(self) -> float | None:
+        """The share of verdicts that changed with the order, of those asked in both orders."""
+        return self.flips / self.both_orders if self.both_orders else None
+
+    @property
+    def flip_interval(self) -> tuple[float, float] | None:
+        """A 95 % interval for `flip_rate`."""
+        return wilson_interval(self.flips, self.both_orders) if self.both_orders else None
 
     @property
     def more_p(self) -> int | None:
@@ -147,7 +160,13 @@ class RunResult(ABC):
         paid = self.spend.paid_attempts
         if not paid or not self.spend.known:
             return None
-        return round(judgments * self.setup.calls_per_item * self.spend.charged_p / paid)
+        return round(judgments * self._calls_per_item * self.spend.charged_p / paid)
+
+    @property
+    def _calls_per_item(self) -> float:
+        """The mean number of calls for a judgment, after the share asked in both orders."""
+        most, judges = self.setup.calls_per_item, len(self.setup.judges)
+        return judges + (most - judges) * self.both_orders / self.judged if self.judged else most
 
     @property
     def about(self) -> About:

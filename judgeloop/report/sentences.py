@@ -11,7 +11,7 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section
 from judgeloop.report.run_result import RunResult
 
-# With a higher share of verdicts that change with the order, the judge mainly prefers a position.
+# If more of the verdicts surely change with the order, the judge mainly prefers a position.
 MANY_FLIPS = 0.5
 
 # Under so many items, another set of items may well turn out differently.
@@ -96,7 +96,7 @@ def why_stopped(result: RunResult) -> Section:
 def warnings(result: RunResult) -> list[str]:
     """Return the warnings of a result: few items, flipped verdicts, a doubtful judge or data."""
     found = few_items(result.about, result.items)
-    if result.flip_rate is not None and result.flip_rate > MANY_FLIPS:
+    if result.flip_interval is not None and result.flip_interval[0] > MANY_FLIPS:
         found.append(
             f"Warning: {result.flip_rate:.0%} of the verdicts changed with the order of "
             "presentation: this judge mainly prefers a position."
@@ -153,11 +153,18 @@ def judge(result: RunResult) -> str:
         text += f", {agreement.name} {agreement.value:.2f} on {count(agreement.items, 'item')}"
     if result.setup.order:
         text += f"; order {result.setup.order}"
-    if result.flip_rate is not None:
-        text += (
-            f", {result.flips} of {result.judged} verdicts flipped with it ({result.flip_rate:.0%})"
-        )
-    return text
+    return text + _flips(result)
+
+
+def _flips(result: RunResult) -> str:
+    """Return how many verdicts changed with the order, of those asked in both orders."""
+    if result.flip_rate is None or result.flip_interval is None:
+        return ""
+    low, high = result.flip_interval
+    return (
+        f", {result.flips} of {count(result.both_orders, 'verdict')} asked in both orders flipped "
+        f"({result.flip_rate:.0%}, 95 % interval {low:.0%} to {high:.0%})"
+    )
 
 
 def _models(result: RunResult) -> str:

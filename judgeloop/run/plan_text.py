@@ -27,7 +27,7 @@ def render_plan(
     known = count(result.asked, "judgment")
     opening = "This is a forecast: a dry run asks nobody and spends nothing."
     opening += f" {known} are answered from the ledger." if result.asked else ""
-    paragraphs = [_basis(plan), _affordable(plan, result)]
+    paragraphs = [_basis(plan), *_both_orders(result), _affordable(plan, result)]
     paragraphs += [] if priced else ["The model has no known price."]
     paragraphs += [*_learned(result), *_old_prices(result), *_settings(page)]
     return "\n\n".join(
@@ -58,6 +58,16 @@ def _basis(plan: Plan) -> str:
         basis = "that all allowed judgments are made, as by this rule"
     worst = "The worst case is that every allowed judgment is made, at the highest cost."
     return f"The expected case assumes {basis}. {worst}"
+
+
+def _both_orders(result: RunResult) -> list[str]:
+    """Return a sentence on the second calls, which may not be needed, if there are any."""
+    if result.setup.order != "both":
+        return []
+    return [
+        "The figures count two calls for each item. The second is not made after a tie, so that "
+        "fewer are likely."
+    ]
 
 
 def _settings(page: Page) -> list[str]:

@@ -111,7 +111,7 @@ def selected_of(
         items=tally.items,
         abstentions=tally.abstentions,
         flips=tally.flips,
-        flip_rate=tally.flips / tally.judged if tally.judged and setup.order == "both" else None,
+        both_orders=tally.both,
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
         more_judgments=more_judgments,

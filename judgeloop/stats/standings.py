@@ -27,7 +27,8 @@ class Standings:
 
     `scores` has a row, shape (m,), for each query in the order asked: 1 if the system was
     preferred, ½ for a tie, 0 if the baseline was preferred, NaN for an abstention or a system not
-    asked about. `race` is None once a query was picked rather than drawn.
+    asked about. `race` is None once a query was picked rather than drawn. Of the `both` verdicts
+    that were asked in both orders of presentation, `flips` changed with the order.
     """
 
     items: int
@@ -39,6 +40,7 @@ class Standings:
     race: Race | None
     scores: Sequence[Floats] = ()
     flips: int = 0
+    both: int = 0
 
     @property
     def queries(self) -> int:

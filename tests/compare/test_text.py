@@ -119,7 +119,7 @@ def test_a_run_that_was_given_up_says_why_and_what_would_go_on():
     )
     assert summary(result) == [
         "Judged: 10 of 100 items. Votes: 5 to 4 for small. Stated risk: 0.042 (heuristic). Cost: $0.042 of $5.00.",
-        "About 60 more judgments (about $0.25) would probably decide: raise `max_judgments`, or leave out `give_up`.",
+        "About 60 more judgments (about $0.24) would probably decide: raise `max_judgments`, or leave out `give_up`.",
     ]
     assert note(result, HEADING_STOP) == f"G{sentence[1:]}."
     assert detail(result, "rule").endswith("; gives up where a decision is less likely than 0.2")
@@ -131,8 +131,8 @@ def test_a_run_that_was_given_up_says_why_and_what_would_go_on():
     ("changes", "line"),
     [
         # 10 items cost $0.042, so 30 more would cost three times that.
-        ({}, "About 30 more judgments (about $0.13) would probably decide."),
-        ({"more_judgments": 1}, "About 1 more judgment (about $0.0042) would probably decide."),
+        ({}, "About 30 more judgments (about $0.12) would probably decide."),
+        ({"more_judgments": 1}, "About 1 more judgment (about $0.0040) would probably decide."),
         ({"spend": Spend()}, "About 30 more judgments would probably decide."),
         ({"spend": replace(SPEND, known=False)}, "About 30 more judgments would probably decide."),
         (
@@ -185,10 +185,11 @@ def test_a_budget_that_was_exceeded_is_shouted_about_and_a_rehearsed_one_is_not(
     assert summary(make_result(spend=rehearsed))[0].endswith(" Cost: $0.00 of $5.00.")
 
 
-@pytest.mark.parametrize(("flips", "warned"), [(5, False), (6, True)])
+@pytest.mark.parametrize(("flips", "warned"), [(8, False), (9, True)])
 def test_a_judge_that_judges_places_is_warned_about_in_the_summary(flips, warned):
-    shown = summary(make_result(tally=Tally(items=100, wins=(0, 4), ties=6, flips=flips)))
-    warning = "Warning: 60% of the verdicts changed with the order of presentation: this judge mainly prefers a position."
+    tally = Tally(items=100, wins=(0, 4), ties=flips, flips=flips, both=10)
+    shown = summary(make_result(tally=tally))
+    warning = "Warning: 90% of the verdicts changed with the order of presentation: this judge mainly prefers a position."
     assert (warning in shown) == warned
 
 
@@ -309,10 +310,13 @@ def test_the_rule_is_named_with_its_threshold():
 @pytest.mark.parametrize(
     ("changes", "judge"),
     [
-        ({}, "openai/gpt-4.1; order both, 0 of 10 verdicts flipped with it (0%)"),
         (
-            {"tally": Tally(items=100, wins=(1, 7), ties=2, flips=2)},
-            "openai/gpt-4.1; order both, 2 of 10 verdicts flipped with it (20%)",
+            {},
+            "openai/gpt-4.1; order both, 0 of 9 verdicts asked in both orders flipped (0%, 95 % interval 0% to 30%)",
+        ),
+        (
+            {"tally": Tally(items=100, wins=(1, 7), ties=2, flips=2, both=10)},
+            "openai/gpt-4.1; order both, 2 of 10 verdicts asked in both orders flipped (20%, 95 % interval 6% to 51%)",
         ),
         ({"order": "random"}, "openai/gpt-4.1; order random"),
         ({"order": None, "judge": "metric:rouge2"}, "metric:rouge2"),
@@ -448,6 +452,7 @@ def test_a_dry_run_shows_the_forecast():
         "\n"
         "The expected case assumes 45 % to 25 % wins and 30 % ties. The worst case is that every allowed judgment is "
         "made, at the highest cost.\n"
+        "The figures count two calls for each item. The second is not made after a tie, so that fewer are likely.\n"
         "The budget of $5.00 is enough."
     )
 

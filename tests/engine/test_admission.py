@@ -224,7 +224,9 @@ def test_a_call_that_is_cancelled_while_it_waits_no_longer_counts_as_waiting(wit
 
 def test_a_call_that_is_known_or_belongs_to_a_query_before_is_not_reserved_again():
     first, second = planned(0, Order.BOTH), planned(1, Order.BOTH)
-    groups = admission_to(Purse()).wanted([first, first, second], known={second.keys[0]})
+    groups = admission_to(Purse()).wanted(
+        [first, first, second], known={second.keys[0]: Verdict(1.0)}
+    )
     assert [[wanted.key for wanted in group] for group in groups] == [
         first.keys,
         [],
@@ -232,9 +234,16 @@ def test_a_call_that_is_known_or_belongs_to_a_query_before_is_not_reserved_again
     ]
 
 
+@pytest.mark.parametrize("first", [Verdict(0.5), Verdict(1.0)])
+def test_a_second_call_that_is_known_not_to_be_needed_is_not_reserved(first):
+    planning = planned(1, Order.BOTH)
+    (group,) = admission_to(Purse()).wanted([planning], known={planning.keys[0]: first})
+    assert [wanted.key for wanted in group] == ([] if first.preference == 0 else planning.keys[1:])
+
+
 @pytest.mark.parametrize(
     ("concurrency", "order", "matters", "slots"),
-    [(8, Order.BOTH, True, 6), (8, Order.FIXED, True, 12), (8, Order.BOTH, False, 12), (1, Order.BOTH, True, 1)],
+    [(8, Order.BOTH, True, 12), (8, Order.FIXED, True, 12), (8, Order.BOTH, False, 12), (1, Order.BOTH, True, 2)],
 )  # fmt: skip
 def test_half_as_many_calls_again_are_admitted_as_may_be_in_flight(
     concurrency, order, matters, slots

@@ -31,7 +31,8 @@ pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 def test_live_and_replay_end_the_same_at_concurrency_1_and_64(selector, seed):
     table = scores(60, seed)
     recorded = replay(
-        make_session(60, selector, seed=seed), lambda choice: Verdict(table[choice.position])
+        make_session(60, selector, seed=seed),
+        lambda choice: Verdict(table[choice.position], both=table[choice.position] != 0.5),
     )
     spends = set()
     for concurrency in (1, 64):
@@ -98,8 +99,9 @@ def test_a_run_that_ran_out_of_money_stays_out_until_its_budget_is_raised(tmp_pa
     assert not judge.calls
     assert still.outcome == poor.outcome
     rich, judge = again(200)
-    assert len(judge.calls) == 10, "only what the first runs had not bought"
-    assert rich.spend.run_p == 200
+    bought = rich.spend.run_p - poor.spend.run_p
+    assert 10 * len(judge.calls) == bought > 0, "only what the first runs had not bought"
+    assert 180 <= rich.spend.run_p <= 200
 
 
 def test_both_orders_are_asked_and_a_judge_that_favours_a_place_gives_ties_that_are_counted():

@@ -79,7 +79,7 @@ def test_a_crowded_server_is_asked_again_beyond_four_attempts_at_a_lower_pace():
     finished = run(
         Crowded(),
         terms=Terms("run", concurrency=10, policy=policy),
-        limits=Limits(5, 5),
+        limits=Limits(10, 10),
         observe=told.append,
     )
     assert finished.outcome.winner == 0

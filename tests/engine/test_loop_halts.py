@@ -122,7 +122,7 @@ def at_call(number, act, delay_s):
 def test_an_interruption_drains_what_is_in_flight_and_keeps_it(tmp_path):
     async def story(ledger):
         interruption, book = Interruption(), SqliteLedger(ledger)
-        delay_s = at_call(4, interruption.request, 0.03)
+        delay_s = at_call(20, interruption.request, 0.03)
         judge = ScriptedJudge(script_from([1.0, 0.0] * 20), cost_p=1, delay_s=delay_s)
         finished = await drive(
             make_session(40, limits=Limits(40, 40)), make_pool(40), judge, book,
@@ -134,7 +134,8 @@ def test_an_interruption_drains_what_is_in_flight_and_keeps_it(tmp_path):
     finished, judge = asyncio.run(story(tmp_path / "l.sqlite"))
     assert finished.outcome.stop.kind is StopKind.INTERRUPTED
     assert 0 < finished.outcome.asked < 40
-    assert finished.spend.charged_p == len(judge.calls) == 2 * finished.outcome.asked
+    assert finished.spend.charged_p == len(judge.calls)
+    assert finished.spend.charged_p >= 2 * finished.outcome.asked, "first calls alone are kept too"
 
 
 def test_a_second_interruption_abandons_what_is_in_flight_and_leaves_it_charged(tmp_path):
@@ -180,7 +181,8 @@ def test_a_deadline_drains_what_is_in_flight_and_keeps_it(tmp_path):
     assert finished.outcome.stop.kind is StopKind.DEADLINE
     assert finished.outcome.stop.sentence == "the deadline of 2 s is reached"
     assert finished.outcome.asked < 40
-    assert finished.spend.charged_p == len(judge.calls) == 2 * finished.outcome.asked
+    assert finished.spend.charged_p == len(judge.calls)
+    assert finished.spend.charged_p >= 2 * finished.outcome.asked, "first calls alone are kept too"
 
 
 def test_a_deadline_that_is_not_reached_changes_nothing_and_leaves_nothing_behind(tmp_path):

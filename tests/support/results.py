@@ -67,7 +67,7 @@ def make_result(
     if "judge" in changes:
         changes = {"judges": tuple(changes["judge"].split(" + "))} | changes
     setup = replace(SETUP, **changes)
-    tally = tally or Tally(items=100, wins=(1, 8), ties=1)
+    tally = tally or Tally(items=100, wins=(1, 8), ties=1, both=9 if setup.order == "both" else 0)
     asked = tally.judged + tally.abstentions if asked is None else asked
     if labels is None:
         labels = tuple(Label(Choice(n, None), Verdict(0.0, "better")) for n in range(asked))
@@ -93,5 +93,8 @@ def undecided(
     kind: StopKind = StopKind.BUDGET, sentence: str = "the budget is used up", **changes
 ) -> Result:
     """A comparison that halted before it was decided, with 5 to 4."""
-    changes = {"tally": Tally(items=100, wins=(5, 4), ties=1), "more_judgments": 30} | changes
+    changes = {
+        "tally": Tally(items=100, wins=(5, 4), ties=1, both=9),
+        "more_judgments": 30,
+    } | changes
     return make_result(winner=None, stop=StopReason(kind, sentence), **changes)
