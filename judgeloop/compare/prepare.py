@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -24,7 +25,13 @@ from judgeloop.run.former_identity import former_compare_id
 from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.identity import data_of, named_by_content, run_id
 from judgeloop.run.inputs import Inputs, read_inputs, wanted_for
-from judgeloop.run.prepared import Prepared, RunName, check_idle_settings
+from judgeloop.run.prepared import (
+    Prepared,
+    RunName,
+    check_idle_settings,
+    population_of,
+    run_name,
+)
 from judgeloop.selectors.catalogue import Need, SelectorRow, selector_row, selectors_of
 from judgeloop.stopping.catalogue import Ingredients, RuleRow, default_rule, rule_row, rules_of
 from judgeloop.stopping.giving_up import GivingUp
@@ -121,7 +128,7 @@ def _rule(
     rule: StoppingRule[Tally] = row.make(
         Ingredients(
             risk=config.risk,
-            items=len(inputs.joined.pool),
+            items=population_of(config, inputs) or len(inputs.joined.pool),
             limit=config.max_judgments,
             near=config.near_tie,
             threshold=None if calibrated is None else calibrated.threshold,
@@ -163,6 +170,9 @@ def _name(config: CompareConfig, inputs: Inputs) -> RunName:
     decoys = inputs.decoy_texts if config.decoy_outputs else None
     content = {"history": history, "decoy_outputs": decoys}
     data = data_of(pool, judges) | ({} if decoys is None else {"decoy_texts": decoys})
-    return RunName(
-        run_id(QUESTION, config, pool, judges, content), (former_compare_id(config, data, history),)
+    return run_name(
+        partial(run_id, QUESTION, config, pool, judges),
+        content,
+        population_of(config, inputs),
+        former_compare_id(config, data, history),
     )

@@ -85,7 +85,7 @@ async def _drive(
             start=config.min_judgments,
             variant=variant_of(config),
         ),
-        estimator=Preferences(),
+        estimator=Preferences(sampled=comparison.one_order),
         rule=comparison.rule,
         limits=comparison.limits,
         rng=np.random.default_rng(config.seed),

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from judgeloop.core.records import Item, Query
 
+# The number of items that stands for a population without end, from which the pool was drawn.
+UNLIMITED = 10**12
+
 
 @dataclass(frozen=True, slots=True)
 class Pool:

@@ -54,7 +54,7 @@ def plan_for(query: Query, judges: Sequence[Judge], terms: Terms) -> Planned:
     most = terms.max_item_bytes
     if most is not None and size_of(query) > most:
         return Planned(query, (), Abstention(f"larger than {most:,} bytes (`max_item_bytes`)"))
-    return Planned(query, asks_for(query, judges, terms.order, terms.seed))
+    return Planned(query, asks_for(query, judges, terms))
 
 
 def size_of(query: Query) -> int:
@@ -63,7 +63,7 @@ def size_of(query: Query) -> int:
     return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
 
 
-def asks_for(query: Query, judges: Sequence[Judge], order: Order, seed: int) -> tuple[Ask, ...]:
+def asks_for(query: Query, judges: Sequence[Judge], terms: Terms) -> tuple[Ask, ...]:
     """Return the calls that answer `query`: for each judge, in each order of presentation.
 
     A blind judge is not asked about two identical outputs.
@@ -73,7 +73,14 @@ def asks_for(query: Query, judges: Sequence[Judge], order: Order, seed: int) -> 
         if judge.blind and len(set(query.outputs)) < len(query.outputs):
             continue  # identical outputs are a tie; `decided` fills it in
         before = None
-        for call in calls_for(query, order, seed, order_matters=judge.order_matters):
+        calls = calls_for(
+            query,
+            terms.order,
+            terms.seed,
+            order_matters=judge.order_matters,
+            audit_share=terms.audit_share,
+        )
+        for call in calls:
             ingredients = KeyIngredients.of(judge.identity, call, blind=judge.blind)
             asks.append(Ask(number, call, ingredients.key, ingredients, before))
             before = ingredients.key
@@ -100,7 +107,9 @@ def used(planned: Planned, answers: Sequence[Answer | None]) -> list[bool]:
     return [first is None or not settles(first) for first in firsts]
 
 
-def decided(planned: Planned, answers: Sequence[Answer | None], judges: int, vote: Vote) -> Answer:
+def decided(
+    planned: Planned, answers: Sequence[Answer | None], judges: int, order: Order, vote: Vote
+) -> Answer:
     """Return the answer to a query: combine each judge's answers, then decide by `vote`.
 
     `answers` are in the order of `planned.asks`, None for a call that was not needed; `judges` is
@@ -117,7 +126,7 @@ def decided(planned: Planned, answers: Sequence[Answer | None], judges: int, vot
         ]
         if own:
             calls, replies = zip(*own, strict=True)
-            by_judge.append(combine(planned.query, calls, replies))
+            by_judge.append(combine(planned.query, calls, replies, order))
         else:
             by_judge.append(Verdict(TIE, reason="the outputs are identical"))
     return decide(by_judge, vote)

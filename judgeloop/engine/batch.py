@@ -227,7 +227,8 @@ class Batch:
             self._oracle.remembered += sum(
                 one and other for one, other in zip(known, used(planned, answers), strict=True)
             )
-            return decided(planned, answers, len(self._oracle.judges), self._oracle.terms.vote)
+            terms = self._oracle.terms
+            return decided(planned, answers, len(self._oracle.judges), terms.order, terms.vote)
         return None
 
     async def _send_after(

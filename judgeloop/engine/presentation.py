@@ -7,6 +7,9 @@ In both orders, a tie and anything is a tie. So the second call is made only if 
 system: otherwise it cannot change the verdict. Which order comes first is a coin from the seed and
 the item's texts. It does not depend on what is already paid for, and is the same for items with the
 same texts, which share their calls.
+
+One order is another question than both: with many items that get (A, tie), single calls may prefer
+A while both orders prefer B. Its population is that of pairs (item, order).
 """
 
 from __future__ import annotations
@@ -23,14 +26,23 @@ class Order(enum.StrEnum):
 
     BOTH = "both"  # a call in each order, the second if it matters; a tie if they disagree
     RANDOM = "random"  # one call; the order depends on the seed and the item's id
+    AUDITED = "audited"  # as RANDOM, and for a share of the items the other order, to see flips
     FIXED = "fixed"  # one call, in the order given
 
+    @property
+    def draws_order(self) -> bool:
+        """Whether the verdict is that of one order, drawn for each item."""
+        return self in {Order.RANDOM, Order.AUDITED}
 
-def calls_for(query: Query, order: Order, seed: int, *, order_matters: bool) -> tuple[Call, ...]:
+
+def calls_for(
+    query: Query, order: Order, seed: int, *, order_matters: bool, audit_share: float = 0.0
+) -> tuple[Call, ...]:
     """Return the calls that answer `query`, in the order made.
 
-    There are two for both orders of a comparison, else one. The second of two is made only if the
-    answer to the first does not settle the verdict (`settles`).
+    There are two for both orders of a comparison, and for an audited item, else one. The second of
+    two is made only if the answer to the first is not a tie or an abstention (`settles`).
+    `audit_share` is the probability that an item is audited.
     """
     straight = Call(query.item, query.systems, query.outputs)
     swapped = Call(query.item, query.systems[::-1], query.outputs[::-1])
@@ -40,7 +52,9 @@ def calls_for(query: Query, order: Order, seed: int, *, order_matters: bool) -> 
         texts = (query.item.prompt, *sorted(query.outputs))
         shown_first = min(query.outputs) if _coin(seed, *texts) else max(query.outputs)
         return (straight, swapped) if query.outputs[0] == shown_first else (swapped, straight)
-    return (swapped,) if _coin(seed, query.item.id) else (straight,)
+    drawn = (swapped, straight) if _coin(seed, query.item.id) else (straight, swapped)
+    audited = order is Order.AUDITED and _uniform("audit", seed, query.item.id) < audit_share
+    return drawn if audited else drawn[:1]
 
 
 def settles(first: Answer) -> bool:
@@ -52,27 +66,36 @@ def settles(first: Answer) -> bool:
     return isinstance(first, Abstention) or first.preference == 0
 
 
-def combine(query: Query, calls: Sequence[Call], answers: Sequence[Answer | None]) -> Answer:
+def combine(
+    query: Query, calls: Sequence[Call], answers: Sequence[Answer | None], order: Order = Order.BOTH
+) -> Answer:
     """Return the answer to `query` from `answers`, each about the order of its call.
 
     `answers` are in the order of `calls`, None for a call that was not made. If the first answer
     settles the verdict, the second is not looked at, even if it is known. Two orders that prefer
     the same system give the mean of their scores. Two orders that disagree give a tie with
-    `flipped` set. A rating has a single answer.
+    `flipped` set. With `Order.AUDITED` the first verdict stands, and the second only says whether
+    it flipped. A rating has a single answer.
     """
     verdicts: list[Verdict] = []
     for call, answer in zip(calls, answers, strict=True):
         if isinstance(answer, Abstention):
+            if verdicts and order is Order.AUDITED:
+                break
             return answer
         assert answer is not None, "the second call is left out only if the first settles"
         verdicts.append(answer if call.systems == query.systems else _turned(answer))
         if settles(answer):
             break
     both = len(verdicts) > 1
-    if len({verdict.preference for verdict in verdicts}) > 1:
+    flipped = len({verdict.preference for verdict in verdicts}) > 1
+    first = verdicts[0]
+    if order is Order.AUDITED:
+        return Verdict(first.score, reason=first.reason, flipped=flipped, both=both)
+    if flipped:
         return Verdict(TIE, reason="the two orders disagree", flipped=True, both=both)
     mean = sum(verdict.score for verdict in verdicts) / len(verdicts)
-    return Verdict(mean, reason=verdicts[0].reason, both=both)
+    return Verdict(mean, reason=first.reason, both=both)
 
 
 def _turned(verdict: Verdict) -> Verdict:
@@ -80,6 +103,14 @@ def _turned(verdict: Verdict) -> Verdict:
 
 
 def _coin(seed: int, *texts: str) -> bool:
+    return _hashed(seed, *texts)[0] % 2 == 1
+
+
+def _uniform(purpose: str, seed: int, text: str) -> float:
+    """Return a number in [0, 1) that looks random; another for another purpose."""
+    return int.from_bytes(_hashed(purpose, seed, text)[:8], "big") / 2**64
+
+
+def _hashed(*parts: object) -> bytes:
     # A hash, not a generator: an item's order does not depend on which other items are judged.
-    tossed = ":".join([str(seed), *texts]).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(tossed).digest()[0] % 2 == 1
+    return hashlib.sha256(":".join(map(str, parts)).encode("utf-8", "surrogatepass")).digest()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, final
 
 import numpy as np
@@ -20,15 +21,24 @@ from judgeloop.stats.weighted_draws import weighted_interval, weighted_moments
 
 # Approximate probability that an interval from weighted draws misses the win distance.
 MISSES = 0.1
+SAMPLE_JUDGED = StopReason(
+    StopKind.POOL_EXHAUSTED,
+    "every item was asked about in one order, which leaves the other order to chance",
+)
 ROUNDING = 1e-9  # relative: a smaller difference from an even propensity is rounding
 
 
 @final
+@dataclass(frozen=True)
 class Preferences:
     """Counts of wins, ties and abstentions.
 
-    Ashury-Tahan et al. (2024), equation 1, on the labels in the decision.
+    Ashury-Tahan et al. (2024), equation 1, on the labels in the decision. With `sampled`, the pool
+    is a sample of the population that the result is about. Then a pool that is judged whole leaves
+    something to chance.
     """
+
+    sampled: bool = False
 
     def tally(self, labels: Sequence[Label], items: int) -> Tally:
         """Count `labels` over a pool of `items`."""
@@ -61,6 +71,8 @@ class Preferences:
             return StopReason(
                 StopKind.POOL_EXHAUSTED, "the selector has no further items to propose"
             )
+        if self.sampled:
+            return SAMPLE_JUDGED
         if margin > tally.abstentions:
             return StopReason(
                 StopKind.ALL_JUDGED,

@@ -15,7 +15,9 @@ import numpy as np
 
 from judgeloop.core.growing import grown
 from judgeloop.core.outcomes import StopKind, StopReason
+from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import TIE, Label, Verdict
+from judgeloop.estimators.preferences import SAMPLE_JUDGED
 from judgeloop.stats.query_scores import scores_of
 from judgeloop.stats.racing import after, start
 from judgeloop.stats.standings import Standings
@@ -24,15 +26,19 @@ from judgeloop.stats.standings import Standings
 @final
 @dataclass(frozen=True)
 class WinRates:
-    """Wins, ties and losses of `systems` systems against system number `baseline`, by query."""
+    """Wins, ties and losses of `systems` systems against system number `baseline`, by query.
+
+    With `sampled`, the pool is a sample of the population that the result is about (`Preferences`).
+    """
 
     systems: int
     baseline: int
+    sampled: bool = False
 
     def tally(self, labels: Sequence[Label], items: int) -> Standings:
         """Count `labels` over a pool of `items`; the labels of a query stand next to each other."""
         none = np.zeros(self.systems, dtype=np.int64)
-        race = start(items, self.systems)
+        race = start(UNLIMITED if self.sampled else items, self.systems)
         return self.extended(Standings(items, self.baseline, none, none, none, none, race), labels)
 
     def extended(self, tally: Standings, labels: Sequence[Label]) -> Standings:
@@ -64,6 +70,8 @@ class WinRates:
             return StopReason(
                 StopKind.POOL_EXHAUSTED, "the selector has no further queries to propose"
             )
+        if self.sampled:
+            return SAMPLE_JUDGED
         if len(tally.best) > 1 and not tally.abstentions:
             return StopReason(
                 StopKind.POOL_EXHAUSTED,

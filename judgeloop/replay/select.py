@@ -134,6 +134,11 @@ class RecordedMaterial:
     plan: Realisations
 
     @property
+    def sampled(self) -> bool:
+        """Whether the result is about more than the pool: a replay's is not."""
+        return False
+
+    @property
     def systems(self) -> int:
         """Number of systems."""
         return len(self.field.systems)

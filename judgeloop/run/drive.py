@@ -39,6 +39,7 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
         run=prepared.run.id,
         former=prepared.run.former,
         order=Order.RANDOM if by_hand and not config.rates else config.order,
+        audit_share=config.audit_share,
         vote=config.vote,
         seed=config.seed,
         budget_p=config.budget_p,
@@ -115,7 +116,7 @@ def setup_of(prepared: Prepared[Any]) -> dict[str, Any]:
     """Return the fields of `report.run_result.RunSetup` that all questions share."""
     config, judges, terms = prepared.config, prepared.judges, terms_of(prepared)
     swayed = [judge for judge in judges if judge.order_matters]
-    twice = len(swayed) if terms.order is Order.BOTH else 0
+    twice = len(swayed) if terms.order in {Order.BOTH, Order.AUDITED} else 0
     return {
         "systems": prepared.pool.systems,
         "judge": " + ".join(judge.identity.name for judge in judges),

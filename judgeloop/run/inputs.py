@@ -14,6 +14,7 @@ from judgeloop.core.errors import InputError, UnpricedError
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
 from judgeloop.engine import decoys
+from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits
 from judgeloop.formats.columns import check_map, parse_map
 from judgeloop.formats.join import Joined, join
@@ -24,6 +25,7 @@ from judgeloop.judges.prompt_files import template_for
 from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.published import check_published
 from judgeloop.run.server_names import server_names
+from judgeloop.run.setting import declared
 from judgeloop.run.settings import JudgeSettings, RunSettings
 
 
@@ -39,6 +41,11 @@ class Inputs:
     limits: Limits
     decoy_texts: tuple[str, ...]
     asked_anew: str = ""
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether a person judges."""
+        return any(judge.by_hand for judge in self.judges)
 
 
 def read_inputs(
@@ -59,6 +66,7 @@ def read_inputs(
     check_published(config.PAPER, config)  # not checked yet if it was made without `of`
     if not config.judge:
         raise InputError("`judge`: expected the name of a judge, found none")
+    _check_audit(config)
     limits = Limits(config.min_judgments, config.max_judgments, config.max_abstentions)
     mapped = parse_map(config.map)
     outputs = [
@@ -80,6 +88,15 @@ def read_inputs(
     _check_panel(config, judges)
     _check_winner(config, joined.pool)
     return Inputs(joined, judges, limits, _decoy_texts(config, given), given.asked_anew)
+
+
+def _check_audit(config: RunSettings) -> None:
+    """Refuse a share of audited items without an audit: it would silently do nothing."""
+    default = declared(type(config))["audit_share"].default
+    if config.order is not Order.AUDITED and config.audit_share != default:
+        raise InputError(
+            f"`audit_share={config.audit_share:g}` goes with `order=audited`; the order is {config.order}"
+        )
 
 
 def checked_judge(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.pool import Pool
+from judgeloop.core.pool import UNLIMITED, Pool
 from judgeloop.core.protocols import Judge
 from judgeloop.engine.session import Limits
 from judgeloop.run.inputs import Inputs
@@ -27,6 +27,35 @@ class RunName:
 
     id: str
     former: tuple[str, ...] = ()
+
+
+def population_of(config: RunSettings, inputs: Inputs) -> int | None:
+    """Return the size of the population that the result is about; None if that is the pool.
+
+    If each item is judged in one order of two, the pool has been judged whole only when nothing is
+    known of the other orders. The draws are then those of (item, order) pairs from a population
+    without end. A person judges each item once, and the result is about these verdicts.
+    """
+    swayed = any(judge.order_matters for judge in inputs.judges)
+    drawn = config.order.draws_order and swayed and not config.rates and not inputs.by_hand
+    return UNLIMITED if drawn else None
+
+
+def run_name(
+    id_of: Callable[[dict[str, Any]], str],
+    content: dict[str, Any],
+    population: int | None,
+    former: str,
+) -> RunName:
+    """Return a run's id, made of its `content` by `id_of`, and its former ids.
+
+    A population that is not the pool is part of the id. Without it, the run had the id of the same
+    settings when they still meant the pool; what was spent under that id counts.
+    """
+    plain = id_of(content)
+    if population is None:
+        return RunName(plain, (former,))
+    return RunName(id_of(content | {"population": "items and orders"}), (plain, former))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +84,17 @@ class Prepared(Generic[C]):
     @property
     def by_hand(self) -> bool:
         """Whether a person judges."""
-        return any(judge.by_hand for judge in self.judges)
+        return self.inputs.by_hand
+
+    @property
+    def one_order(self) -> bool:
+        """Whether each item is judged in one order, drawn for it, as one of two that count."""
+        return self.population is not None
+
+    @property
+    def population(self) -> int | None:
+        """The size of the population of (item, order) pairs; None if it is the pool."""
+        return population_of(self.config, self.inputs)
 
 
 def check_idle_settings(

@@ -12,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
-from annotated_types import Ge, Gt, Le, MinLen
+from annotated_types import Ge, Gt, Le, Lt, MinLen
 
 from judgeloop.core.money import to_pico
 from judgeloop.engine.panel import Vote
@@ -20,7 +20,7 @@ from judgeloop.engine.presentation import Order
 from judgeloop.judges.catalogue import JUDGES as PROVIDERS
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
 from judgeloop.run.form import DURATION
-from judgeloop.run.setting import Parse, Part, Setting, one_of, seconds
+from judgeloop.run.setting import Parse, Part, Setting, one_of, per_cent, seconds
 from judgeloop.run.shared_settings import (
     DEFAULT_HOME,
     ITEMS,
@@ -207,13 +207,27 @@ class RunSettings(JudgeSettings):
     order: Annotated[
         Order,
         Setting(
-            "Order in which the two outputs are shown: both, random or fixed.",
+            "Order in which the two outputs are shown: both, random, audited (random, and some "
+            "items in both) or fixed.",
             JUDGE,
             Part.RUN,
             Found,
             common=True,
         ),
     ] = Order.BOTH
+    audit_share: Annotated[
+        float,
+        Parse(per_cent),
+        Gt(0),
+        Lt(1),
+        Setting(
+            "Share of items whose other order is asked, too, with `order=audited`.",
+            JUDGE,
+            Part.RUN,
+            Found,
+            newer=True,
+        ),
+    ] = 0.1
     vote: Annotated[
         Vote, Setting("How a panel decides: majority, mean or unanimous.", JUDGE, Part.RUN, Found)
     ] = Vote.MAJORITY

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
@@ -17,7 +18,13 @@ from judgeloop.run.former_identity import former_select_id
 from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.identity import data_of, run_id
 from judgeloop.run.inputs import Inputs, read_inputs
-from judgeloop.run.prepared import Prepared, RunName, check_idle_settings
+from judgeloop.run.prepared import (
+    Prepared,
+    RunName,
+    check_idle_settings,
+    population_of,
+    run_name,
+)
 from judgeloop.select.config import QUESTION, SelectConfig
 from judgeloop.selectors.catalogue import Need, SelectorRow, selectors_of
 from judgeloop.stats.standings import Standings
@@ -71,7 +78,10 @@ def prepare(
     pool = inputs.joined.pool
     _check_outputs(pool)
     ingredients = Ingredients(
-        risk=config.risk, items=len(pool), limit=config.max_judgments, near=config.near_best
+        risk=config.risk,
+        items=population_of(config, inputs) or len(pool),
+        limit=config.max_judgments,
+        near=config.near_best,
     )
     return Selection(
         config,
@@ -126,5 +136,9 @@ def _name(config: SelectConfig, inputs: Inputs) -> RunName:
     decoys = inputs.decoy_texts if config.decoy_outputs else None
     data = data_of(pool, judges) | ({} if decoys is None else {"decoy_texts": decoys})
     former = former_select_id(config, data, weak_judges=Need.OPINIONS in config.selector_row.needs)
-    content = {"decoy_outputs": decoys}
-    return RunName(run_id(QUESTION, config, pool, judges, content), (former,))
+    return run_name(
+        partial(run_id, QUESTION, config, pool, judges),
+        {"decoy_outputs": decoys},
+        population_of(config, inputs),
+        former,
+    )

@@ -69,7 +69,7 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
 
 def _made(selection: Selection) -> Made:
     config = selection.config
-    material = LiveMaterial(config, selection.pool, selection.baseline)
+    material = LiveMaterial(config, selection.pool, selection.baseline, selection.one_order)
     return make_selector(
         config.selector_row, material, level=selection.level, limit=config.max_judgments
     )
@@ -91,7 +91,9 @@ async def _drive(
     session = Session(
         items=len(selection.pool),
         selector=made.selector,
-        estimator=WinRates(len(selection.pool.systems), selection.baseline),
+        estimator=WinRates(
+            len(selection.pool.systems), selection.baseline, sampled=selection.one_order
+        ),
         rule=selection.rule,
         limits=selection.limits,
         rng=np.random.default_rng(selection.config.seed),

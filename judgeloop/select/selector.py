@@ -33,6 +33,11 @@ class Material(Protocol):
         """Number of the system that all others are compared with."""
         ...
 
+    @property
+    def sampled(self) -> bool:
+        """Whether the pool is a sample of the population that the result is about."""
+        ...
+
     def lengths(self) -> NDArray[np.int64]:
         """Return the lengths of the outputs in characters, shape (systems, items)."""
         ...
@@ -69,7 +74,14 @@ def make_selector(row: SelectorRow, material: Material, *, level: float | None, 
         assert opinions is not None, "epsilons are chosen by opinions"
         epsilons = material.epsilons(opinions)
     ingredients = ForMany(
-        material.systems, material.baseline, level, limit, lengths, opinions, epsilons
+        material.systems,
+        material.baseline,
+        level,
+        limit,
+        lengths,
+        opinions,
+        epsilons,
+        material.sampled,
     )
     return Made(row.make(ingredients), epsilons)
 
@@ -81,6 +93,7 @@ class LiveMaterial:
     config: SelectConfig
     pool: Pool
     baseline: int
+    sampled: bool = False
 
     @property
     def systems(self) -> int:

@@ -52,7 +52,8 @@ class ForMany:
     drops a system, None under a rule without a stated risk. `limit` is the maximum number of
     judgments. `lengths` holds the lengths of the outputs in characters, shape (systems, items).
     `opinions` holds those of the weak judges, shape (judges, items, systems). `epsilons` are the
-    probabilities that the best system loses to and ties with the baseline.
+    probabilities that the best system loses to and ties with the baseline. With `sampled`, the
+    items are a sample of the population that the result is about.
     """
 
     systems: int
@@ -62,6 +63,7 @@ class ForMany:
     lengths: NDArray[np.int64] | None = None
     opinions: NDArray[np.int8] | None = None
     epsilons: Epsilons | None = None
+    sampled: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

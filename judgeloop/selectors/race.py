@@ -13,6 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Choice, Draws, Label, Step
 from judgeloop.selectors.ingredients import ForMany
 from judgeloop.stats.query_scores import scores_of
@@ -35,12 +36,14 @@ class Racing:
 
     A system leaves the race once the evidence that it is not the best reaches `risk`. Further
     queries are asked in parallel as long as no answers still out could make a system leave. So no
-    call is made that would not be made with one query at a time.
+    call is made that would not be made with one query at a time. With `sampled`, the items are a
+    sample of the population that the result is about.
     """
 
     systems: int
     baseline: int
     risk: float
+    sampled: bool = False
     name: str = "race"
     draws: Draws = Draws.EVEN
 
@@ -55,7 +58,8 @@ class Racing:
 
     def init(self, items: int, rng: np.random.Generator) -> RaceState:
         """Shuffle the pool once: the draws are then independent of the answers."""
-        return RaceState(rng.permutation(items), start(items, self.systems))
+        race = start(UNLIMITED if self.sampled else items, self.systems)
+        return RaceState(rng.permutation(items), race)
 
     def ask(self, state: RaceState, rng: np.random.Generator) -> tuple[Step | None, RaceState]:
         """Return the next query, for every system in the race.
@@ -97,4 +101,4 @@ class Racing:
 def for_many(given: ForMany) -> Racing:
     """Make the selector that looks for the best of many systems."""
     assert given.level is not None, "a race goes with a rule that states a risk"
-    return Racing(given.systems, given.baseline, given.level)
+    return Racing(given.systems, given.baseline, given.level, given.sampled)

@@ -32,7 +32,8 @@ class Sequential(Rule):
     wrong side with probability at most the risk. The boundary is exact, by dynamic programming
     (`stats/spending.py`), and its risk is spent as judgments are made. That keeps its power when
     most verdicts are ties. The stated risk is the smallest threshold at which the leader would have
-    been named. An abstention counts as a verdict for the other system.
+    been named. An abstention counts as a verdict for the other system. `items` is the number of
+    items in the population, `core.pool.UNLIMITED` for one without end.
     """
 
     items: int

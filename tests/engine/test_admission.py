@@ -61,7 +61,7 @@ def admission_to(purse, *, judges=None, interruption=None, **terms):
 
 def planned(position, order=Order.FIXED):
     query = make_pool().query(position, (0, 1))
-    return Planned(query, asks_for(query, [judge_of()], order, 0))
+    return Planned(query, asks_for(query, [judge_of()], Terms("run", order=order)))
 
 
 def ask(position):

@@ -5,6 +5,7 @@ import pytest
 from judgeloop.core.records import Item, Query, Verdict
 from judgeloop.engine.asks import asks_for
 from judgeloop.engine.presentation import Order
+from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
 
 ITEM = Item("q1", "p")
@@ -18,7 +19,10 @@ def panel(**options):
 
 
 def asked(query, order=Order.BOTH, **options):
-    return [(ask.judge, ask.call.systems) for ask in asks_for(query, panel(**options), order, 0)]
+    return [
+        (ask.judge, ask.call.systems)
+        for ask in asks_for(query, panel(**options), Terms("run", order=order))
+    ]
 
 
 def test_a_comparison_is_put_to_each_judge_in_each_order():
@@ -38,6 +42,8 @@ def test_nobody_is_asked_which_of_two_equal_outputs_is_better_but_a_judge_that_g
 def test_a_rating_and_a_comparison_of_the_same_text_are_asked_under_different_keys():
     judges = panel(blind=False)
     keys = {
-        ask.key for query in (RATING, OF_EQUALS) for ask in asks_for(query, judges, Order.FIXED, 0)
+        ask.key
+        for query in (RATING, OF_EQUALS)
+        for ask in asks_for(query, judges, Terms("run", order=Order.FIXED))
     }
     assert len(keys) == 4

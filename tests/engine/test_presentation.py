@@ -146,3 +146,39 @@ def test_one_order_alone_is_turned_if_it_was_swapped(score):
 def test_an_agreed_verdict_keeps_the_reason_of_the_straight_order():
     answers = (Verdict(1.0, "shorter"), Verdict(0.0, "longer"))
     assert combine(QUERY, (STRAIGHT, SWAPPED), answers).reason == "shorter"
+
+
+AUDITS = 0.3
+
+
+def audited(query, seed=0):
+    return calls_for(query, Order.AUDITED, seed, order_matters=True, audit_share=AUDITS)
+
+
+def test_an_audit_asks_the_order_drawn_and_for_its_share_of_the_items_the_other():
+    queries = [Query(Item(f"q{n}", f"p{n}"), ("a", "b"), ("x", "y")) for n in range(1000)]
+    asked = [audited(query) for query in queries]
+    drawn = [calls_for(query, Order.RANDOM, 0, order_matters=True) for query in queries]
+    assert [calls[:1] for calls in asked] == drawn
+    assert 250 < sum(len(calls) == 2 for calls in asked) < 350
+    assert all(set(calls) <= {call, *calls} for calls, (call,) in zip(asked, drawn, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("second", "flipped", "both"),
+    [
+        (Verdict(0.0, "also a"), False, True),  # of the swapped call: "a" is shown second
+        (Verdict(1.0, "b"), True, True),
+        (Verdict(0.5, "a tie"), True, True),
+        (REFUSED, False, False),
+    ],
+)
+def test_in_an_audit_the_first_verdict_stands_and_the_second_says_whether_it_flipped(
+    second, flipped, both
+):
+    answer = combine(QUERY, (STRAIGHT, SWAPPED), (Verdict(0.9, "a"), second), Order.AUDITED)
+    assert answer == Verdict(0.9, "a", flipped=flipped, both=both)
+
+
+def test_in_an_audit_a_first_call_without_a_verdict_is_an_abstention():
+    assert combine(QUERY, (STRAIGHT, SWAPPED), (REFUSED, None), Order.AUDITED) == REFUSED

@@ -138,7 +138,7 @@ def test_a_setting_that_does_not_exist_is_refused():
     [
         ("give_up", 2.0, "`give_up`: expected a value less than 1, found 2.0"),
         ("max_judgments", "ten", "`max_judgments`: expected a valid integer, unable to parse string as an integer, found 'ten'"),
-        ("order", "sorted", "`order`: expected 'both', 'random' or 'fixed', found 'sorted'"),
+        ("order", "sorted", "`order`: expected 'both', 'random', 'audited' or 'fixed', found 'sorted'"),
     ],
 )  # fmt: skip
 def test_a_refusal_says_what_was_expected(name, value, said):

@@ -1,0 +1,190 @@
+r"""Calls to a decision: both orders, the second only when it matters, and one order alone.
+
+    python benchmarks/one_order.py DATA [--runs 300] [--limit 200]
+
+DATA holds `alpacaeval` (recorded verdicts; flips are simulated) and `llmbar` (six judge models,
+each pair asked in both orders; the two systems are the output that people prefer and the other).
+The rule is `sequential` at a risk of 0.1. In every table:
+
+- *twice* asks both orders of every item; *both* asks the second only after a verdict that prefers
+  a system, as `--order both` does; *one* asks one order, drawn for each item (`--order random`);
+- *calls* is the mean number of calls, *wrong* how often the named system is not the better one over
+  all items (for *one*: over all items in both orders), *undecided* how often nobody is named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.core.pool import UNLIMITED
+from judgeloop.stopping.sequential import Sequential
+
+RISK = 0.1
+FLIPS = (0.0, 0.1, 0.2, 0.3)
+CLASSES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.9)  # of real shares of flips
+WAYS = ("twice", "both", "one")
+Signs = NDArray[np.int8]
+
+
+@dataclass
+class Ends:
+    """How the runs of one way ended."""
+
+    calls: list[int]
+    wrong: int = 0
+    undecided: int = 0
+
+    def cells(self) -> str:
+        """Return the cells of a table's row."""
+        runs = len(self.calls)
+        spread = np.std(self.calls) / np.sqrt(runs)
+        return (
+            f"{np.mean(self.calls):.0f} ± {spread:.0f} | {self.wrong / runs:.1%} | "
+            f"{self.undecided / runs:.0%}"
+        )
+
+
+def run(way: str, verdicts: Signs, limit: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Run one comparison on `verdicts`, shape (items, orders); return who is named, and the calls.
+
+    1 names the first system, -1 the second, 0 nobody.
+    """
+    items = len(verdicts)
+    drawn = verdicts[rng.permutation(items)]
+    coins = rng.integers(2, size=items)
+    first = np.take_along_axis(drawn, coins[:, None], axis=1)[:, 0]
+    second = np.take_along_axis(drawn, 1 - coins[:, None], axis=1)[:, 0]
+    agreed = np.where(first == second, first, 0).astype(np.int8)
+    preferences, calls = {
+        "twice": (agreed, np.full(items, 2)),
+        "both": (agreed, 1 + (first != 0)),
+        "one": (first, np.ones(items, dtype=np.int64)),
+    }[way]
+    most = min(limit, items)
+    rule = Sequential(RISK, items=UNLIMITED if way == "one" else items, limit=most)
+    met = rule.met_along(preferences[:most], rule.items, np.array([RISK]))[0]
+    met[:4] = False  # the minimum of judgments
+    if not met.any():
+        whole = way != "one" and most == items
+        return int(np.sign(preferences.sum())) if whole else 0, int(calls[:most].sum())
+    at = int(met.argmax()) + 1
+    return int(np.sign(preferences[:at].sum())), int(calls[:at].sum())
+
+
+def better(way: str, verdicts: Signs) -> int:
+    """Return the better system over all items, as `run` names it; 0 if they are level."""
+    if way == "one":
+        return int(np.sign(verdicts.sum()))
+    return int(np.sign(verdicts[verdicts[:, 0] == verdicts[:, 1], 0].sum()))
+
+
+def ends_of(way: str, tables: list[Signs], limit: int, seed: int) -> Ends:
+    """Run a comparison on each of `tables`."""
+    ends, rng = Ends([]), np.random.default_rng(seed)
+    for verdicts in tables:
+        named, calls = run(way, verdicts, limit, rng)
+        ends.calls.append(calls)
+        ends.undecided += not named
+        ends.wrong += named != 0 and named != better(way, verdicts)
+    return ends
+
+
+def recorded(path: Path, margin: float, runs: int, left_out: frozenset[str]) -> list[Signs]:
+    """Return the preferences of `runs` pairs of systems, drawn at random, shape (items,) each."""
+    scores: dict[str, dict[str, float]] = {}
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if row["score"] and row["model"] not in left_out:
+                scores.setdefault(row["model"], {})[row["item_id"]] = float(row["score"])
+    pairs = list(combinations(sorted(scores), 2))
+    chosen = np.random.default_rng(0).permutation(len(pairs))[:runs]
+    return [_preferences(scores[pairs[n][0]], scores[pairs[n][1]], margin) for n in chosen]
+
+
+def _preferences(first: dict[str, float], second: dict[str, float], margin: float) -> Signs:
+    gaps = np.array([first[item] - second[item] for item in first if item in second])
+    return np.where(np.abs(gaps) <= margin, 0, np.sign(gaps)).astype(np.int8)
+
+
+def flipped(preferences: Signs, share: float, rng: np.random.Generator) -> Signs:
+    """Return verdicts in both orders; for a share of the items what stands first always wins."""
+    both = np.stack([preferences, preferences], axis=1)
+    both[rng.random(len(preferences)) < share] = (1, -1)
+    return both
+
+
+def real(folder: Path) -> Iterator[tuple[str, str, Signs]]:
+    """Yield each judge and prompt with its verdicts in both orders: 1 for the people's choice."""
+    lines = (folder / "items.jsonl").read_text(encoding="utf-8").splitlines()
+    labels = {row["id"]: str(row["label"]) for row in map(json.loads, lines)}
+    found: dict[tuple[str, str], dict[str, dict[str, int]]] = {}
+    with gzip.open(folder / "verdicts.csv.gz", "rt", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if row["winner"]:
+                verdict = 1 if row["winner"] == labels[row["item_id"]] else -1
+                by_item = found.setdefault((row["judge"], row["prompt"]), {})
+                by_item.setdefault(row["item_id"], {})[row["shown_first"]] = verdict
+    for (judge, prompt), by_item in sorted(found.items()):
+        both = [(one["1"], one["2"]) for one in by_item.values() if len(one) == 2]
+        yield judge, prompt, np.array(both, dtype=np.int8)
+
+
+def by_flips(folder: Path, runs: int) -> Iterator[tuple[str, list[Signs]]]:
+    """Yield the judges and prompts in classes by their share of flips, each run as often."""
+    found = [(np.mean(both[:, 0] != both[:, 1]), judge, both) for judge, _, both in real(folder)]
+    for low, high in pairwise(CLASSES):
+        own = [(judge, both) for flips, judge, both in found if low <= flips < high]
+        judges = ", ".join(sorted({judge for judge, _ in own}))
+        name = f"{low:.0%} to {high:.0%} flips: {len(own)} prompts of {judges}"
+        yield name, [both for _, both in own for _ in range(max(1, runs // len(own)))]
+
+
+def table(title: str, rows: list[tuple[str, list[Signs]]], limit: int) -> None:
+    """Print a table with a row for each setting and way."""
+    print(f"\n{title}\n\n| | asks | calls | wrong | undecided |\n|---|---|---|---|---|")
+    for name, tables in rows:
+        for way in WAYS:
+            print(
+                f"| {name if way == WAYS[0] else ''} | {way} | {ends_of(way, tables, limit, 1).cells()} |"
+            )
+
+
+def main() -> None:
+    """Print all tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--runs", type=int, default=300)
+    parser.add_argument("--limit", type=int, default=200, help="most judgments of a run")
+    arguments = parser.parse_args()
+    rng = np.random.default_rng(2)
+    for name, margin in (("gpt4", 0.0), ("gpt4turbo", 0.05)):
+        path = arguments.data / "alpacaeval" / f"verdicts-{name}.csv.gz"
+        pairs = recorded(path, margin, arguments.runs, frozenset({"NullModel", "gpt4_gamed"}))
+        ties = np.mean([np.mean(pair == 0) for pair in pairs])
+        table(
+            f"AlpacaEval, {name}, margin {margin:g}, {ties:.0%} ties, simulated flips",
+            [
+                (f"{share:.0%} flips", [flipped(pair, share, rng) for pair in pairs])
+                for share in FLIPS
+            ],
+            arguments.limit,
+        )
+    table(
+        "LLMBar, real flips: the people's choice against the other output",
+        list(by_flips(arguments.data / "llmbar", arguments.runs)),
+        arguments.limit,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Judged in one order each, items keep the promise about (item, order) pairs, by simulation.
+
+Items are drawn without replacement, and a fair coin shows one of the two orders. On every
+population here the pairs are level, so that naming either system is wrong. The rules take the
+population to be without end, for which the promise is proved: the draws of items from such a
+population, each with a fair coin, are independent.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from judgeloop.core.pool import UNLIMITED
+from judgeloop.stats.betting import log_wealth
+from judgeloop.stats.spending import Spending, first_crossing
+
+RUNS = 2000
+RISKS = np.array([0.05, 0.1, 0.2])
+LEAST_CHANCE = 1e-3
+# Numbers of items with these verdicts, one in each order: 1 for the first system, -1 the second.
+LEVEL = {
+    "agreed": {(1, 1): 60, (-1, -1): 60, (0, 0): 80},
+    "flips only": {(1, -1): 100, (0, 0): 50},
+    "half wins against whole ones": {(1, 0): 80, (-1, -1): 40, (0, 0): 30},
+    "whole wins against half ones": {(-1, 0): 80, (1, 1): 40, (0, 0): 30},
+    "flips and half wins": {(1, -1): 60, (0, 1): 40, (-1, -1): 20},
+    "few items": {(1, 1): 12, (-1, -1): 12, (1, -1): 6},
+}
+
+
+def drawn(verdicts, rng):
+    """The verdicts of one run, in the order drawn."""
+    table = np.repeat(np.array(list(verdicts)), list(verdicts.values()), axis=0)
+    table = rng.permutation(table)
+    return table[np.arange(len(table)), rng.integers(2, size=len(table))].astype(np.int8)
+
+
+def named_by_sequential(walks, limit):
+    spending = Spending(UNLIMITED, limit, 2 * RISKS)
+    return np.sum([first_crossing(walk[:limit], spending) > 0 for walk in walks], axis=0)
+
+
+def named_by_anytime(walks, limit):
+    del limit
+    return np.sum([log_wealth(walk, UNLIMITED).risk <= RISKS for walk in walks], axis=0)
+
+
+@pytest.mark.parametrize("named_by", [named_by_sequential, named_by_anytime])
+@pytest.mark.parametrize("kind", LEVEL)
+def test_between_level_pairs_a_system_is_named_with_at_most_the_risk(kind, named_by, capsys):
+    rng = np.random.default_rng(len(kind))
+    walks = [drawn(LEVEL[kind], rng) for _ in range(RUNS)]
+    named = named_by(walks, min(200, sum(LEVEL[kind].values())))
+    chances = [
+        binomtest(int(count), RUNS, risk, alternative="greater").pvalue
+        for count, risk in zip(named, RISKS, strict=True)
+    ]
+    with capsys.disabled():
+        print(f"\n{named_by.__name__}, {kind}: named in {named} of {RUNS} at {RISKS}", end="")
+    assert min(chances) > LEAST_CHANCE
+
+
+def test_what_single_calls_prefer_can_be_the_other_system_than_both_orders_prefer():
+    """10 % (A, A), 12 % (B, B) and 10 % (A, tie): another question."""
+    verdicts = {(1, 1): 100, (-1, -1): 120, (1, 0): 100, (0, 0): 680}
+    pairs = sum(count * sum(pair) for pair, count in verdicts.items())
+    agreed = sum(count * pair[0] for pair, count in verdicts.items() if pair[0] == pair[1])
+    assert pairs > 0 > agreed
