@@ -30,6 +30,7 @@ from judgeloop.core.pool import UNLIMITED
 from judgeloop.stopping.sequential import Sequential
 
 RISK = 0.1
+LEAST = 5  # the fewest judgments of a run
 FLIPS = (0.0, 0.1, 0.2, 0.3)
 CLASSES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.9)  # of real shares of flips
 WAYS = ("twice", "both", "one")
@@ -54,31 +55,44 @@ class Ends:
         )
 
 
-def run(way: str, verdicts: Signs, limit: int, rng: np.random.Generator) -> tuple[int, int]:
-    """Run one comparison on `verdicts`, shape (items, orders); return who is named, and the calls.
+@dataclass
+class Run:
+    """How a run went: who is named (1, -1 or 0 for nobody), and its items in the order judged.
 
-    1 names the first system, -1 the second, 0 nobody.
+    `second` says for which of the items the second call was made.
     """
+
+    named: int
+    items: NDArray[np.int64]
+    second: NDArray[np.bool_]
+
+    @property
+    def calls(self) -> int:
+        """Number of calls."""
+        return len(self.items) + int(self.second.sum())
+
+
+def run(way: str, verdicts: Signs, limit: int, rng: np.random.Generator) -> Run:
+    """Run one comparison on `verdicts`, shape (items, orders)."""
     items = len(verdicts)
-    drawn = verdicts[rng.permutation(items)]
-    coins = rng.integers(2, size=items)
+    order = rng.permutation(items)
+    drawn, coins = verdicts[order], rng.integers(2, size=items)
     first = np.take_along_axis(drawn, coins[:, None], axis=1)[:, 0]
     second = np.take_along_axis(drawn, 1 - coins[:, None], axis=1)[:, 0]
     agreed = np.where(first == second, first, 0).astype(np.int8)
-    preferences, calls = {
-        "twice": (agreed, np.full(items, 2)),
-        "both": (agreed, 1 + (first != 0)),
-        "one": (first, np.ones(items, dtype=np.int64)),
+    preferences, twice = {
+        "twice": (agreed, np.ones(items, dtype=np.bool_)),
+        "both": (agreed, first != 0),
+        "one": (first, np.zeros(items, dtype=np.bool_)),
     }[way]
     most = min(limit, items)
     rule = Sequential(RISK, items=UNLIMITED if way == "one" else items, limit=most)
     met = rule.met_along(preferences[:most], rule.items, np.array([RISK]))[0]
-    met[:4] = False  # the minimum of judgments
-    if not met.any():
-        whole = way != "one" and most == items
-        return int(np.sign(preferences.sum())) if whole else 0, int(calls[:most].sum())
-    at = int(met.argmax()) + 1
-    return int(np.sign(preferences[:at].sum())), int(calls[:at].sum())
+    met[: LEAST - 1] = False
+    whole = way != "one" and most == items
+    at = int(met.argmax()) + 1 if met.any() else most
+    named = int(np.sign(preferences[:at].sum())) if met.any() or whole else 0
+    return Run(named, order[:at], twice[:at])
 
 
 def better(way: str, verdicts: Signs) -> int:
@@ -92,28 +106,30 @@ def ends_of(way: str, tables: list[Signs], limit: int, seed: int) -> Ends:
     """Run a comparison on each of `tables`."""
     ends, rng = Ends([]), np.random.default_rng(seed)
     for verdicts in tables:
-        named, calls = run(way, verdicts, limit, rng)
-        ends.calls.append(calls)
-        ends.undecided += not named
-        ends.wrong += named != 0 and named != better(way, verdicts)
+        ended = run(way, verdicts, limit, rng)
+        ends.calls.append(ended.calls)
+        ends.undecided += not ended.named
+        ends.wrong += ended.named not in {0, better(way, verdicts)}
     return ends
 
 
-def recorded(path: Path, margin: float, runs: int, left_out: frozenset[str]) -> list[Signs]:
-    """Return the preferences of `runs` pairs of systems, drawn at random, shape (items,) each."""
+def recorded(path: Path, margin: float, runs: int) -> Iterator[tuple[str, str, list[str], Signs]]:
+    """Yield `runs` pairs of systems, drawn at random: names, ids of the items, and preferences.
+
+    The outputs that were built to fool the judge are left out.
+    """
     scores: dict[str, dict[str, float]] = {}
     with gzip.open(path, "rt", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            if row["score"] and row["model"] not in left_out:
+            if row["score"] and row["model"] not in {"NullModel", "gpt4_gamed"}:
                 scores.setdefault(row["model"], {})[row["item_id"]] = float(row["score"])
     pairs = list(combinations(sorted(scores), 2))
-    chosen = np.random.default_rng(0).permutation(len(pairs))[:runs]
-    return [_preferences(scores[pairs[n][0]], scores[pairs[n][1]], margin) for n in chosen]
-
-
-def _preferences(first: dict[str, float], second: dict[str, float], margin: float) -> Signs:
-    gaps = np.array([first[item] - second[item] for item in first if item in second])
-    return np.where(np.abs(gaps) <= margin, 0, np.sign(gaps)).astype(np.int8)
+    for number in np.random.default_rng(0).permutation(len(pairs))[:runs]:
+        one, other = pairs[number]
+        shared = [item for item in scores[one] if item in scores[other]]
+        gaps = np.array([scores[one][item] - scores[other][item] for item in shared])
+        signs = np.where(np.abs(gaps) <= margin, 0, np.sign(gaps)).astype(np.int8)
+        yield one, other, shared, signs
 
 
 def flipped(preferences: Signs, share: float, rng: np.random.Generator) -> Signs:
@@ -169,7 +185,7 @@ def main() -> None:
     rng = np.random.default_rng(2)
     for name, margin in (("gpt4", 0.0), ("gpt4turbo", 0.05)):
         path = arguments.data / "alpacaeval" / f"verdicts-{name}.csv.gz"
-        pairs = recorded(path, margin, arguments.runs, frozenset({"NullModel", "gpt4_gamed"}))
+        pairs = [signs for *_, signs in recorded(path, margin, arguments.runs)]
         ties = np.mean([np.mean(pair == 0) for pair in pairs])
         table(
             f"AlpacaEval, {name}, margin {margin:g}, {ties:.0%} ties, simulated flips",
