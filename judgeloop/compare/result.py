@@ -15,6 +15,9 @@ from judgeloop.core.outcomes import DecoyTally, Outcome, Spend, StopKind, Tally
 from judgeloop.estimators.preferences import WeightedDistance, weighted_distance
 from judgeloop.report.page import Page
 from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label_rows
+from judgeloop.stats.order_cost import calls_of_one_order
+
+LEAST_BOTH = 20  # the fewest verdicts in both orders that say what the other way would cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,19 @@ class Result(RunResult):
     win_distance_interval: tuple[float, float] | None
 
     @property
+    def whole(self) -> bool:
+        """Whether nothing is left to chance: all that the decision is about is judged."""
+        return self.judged == self.items and not self.setup.sampled
+
+    @property
+    def calls_of_one_order(self) -> float | None:
+        """What one order would cost in calls, as a multiple of both orders; None if not known."""
+        if self.both_orders < LEAST_BOTH or self.setup.order not in {"both", "audited"}:
+            return None
+        decisive = sum(self.wins.values()) + (self.flips if self.setup.order == "both" else 0)
+        return calls_of_one_order(decisive / self.judged, self.flips / self.both_orders)
+
+    @property
     def page(self) -> Page:
         """The result as text: the headline, and the details."""
         return text.page(self)
@@ -78,14 +94,13 @@ def result_of(
 ) -> Result:
     """Compute the result from a run's outcome; `item_ids` are in the order of positions."""
     tally, systems = outcome.estimate.tally, setup.systems
+    whole = tally.judged == tally.items and not setup.sampled
     weighted = weighted_distance(tally) if tally.judged < tally.items else None
     return Result(
         setup=setup,
         winner=None if outcome.winner is None else systems[outcome.winner],
         leader=None if tally.leader is None else systems[tally.leader],
-        risk=0.0
-        if outcome.winner is not None and tally.judged == tally.items
-        else outcome.estimate.risk,
+        risk=outcome.estimate.risk if outcome.winner is None or not whole else 0.0,
         judged=tally.judged,
         asked=outcome.asked,
         ahead=outcome.ahead,

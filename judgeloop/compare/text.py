@@ -13,10 +13,10 @@ from judgeloop.estimators.preferences import MISSES
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Section
 from judgeloop.report.sentences import (
-    ABOUT_THE_JUDGE,
     CUT_SHORT,
     HEADING_RISK,
     about_data,
+    about_the_judge,
     cost,
     count,
     ended,
@@ -34,6 +34,10 @@ from judgeloop.stopping.reasons import show_risk
 
 if TYPE_CHECKING:
     from judgeloop.compare.result import Result
+
+
+# A share of the calls from which on the other way is worth a word.
+CLEARLY_CHEAPER = 0.75
 
 
 def page(result: Result) -> Page:
@@ -65,7 +69,7 @@ def _decision(result: Result) -> str:
     if result.winner is not None:
         loser = next(name for name in result.setup.systems if name != result.winner)
         return f"{visible(result.winner)} is better than {visible(loser)} {where}."
-    if result.stop_reason is StopKind.NO_DIFFERENCE and result.judged == result.items:
+    if result.stop_reason is StopKind.NO_DIFFERENCE and result.whole:
         return f"{first} and {second} are level {where}."
     if result.stop_reason is StopKind.NO_DIFFERENCE:
         return f"There is no practical difference between {first} and {second} {where}."
@@ -98,13 +102,27 @@ def details(result: Result) -> list[tuple[str, str]]:
     rows = [("votes", _votes(result)), ("gap", _gap(result)), ("rule", _rule(result))]
     rows += [("judge", judge(result)), ("selector", _selector(result)), *published(result)]
     rows += [("history", visible(result.setup.history))] if result.setup.history else []
-    rows += [("cost", cost(result))]
+    rows += [("cost", cost(result)), *_other_way(result)]
     return rows + about_data(result)
+
+
+def _other_way(result: Result) -> list[tuple[str, str]]:
+    """Return a row on the order of presentation if the other way would be clearly cheaper."""
+    multiple, order = result.calls_of_one_order, result.setup.order
+    if multiple is None:
+        return []
+    said = ""
+    if order == "both" and multiple < CLEARLY_CHEAPER:
+        said = f"one order (`order=random`) would take about {multiple:.0%} of the calls"
+        said += ", for another question: about items like these"
+    elif order == "audited" and 1 / multiple < CLEARLY_CHEAPER:
+        said = f"both orders (`order=both`) would take about {1 / multiple:.0%} of the calls"
+    return [("cheaper", said)] if said else []
 
 
 def _risk(result: Result) -> str:
     """Return the stated risk and its kind; empty if it says nothing."""
-    if result.judged == result.items:
+    if result.whole:
         return "Stated risk: 0, as every item is judged."
     if result.stop_reason is StopKind.NO_DIFFERENCE:
         return f"Stated risk: {result.setup.risk_threshold:g} (guaranteed)."
@@ -123,9 +141,9 @@ def _risk_means(result: Result) -> str:
         if result.setup.guarantee
         else "It is a heuristic: it looks many times, and no bound is proved."
     )
-    if result.judged == result.items:
+    if result.whole:
         promise = "Every item is judged, so nothing is left to chance."
-    return f"{means} {visible(promise)} {ABOUT_THE_JUDGE}"
+    return f"{means} {visible(promise)} {about_the_judge(result)}"
 
 
 def _what_would_decide(result: Result) -> str:

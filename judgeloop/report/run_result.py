@@ -61,6 +61,7 @@ class RunSetup:
     - `repeated`: the systems that gave the same output to many items, with the number of items.
     - `old_prices`: a warning of judges whose prices are old; empty if none are.
     - `published`: the paper whose configuration was used, and its settings; None if none was named.
+    - `sampled`: whether each item was judged in one of two orders, so that it is a sample.
     - `asked_anew`: which judges are functions without an identity; empty if none are.
     - `run`: the run's id; `version`: the version of judgeloop.
     """
@@ -84,6 +85,7 @@ class RunSetup:
     old_prices: str = field(default="", kw_only=True)
     published: str | None = field(default=None, kw_only=True)
     asked_anew: str = field(default="", kw_only=True)
+    sampled: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +172,8 @@ class RunResult(ABC):
 
     @property
     def about(self) -> About:
-        """The items that the decision is about: every rule's population is the set of items."""
-        return About.THESE_ITEMS
+        """The items that the decision is about: the set, unless each was judged in one order."""
+        return About.ITEMS_LIKE_THESE if self.setup.sampled else About.THESE_ITEMS
 
     @property
     def failed(self) -> bool:

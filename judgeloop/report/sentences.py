@@ -20,6 +20,10 @@ ABOUT_THE_JUDGE = (
     "It is about what this judge says on these items. It does not say that the judge is right, nor "
     "what holds on other items."
 )
+ABOUT_ONE_ORDER = (
+    "It is about what this judge says on items like these, each shown in one order drawn at random. "
+    "It does not say that the judge is right."
+)
 HEADING_STOP, HEADING_RISK = "Why it stopped", "What the stated risk means"
 
 CUT_SHORT = {
@@ -53,6 +57,11 @@ def on_items(about: About, items: int) -> str:
     if about is About.ITEMS_LIKE_THESE:
         return f"on items like these {items:,}"
     return f"on these {items:,} items" if items != 1 else "on this one item"
+
+
+def about_the_judge(result: RunResult) -> str:
+    """Return what a decision is about, and what it does not say."""
+    return ABOUT_ONE_ORDER if result.setup.sampled else ABOUT_THE_JUDGE
 
 
 def few_items(about: About, items: int) -> list[str]:

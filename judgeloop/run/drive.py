@@ -131,6 +131,7 @@ def setup_of(prepared: Prepared[Any]) -> dict[str, Any]:
         "old_prices": old_prices(judges, today()),
         "published": published_name(config.PAPER, config),
         "asked_anew": prepared.inputs.asked_anew,
+        "sampled": prepared.one_order,
         "run": terms.run,
         "version": version("judgeloop"),
     }

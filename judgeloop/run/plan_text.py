@@ -64,10 +64,8 @@ def _both_orders(result: RunResult) -> list[str]:
     """Return a sentence on the second calls, which may not be needed, if there are any."""
     if result.setup.order != "both":
         return []
-    return [
-        "The figures count two calls for each item. The second is not made after a tie, so that "
-        "fewer are likely."
-    ]
+    text = "The figures count two calls for each item. The second is not made after a tie"
+    return [f"{text}, so that fewer are likely."]
 
 
 def _settings(page: Page) -> list[str]:

@@ -12,10 +12,10 @@ from judgeloop.core.outcomes import StopKind
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Section
 from judgeloop.report.sentences import (
-    ABOUT_THE_JUDGE,
     CUT_SHORT,
     HEADING_RISK,
     about_data,
+    about_the_judge,
     cost,
     count,
     ended,
@@ -109,7 +109,7 @@ def _risk_means(result: Selected) -> str:
     else:
         says = f"It is guaranteed: {guarantee}."
     means = "The stated risk is how often runs like this one name the wrong system."
-    return f"{means} {says} {ABOUT_THE_JUDGE}"
+    return f"{means} {says} {about_the_judge(result)}"
 
 
 def _what_would_decide(result: Selected) -> str:

@@ -495,3 +495,32 @@ def test_a_forecast_as_json_has_no_dollars_without_a_price():
     assert unpriced["usd"] is None
     assert unpriced["judgments"] == {"low": 5, "expected": 30, "worst": 1000}
     assert (unpriced["decided_by_ledger"], unpriced["dry_run"]) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("order", "wins", "ties", "flips", "both", "said"),
+    [
+        ("both", (30, 10), 10, 0, 40, "one order (`order=random`) would take about 56% of the calls"),
+        ("both", (10, 5), 35, 0, 15, None),  # too few verdicts in both orders to tell
+        ("both", (14, 10), 76, 0, 24, None),  # 81 % of the calls: not worth a word
+        ("audited", (20, 10), 20, 12, 20, "both orders (`order=both`) would take about 64% of the calls"),
+        ("audited", (20, 10), 20, 2, 20, None),
+        ("random", (30, 10), 10, 0, 0, None),
+    ],
+)  # fmt: skip
+def test_the_other_order_is_named_where_it_would_be_clearly_cheaper(
+    order, wins, ties, flips, both, said
+):
+    tally = Tally(items=100, wins=wins, ties=ties, flips=flips, both=both)
+    rows = dict(details(make_result(tally=tally, order=order)))
+    assert rows.get("cheaper", "").partition(", for another")[0] == (said or "")
+
+
+def test_judged_in_one_order_the_decision_is_about_items_like_these_and_never_certain():
+    tally = Tally(items=60, wins=(40, 10), ties=10)
+    result = make_result(tally=tally, winner=0, order="random", sampled=True)
+    assert "is better than" in headline(result)
+    assert "on items like these 60" in headline(result)
+    assert "every item is judged" not in str(result)
+    assert "each shown in one order drawn at random" in note(result, HEADING_RISK)
+    assert result.to_dict()["about"] == "items_like_these"
