@@ -24,7 +24,7 @@ from judgeloop.engine.pace import Limits, Pace
 from judgeloop.engine.presentation import settles
 from judgeloop.engine.refusals import Refusals
 from judgeloop.engine.terms import Terms
-from judgeloop.engine.waiting import first_of
+from judgeloop.engine.waiting import first_of, is_answered, prefix
 
 Sending = asyncio.Task[Answer | None]  # None: the call was not needed
 Answering = asyncio.Task[Answer | None]
@@ -132,7 +132,7 @@ class Batch:
                 halt.because(halt.interruption.why)
         finally:
             await self._abandon()
-        return _prefix([None if task.cancelled() else task.result() for task in tasks])
+        return prefix([None if task.cancelled() else task.result() for task in tasks])
 
     async def _until_one_may_start(self) -> None:
         while (
@@ -199,7 +199,7 @@ class Batch:
 
     def _landed(self, task: Answering) -> None:
         self._running.discard(task)
-        self._count += _is_answered(task)
+        self._count += is_answered(task)
         self._answered(self._count)
 
     async def _answer(
@@ -289,22 +289,3 @@ class Batch:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-
-
-def _prefix(answers: Sequence[Answer | None]) -> list[Answer]:
-    """Return the answers before the first missing answer."""
-    found: list[Answer] = []
-    for answer in answers:
-        if answer is None:
-            break
-        found.append(answer)
-    return found
-
-
-def _is_answered(task: Answering) -> bool:
-    return (
-        task.done()
-        and not task.cancelled()
-        and task.exception() is None
-        and task.result() is not None
-    )

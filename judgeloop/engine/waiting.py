@@ -1,10 +1,12 @@
-"""Waits for the first of several coroutines to end, and for the next change of a state."""
+"""Waits for the first of several coroutines to end and for changes; reads what tasks answered."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any, final
+
+from judgeloop.core.records import Answer
 
 
 async def first_of(*waits: Coroutine[Any, Any, Any]) -> None:
@@ -36,3 +38,23 @@ class Changes:
         """Wait until the count is above `count`."""
         while self.count <= count:
             await self._next.wait()
+
+
+def prefix(answers: Sequence[Answer | None]) -> list[Answer]:
+    """Return the answers before the first missing answer."""
+    found: list[Answer] = []
+    for answer in answers:
+        if answer is None:
+            break
+        found.append(answer)
+    return found
+
+
+def is_answered(task: asyncio.Task[Answer | None]) -> bool:
+    """Return whether a task has ended with an answer."""
+    return (
+        task.done()
+        and not task.cancelled()
+        and task.exception() is None
+        and task.result() is not None
+    )

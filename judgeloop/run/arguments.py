@@ -32,7 +32,7 @@ OneJudge: TypeAlias = str | Callable[..., Any] | Judge
 Judges: TypeAlias = OneJudge | Sequence[OneJudge]
 Dollars: TypeAlias = Decimal | float | str
 Duration: TypeAlias = float | str
-OrderName: TypeAlias = Literal["both", "random", "fixed"]
+OrderName: TypeAlias = Literal["both", "random", "audited", "fixed"]
 VoteName: TypeAlias = Literal["majority", "mean", "unanimous"]
 
 # Settings whose effect is the command line's: it writes the files of a run, and compares recorded
@@ -97,6 +97,7 @@ class ContestArguments(RunArguments, total=False):
 
     require_winner: str | None
     order: OrderName | None
+    audit_share: float | str | None
     vote: VoteName | None
 
 

@@ -12,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
-from annotated_types import Ge, Gt, Le, Lt, MinLen
+from annotated_types import Ge, Gt, Le, MinLen
 
 from judgeloop.core.money import to_pico
 from judgeloop.engine.panel import Vote
@@ -20,7 +20,7 @@ from judgeloop.engine.presentation import Order
 from judgeloop.judges.catalogue import JUDGES as PROVIDERS
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
 from judgeloop.run.form import DURATION
-from judgeloop.run.setting import Parse, Part, Setting, one_of, per_cent, seconds
+from judgeloop.run.setting import Parse, Part, Setting, one_of, seconds
 from judgeloop.run.shared_settings import (
     DEFAULT_HOME,
     ITEMS,
@@ -29,6 +29,7 @@ from judgeloop.run.shared_settings import (
     OUTPUT,
     STOPPING,
     AsPublished,
+    AuditShare,
     Budget,
     CallerOnly,
     ColumnMap,
@@ -215,19 +216,7 @@ class RunSettings(JudgeSettings):
             common=True,
         ),
     ] = Order.BOTH
-    audit_share: Annotated[
-        float,
-        Parse(per_cent),
-        Gt(0),
-        Lt(1),
-        Setting(
-            "Share of items whose other order is asked, too, with `order=audited`.",
-            JUDGE,
-            Part.RUN,
-            Found,
-            newer=True,
-        ),
-    ] = 0.1
+    audit_share: AuditShare = 0.1
     vote: Annotated[
         Vote, Setting("How a panel decides: majority, mean or unanimous.", JUDGE, Part.RUN, Found)
     ] = Vote.MAJORITY

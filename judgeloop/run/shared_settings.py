@@ -114,6 +114,16 @@ TieMargin = Annotated[
         "Scores that differ by no more than this (0 or more) are a tie.", JUDGE, Part.RUN, Found
     ),
 ]
+AuditShare = Annotated[
+    Share,
+    Setting(
+        "Share of items whose other order is asked, too, with `order=audited`.",
+        JUDGE,
+        Part.RUN,
+        Found,
+        newer=True,
+    ),
+]
 Ledger = Annotated[
     Path, Setting("File of paid verdicts and spending (SQLite).", OUTPUT, Part.PLACE, Inside)
 ]

@@ -40,6 +40,7 @@ FIELDS = {
     "abstentions": 0,
     "flips": 0,
     "flip_rate": 0.0,
+    "sampled": False,
     "both_orders": 9,
     "flip_interval": [0.0, pytest.approx(0.29915, abs=1e-5)],
     "win_distance": 0.7,

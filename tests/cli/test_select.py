@@ -87,6 +87,7 @@ def test_who_is_out_is_asked_about_no_more(systems, chat_server):
     assert outcome["near_best"] == ["best"]
     assert outcome["judged"] == sum(n for name, n in queries.items() if name != "base")
     asked = {candidates(request)["answer_A"] for request in chat_server.requests}
+    asked |= {candidates(request)["answer_B"] for request in chat_server.requests}
     assert sum("poor" in text for text in asked) == queries["poor"]
 
 

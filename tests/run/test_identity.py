@@ -43,6 +43,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "require_winner": {"require_winner": "a"},
     "vote": {"vote": "unanimous"},
     "order": {"order": "random"},
+    "audit_share": {"order": "audited", "audit_share": 0.3},
     "decoy_outputs": {"decoys": 1, "decoy_outputs": "decoys.jsonl"},
     "deadline": {"deadline": 60.0},
     "rpm": {"rpm": 5},
