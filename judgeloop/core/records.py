@@ -66,8 +66,8 @@ class Verdict:
 
     In a comparison 1 means that the first system is better, 0 the second, 0.5 a tie. In a rating it
     is the score of the system. `both` is True when it was asked in both orders of presentation.
-    `flipped` is True when they disagreed: the verdict is a tie for that reason, or, if one order
-    decides and the other was only a check, that of the first call. `votes` holds
+    `flipped` is True when they disagreed. The verdict is a tie for that reason. But if the second
+    order was only a check, it is that of the first call. `votes` holds
     the scores of a panel's judges, None for an abstention.
     """
 

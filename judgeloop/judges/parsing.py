@@ -28,7 +28,7 @@ def parse_verdict(text: str, labels: Mapping[str, float], field: str = "winner")
     each allowed label to its score.
 
     >>> parse_verdict('{"reason": "shorter", "winner": "B"}', {"A": 1.0, "B": 0.0, "tie": 0.5})
-    Verdict(score=0.0, reason='shorter', flipped=False, votes=())
+    Verdict(score=0.0, reason='shorter', flipped=False, votes=(), both=False)
     """
     if len(text) > LONGEST_REPLY:
         return _unparsable(f"a reply of {len(text)} characters")
