@@ -14,6 +14,7 @@ import click
 from judgeloop.cli.catalogue import QUESTIONS
 from judgeloop.cli.questions import command_of
 from judgeloop.cli.streams import printed
+from judgeloop.core.errors import did_you_mean
 
 
 def _demo() -> click.Command:
@@ -109,6 +110,15 @@ class Commands(click.Group):
         """Return the command `cmd_name`; None if there is none."""
         del ctx
         return COMMANDS[cmd_name][1]() if cmd_name in COMMANDS else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is typed; a mistyped one is an error that names the nearest."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(f"there is no command {name!r}{did_you_mean(name, COMMANDS)}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a help line for each command, without making the commands."""

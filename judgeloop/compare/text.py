@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind, Tally
+from judgeloop.core.records import IDENTICAL
 from judgeloop.estimators.preferences import MISSES
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Section
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 # A share of the calls from which on the other way is worth a word.
 CLEARLY_CHEAPER = 0.75
+FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 
 
 def page(result: Result) -> Page:
@@ -81,13 +83,27 @@ def summary(result: Result) -> list[str]:
     open_ = result.winner is None and result.stop_reason is not StopKind.NO_DIFFERENCE
     parts = [_judged(result), *([_leads(result)] if open_ else []), _risk(result)]
     line = " ".join([*filter(None, parts), f"Cost: {money(result)}."])
-    return [line, *([_what_would_decide(result)] if open_ else []), *warnings(result)]
+    return [
+        line,
+        *([_what_would_decide(result)] if open_ else []),
+        *_all_ties(result),
+        *warnings(result),
+    ]
 
 
 def _judged(result: Result) -> str:
     if result.judged == result.items:
         return f"Judged: all {count(result.items, 'item')}."
     return f"Judged: {result.judged:,} of {count(result.items, 'item')}."
+
+
+def _all_ties(result: Result) -> list[str]:
+    """Return a warning if the judge preferred nothing, else none."""
+    if result.judged < FEWEST_TIES or result.ties < result.judged:
+        return []
+    return [
+        f"Warning: all {result.judged:,} verdicts are ties, so this judge may not fit these outputs."
+    ]
 
 
 def _leads(result: Result) -> str:
@@ -167,6 +183,9 @@ def _what_would_decide(result: Result) -> str:
 def _votes(result: Result) -> str:
     wins = ", ".join(f"{count} for {visible(name)}" for name, count in result.wins.items())
     text = f"{wins}, {count(result.ties, 'tie')}, {count(result.abstentions, 'abstention')}"
+    alike = sum(row.reason == IDENTICAL and row.in_decision for row in result.labels)
+    if alike:
+        text += f"; {count(alike, 'tie')} of identical outputs, which no call was made for"
     aside = result.asked - result.judged - result.abstentions - result.ahead
     return text + (f"; {aside} more were judged and left the decision" if aside else "")
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from judgeloop.core.protocols import Judge, Reservation
-from judgeloop.core.records import TIE, Abstention, Answer, Call, Query, Verdict
+from judgeloop.core.records import IDENTICAL, TIE, Abstention, Answer, Call, Query, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.engine.panel import Vote, decide
 from judgeloop.engine.presentation import Order, calls_for, combine, settles
@@ -128,5 +128,5 @@ def decided(
             calls, replies = zip(*own, strict=True)
             by_judge.append(combine(planned.query, calls, replies, order))
         else:
-            by_judge.append(Verdict(TIE, reason="the outputs are identical"))
+            by_judge.append(Verdict(TIE, reason=IDENTICAL))
     return decide(by_judge, vote)

@@ -26,7 +26,9 @@ def render_plan(
         return f"Nothing to ask: the ledger already decides.\n\n{render(page, width=width)}"
     known = count(result.asked, "judgment")
     opening = "This is a forecast: a dry run asks nobody and spends nothing."
-    opening += f" {known} are answered from the ledger." if result.asked else ""
+    if result.asked:
+        needs = "needs" if result.asked == 1 else "need"
+        opening += f" {known} {needs} no call: known verdicts, or identical outputs."
     paragraphs = [_basis(plan), *_both_orders(result), _affordable(plan, result)]
     paragraphs += [] if priced else ["The model has no known price."]
     paragraphs += [*_learned(result), *_old_prices(result), *_settings(page)]

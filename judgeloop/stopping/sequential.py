@@ -45,7 +45,7 @@ class Sequential(Rule):
     def guarantee(self) -> str:
         """What the stated risk promises."""
         return (
-            f"for random draws and at most {self.limit} judgments, a system that is not the better "
+            f"for random draws and at most {min(self.limit, self.items)} judgments, a system that is not the better "
             "of the two is ever named with probability at most this risk, however often the "
             "verdicts are checked"
         )

@@ -124,3 +124,9 @@ def test_h_is_help_for_every_command(path):
     assert short.exit_code == long.exit_code == 0
     assert short.output == long.output
     assert "-h, --help" in short.output
+
+
+def test_a_mistyped_command_is_an_error_that_names_the_nearest():
+    result = judgeloop("compar")
+    assert result.exit_code == 2
+    assert "there is no command 'compar' (did you mean compare?)" in result.stderr

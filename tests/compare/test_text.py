@@ -8,7 +8,7 @@ from support.results import SPEND, make_result, undecided
 from judgeloop.compare.plan import ASSUMED
 from judgeloop.compare.text import details, headline, page, summary
 from judgeloop.core.outcomes import DecoyTally, Spend, StopKind, StopReason, Tally
-from judgeloop.core.records import Choice, Label, Verdict
+from judgeloop.core.records import IDENTICAL, Choice, Label, Verdict
 from judgeloop.report.page import render, render_short
 from judgeloop.report.sentences import HEADING_RISK, HEADING_STOP
 from judgeloop.run.plan import Plan, Range
@@ -459,7 +459,9 @@ def test_a_dry_run_shows_the_forecast():
 
 def test_a_dry_run_says_what_its_forecast_rests_on():
     text = forecast(replace(PLAN, assumed=None), foreseen(asked=4, spend=Spend()), priced=False)
-    assert "spends nothing. 4 judgments are answered from the ledger.\n" in text
+    assert (
+        "spends nothing. 4 judgments need no call: known verdicts, or identical outputs.\n" in text
+    )
     assert "The expected case assumes that the verdicts in the ledger go on as they are." in text
     assert text.endswith("No budget limits the cost.\nThe model has no known price.")
 
@@ -524,3 +526,16 @@ def test_judged_in_one_order_the_decision_is_about_items_like_these_and_never_ce
     assert "every item is judged" not in str(result)
     assert "each shown in one order drawn at random" in note(result, HEADING_RISK)
     assert result.to_dict()["about"] == "items_like_these"
+
+
+def test_a_judge_that_prefers_nothing_is_warned_about():
+    nothing = make_result(tally=Tally(items=100, ties=10))
+    assert any("all 10 verdicts are ties" in line for line in summary(nothing))
+    few = make_result(tally=Tally(items=100, ties=9))
+    assert not any("ties, so this judge" in line for line in summary(few))
+
+
+def test_ties_that_nobody_was_asked_about_are_counted():
+    label = replace(make_result().labels[0], reason=IDENTICAL, in_decision=True)
+    shown = dict(details(replace(make_result(), labels=(label, label))))["votes"]
+    assert "; 2 ties of identical outputs, which no call was made for" in shown
