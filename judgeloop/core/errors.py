@@ -82,7 +82,8 @@ class TransientJudgeError(JudgeError):
 
     `retry_after_s` is the wait that the server asked for, in seconds. `crowded` is True when the
     server asks for fewer concurrent calls. `changed` is True when the judge sends its next request
-    in another form, because the server refused this one.
+    in another form, because the server refused this one. `scarce` is True when the server has no
+    capacity at the tier asked for, which says nothing about the item.
     """
 
     def __init__(
@@ -93,11 +94,13 @@ class TransientJudgeError(JudgeError):
         retry_after_s: float | None = None,
         crowded: bool = False,
         changed: bool = False,
+        scarce: bool = False,
     ) -> None:
         super().__init__(message, billed=billed)
         self.retry_after_s = retry_after_s
         self.crowded = crowded
         self.changed = changed
+        self.scarce = scarce
 
 
 class JudgeRejectedError(JudgeError):

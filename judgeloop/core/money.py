@@ -46,7 +46,8 @@ class Rate:
 class Price:
     """The rates of a model; `source` says where they come from.
 
-    `checked` is the date on which they were last known to hold; None if nobody noted it.
+    `checked` is the date on which they were last known to hold; None if nobody noted it. `flex` is
+    the price at the cheaper tier `flex`, if that tier is asked for and its price is known.
     """
 
     input: Rate
@@ -55,6 +56,12 @@ class Price:
     cache_write: Rate
     source: str
     checked: date | None = None
+    flex: Price | None = None
+
+    @property
+    def likely(self) -> Price:
+        """The price at which a call is probably booked: that of `flex`, if it is asked for."""
+        return self.flex or self
 
 
 def cost(usage: Usage, price: Price) -> int:
@@ -81,11 +88,29 @@ def cost(usage: Usage, price: Price) -> int:
 
 
 def worst_cost(usage: Usage, price: Price) -> int:
-    """Return the highest possible cost of a call within `usage`, in picodollars."""
+    """Return the highest possible cost of a call within `usage`, at any tier, in picodollars."""
     dearest_input = max(
         rate.highest() for rate in (price.input, price.cache_read, price.cache_write)
     )
-    return usage.input_tokens * dearest_input + usage.output_tokens * price.output.highest()
+    worst_p = usage.input_tokens * dearest_input + usage.output_tokens * price.output.highest()
+    return max(worst_p, worst_cost(usage, price.flex)) if price.flex else worst_p
+
+
+def halved(price: Price, source: str) -> Price:
+    """Return half of a price, each rate rounded up to a whole picodollar."""
+    return Price(
+        input=_half(price.input),
+        output=_half(price.output),
+        cache_read=_half(price.cache_read),
+        cache_write=_half(price.cache_write),
+        source=source,
+        checked=price.checked,
+    )
+
+
+def _half(rate: Rate) -> Rate:
+    tiers = tuple((start, -(-tier_p // 2)) for start, tier_p in rate.tiers)
+    return Rate(-(-rate.base_p // 2), tiers)
 
 
 def rate_per_mtok(dollars: Decimal | str) -> int:

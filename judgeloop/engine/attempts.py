@@ -255,11 +255,14 @@ class Attempts:
 
     def _failed(self, error: TransientJudgeError) -> Answer:
         self._failures += 1
-        if self._failures >= FAILURES_IN_A_ROW:
-            down = JudgeRejectedError(
-                f"{self._failures} calls in a row failed in every attempt: {error}",
-                billed=error.billed,
+        if self._failures >= FAILURES_IN_A_ROW or error.scarce:
+            # Of a tier without capacity no item is to blame, so that none is given up.
+            why = (
+                "the tier has no capacity, and the same command goes on later"
+                if error.scarce
+                else f"{self._failures} calls in a row failed in every attempt"
             )
+            down = JudgeRejectedError(f"{why}: {error}", billed=error.billed)
             self._rejected(down)
             raise down from error
         return Abstention(f"failed: {error}")

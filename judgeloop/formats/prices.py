@@ -5,20 +5,28 @@
     output_per_mtok = 0.60
     checked_on = 2026-11-20
 
+    ["openai/my-model".flex]
+    input_per_mtok = 0.075
+    output_per_mtok = 0.30
+
 Amounts are dollars per million tokens. `cache_read_per_mtok`, `cache_write_per_mtok` and
-`checked_on`, the date on which somebody last looked the price up, are optional. `judges/prices.py`
-looks up published prices.
+`checked_on`, the date on which somebody last looked the price up, are optional. So is the table
+`flex`, the price at the tier `flex`. `judges/prices.py` looks up published prices.
 """
 
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from judgeloop.core.errors import DataError
 from judgeloop.core.money import Price, Rate, rate_per_mtok
 from judgeloop.formats.tables import read_text
+
+FLEX = "flex"  # the name of the table of a cheaper tier, within the table of a judge
 
 
 def read_price(name: str, path: Path) -> Price | None:
@@ -36,6 +44,14 @@ def read_price(name: str, path: Path) -> Price | None:
     table = tables.get(name)
     if table is None:
         return None
+    cheaper = table.pop(FLEX, None) if isinstance(table, dict) else None
+    price = _price(name, table, path)
+    return (
+        price if cheaper is None else replace(price, flex=_price(f"{name}.{FLEX}", cheaper, path))
+    )
+
+
+def _price(name: str, table: Any, path: Path) -> Price:
     known = {
         "input_per_mtok", "output_per_mtok", "cache_read_per_mtok", "cache_write_per_mtok",
         "checked_on",

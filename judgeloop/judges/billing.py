@@ -15,6 +15,7 @@ from judgeloop.core.money import MOST_DOLLARS, PICO_PER_DOLLAR, Price, cost, wor
 from judgeloop.core.records import Usage
 from judgeloop.judges.quoting import least_tokens
 from judgeloop.judges.replies import WireReply
+from judgeloop.judges.tiers import FLEX
 
 # No model reads or writes as many tokens in a call. A larger count is an error of the server, and
 # its cost might not fit in the integers of the ledger.
@@ -83,7 +84,8 @@ def _bill_of_tokens(reply: WireReply, asked: Asked) -> Bill:
     breaches = _breaches(reply, usage, dearer, asked)
     if not believed and not breaches:
         return Bill(None)
-    price = dearer or asked.price
+    # Without a word on the tier the full price is booked, whatever was asked for.
+    price = dearer or (asked.price.likely if reply.tier() == FLEX else asked.price)
     claimed_p = cost(usage, price) if usage else 0
     booked_p = claimed_p if believed else max(claimed_p, worst_cost(asked.most, price))
     times = DEAREST_TIER if _is_dearer(reply.tier()) else 1

@@ -33,6 +33,7 @@ class JudgeRow:
     - `remote`: True if the judge is asked over a network.
     - `reads_file`: True if the rest of the name is the path of a file.
     - `runs_code`: True if it loads code that is not judgeloop's.
+    - `flex`: True if it may be asked for at the cheaper tier `flex`.
     - `models`: how the names of its well-known models begin, for a model named alone.
     """
 
@@ -45,6 +46,7 @@ class JudgeRow:
     remote: bool = False
     reads_file: bool = False
     runs_code: bool = False
+    flex: bool = False
     models: tuple[str, ...] = ()
 
     @property
@@ -57,7 +59,8 @@ JUDGES: tuple[JudgeRow, ...] = (
     JudgeRow(
         "openai", "/", "MODEL", "openai:make_judge",
         "a model behind OpenAI's API or a compatible server",
-        ("schema", "logprob"), remote=True, models=("gpt-", "chatgpt-", "o1", "o3", "o4"),
+        ("schema", "logprob"), remote=True, flex=True,
+        models=("gpt-", "chatgpt-", "o1", "o3", "o4"),
     ),
     JudgeRow(
         "anthropic", "/", "MODEL", "anthropic:make_judge", "a model behind Anthropic's API",
@@ -108,6 +111,12 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
         raise InputError(
             "`lenient_replies`: with `verdict=logprob` a verdict is read from probabilities, not "
             "from text; leave one of the two out"
+        )
+    if row.remote and not row.flex and options.tier != "standard":
+        flexible = " and ".join(row.form for row in JUDGES if row.flex)
+        raise InputError(
+            f"`tier={options.tier}`: {row.form} has no cheaper tier; only {flexible} can be asked so, "
+            "and the server says whether the model has it"
         )
     options = replace(options, name=options.names.get(spec, ""))
     module, _, function = row.makes.partition(":")

@@ -14,8 +14,9 @@ from types import ModuleType
 from typing import Any, final
 from urllib.parse import urlsplit
 
+from judgeloop.core.errors import TransientJudgeError
 from judgeloop.core.money import Price
-from judgeloop.core.records import Abstention, Answer, Call, Verdict
+from judgeloop.core.records import Abstention, Answer, Call, Reply, Verdict
 from judgeloop.judges.billing import Published, unpublished
 from judgeloop.judges.chat_completions import ChatCompletion, Choice
 from judgeloop.judges.chat_model import ChatModel
@@ -25,6 +26,7 @@ from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.parsing import parse_label, parse_verdict
 from judgeloop.judges.prompt import Template
 from judgeloop.judges.provider import published_at, reach
+from judgeloop.judges.tiers import FLEX, FLEX_OR_STANDARD, STANDARD, note
 from judgeloop.judges.wire import FILTERED, Endpoint
 
 OFFICIAL_URL = "https://api.openai.com/v1"
@@ -90,9 +92,12 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
         dialect: Dialect | None = None,
         published: Published = unpublished,
         lenient: bool = False,
+        tier: str = STANDARD,
     ) -> None:
         """`max_output_tokens` applies to "schema"; a bare label is limited by `LABEL_TOKENS`."""
         self._dialect = dialect or dialect_at(endpoint.base_url)
+        self._tier = tier
+        self._without_flex: set[Call] = set()  # calls for which flex had no capacity
         super().__init__(
             model,
             provider=self._dialect.provider,
@@ -123,6 +128,35 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
         self._dialect = replace(self._dialect, limit=NEWER_LIMIT)
         return True
 
+    @property
+    def tier_note(self) -> str:
+        """The tier asked for and its price, in a sentence; empty for the standard tier."""
+        return note(self._tier, self._price)
+
+    async def judge(self, call: Call) -> Reply:
+        """Send one request and read the verdict from the reply.
+
+        After a refusal for lack of capacity at flex, the next request for the same call asks for
+        the standard tier, if the user allows it.
+
+        Raises:
+            TransientJudgeError: there is no reply, or no usable reply.
+            JudgeRejectedError: no attempt can succeed.
+        """
+        try:
+            return await super().judge(call)
+        except TransientJudgeError as error:
+            if not error.scarce or self._tier != FLEX_OR_STANDARD or call in self._without_flex:
+                raise
+            self._without_flex.add(call)
+            raise TransientJudgeError(str(error), billed=error.billed, changed=True) from None
+
+    def _extras(self, call: Call) -> Mapping[str, Any]:
+        """Return the fields that are sent whatever the call, with the tier to ask for."""
+        if self._tier == STANDARD or call in self._without_flex:
+            return self._dialect.extras
+        return {**self._dialect.extras, "service_tier": FLEX}
+
     def _request(self, call: Call) -> dict[str, Any]:
         system, user = self._template.render(call)
         return {
@@ -132,7 +166,7 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
                 {"role": "user", "content": user},
             ],
             self._dialect.limit: self._max_output_tokens,
-            **self._dialect.extras,
+            **self._extras(call),
             **self._form(),
         }
 
@@ -223,4 +257,5 @@ def make_judge(model: str, options: JudgeOptions) -> OpenAIJudge:
         by=options.verdict,
         published=published_at(PROVIDER, endpoint),
         lenient=options.lenient,
+        tier=options.tier,
     )

@@ -25,6 +25,7 @@ class JudgeOptions:
     - `timeout_s`: time limit of a request, in seconds.
     - `max_output_tokens`: maximum number of tokens of a reply.
     - `verdict`: the form of the reply (`JudgeRow.verdicts`).
+    - `tier`: the service tier to ask for (`tiers.py`).
     - `lenient`: True to read a reply with thoughts before it or a fence around it (`lenient.py`).
     - `allow_plugins`: True to allow `python:` judges, which run the user's code.
     - `offline`: True if no call will be made, so that no key is needed.
@@ -43,5 +44,6 @@ class JudgeOptions:
     max_output_tokens: int = 512
     verdict: str = "schema"
     lenient: bool = False
+    tier: str = "standard"
     allow_plugins: bool = False
     offline: bool = False

@@ -64,13 +64,18 @@ def price_from_text(text: str) -> Price:
 
 
 def published_price(
-    model: str, *, provider: str | None = None, base_url: str | None = None
+    model: str,
+    *,
+    provider: str | None = None,
+    base_url: str | None = None,
+    tier: str | None = None,
 ) -> Price | None:
     """Return the price of `model` in genai-prices, for a provider or for an API's URL.
 
-    None if genai-prices has no price for it. If the price depends on the time of day, the highest
-    price counts. A model that also charges for something else that a call uses, such as a fee per
-    request, gets None, because a call could then cost more than its reservation.
+    None if genai-prices has no price for it, or none of its own at the service tier `tier`. If the
+    price depends on the time of day, the highest price counts. A model that also charges for
+    something else that a call uses, such as a fee per request, gets None, because a call could then
+    cost more than its reservation.
     """
     from genai_prices import data_snapshot
 
@@ -82,9 +87,12 @@ def published_price(
         return None
     if base_url is not None and not _reaches(where.api_pattern, base_url):
         return None
+    context = {} if tier is None else {"service_tier": tier}
+    if context and all(variant.when != context for variant in found.price_variants or ()):
+        return None
     now = datetime.now(UTC)
     by_hour = [
-        found.get_prices(now.replace(hour=hour, minute=half))
+        found.get_prices(now.replace(hour=hour, minute=half), context)
         for hour in range(24)
         for half in (0, 30)
     ]
@@ -102,7 +110,8 @@ def published_price(
         if "cache_write_mtok" in charged
         else plain,
         checked=table_date(),
-        source=f"genai-prices {version('genai-prices')} for {where.id}/{found.id}, read on {now:%Y-%m-%d}",
+        source=f"genai-prices {version('genai-prices')} for {where.id}/{found.id}"
+        f"{f' at {tier}' if tier else ''}, read on {now:%Y-%m-%d}",
     )
 
 

@@ -1,21 +1,26 @@
 """Resolves the options of a judge behind an API into its address, key and price.
 
-A price comes from the option `price`, else from the user's price file, else from genai-prices. A
+A price comes from the option `price`, else from the user's price file, else from genai-prices. Its
+price at a cheaper tier is added if that tier is asked for (`tiers.py`). A
 provider without an address (the user's own server) is free unless the user gives a price.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
-from judgeloop.core.money import Price
+from judgeloop.core.money import Price, halved
 from judgeloop.formats.prices import read_price
 from judgeloop.judges.billing import Published, unpublished
 from judgeloop.judges.credentials import Provider, endpoint_for, is_official
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prices import FREE, price_from_text, published_price
+from judgeloop.judges.tiers import FLEX, STANDARD
 from judgeloop.judges.wire import Endpoint
 
+# The provider whose rule it is that flex costs half where no price is published.
+HALVES = "openai"
 MOST_MODELS = 64  # a server may name another model in every reply
 
 
@@ -35,21 +40,47 @@ def reach(provider: Provider, model: str, options: JudgeOptions) -> tuple[Endpoi
         offline=options.offline,
         name=options.name,
     )
-    return endpoint, given or _price(provider, model, endpoint, options)
+    own = given or _own_price(f"{provider.name}/{model}", options)
+    price = own or _price(provider, model, endpoint)
+    if price is None:
+        return endpoint, None
+    flex = (
+        None
+        if options.tier == STANDARD
+        else _flex_price(provider, model, endpoint, price, own=own is not None)
+    )
+    return endpoint, replace(price, flex=flex)
 
 
-def _price(
-    provider: Provider, model: str, endpoint: Endpoint, options: JudgeOptions
-) -> Price | None:
-    own = read_price(f"{provider.name}/{model}", options.prices) if options.prices else None
-    if own is not None:
-        return own
+def _own_price(name: str, options: JudgeOptions) -> Price | None:
+    return read_price(name, options.prices) if options.prices else None
+
+
+def _price(provider: Provider, model: str, endpoint: Endpoint) -> Price | None:
     if provider.url is None:
         return FREE  # the user's own server
     return published_at(provider, endpoint)(model)
 
 
-def published_at(provider: Provider, endpoint: Endpoint) -> Published:
+def _flex_price(
+    provider: Provider, model: str, endpoint: Endpoint, price: Price, *, own: bool
+) -> Price | None:
+    """Return the price of `model` at flex; None if it is not known.
+
+    It is the user's (`price.flex`), else the published one, else half of the standard price at
+    OpenAI's own host. Another server may charge the full price for flex. With `own`, `price` is
+    the user's, so that the published price at flex would not go with it.
+    """
+    if price.flex is not None:
+        return price.flex
+    official = is_official(provider, endpoint.base_url)
+    published = None if own else published_at(provider, endpoint, FLEX)(model)
+    if published is None and official and provider.name == HALVES:
+        return halved(price, f"half of {price.source}")
+    return published
+
+
+def published_at(provider: Provider, endpoint: Endpoint, tier: str | None = None) -> Published:
     """Return a function that looks up the published price of a model at `endpoint`.
 
     It returns None for a model whose price is not known, and for the user's own server.
@@ -60,7 +91,7 @@ def published_at(provider: Provider, endpoint: Endpoint) -> Published:
     @lru_cache(maxsize=MOST_MODELS)
     def find(model: str) -> Price | None:
         if is_official(provider, endpoint.base_url):
-            return published_price(model, provider=provider.name)
-        return published_price(model, base_url=endpoint.base_url)
+            return published_price(model, provider=provider.name, tier=tier)
+        return published_price(model, base_url=endpoint.base_url, tier=tier)
 
     return find

@@ -33,7 +33,8 @@ def quote(template: Template, call: Call, max_output_tokens: int, price: Price |
         return Quote(0, 0, tokens=tokens)
     size = sum(len(message.encode()) for message in messages)
     likely = Usage(size // LIKELY_BYTES_PER_TOKEN, min(LIKELY_OUTPUT_TOKENS, max_output_tokens))
-    return Quote(worst_cost(most, price), cost(likely, price), tokens=tokens, price=price.source)
+    likely_p = cost(likely, price.likely)
+    return Quote(worst_cost(most, price), likely_p, tokens=tokens, price=price.source)
 
 
 def most_tokens(template: Template, messages: Sequence[str], max_output_tokens: int) -> Usage:

@@ -42,7 +42,8 @@ class RetryPolicy:
     left of the run (without a deadline: than `longest_wait_s`), the attempts end, because a header
     must not be able to hang a nightly job. A server that is crowded and did not bill the call gets
     any number of attempts: a limit per minute takes a minute to pass. They end after `patience_s`,
-    or at the deadline if the run has a deadline and the server sends Retry-After.
+    or at the deadline if the run has a deadline, and the server sends Retry-After or has no
+    capacity at the tier asked for.
     """
 
     attempts: int = 4
@@ -77,8 +78,8 @@ class RetryPolicy:
             if asked_for > (self.longest_wait_s if left is None else left):
                 return True
             if error is not None and error.crowded and not error.billed:
-                if asked_for and left is not None:
-                    return False  # the server's wait ends before the deadline
+                if (asked_for or error.scarce) and left is not None:
+                    return False  # the server's wait ends before the deadline; so may a scarcity
                 return (state.seconds_since_start or 0.0) + state.upcoming_sleep > self.patience_s
             return stop_after_attempt(self.attempts)(state)
 

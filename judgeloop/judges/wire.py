@@ -70,6 +70,9 @@ _TOO_LONG = re.compile(
     r"input token count .* exceeds|exceeds the (?:available )?context|ContextWindowExceeded",
     re.IGNORECASE,
 )
+# What a server says that has no capacity at the tier flex: OpenAI with 429, Groq with 498.
+_SCARCE = re.compile(r"resource[ _-]?unavailable", re.IGNORECASE)
+NO_CAPACITY = 498
 _FILTERED = re.compile(r"ContentPolicyViolationError")
 _UNSUPPORTED = re.compile(r"UnsupportedParamsError")
 _MAY_BE_TOO_LONG = {HTTPStatus.BAD_REQUEST, HTTPStatus.TOO_MANY_REQUESTS}
@@ -239,8 +242,14 @@ def _status_error(failure: Failure, codes: list[str], endpoint: Endpoint) -> Jud
             f"(a server set by `judge_base_url` gets JUDGELOOP_JUDGE_API_KEY){said}",
             billed=late,
         )
-    if status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.PAYMENT_REQUIRED}:
-        return TransientJudgeError(what + said, billed=late, retry_after_s=wait_s, crowded=True)
+    if status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.PAYMENT_REQUIRED, NO_CAPACITY}:
+        return TransientJudgeError(
+            what + said,
+            billed=late,
+            retry_after_s=wait_s,
+            crowded=True,
+            scarce=status == NO_CAPACITY or _is_scarce(failure, codes),
+        )
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in {
         HTTPStatus.REQUEST_TIMEOUT,
         HTTPStatus.CONFLICT,
@@ -261,6 +270,11 @@ def _said(failure: Failure, endpoint: Endpoint) -> str:
     """Return the server's own message as the end of a sentence; empty if it sent none."""
     quoted = endpoint.quoted(failure.message)
     return f'; the server says: "{quoted}"' if quoted else ""
+
+
+def _is_scarce(failure: Failure, codes: list[str]) -> bool:
+    """Return whether a crowded server says that it has no capacity at the tier asked for."""
+    return any(_SCARCE.search(text) for text in (*codes, failure.message))
 
 
 def _concerns_every_request(failure: Failure, codes: list[str]) -> bool:

@@ -60,6 +60,7 @@ class RunSetup:
     - `left_out`: a sentence on the items that were left out; empty if none were.
     - `repeated`: the systems that gave the same output to many items, with the number of items.
     - `old_prices`: a warning of judges whose prices are old; empty if none are.
+    - `tier`: the service tier asked for and its price; empty for the standard tier.
     - `published`: the paper whose configuration was used, and its settings; None if none was named.
     - `sampled`: whether each item was judged in one of two orders, so that it is a sample.
     - `asked_anew`: which judges are functions without an identity; empty if none are.
@@ -83,6 +84,7 @@ class RunSetup:
     run: str
     version: str
     old_prices: str = field(default="", kw_only=True)
+    tier: str = field(default="", kw_only=True)
     published: str | None = field(default=None, kw_only=True)
     asked_anew: str = field(default="", kw_only=True)
     sampled: bool = field(default=False, kw_only=True)

@@ -206,10 +206,12 @@ def _is_fooled(decoys: DecoyTally) -> bool:
 
 
 def about_data(result: RunResult) -> list[tuple[str, str]]:
-    """Return rows on decoys and on items left out; none if there are none."""
+    """Return rows on decoys, items left out and the service tier; none if there are none."""
     rows = [("decoys", decoys(result))] if result.decoys is not None else []
     if result.setup.left_out:
         rows.append(("left out", visible(result.setup.left_out)))
+    if result.setup.tier:
+        rows.append(("tier", visible(result.setup.tier)))
     return rows
 
 

@@ -61,6 +61,7 @@ class RunArguments(CallArguments, total=False):
     judge_name: str | Sequence[str] | None
     judge_price: str | None
     prices: File | None
+    tier: str | None
     judge_timeout: float | None
     judge_max_tokens: int | None
     tie_margin: float | None

@@ -22,6 +22,7 @@ from judgeloop.engine.pace import Limits, Pace
 from judgeloop.engine.refusals import Refusals
 from judgeloop.judges.catalogue import judge_from_spec, parse_spec
 from judgeloop.judges.retrying import RetryPolicy
+from judgeloop.judges.tiers import Tiered
 from judgeloop.ledger.place import file_system_of, warnings_about
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.run.ceiling import within_ceiling
@@ -69,6 +70,7 @@ async def examine(
     findings = [
         Finding("settings", True, _settings(judge)),
         _price(config, judge, call),
+        *_tier(judge, call),
         _place(config.ledger),
     ]
     if any(finding.fine is False for finding in findings):
@@ -165,6 +167,13 @@ def _price(config: JudgeSettings, judge: Judge, call: Call) -> Finding:
         None if config.budget is None else False,
         "no price is known for this model at this address, so that no budget can be kept; give `judge_price=IN,OUT`",
     )
+
+
+def _tier(judge: Judge, call: Call) -> list[Finding]:
+    """Say what the tier asked for is expected to cost; nothing for the standard tier."""
+    said = judge.tier_note if isinstance(judge, Tiered) else ""
+    likely = show_usd(judge.quote(call).likely_cost_p)
+    return [Finding("tier", None, f"{said}; a call probably costs {likely}")] if said else []
 
 
 def _place(path: Path) -> Finding:

@@ -5,7 +5,7 @@ Reads a `Prepared`. The question's own `run.py` makes the session and the result
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from importlib.metadata import version
 from typing import Any
@@ -19,6 +19,7 @@ from judgeloop.engine.loop import Finished, Observe, decoys_of, drive, unobserve
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Session
 from judgeloop.engine.terms import Terms
+from judgeloop.judges.tiers import Tiered
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.run.prepared import Prepared
 from judgeloop.run.price_age import old_prices, today
@@ -129,12 +130,19 @@ def setup_of(prepared: Prepared[Any]) -> dict[str, Any]:
         "left_out": prepared.inputs.joined.left_out,
         "repeated": _repeated(prepared.pool),
         "old_prices": old_prices(judges, today()),
+        "tier": _tiers(judges),
         "published": published_name(config.PAPER, config),
         "asked_anew": prepared.inputs.asked_anew,
         "sampled": prepared.one_order,
         "run": terms.run,
         "version": version("judgeloop"),
     }
+
+
+def _tiers(judges: Sequence[Judge]) -> str:
+    """Return which judges are asked at another tier than the standard one, and at what price."""
+    notes = [(judge, judge.tier_note) for judge in judges if isinstance(judge, Tiered)]
+    return "; ".join(f"{judge.identity.name} at {text}" for judge, text in notes if text)
 
 
 def _repeated(pool: Pool) -> dict[str, int]:

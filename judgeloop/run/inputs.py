@@ -149,6 +149,7 @@ def judge_options(
         max_output_tokens=config.judge_max_tokens,
         verdict=config.verdict,
         lenient=config.lenient_replies,
+        tier=config.tier,
         allow_plugins=config.allow_plugins,
         offline=offline,
     )

@@ -31,7 +31,7 @@ def render_plan(
         opening += f" {known} {needs} no call: known verdicts, or identical outputs."
     paragraphs = [_basis(plan), *_both_orders(result), _affordable(plan, result)]
     paragraphs += [] if priced else ["The model has no known price."]
-    paragraphs += [*_learned(result), *_old_prices(result), *_settings(page)]
+    paragraphs += [*_learned(result), *_tier(result), *_old_prices(result), *_settings(page)]
     return "\n\n".join(
         [
             wrapped(opening, width),
@@ -74,6 +74,12 @@ def _settings(page: Page) -> list[str]:
     """Return a sentence on the files that set something, if any did."""
     said = next((text for name, text in page.details if name == "settings"), None)
     return [f"Settings: {said}."] if said else []
+
+
+def _tier(result: RunResult) -> list[str]:
+    """Return a sentence on the service tier and its price; none for the standard tier."""
+    said = result.setup.tier
+    return [f"Tier: {sentence(visible(said))}"] if said else []
 
 
 def _old_prices(result: RunResult) -> list[str]:
@@ -129,6 +135,7 @@ def plan_json(plan: Plan, result: RunResult, *, priced: bool) -> dict[str, Any]:
         if result.spend.budget_p is None
         else float(to_usd(result.spend.budget_p)),
         "budget_pays_for": plan.affordable,
+        "tier": result.setup.tier,
         "old_prices": result.setup.old_prices,
         "run": result.setup.run,
         "rule": result.setup.rule,

@@ -44,6 +44,7 @@ from judgeloop.run.shared_settings import (
     OfJudge,
     Seed,
     TieMargin,
+    Tier,
 )
 from judgeloop.run.validation import Configuration
 
@@ -84,6 +85,7 @@ class JudgeSettings(Configuration):
     prices: Annotated[
         Path | None, Setting("TOML file of your own prices.", JUDGE, Part.MONEY, CallerOnly)
     ] = None
+    tier: Tier = "standard"
     judge_timeout: Annotated[
         float, Gt(0), Setting("Seconds until an attempt times out.", JUDGE, Part.PACE, Found)
     ] = 120.0

@@ -9,8 +9,9 @@ from typing import Annotated
 from annotated_types import Ge, Gt, Lt
 
 from judgeloop.formats.columns import map_text
+from judgeloop.judges.tiers import TIERS
 from judgeloop.run.form import AMOUNT, pattern_form
-from judgeloop.run.setting import Parse, Part, Setting, Source, amount, like
+from judgeloop.run.setting import Parse, Part, Setting, Source, amount, like, one_of
 
 DEFAULT_HOME = Path(".judgeloop")
 JUDGE, ITEMS, SELECTION, STOPPING = "Judge", "Items", "Selection", "Stopping"
@@ -104,6 +105,17 @@ LenientReplies = Annotated[
         "fence around it.",
         JUDGE,
         Part.KEY,
+        Found,
+    ),
+]
+Tier = Annotated[
+    str,
+    one_of(TIERS),
+    Setting(
+        "Service tier of OpenAI models: standard, flex (cheaper and slower) or flex-or-standard "
+        "(standard while flex has no capacity).",
+        MONEY,
+        Part.MONEY,
         Found,
     ),
 ]

@@ -84,6 +84,7 @@ FIELDS = {
     "former_spent_usd": 0.0,
     "settings_files": {},
     "old_prices": "",
+    "tier": "",
     "published": None,
     "rehearsed_usd": 0.0,
     "budget_usd": 5.0,

@@ -36,6 +36,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "judge_name": {"judge_name": ("gateway",)},
     "judge_price": {"judge_price": "1,1"},
     "prices": {"prices": "prices.toml"},
+    "tier": {"tier": "flex"},
     "verdict": {"verdict": "logprob"},
     "prompt": {"prompt": "pairwise.md"},
     "rubric": {"rubric": "Which is true?"},

@@ -1,0 +1,265 @@
+"""The tier flex, from a server that serves it, refuses it for lack of capacity, or serves another
+tier: what is sent, reserved and booked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+
+import pytest
+from support.chat_server import completion, error, used, verdict
+from support.judges import WITH_KEY, judge
+from support.pools import make_pool, make_session
+
+from judgeloop.core.errors import DataError, InputError, TransientJudgeError
+from judgeloop.core.money import Rate, cost, halved, worst_cost
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import Call, Item, Usage
+from judgeloop.engine.loop import drive
+from judgeloop.engine.presentation import Order
+from judgeloop.engine.session import Limits
+from judgeloop.engine.terms import Terms
+from judgeloop.formats.prices import read_price
+from judgeloop.judges.prices import price_from_text, published_price
+from judgeloop.judges.retrying import RetryPolicy
+from judgeloop.ledger.sqlite import SqliteLedger
+
+CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
+TRUE = Usage(400, 20)
+SAID = json.dumps({"reason": "because", "winner": "A"})
+STANDARD_P, FLEX_P = 400 * 1_000_000 + 20 * 10_000_000, 400 * 250_000 + 20 * 3_000_000
+SCARCE = error(429, "resource_unavailable")
+AT_ONCE = RetryPolicy(first_wait_s=0.0, patience_s=0.2)
+OWN = """
+["openai/m"]
+input_per_mtok = 1
+output_per_mtok = 10
+["openai/m".flex]
+input_per_mtok = 0.25
+output_per_mtok = 3
+"""
+
+
+@pytest.fixture
+def prices(tmp_path):
+    path = tmp_path / "prices.toml"
+    path.write_text(OWN, encoding="utf-8")
+    return path
+
+
+def said(tier):
+    response = completion(SAID)
+    body = json.loads(response.body)
+    return replace(response, body=json.dumps(body | {"service_tier": tier}).encode())
+
+
+def ask(server, prices, tier="flex"):
+    """One attempt, as the judge of these prices makes it."""
+
+    async def story():
+        one = judge("openai/m", {}, base_url=server.url, prices=prices, tier=tier)
+        try:
+            return await one.judge(CALL), one.quote(CALL)
+        finally:
+            await one.aclose()
+
+    return asyncio.run(story())
+
+
+def run(server, prices, path, tier="flex", *, items=12, concurrency=4, **terms):
+    async def story():
+        one = judge("openai/m", {}, base_url=server.url, prices=prices, tier=tier)
+        ledger = SqliteLedger(path)
+        agreed = Terms(
+            "run", order=Order.FIXED, concurrency=concurrency, **({"policy": AT_ONCE} | terms)
+        )
+        try:
+            session = make_session(items, limits=Limits(items, items))
+            return await drive(session, make_pool(items), one, ledger, agreed)
+        finally:
+            await one.aclose()
+            await ledger.aclose()
+
+    return asyncio.run(story())
+
+
+def honest(capacity):
+    """A server that serves flex as long as `capacity` says so, and always the standard tier."""
+
+    def respond(request, number):
+        flex = request.get("service_tier") == "flex"
+        if flex and not capacity(number):
+            return SCARCE
+        response = verdict("A", usage=used(request))
+        tier = {"service_tier": "flex" if flex else "default"}
+        return replace(response, body=json.dumps(json.loads(response.body) | tier).encode())
+
+    return respond
+
+
+@pytest.mark.parametrize(
+    ("named", "booked_p"),
+    [("flex", FLEX_P), ("default", STANDARD_P), ("auto", STANDARD_P), (None, STANDARD_P)],
+)
+def test_the_price_of_the_tier_that_the_reply_names_is_booked(chat_server, prices, named, booked_p):
+    chat_server.respond = lambda request, number: said(named)
+    reply, quote = ask(chat_server, prices)
+    assert chat_server.requests[0]["service_tier"] == "flex"
+    assert (reply.cost_p, reply.breach) == (booked_p, "")
+    assert quote.cost_p >= booked_p
+
+
+def test_a_reply_at_flex_that_was_not_asked_for_is_booked_in_full(chat_server, prices):
+    chat_server.respond = lambda request, number: said("flex")
+    reply, _ = ask(chat_server, prices, "standard")
+    assert "service_tier" not in chat_server.requests[0]
+    assert reply.cost_p == STANDARD_P
+
+
+def test_a_reply_at_a_dearer_tier_still_contradicts_the_quote(chat_server, prices):
+    chat_server.respond = lambda request, number: said("priority")
+    reply, _ = ask(chat_server, prices)
+    assert reply.cost_p == 4 * STANDARD_P
+    assert "the tier 'priority'" in reply.breach
+
+
+def test_the_standard_price_is_reserved_and_the_price_at_flex_expected():
+    for tier in ("standard", "flex", "flex-or-standard"):
+        quote = judge(tier=tier, price="1.00,10.00").quote(CALL)
+        plain = judge(price="1.00,10.00").quote(CALL)
+        assert quote.cost_p == plain.cost_p
+        assert quote.likely_cost_p == plain.likely_cost_p / (1 if tier == "standard" else 2)
+
+
+def test_a_price_at_flex_that_is_higher_is_reserved():
+    dearer = price_from_text("2.00,20.00")
+    price = replace(price_from_text("1.00,10.00"), flex=dearer)
+    assert worst_cost(TRUE, price) == worst_cost(TRUE, dearer)
+
+
+def test_the_tier_changes_no_key():
+    assert judge(tier="flex").identity == judge().identity
+
+
+def test_the_price_at_flex_is_the_published_one():
+    one = judge("openai/gpt-5-mini", tier="flex")
+    flex = published_price("gpt-5-mini", provider="openai", tier="flex")
+    standard = published_price("gpt-5-mini", provider="openai")
+    assert (flex.input.base_p, flex.output.base_p) == (125_000, 1_000_000)
+    assert cost(TRUE, flex) < cost(TRUE, standard)
+    assert one.tier_note.startswith("flex, by genai-prices")
+    assert "at flex" in one.tier_note
+
+
+def test_a_model_without_a_published_price_at_flex_has_half_of_its_price():
+    assert published_price("gpt-4.1", provider="openai", tier="flex") is None
+    assert judge(tier="flex").tier_note.startswith("flex, by half of genai-prices")
+
+
+def test_another_server_may_charge_the_full_price_for_flex(chat_server):
+    one = judge("openai/m", {}, base_url=chat_server.url, price="1,10", tier="flex")
+    assert "no lower price is known" in one.tier_note
+    assert one.quote(CALL) == judge("openai/m", {}, base_url=chat_server.url, price="1,10").quote(
+        CALL
+    )
+
+
+def test_half_of_a_price_is_half_of_every_rate_rounded_up():
+    price = replace(price_from_text("1.00,10.00"), input=Rate(3, ((10, 5),)))
+    half = halved(price, "so")
+    assert half.input == Rate(2, ((10, 3),))
+    assert (half.output.base_p, half.source) == (5_000_000, "so")
+
+
+def test_a_table_of_flex_is_read_and_checked(tmp_path, prices):
+    price = read_price("openai/m", prices)
+    assert (cost(TRUE, price), cost(TRUE, price.flex)) == (STANDARD_P, FLEX_P)
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text(OWN.replace("output_per_mtok = 3", "out = 3"), encoding="utf-8")
+    with pytest.raises(DataError, match=r"openai/m\.flex.*unknown field 'out'"):
+        read_price("openai/m", wrong)
+
+
+@pytest.mark.parametrize("spec", ["anthropic/claude-sonnet-4", "vllm/m"])
+def test_a_provider_without_the_tier_refuses_it(spec):
+    with pytest.raises(InputError, match=r"`tier=flex`: .* has no cheaper tier; only openai/MODEL"):
+        judge(
+            spec, WITH_KEY | {"ANTHROPIC_API_KEY": "k"}, base_url="http://localhost:1", tier="flex"
+        )
+
+
+def test_a_judge_that_is_not_asked_over_a_network_takes_no_notice_of_the_tier():
+    assert judge("metric:rouge2", {}, tier="flex").quote(CALL).cost_p == 0
+
+
+@pytest.mark.parametrize("response", [SCARCE, error(498, "capacity_exceeded")])
+def test_lack_of_capacity_is_not_billed_and_told_apart(chat_server, prices, response):
+    chat_server.respond = lambda request, number: response
+    with pytest.raises(TransientJudgeError) as caught:
+        ask(chat_server, prices)
+    assert (caught.value.scarce, caught.value.crowded, caught.value.billed) == (True, True, False)
+
+
+def test_a_rate_limit_is_no_lack_of_capacity(chat_server, prices):
+    chat_server.respond = lambda request, number: error(429, "rate_limit_exceeded")
+    with pytest.raises(TransientJudgeError) as caught:
+        ask(chat_server, prices, "flex-or-standard")
+    assert (caught.value.scarce, caught.value.changed) == (False, False)
+
+
+def test_a_storm_of_refusals_loses_no_verdict_and_costs_nothing_more(chat_server, prices, tmp_path):
+    chat_server.respond = honest(lambda number: number % 3 == 2)
+    finished = run(chat_server, prices, tmp_path / "l", policy=RetryPolicy(first_wait_s=0.001))
+    assert finished.outcome.asked == 12
+    assert finished.outcome.estimate.tally.abstentions == 0
+    sent = [request for request in chat_server.requests if request["service_tier"] == "flex"]
+    assert len(sent) == len(chat_server.requests) > 12
+    paid = [used(request) for request in chat_server.requests[:1]]
+    assert finished.spend.run_p == 12 * (paid[0]["prompt_tokens"] * 250_000 + 20 * 3_000_000)
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_without_capacity_and_fallback_the_run_halts_and_the_same_command_goes_on(
+    chat_server, prices, tmp_path, concurrency
+):
+    chat_server.respond = honest(lambda number: number < 5)
+    halted = run(chat_server, prices, tmp_path / "l", concurrency=concurrency)
+    assert halted.outcome.stop.kind is StopKind.JUDGE_FAILED
+    assert "no capacity, and the same command goes on" in halted.outcome.stop.sentence
+    assert halted.outcome.estimate.tally.abstentions == 0
+    chat_server.respond = honest(lambda number: True)
+    finished = run(chat_server, prices, tmp_path / "l", concurrency=concurrency)
+    assert (finished.outcome.asked, finished.spend.remembered) == (12, 5)
+    assert finished.outcome.estimate.tally.abstentions == 0
+
+
+def test_with_a_deadline_the_run_waits_for_capacity_until_then(chat_server, prices, tmp_path):
+    chat_server.respond = honest(lambda number: False)
+    policy = RetryPolicy(first_wait_s=0.001, longest_wait_s=0.05, patience_s=0.0)
+    finished = run(chat_server, prices, tmp_path / "l", policy=policy, deadline_s=0.3)
+    assert finished.outcome.stop.kind is StopKind.DEADLINE
+    assert len(chat_server.requests) > 4, "the patience is over at once, the deadline is not"
+    assert finished.spend.run_p == 0
+
+
+def test_a_fallback_asks_for_the_standard_tier_at_once(chat_server, prices, tmp_path):
+    chat_server.respond = honest(lambda number: number == 0)
+    finished = run(chat_server, prices, tmp_path / "l", "flex-or-standard", items=3, concurrency=1)
+    asked = [request.get("service_tier") for request in chat_server.requests]
+    assert sorted(asked, key=str) == [None, None, "flex", "flex", "flex"]
+    assert finished.outcome.estimate.tally.abstentions == 0
+    sent = used(chat_server.requests[0])["prompt_tokens"]
+    flex_p, standard_p = sent * 250_000 + 20 * 3_000_000, sent * 1_000_000 + 20 * 10_000_000
+    assert finished.spend.run_p == flex_p + 2 * standard_p
+
+
+@pytest.mark.parametrize("tier", ["flex", "flex-or-standard"])
+def test_the_budget_is_kept_at_every_tier(chat_server, prices, tmp_path, tier):
+    chat_server.respond = honest(lambda number: number % 2 == 0)
+    one = judge("openai/m", {}, base_url=chat_server.url, prices=prices, tier=tier)
+    worst_p = one.quote(CALL).cost_p
+    budget_p = worst_p + worst_p // 10
+    finished = run(chat_server, prices, tmp_path / "l", tier, items=60, budget_p=budget_p)
+    assert finished.outcome.stop.kind is StopKind.BUDGET
+    assert 0 < finished.spend.run_p <= budget_p
