@@ -107,6 +107,8 @@ class Spend:
     - `remembered`: verdicts taken from the ledger.
     - `known`: False when calls were made to a model without a price.
     - `former_p`: spent under an earlier id of the run; counts against the budget.
+    - `cached_p`: what the providers' caches of prompts took off the cost of this command.
+    - `thought_tokens`: tokens of this command that judges thought before they answered.
     """
 
     now_p: int = 0
@@ -119,6 +121,8 @@ class Spend:
     remembered: int = 0
     known: bool = True
     former_p: int = 0
+    cached_p: int = 0
+    thought_tokens: int = 0
 
     @property
     def charged_p(self) -> int:

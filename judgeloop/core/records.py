@@ -52,13 +52,15 @@ class Call:
 class Usage:
     """Token counts of a call.
 
-    `input_tokens` includes cached tokens, `output_tokens` includes reasoning tokens.
+    `input_tokens` includes cached tokens, `output_tokens` includes `reasoning_tokens`, which are
+    thoughts before the answer.
     """
 
     input_tokens: int
     output_tokens: int
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,8 @@ class Reply:
 
     `cost_p` is None when the reply does not report its usage; the worst case is charged then.
     `breach` says how the reply contradicts the quote, empty if it does not: the reply is booked,
-    and then the run stops.
+    and then the run stops. `saved_p` is what the provider's cache of prompts took off the cost; it
+    is negative where writing to the cache cost more.
     """
 
     answer: Answer
@@ -134,6 +137,7 @@ class Reply:
     model: str = ""
     request_id: str = ""
     breach: str = ""
+    saved_p: int = 0
 
 
 @dataclass(frozen=True, slots=True)

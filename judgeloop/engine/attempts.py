@@ -86,6 +86,8 @@ class Attempts:
         self._failures = 0
         self.models: dict[str, None] = {}
         self.spent_p = 0
+        self.cached_p = 0  # what the provider's cache of prompts saved
+        self.thought_tokens = 0
 
     @property
     def slowed_to(self) -> int | None:
@@ -167,6 +169,8 @@ class Attempts:
         verdict = await self._ledger.settle(ticket, reply)
         self._booked()
         self._count(ticket, ticket.cost_p if reply.cost_p is None else reply.cost_p)
+        self.cached_p += reply.saved_p
+        self.thought_tokens += reply.usage.reasoning_tokens if reply.usage else 0
         if reply.model:
             self.models[reply.model] = None
         if contradiction is not None:

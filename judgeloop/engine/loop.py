@@ -95,7 +95,14 @@ async def drive(
     known = all(judge.priced for judge in panel) or not spend.attempts
     return Finished(
         session.outcome(),
-        replace(spend, remembered=oracle.remembered, known=known, former_p=terms.former_p),
+        replace(
+            spend,
+            remembered=oracle.remembered,
+            known=known,
+            former_p=terms.former_p,
+            cached_p=sum(attempts.cached_p for attempts in oracle.attempts),
+            thought_tokens=sum(attempts.thought_tokens for attempts in oracle.attempts),
+        ),
         tuple(tuple(attempts.models) for attempts in oracle.attempts),
         decoys,
     )

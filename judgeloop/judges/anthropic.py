@@ -20,6 +20,7 @@ from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.parsing import parse_verdict
 from judgeloop.judges.prompt import Template
 from judgeloop.judges.provider import published_at, reach
+from judgeloop.judges.thinking import room_for, thoughts_budget
 from judgeloop.judges.wire import ABOUT_THIS_ITEM, Endpoint
 
 OFFICIAL_URL = "https://api.anthropic.com"
@@ -50,6 +51,8 @@ class AnthropicJudge(ChatModel[Message]):
         by: str = "schema",
         published: Published = unpublished,
         lenient: bool = False,
+        room: int = 0,
+        effort: str | None = None,
     ) -> None:
         """Create the judge; see `ChatModel` for what happens before the first call."""
         super().__init__(
@@ -62,6 +65,8 @@ class AnthropicJudge(ChatModel[Message]):
             by=by,
             published=published,
             lenient=lenient,
+            room=room,
+            effort=effort,
         )
 
     def _sdk(self) -> ModuleType:
@@ -80,13 +85,27 @@ class AnthropicJudge(ChatModel[Message]):
             "system": system,
             "messages": [{"role": "user", "content": user}],
             "service_tier": "standard_only",  # the priority tier has other prices
+            **self._thoughts(),
             **self._form(),
         }
+
+    def _thoughts(self) -> dict[str, Any]:
+        """Return the request field that says whether to think, and how long at most."""
+        if self._effort is None:
+            return {}
+        if self._effort == "none":
+            return {"thinking": {"type": "disabled"}}
+        if self._effort.isdecimal():
+            return {"thinking": {"type": "enabled", "budget_tokens": int(self._effort)}}
+        return {"thinking": {"type": "adaptive"}}
 
     def _form(self) -> dict[str, Any]:
         schema = dict(self._template.schema)
         if self._by == "schema":
-            return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
+            named = self._effort not in {None, "none"} and not str(self._effort).isdecimal()
+            effort = {"effort": self._effort} if named else {}
+            output = {"format": {"type": "json_schema", "schema": schema}, **effort}
+            return {"output_config": output}
         tool = {
             "name": TOOL,
             "description": "Give the verdict.",
@@ -101,7 +120,7 @@ class AnthropicJudge(ChatModel[Message]):
         if message.stop_reason == "model_context_window_exceeded":
             return Abstention(ABOUT_THIS_ITEM["context_length_exceeded"])
         if message.stop_reason == "max_tokens":
-            return Abstention(f"truncated at {self._max_output_tokens} tokens (`judge_max_tokens`)")
+            return self._truncated(message)
         labels, field = self._template.labels, self._template.answer
         return self._read(message.text(), lambda text: parse_verdict(text, labels, field))
 
@@ -117,7 +136,9 @@ def make_judge(model: str, options: JudgeOptions) -> AnthropicJudge:
         endpoint=endpoint,
         template=options.template,
         price=price,
-        max_output_tokens=options.max_output_tokens,
+        max_output_tokens=options.answer_tokens,
+        room=room_for(model, options),
+        effort=thoughts_budget(options),
         by=options.verdict,
         published=published_at(PROVIDER, endpoint),
         lenient=options.lenient,

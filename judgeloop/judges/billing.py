@@ -55,11 +55,12 @@ class Bill:
     """What to book for a reply, in picodollars, and how the reply contradicts the quote.
 
     `cost_p` is None if the usage is missing or cannot be true; the worst case is booked then.
-    `breach` is empty if the quote holds.
+    `breach` is empty if the quote holds. `saved_p` is what the cache of prompts took off the cost.
     """
 
     cost_p: int | None
     breach: str = ""
+    saved_p: int = 0
 
 
 def bill(reply: WireReply, asked: Asked) -> Bill:
@@ -69,7 +70,7 @@ def bill(reply: WireReply, asked: Asked) -> Bill:
     """
     found, reported_p = _bill_of_tokens(reply, asked), reply.cost_p() or 0
     booked_p = worst_cost(asked.most, asked.price) if found.cost_p is None else found.cost_p
-    return found if reported_p <= booked_p else replace(found, cost_p=reported_p)
+    return found if reported_p <= booked_p else replace(found, cost_p=reported_p, saved_p=0)
 
 
 def _bill_of_tokens(reply: WireReply, asked: Asked) -> Bill:
@@ -89,7 +90,15 @@ def _bill_of_tokens(reply: WireReply, asked: Asked) -> Bill:
     claimed_p = cost(usage, price) if usage else 0
     booked_p = claimed_p if believed else max(claimed_p, worst_cost(asked.most, price))
     times = DEAREST_TIER if _is_dearer(reply.tier()) else 1
-    return Bill(min(times * booked_p, MOST_DOLLARS * PICO_PER_DOLLAR), "; ".join(breaches))
+    return Bill(
+        min(times * booked_p, MOST_DOLLARS * PICO_PER_DOLLAR),
+        "; ".join(breaches),
+        cost(_uncached(usage), price) - claimed_p if usage and believed else 0,
+    )
+
+
+def _uncached(usage: Usage) -> Usage:
+    return replace(usage, cache_read_tokens=0, cache_write_tokens=0)
 
 
 def _breaches(

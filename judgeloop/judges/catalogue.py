@@ -118,6 +118,10 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
             f"`tier={options.tier}`: {row.form} has no cheaper tier; only {flexible} can be asked so, "
             "and the server says whether the model has it"
         )
+    if row.remote and options.effort is not None:
+        from judgeloop.judges.thinking import check_effort
+
+        check_effort(options)
     options = replace(options, name=options.names.get(spec, ""))
     module, _, function = row.makes.partition(":")
     judge: Judge = getattr(import_module(f"judgeloop.judges.{module}"), function)(rest, options)

@@ -90,10 +90,15 @@ class WireUsage(Wire):
 
         Those servers count reasoning apart, or in the total alone. The largest number counts.
         """
-        written, details = self.completion_tokens or 0, self.completion_tokens_details
-        reasoning = (details.reasoning_tokens if details else None) or 0
+        written, reasoning = self.completion_tokens or 0, self.thoughts
         apart = written + reasoning if reasoning > written else written
         return max(apart, (self.total_tokens or 0) - (self.prompt_tokens or 0))
+
+    @property
+    def thoughts(self) -> int:
+        """The reasoning tokens; 0 if they are not reported."""
+        details = self.completion_tokens_details
+        return (details.reasoning_tokens if details else None) or 0
 
     @property
     def cost_p(self) -> int | None:
@@ -123,7 +128,8 @@ class ChatCompletion(WireReply):
         read, written = details.cached_tokens or 0, details.cache_write_tokens or 0
         if prompt is None or read + written > prompt:
             return None
-        return Usage(prompt, self.usage.output_tokens(), read, written)
+        output = self.usage.output_tokens()
+        return Usage(prompt, output, read, written, min(output, self.usage.thoughts))
 
     def cost_p(self) -> int | None:
         """Return the reported cost in picodollars."""

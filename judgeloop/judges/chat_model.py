@@ -39,6 +39,7 @@ from judgeloop.judges.pools import Clients
 from judgeloop.judges.prompt import Template
 from judgeloop.judges.quoting import least_tokens, most_tokens, quote
 from judgeloop.judges.replies import WireReply
+from judgeloop.judges.thinking import truncated
 from judgeloop.judges.time_limit import TimeLimit
 from judgeloop.judges.wire import (
     Endpoint,
@@ -82,19 +83,25 @@ class ChatModel(ABC, Generic[WireT]):
         by: str,
         published: Published = unpublished,
         lenient: bool = False,
+        room: int = 0,
+        effort: str | None = None,
     ) -> None:
         """Create the judge.
 
         `by` is the form of the reply (`JudgeRow.verdicts`). `published` looks up the published
         price of another model at the same server, for a reply that names one. `lenient` allows
-        thoughts before the answer and a fence around it (`lenient.py`).
+        thoughts before the answer and a fence around it (`lenient.py`). `room` is added to the
+        limit of output tokens, for thoughts; `effort` says how hard to think (`thinking.py`).
         """
         self._model = model
         self._provider = provider
         self._endpoint = endpoint
         self._template = template
         self._price = price
-        self._max_output_tokens = max_output_tokens
+        self._answer_tokens = max_output_tokens
+        self._max_output_tokens = max_output_tokens + room
+        self._room = room
+        self._effort = effort
         self._by = by
         self._published = published
         self._lenient = lenient
@@ -111,9 +118,11 @@ class ChatModel(ABC, Generic[WireT]):
                 "prompt": self._template.digest,
                 "schema": digest(self._template.schema),
                 "parser": str(PARSER_VERSION),
-                "max_output_tokens": str(self._max_output_tokens),
+                # Without the room for thoughts: an answer is the same with more room.
+                "max_output_tokens": str(self._answer_tokens),
                 "by": self._by,
-                # Absent from a strict judge's keys, which are older than the setting.
+                # Absent from the keys that are older than these settings.
+                **({} if self._effort is None else {"effort": self._effort}),
                 **({"lenient": str(LENIENT_VERSION)} if self._lenient else {}),
             },
         )
@@ -134,7 +143,7 @@ class ChatModel(ABC, Generic[WireT]):
 
     def quote(self, call: Call) -> Quote:
         """Return the worst case: a token per byte of input, and the maximum of output tokens."""
-        return quote(self._template, call, self._max_output_tokens, self._price)
+        return quote(self._template, call, self._max_output_tokens, self._price, room=self._room)
 
     async def judge(self, call: Call) -> Reply:
         """Send one request and read the verdict from the reply.
@@ -201,6 +210,7 @@ class ChatModel(ABC, Generic[WireT]):
             model=message.model,
             request_id=request_id,
             breach=billed.breach,
+            saved_p=billed.saved_p,
         )
         return self._endpoint.clean_reply(reply)
 
@@ -219,6 +229,12 @@ class ChatModel(ABC, Generic[WireT]):
         """
         del failure, request
         return False
+
+    def _truncated(self, message: WireT) -> Abstention:
+        """Return the abstention for a reply that was cut at the limit of output tokens."""
+        usage = message.tokens()
+        thoughts = usage.reasoning_tokens if usage else 0
+        return Abstention(truncated(self._max_output_tokens, thoughts))
 
     def _read(self, text: str, read: Read) -> Answer:
         """Return the answer that `read` finds in the text of a reply."""

@@ -27,6 +27,12 @@ class CacheCreation(Wire):
     ephemeral_1h_input_tokens: Count = 0
 
 
+class OutputDetails(Wire):
+    """Number of output tokens that are thoughts."""
+
+    thinking_tokens: Count | None = None
+
+
 class WireUsage(Wire):
     """Token counts: input tokens exclude cached tokens, output tokens include thinking."""
 
@@ -35,6 +41,7 @@ class WireUsage(Wire):
     cache_creation_input_tokens: Count | None = None
     cache_read_input_tokens: Count | None = None
     cache_creation: CacheCreation | None = None
+    output_tokens_details: OutputDetails | None = None
     service_tier: str | None = None
     speed: str | None = None
 
@@ -65,8 +72,10 @@ class Message(WireReply):
             return None
         read = self.usage.cache_read_input_tokens or 0
         written = self.usage.cache_creation_input_tokens or 0
+        details, output = self.usage.output_tokens_details, self.usage.output_tokens
+        thoughts = (details.thinking_tokens if details else None) or 0
         return Usage(
-            self.usage.input_tokens + read + written, self.usage.output_tokens, read, written
+            self.usage.input_tokens + read + written, output, read, written, min(output, thoughts)
         )
 
     def tier(self) -> str | None:

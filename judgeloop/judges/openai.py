@@ -26,6 +26,7 @@ from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.parsing import parse_label, parse_verdict
 from judgeloop.judges.prompt import Template
 from judgeloop.judges.provider import published_at, reach
+from judgeloop.judges.thinking import effort_in_words, room_for
 from judgeloop.judges.tiers import FLEX, FLEX_OR_STANDARD, STANDARD, note
 from judgeloop.judges.wire import FILTERED, Endpoint
 
@@ -93,6 +94,8 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
         published: Published = unpublished,
         lenient: bool = False,
         tier: str = STANDARD,
+        room: int = 0,
+        effort: str | None = None,
     ) -> None:
         """`max_output_tokens` applies to "schema"; a bare label is limited by `LABEL_TOKENS`."""
         self._dialect = dialect or dialect_at(endpoint.base_url)
@@ -108,6 +111,8 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
             by=by,
             published=published,
             lenient=lenient,
+            room=room,
+            effort=effort,
         )
 
     def _sdk(self) -> ModuleType:
@@ -152,10 +157,11 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
             raise TransientJudgeError(str(error), billed=error.billed, changed=True) from None
 
     def _extras(self, call: Call) -> Mapping[str, Any]:
-        """Return the fields that are sent whatever the call, with the tier to ask for."""
-        if self._tier == STANDARD or call in self._without_flex:
-            return self._dialect.extras
-        return {**self._dialect.extras, "service_tier": FLEX}
+        """Return the fields of the dialect, with the effort and the tier to ask for."""
+        effort = {} if self._effort is None else {"reasoning_effort": self._effort}
+        standard = self._tier == STANDARD or call in self._without_flex
+        tier = {} if standard else {"service_tier": FLEX}
+        return {**self._dialect.extras, **effort, **tier}
 
     def _request(self, call: Call) -> dict[str, Any]:
         system, user = self._template.render(call)
@@ -193,7 +199,7 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
         if choice.is_filtered:
             return Abstention(FILTERED)
         if choice.finish_reason == "length" and self._by != "logprob":
-            return Abstention(f"truncated at {self._max_output_tokens} tokens (`judge_max_tokens`)")
+            return self._truncated(message)
         return self._verdict(choice)
 
     def _verdict(self, choice: Choice) -> Answer:
@@ -253,7 +259,9 @@ def make_judge(model: str, options: JudgeOptions) -> OpenAIJudge:
         endpoint=endpoint,
         template=options.template,
         price=price,
-        max_output_tokens=options.max_output_tokens,
+        max_output_tokens=options.answer_tokens,
+        room=room_for(model, options),
+        effort=effort_in_words(options),
         by=options.verdict,
         published=published_at(PROVIDER, endpoint),
         lenient=options.lenient,

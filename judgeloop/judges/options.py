@@ -8,6 +8,8 @@ from pathlib import Path
 
 from judgeloop.judges.prompt import Template
 
+ANSWER_TOKENS = 512  # the maximum number of tokens of a reply, unless the user sets it
+
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
@@ -23,7 +25,9 @@ class JudgeOptions:
     - `tie_margin`: scores that differ by at most this are a tie (metrics, recorded verdicts).
     - `against`: the system that all others are compared with; None if there is no such system.
     - `timeout_s`: time limit of a request, in seconds.
-    - `max_output_tokens`: maximum number of tokens of a reply.
+    - `max_output_tokens`: maximum number of tokens of a reply; None for `ANSWER_TOKENS`, and room
+      for the thoughts of a model that thinks (`thinking.py`).
+    - `effort`: how hard the model is asked to think; None to leave it to the model.
     - `verdict`: the form of the reply (`JudgeRow.verdicts`).
     - `tier`: the service tier to ask for (`tiers.py`).
     - `lenient`: True to read a reply with thoughts before it or a fence around it (`lenient.py`).
@@ -41,9 +45,15 @@ class JudgeOptions:
     tie_margin: float = 0.0
     against: str | None = None
     timeout_s: float = 120.0
-    max_output_tokens: int = 512
+    max_output_tokens: int | None = None
+    effort: str | None = None
     verdict: str = "schema"
     lenient: bool = False
     tier: str = "standard"
     allow_plugins: bool = False
     offline: bool = False
+
+    @property
+    def answer_tokens(self) -> int:
+        """The maximum number of tokens of a reply, without room for thoughts."""
+        return ANSWER_TOKENS if self.max_output_tokens is None else self.max_output_tokens

@@ -23,6 +23,7 @@ from judgeloop.judges.credentials import Provider
 from judgeloop.judges.openai import VLLM, OpenAIJudge
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.provider import reach
+from judgeloop.judges.thinking import effort_in_words, room_for
 from judgeloop.judges.time_limit import TimeLimit
 from judgeloop.judges.wire import Endpoint
 
@@ -208,7 +209,9 @@ def make_judge(name: str, options: JudgeOptions) -> VllmJudge:
         endpoint=endpoint,
         template=options.template,
         price=price,
-        max_output_tokens=options.max_output_tokens,
+        max_output_tokens=options.answer_tokens,
+        room=room_for(name, options),
+        effort=effort_in_words(options),
         by=options.verdict,
         dialect=VLLM,
         lenient=options.lenient,

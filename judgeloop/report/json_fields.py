@@ -40,6 +40,8 @@ class Computed(TypedDict):
     more_usd: Annotated[Dollars, "the probable cost of more_judgments"]
     ahead_usd: Annotated[Dollars, "the probable cost of answers that were not needed"]
     unconfirmed_usd: Annotated[Dollars, "charged for attempts without a reply; perhaps not billed"]
+    cached_usd_saved: Annotated[Dollars, "what providers' caches of prompts took off this command"]
+    thought_tokens: Annotated[int, "tokens that judges thought in this command; part of its cost"]
     attempts: Annotated[int, "requests that this command made"]
     exit_code: Annotated[int, "the exit code of the command"]
     remembered: Annotated[int, "verdicts that were answered from the ledger"]
@@ -70,6 +72,8 @@ def computed(result: RunResult) -> Computed:
         "more_usd": _usd(result.more_p),
         "ahead_usd": _usd(result.ahead_p),
         "unconfirmed_usd": _usd(spend.unconfirmed_p),
+        "cached_usd_saved": _usd(spend.cached_p),
+        "thought_tokens": spend.thought_tokens,
         "attempts": spend.attempts,
         "exit_code": result.exit_code,
         "remembered": spend.remembered,

@@ -226,6 +226,10 @@ def cost(result: RunResult) -> str:
     spend = result.spend
     now = f"{show_usd(spend.now_p)} now" if spend.known else "unknown: the model has no known price"
     text = f"{now}, {count(spend.attempts, 'attempt')} made, {spend.remembered} answered from the ledger"
+    if spend.thought_tokens:
+        text += f"; {count(spend.thought_tokens, 'token')} of thoughts"
+    if spend.cached_p > 0:
+        text += f"; the cache of prompts saved {show_usd(spend.cached_p)}"
     if spend.unconfirmed_p:
         text += f"; {show_usd(spend.unconfirmed_p)} of it charged for attempts without a reply, which may not be billed"
     if result.ahead:

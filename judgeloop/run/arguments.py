@@ -64,6 +64,7 @@ class RunArguments(CallArguments, total=False):
     tier: str | None
     judge_timeout: float | None
     judge_max_tokens: int | None
+    judge_effort: str | None
     tie_margin: float | None
     verdict: str | None
     lenient_replies: bool | None

@@ -125,6 +125,8 @@ async def _try(
     except (JudgeError, NotAskedError) as error:
         return [Finding("server", False, str(error))]
     cost = f"; the call cost {show_usd(attempts.spent_p)}"
+    if attempts.thought_tokens:
+        cost += f", and it thought {attempts.thought_tokens:,} tokens"
     models = ", ".join(attempts.models)
     server = Finding(
         "server", True, f"it answers{f' and calls its model {models}' if models else ''}{cost}"

@@ -147,6 +147,7 @@ def judge_options(
         tie_margin=config.tie_margin,
         timeout_s=config.judge_timeout,
         max_output_tokens=config.judge_max_tokens,
+        effort=config.judge_effort,
         verdict=config.verdict,
         lenient=config.lenient_replies,
         tier=config.tier,

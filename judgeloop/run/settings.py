@@ -33,6 +33,7 @@ from judgeloop.run.shared_settings import (
     Budget,
     CallerOnly,
     ColumnMap,
+    Effort,
     Epoch,
     Found,
     Inside,
@@ -40,6 +41,7 @@ from judgeloop.run.shared_settings import (
     Ledger,
     LenientReplies,
     MaxJudgments,
+    MaxTokens,
     MinJudgments,
     OfJudge,
     Seed,
@@ -89,9 +91,8 @@ class JudgeSettings(Configuration):
     judge_timeout: Annotated[
         float, Gt(0), Setting("Seconds until an attempt times out.", JUDGE, Part.PACE, Found)
     ] = 120.0
-    judge_max_tokens: Annotated[
-        int, Ge(16), Setting("Maximum number of tokens in a reply.", JUDGE, Part.KEY, Found)
-    ] = 512
+    judge_max_tokens: MaxTokens = None
+    judge_effort: Effort = None
     tie_margin: TieMargin = 0.0
     verdict: Annotated[
         str,

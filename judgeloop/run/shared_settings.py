@@ -119,6 +119,28 @@ Tier = Annotated[
         Found,
     ),
 ]
+MaxTokens = Annotated[
+    int | None,
+    Ge(16),
+    Setting(
+        "Maximum number of tokens in a reply. By default 512, and room for the thoughts of a model "
+        "that thinks.",
+        JUDGE,
+        Part.KEY,
+        Found,
+    ),
+]
+Effort = Annotated[
+    str | None,
+    like(r"[a-z]+|[1-9]\d*", "a word such as low, medium or high, or a number of tokens"),
+    Setting(
+        "How hard a model that thinks is to think: none, minimal, low, medium, high, or what else its "
+        "provider offers (anthropic: also a number of tokens).",
+        JUDGE,
+        Part.KEY,
+        Found,
+    ),
+]
 TieMargin = Annotated[
     float,
     Ge(0),

@@ -79,6 +79,8 @@ FIELDS = {
     "repeated": {},
     "run": "0123abcd",
     "version": "0.1.0",
+    "cached_usd_saved": 0.0,
+    "thought_tokens": 0,
     "spent_usd": 0.021,
     "run_spent_usd": 0.042,
     "former_spent_usd": 0.0,

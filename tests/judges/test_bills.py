@@ -170,9 +170,12 @@ def test_a_provider_that_reports_nothing_cannot_go_beyond_the_budget(chat_server
     ("response", "true"),
     [
         (used(total_tokens=920), Usage(400, 520)),  # reasoning counted in the total alone
-        (used(completion_tokens_details={"reasoning_tokens": 300}), Usage(400, 320)),
+        (used(completion_tokens_details={"reasoning_tokens": 300}), Usage(400, 320, 0, 0, 300)),
         (used(total_tokens=0), TRUE),
-        (used(total_tokens=420, completion_tokens_details={"reasoning_tokens": 5}), TRUE),
+        (
+            used(total_tokens=420, completion_tokens_details={"reasoning_tokens": 5}),
+            Usage(400, 20, 0, 0, 5),
+        ),
         (used(total_tokens=None), TRUE),
     ],
 )

@@ -37,6 +37,8 @@ OTHER: dict[str, dict[str, Any]] = {
     "judge_price": {"judge_price": "1,1"},
     "prices": {"prices": "prices.toml"},
     "tier": {"tier": "flex"},
+    "judge_max_tokens": {"judge_max_tokens": 99},
+    "judge_effort": {"judge_effort": "low"},
     "verdict": {"verdict": "logprob"},
     "prompt": {"prompt": "pairwise.md"},
     "rubric": {"rubric": "Which is true?"},
