@@ -22,7 +22,7 @@ USUAL_ROOM = ROOM["medium"]
 LEAST_THOUGHTS = 1_024  # the smallest number of tokens that Anthropic takes for thoughts
 # Models that think unless they are told not to. OpenAI's gpt-5.1 to gpt-5.4 do not.
 _THINKS = re.compile(
-    r"(^|[/.])(o\d|gpt-5($|-(?!chat))|gpt-5\.[5-9]|gpt-[6-9]|gpt-oss|claude-\w+-([5-9]|\d\d(?!\d))|"
+    r"(^|[/.])(o\d|gpt-5($|-(?!chat))|gpt-5\.[5-9]|gpt-[6-9]|gpt-oss|claude-[a-z]+-([5-9]|\d\d(?!\d))|"
     r"gemini-(2\.5|[3-9])|deepseek-r|magistral|qwq)|think|reason",
     re.IGNORECASE,
 )

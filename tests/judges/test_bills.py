@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -14,7 +15,7 @@ from support.messages_server import message, text
 from support.pools import make_pool, make_session
 
 from judgeloop.core.errors import JudgeRejectedError
-from judgeloop.core.money import cost
+from judgeloop.core.money import Rate, cost
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Call, Item, Usage, Verdict
 from judgeloop.engine.loop import drive
@@ -362,3 +363,33 @@ def test_what_is_wrong_with_every_request_still_stops_the_run(chat_server):
     for status, code in [(400, "unsupported_parameter"), (404, "model_not_found"), (422, None)]:
         with pytest.raises(JudgeRejectedError):
             ask(chat_server, error(status, code))
+
+
+CACHED = {"prompt_tokens_details": {"cached_tokens": 300}}
+READ = {"input_tokens": 100, "cache_read_input_tokens": 300}
+WRITTEN = {"input_tokens": 100, "cache_creation_input_tokens": 300}
+
+
+@pytest.mark.parametrize(
+    ("wire", "response", "price", "saved_p"),
+    [
+        ("openai", used(**CACHED), replace(PRICE, cache_read=Rate(100_000)), 300 * 900_000),
+        ("anthropic", say(**READ), replace(PRICE, cache_read=Rate(100_000)), 300 * 900_000),
+        ("anthropic", say(**WRITTEN), replace(PRICE, cache_write=Rate(1_250_000)), -300 * 250_000),
+        ("openai", used(**CACHED), PRICE, 0),  # no price of its own: the full price
+        ("openai", used(), replace(PRICE, cache_read=Rate(1)), 0),
+        (
+            "openai",
+            used(**CACHED, cost=1.0),
+            replace(PRICE, cache_read=Rate(1)),
+            0,
+        ),  # a gateway's own bill
+    ],
+)
+def test_cached_tokens_are_booked_at_their_price_and_the_saving_is_known(
+    chat_server, wire, response, price, saved_p
+):
+    reply, quote = ask(chat_server, response, wire, price=price)
+    if '"cost"' not in response.body.decode():
+        assert reply.cost_p == PAID_P - saved_p <= quote.cost_p
+    assert reply.saved_p == saved_p

@@ -1,0 +1,152 @@
+"""What the command line says on tiers, thoughts and cached prompts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+from support.chat_server import completion, goodness, used, verdict
+
+from judgeloop.cli.app import app
+
+PRICES = """
+["openai/judge"]
+input_per_mtok = 1
+output_per_mtok = 10
+cache_read_per_mtok = 0.1
+["openai/judge".flex]
+input_per_mtok = 0.5
+output_per_mtok = 5
+"""
+
+
+@pytest.fixture
+def given(tmp_path, monkeypatch, chat_server):
+    """The arguments of a comparison of 12 items by a priced judge on loopback."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prices.toml").write_text(PRICES, encoding="utf-8")
+    for name, word in (("a", "good"), ("b", "poor")):
+        rows = [
+            {"id": f"i{n}", "prompt": f"Question {n}", "output": f"A {word} answer {n}."}
+            for n in range(12)
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return [
+        "--judge",
+        "openai/judge",
+        "--judge-base-url",
+        chat_server.url,
+        "--prices",
+        "prices.toml",
+    ]
+
+
+def judgeloop(*arguments):
+    return CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+
+
+def compare(given, *more):
+    done = judgeloop("compare", "a.jsonl", "b.jsonl", *given, "--json", *more)
+    assert done.exit_code in {0, 3}, done.output
+    return json.loads(done.stdout)
+
+
+def served(tier):
+    def respond(request, number):
+        response = verdict(goodness(request), usage=used(request))
+        body = json.dumps(json.loads(response.body) | {"service_tier": tier}).encode()
+        return replace(response, body=body)
+
+    return respond
+
+
+def test_a_run_at_flex_costs_half_and_makes_the_same_decision(given, chat_server):
+    chat_server.respond = served("default")
+    standard = compare(given)
+    assert (standard["tier"], standard["winner"]) == ("", "a")
+    chat_server.respond = served("flex")
+    flex = compare(given, "--tier", "flex", "--ledger", "other.sqlite")
+    assert (flex["winner"], flex["run"]) == (standard["winner"], standard["run"])
+    assert flex["spent_usd"] == pytest.approx(standard["spent_usd"] / 2)
+    assert flex["tier"].startswith("openai/judge at flex, by prices.toml")
+
+
+def test_verdicts_at_one_tier_are_found_again_at_another(given, chat_server):
+    chat_server.respond = served("flex")
+    compare(given, "--tier", "flex")
+    again = compare(given)
+    assert (again["attempts"], again["spent_usd"]) == (0, 0)
+
+
+def test_a_dry_run_expects_the_price_at_flex_and_fears_the_standard_price(given):
+    standard, flex = compare(given, "--dry-run"), compare(given, "--dry-run", "--tier", "flex")
+    assert flex["usd"]["expected"] == pytest.approx(standard["usd"]["expected"] / 2)
+    assert flex["usd"]["worst"] == standard["usd"]["worst"]
+    text = judgeloop("compare", "a.jsonl", "b.jsonl", *given, "--dry-run", "--tier", "flex").stdout
+    assert "tier      openai/judge at flex, by prices.toml" in text
+
+
+def test_doctor_shows_the_tier_and_its_price(given, chat_server):
+    chat_server.respond = served("flex")
+    done = judgeloop("doctor", *given, "--tier", "flex")
+    assert done.exit_code == 0, done.stdout
+    assert "note    tier      flex, by prices.toml; the standard price is reserved" in done.stdout
+    assert "note    tier" not in judgeloop("doctor", *given).stdout
+
+
+def test_a_wrong_tier_is_refused_with_the_right_ones(given):
+    done = judgeloop("compare", "a.jsonl", "b.jsonl", *given, "--tier", "flexi")
+    assert done.exit_code == 2
+    assert "did you mean flex?" in done.stderr
+
+
+def thoughtful(limit):
+    """Thoughts that a limit of so many tokens cuts."""
+
+    def respond(request, number):
+        counts = used(request) | {"completion_tokens_details": {"reasoning_tokens": 900}}
+        if request["max_tokens"] >= limit:
+            return completion(
+                '{"reason": "so", "winner": "A"}', usage=counts | {"completion_tokens": 960}
+            )
+        counts |= {"completion_tokens": 512, "completion_tokens_details": {"reasoning_tokens": 512}}
+        return completion(None, finish="length", usage=counts)
+
+    return respond
+
+
+def test_doctor_finds_truncation_by_thoughts_and_proposes_what_mends_it(given, chat_server):
+    chat_server.respond = thoughtful(1024)
+    done = judgeloop("doctor", *given)
+    assert done.exit_code == 4
+    assert (
+        "truncated at 512 tokens, 512 of them thoughts; give --judge-max-tokens 1024, or a lower --judge-effort"
+    ) in done.stdout
+    mended = judgeloop("doctor", *given, "--judge-max-tokens", "1024")
+    assert mended.exit_code == 0, mended.stdout
+    assert "and it thought 900 tokens" in mended.stdout
+
+
+def test_a_result_shows_how_many_tokens_were_thoughts(given, chat_server):
+    chat_server.respond = thoughtful(1024)
+    found = compare(given, "--judge-max-tokens", "1024", "--max-judgments", "5")
+    assert found["thought_tokens"] == 900 * found["attempts"] > 0
+    done = judgeloop(
+        "compare", "a.jsonl", "b.jsonl", *given, "--judge-max-tokens", "1024",
+        "--max-judgments", "5", "--ledger", "other.sqlite",
+    )  # fmt: skip
+    assert f"{found['thought_tokens']:,} tokens of thoughts" in done.stdout
+
+
+def test_a_result_shows_what_the_cache_of_prompts_saved(given, chat_server):
+    def respond(request, number):
+        counts = used(request) | {"prompt_tokens_details": {"cached_tokens": 300}}
+        return verdict(goodness(request), usage=counts)
+
+    chat_server.respond = respond
+    found = compare(given)
+    assert found["cached_usd_saved"] == pytest.approx(found["attempts"] * 300 * 0.9e-6)
+    done = judgeloop("compare", "a.jsonl", "b.jsonl", *given, "--ledger", "other.sqlite")
+    assert "the cache of prompts saved $0.00" in done.stdout
