@@ -241,3 +241,21 @@ def test_a_judge_that_thinks_up_to_8000_tokens_abstains_hardly_ever_and_overspen
     else:
         assert finished.outcome.stop.kind is StopKind.BUDGET
         assert 0 < true_p <= budget_p
+
+
+@pytest.mark.parametrize("part", [1, 2])
+def test_where_funds_are_short_queries_wait_and_all_that_is_paid_for_is_judged(chat_server, part):
+    """One worst case at a time: the outcome is the same at every concurrency."""
+    chat_server.respond = lambda request, number: thought(request, 1000)[0]
+    one, pool = judge("openai/o4-mini", {}, base_url=chat_server.url, price=PRICE), make_pool(12)
+    calls = [
+        Call(item, ("a", "b"), two) for item, *two in zip(pool.items, *pool.outputs, strict=True)
+    ]
+    worst_p = 2 * max(one.quote(call).cost_p for call in calls)
+    total_p = run(chat_server, 12).spend.run_p
+    assert total_p < 2 * worst_p, "so that a budget of all worst cases would be much larger"
+    budget_p = worst_p + total_p // part
+    alone, aside = (run(chat_server, 12, budget_p=budget_p, concurrency=n) for n in (1, 8))
+    assert (alone.outcome.asked, alone.spend.run_p) == (aside.outcome.asked, aside.spend.run_p)
+    assert (alone.outcome.asked == 12) == (part == 1)
+    assert alone.outcome.asked >= 6
