@@ -79,7 +79,7 @@ def _settings(page: Page) -> list[str]:
 def _tier(result: RunResult) -> list[str]:
     """Return a sentence on the service tier and its price; none for the standard tier."""
     said = result.setup.tier
-    return [f"Tier: {sentence(visible(said))}"] if said else []
+    return [f"Tier: {visible(said)}."] if said else []
 
 
 def _old_prices(result: RunResult) -> list[str]:

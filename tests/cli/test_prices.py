@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 from support.chat_server import completion, goodness, used, verdict
+from support.text import unwrapped
 
 from judgeloop.cli.app import app
 
@@ -85,15 +86,17 @@ def test_a_dry_run_expects_the_price_at_flex_and_fears_the_standard_price(given)
     assert flex["usd"]["expected"] == pytest.approx(standard["usd"]["expected"] / 2)
     assert flex["usd"]["worst"] == standard["usd"]["worst"]
     text = judgeloop("compare", "a.jsonl", "b.jsonl", *given, "--dry-run", "--tier", "flex").stdout
-    assert "tier      openai/judge at flex, by prices.toml" in text
+    assert "Tier: openai/judge at flex, by prices.toml" in unwrapped(text)
 
 
 def test_doctor_shows_the_tier_and_its_price(given, chat_server):
     chat_server.respond = served("flex")
     done = judgeloop("doctor", *given, "--tier", "flex")
     assert done.exit_code == 0, done.stdout
-    assert "note    tier      flex, by prices.toml; the standard price is reserved" in done.stdout
-    assert "note    tier" not in judgeloop("doctor", *given).stdout
+    assert "note tier flex, by prices.toml; the standard price is reserved" in unwrapped(
+        done.stdout
+    )
+    assert "note tier" not in unwrapped(judgeloop("doctor", *given).stdout)
 
 
 def test_a_wrong_tier_is_refused_with_the_right_ones(given):
@@ -123,10 +126,10 @@ def test_doctor_finds_truncation_by_thoughts_and_proposes_what_mends_it(given, c
     assert done.exit_code == 4
     assert (
         "truncated at 512 tokens, 512 of them thoughts; give --judge-max-tokens 1024, or a lower --judge-effort"
-    ) in done.stdout
+    ) in unwrapped(done.stdout)
     mended = judgeloop("doctor", *given, "--judge-max-tokens", "1024")
     assert mended.exit_code == 0, mended.stdout
-    assert "and it thought 900 tokens" in mended.stdout
+    assert "and it thought 900 tokens" in unwrapped(mended.stdout)
 
 
 def test_a_result_shows_how_many_tokens_were_thoughts(given, chat_server):
@@ -137,7 +140,7 @@ def test_a_result_shows_how_many_tokens_were_thoughts(given, chat_server):
         "compare", "a.jsonl", "b.jsonl", *given, "--judge-max-tokens", "1024",
         "--max-judgments", "5", "--ledger", "other.sqlite",
     )  # fmt: skip
-    assert f"{found['thought_tokens']:,} tokens of thoughts" in done.stdout
+    assert f"{found['thought_tokens']:,} tokens of thoughts" in unwrapped(done.stdout)
 
 
 def test_a_result_shows_what_the_cache_of_prompts_saved(given, chat_server):
@@ -149,4 +152,4 @@ def test_a_result_shows_what_the_cache_of_prompts_saved(given, chat_server):
     found = compare(given)
     assert found["cached_usd_saved"] == pytest.approx(found["attempts"] * 300 * 0.9e-6)
     done = judgeloop("compare", "a.jsonl", "b.jsonl", *given, "--ledger", "other.sqlite")
-    assert "the cache of prompts saved $0.00" in done.stdout
+    assert "the cache of prompts saved $0.00" in unwrapped(done.stdout)
