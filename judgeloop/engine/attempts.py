@@ -262,7 +262,8 @@ class Attempts:
         if self._failures >= FAILURES_IN_A_ROW or error.scarce:
             # Of a tier without capacity no item is to blame, so that none is given up.
             why = (
-                "the tier has no capacity, and the same command goes on later"
+                "the tier has no capacity; the same command goes on later, or at once with "
+                "`tier=flex-or-standard`"
                 if error.scarce
                 else f"{self._failures} calls in a row failed in every attempt"
             )

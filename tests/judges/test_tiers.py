@@ -226,7 +226,10 @@ def test_without_capacity_and_fallback_the_run_halts_and_the_same_command_goes_o
     chat_server.respond = honest(lambda number: number < 5)
     halted = run(chat_server, prices, tmp_path / "l", concurrency=concurrency)
     assert halted.outcome.stop.kind is StopKind.JUDGE_FAILED
-    assert "no capacity, and the same command goes on" in halted.outcome.stop.sentence
+    assert (
+        "no capacity; the same command goes on later, or at once with `tier=flex-or-standard`"
+        in halted.outcome.stop.sentence
+    )
     assert halted.outcome.estimate.tally.abstentions == 0
     chat_server.respond = honest(lambda number: True)
     finished = run(chat_server, prices, tmp_path / "l", concurrency=concurrency)
