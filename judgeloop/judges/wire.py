@@ -54,8 +54,8 @@ ABOUT_EVERY_REQUEST = {
 }
 # Fields of a request that are the same in every request of a judge.
 OF_EVERY_REQUEST = {
-    "logprobs", "max_completion_tokens", "max_tokens", "model", "reasoning_effort", "response_format",
-    "service_tier",    "structured_outputs", "temperature", "top_logprobs",
+    "logprobs", "max_completion_tokens", "max_tokens", "model", "reasoning_effort",
+    "response_format", "service_tier", "structured_outputs", "temperature", "top_logprobs",
 }  # fmt: skip
 # Statuses of requests that a server understands and refuses, because of the item or the settings.
 _REFUSED = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
