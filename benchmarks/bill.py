@@ -45,9 +45,9 @@ def texts_of(folder: Path) -> tuple[dict[str, str], Texts]:
     return prompts, outputs
 
 
-def price_of(spec: str, prompts: dict[str, str], outputs: Texts) -> Price:
+def price_of(spec: str, prompts: dict[str, str], outputs: Texts, tier: str) -> Price:
     """Return what a call to the judge likely costs, in picodollars."""
-    options = JudgeOptions(template_for("schema", None, None), {}, offline=True)
+    options = JudgeOptions(template_for("schema", None, None), {}, tier=tier, offline=True)
     judge = judge_from_spec(spec, options)
 
     def price(item: str, first: str, second: str) -> int:
@@ -72,18 +72,19 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=300)
     arguments = parser.parse_args()
     folder = arguments.data / "alpacaeval"
-    price = price_of(arguments.judge, *texts_of(folder))
+    texts = texts_of(folder)
+    prices = {tier: price_of(arguments.judge, *texts, tier) for tier in ("standard", "flex")}
     rows = list(recorded(folder / "verdicts-gpt4.csv.gz", 0.0, arguments.runs))
     print(f"{arguments.judge}, {len(rows)} pairs, at most {LIMIT} judgments, risk 0.1\n")
     print(
         "| | calls | dollars | of the baseline's | wrong | undecided |\n|---|---|---|---|---|---|"
     )
     baseline = 0.0
-    for name, way, share in WAYS:
-        ends = [end(way, row, price) for row in rows]
+    for name, way, tier in WAYS:
+        ends = [end(way, row, prices[tier]) for row in rows]
         calls, spent, wrong, undecided = (np.mean(column) for column in zip(*ends, strict=True))
         baseline = baseline or spent
-        print(f"| {name} | {calls:.0f} | ${share * spent:.4f} | {share * spent / baseline:.0%} | "
+        print(f"| {name} | {calls:.0f} | ${spent:.4f} | {spent / baseline:.0%} | "
               f"{wrong:.1%} | {undecided:.0%} |")  # fmt: skip
 
 
@@ -100,9 +101,11 @@ def end(
 
 
 WAYS = (
-    ("baseline: both orders of every item", "twice", 1.0),
-    ("the second order only when it can matter; the same decisions", "both", 1.0),
-    ("one order, no flips", "one", 1.0),
+    ("baseline: both orders of every item", "twice", "standard"),
+    ("the second order only when it can matter; the same decisions", "both", "standard"),
+    ("the same at the tier flex; the same decisions", "both", "flex"),
+    ("one order, no flips", "one", "standard"),
+    ("one order at the tier flex", "one", "flex"),
 )
 
 if __name__ == "__main__":

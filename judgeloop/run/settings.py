@@ -17,7 +17,6 @@ from annotated_types import Ge, Gt, Le, MinLen
 from judgeloop.core.money import to_pico
 from judgeloop.engine.panel import Vote
 from judgeloop.engine.presentation import Order
-from judgeloop.judges.catalogue import JUDGES as PROVIDERS
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
 from judgeloop.run.form import DURATION
 from judgeloop.run.setting import Parse, Part, Setting, one_of, seconds
@@ -25,6 +24,7 @@ from judgeloop.run.shared_settings import (
     DEFAULT_HOME,
     ITEMS,
     JUDGE,
+    JUDGES,
     MONEY,
     OUTPUT,
     STOPPING,
@@ -43,22 +43,11 @@ from judgeloop.run.shared_settings import (
     MaxJudgments,
     MaxTokens,
     MinJudgments,
-    OfJudge,
     Seed,
     TieMargin,
     Tier,
 )
 from judgeloop.run.validation import Configuration
-
-JUDGES = Setting(
-    f"{'; '.join(f'{row.form} ({row.help})' for row in PROVIDERS)}. Give several for a panel.",
-    JUDGE,
-    Part.KEY,
-    OfJudge,
-    common=True,
-    example=("openai/gpt-4.1-mini",),
-    many=True,
-)
 
 
 @dataclass(frozen=True, kw_only=True)

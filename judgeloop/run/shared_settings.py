@@ -9,6 +9,7 @@ from typing import Annotated
 from annotated_types import Ge, Gt, Lt
 
 from judgeloop.formats.columns import map_text
+from judgeloop.judges.catalogue import JUDGES as PROVIDERS
 from judgeloop.judges.tiers import TIERS
 from judgeloop.run.form import AMOUNT, pattern_form
 from judgeloop.run.setting import Parse, Part, Setting, Source, amount, like, one_of
@@ -148,6 +149,15 @@ TieMargin = Annotated[
         "Scores that differ by no more than this (0 or more) are a tie.", JUDGE, Part.RUN, Found
     ),
 ]
+JUDGES = Setting(
+    f"{'; '.join(f'{row.form} ({row.help})' for row in PROVIDERS)}. Give several for a panel.",
+    JUDGE,
+    Part.KEY,
+    OfJudge,
+    common=True,
+    example=("openai/gpt-4.1-mini",),
+    many=True,
+)
 AuditShare = Annotated[
     Share,
     Setting(
