@@ -38,11 +38,13 @@ from judgeloop.run.shared_settings import (
     Found,
     Inside,
     JudgeNames,
+    JudgePrice,
     Ledger,
     LenientReplies,
     MaxJudgments,
     MaxTokens,
     MinJudgments,
+    Prices,
     Seed,
     TieMargin,
     Tier,
@@ -63,19 +65,8 @@ class JudgeSettings(Configuration):
         str | None, Setting("Address of an OpenAI-compatible server.", JUDGE, Part.KEY, CallerOnly)
     ] = None
     judge_name: JudgeNames = ()
-    judge_price: Annotated[
-        str | None,
-        Setting(
-            "Dollars per million input and output tokens.",
-            JUDGE,
-            Part.MONEY,
-            CallerOnly,
-            metavar="IN,OUT",
-        ),
-    ] = None
-    prices: Annotated[
-        Path | None, Setting("TOML file of your own prices.", JUDGE, Part.MONEY, CallerOnly)
-    ] = None
+    judge_price: JudgePrice = None
+    prices: Prices = None
     tier: Tier = "standard"
     judge_timeout: Annotated[
         float, Gt(0), Setting("Seconds until an attempt times out.", JUDGE, Part.PACE, Found)

@@ -99,6 +99,19 @@ JudgeNames = Annotated[
         many=True,
     ),
 ]
+JudgePrice = Annotated[
+    str | None,
+    Setting(
+        "Dollars per million input and output tokens.",
+        JUDGE,
+        Part.MONEY,
+        CallerOnly,
+        metavar="IN,OUT",
+    ),
+]
+Prices = Annotated[
+    Path | None, Setting("TOML file of your own prices.", JUDGE, Part.MONEY, CallerOnly)
+]
 LenientReplies = Annotated[
     bool,
     Setting(
