@@ -14,9 +14,10 @@ from annotated_types import Gt, Lt, MinLen
 from judgeloop.compare.published import DIFFUSE
 from judgeloop.run.published import Publication
 from judgeloop.run.setting import Part, Setting, described, one_of
-from judgeloop.run.settings import JUDGES, RunSettings
+from judgeloop.run.settings import RunSettings
 from judgeloop.run.shared_settings import (
     ITEMS,
+    JUDGES,
     OUTPUT,
     SELECTION,
     STOPPING,
