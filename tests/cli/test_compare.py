@@ -102,7 +102,7 @@ def test_json_is_one_object_and_nothing_else(files):
     assert set(outcome["wins"]) == set(outcome["systems"]) == {"good-model", "poor-model"}
     assert outcome["judged"] == sum(outcome["wins"].values()) + outcome["ties"]
     assert outcome["rule"] == "sequential"
-    assert outcome["guarantee"].startswith("for random draws and at most 200 judgments")
+    assert outcome["guarantee"].startswith("for random draws and at most 30 judgments")
     assert outcome["risk"] <= outcome["risk_threshold"] == 0.1
     assert outcome["stop_reason"] == "risk_met"
     assert (outcome["spent_usd"], outcome["budget_usd"]) == (0.0, 5.0)
