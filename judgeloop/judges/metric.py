@@ -153,9 +153,9 @@ def _rouge(name: str) -> Metric:
     def score(reference: str, output: str) -> float:
         nonlocal scorer
         if scorer is None:
-            from rouge_score.rouge_scorer import RougeScorer
+            from judgeloop.judges.stemmer_only import rouge_scorer
 
-            scorer = RougeScorer([name], use_stemmer=True)
+            scorer = rouge_scorer().RougeScorer([name], use_stemmer=True)
         return float(scorer.score(reference, output)[name].fmeasure)
 
     return score
