@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from dataclasses import replace
 
 import pytest
-from support.chat_server import completion, error, used, verdict
+from support.chat_server import candidates, completion, error, used, verdict
 from support.judges import WITH_KEY, judge
 from support.pools import make_pool, make_session
 
@@ -84,12 +85,24 @@ def run(server, prices, path, tier="flex", *, items=12, concurrency=4, **terms):
     return asyncio.run(story())
 
 
+def after(refusals):
+    """Capacity for a question once it has been refused so often."""
+    seen = Counter()
+
+    def capacity(request, number):
+        question = json.dumps(candidates(request))
+        seen[question] += 1
+        return seen[question] > refusals
+
+    return capacity
+
+
 def honest(capacity):
     """A server that serves flex as long as `capacity` says so, and always the standard tier."""
 
     def respond(request, number):
         flex = request.get("service_tier") == "flex"
-        if flex and not capacity(number):
+        if flex and not capacity(request, number):
             return SCARCE
         response = verdict("A", usage=used(request))
         tier = {"service_tier": "flex" if flex else "default"}
@@ -209,7 +222,7 @@ def test_a_rate_limit_is_no_lack_of_capacity(chat_server, prices):
 
 
 def test_a_storm_of_refusals_loses_no_verdict_and_costs_nothing_more(chat_server, prices, tmp_path):
-    chat_server.respond = honest(lambda number: number % 3 == 2)
+    chat_server.respond = honest(after(2))
     finished = run(chat_server, prices, tmp_path / "l", policy=RetryPolicy(first_wait_s=0.001))
     assert finished.outcome.asked == 12
     assert finished.outcome.estimate.tally.abstentions == 0
@@ -223,7 +236,7 @@ def test_a_storm_of_refusals_loses_no_verdict_and_costs_nothing_more(chat_server
 def test_without_capacity_and_fallback_the_run_halts_and_the_same_command_goes_on(
     chat_server, prices, tmp_path, concurrency
 ):
-    chat_server.respond = honest(lambda number: number < 5)
+    chat_server.respond = honest(lambda request, number: number < 5)
     halted = run(chat_server, prices, tmp_path / "l", concurrency=concurrency)
     assert halted.outcome.stop.kind is StopKind.JUDGE_FAILED
     assert (
@@ -231,14 +244,14 @@ def test_without_capacity_and_fallback_the_run_halts_and_the_same_command_goes_o
         in halted.outcome.stop.sentence
     )
     assert halted.outcome.estimate.tally.abstentions == 0
-    chat_server.respond = honest(lambda number: True)
+    chat_server.respond = honest(lambda request, number: True)
     finished = run(chat_server, prices, tmp_path / "l", concurrency=concurrency)
     assert (finished.outcome.asked, finished.spend.remembered) == (12, 5)
     assert finished.outcome.estimate.tally.abstentions == 0
 
 
 def test_with_a_deadline_the_run_waits_for_capacity_until_then(chat_server, prices, tmp_path):
-    chat_server.respond = honest(lambda number: False)
+    chat_server.respond = honest(lambda request, number: False)
     policy = RetryPolicy(first_wait_s=0.001, longest_wait_s=0.05, patience_s=0.0)
     finished = run(chat_server, prices, tmp_path / "l", policy=policy, deadline_s=0.3)
     assert finished.outcome.stop.kind is StopKind.DEADLINE
@@ -247,7 +260,7 @@ def test_with_a_deadline_the_run_waits_for_capacity_until_then(chat_server, pric
 
 
 def test_a_fallback_asks_for_the_standard_tier_at_once(chat_server, prices, tmp_path):
-    chat_server.respond = honest(lambda number: number == 0)
+    chat_server.respond = honest(lambda request, number: number == 0)
     finished = run(chat_server, prices, tmp_path / "l", "flex-or-standard", items=3, concurrency=1)
     asked = [request.get("service_tier") for request in chat_server.requests]
     assert sorted(asked, key=str) == [None, None, "flex", "flex", "flex"]
@@ -259,7 +272,7 @@ def test_a_fallback_asks_for_the_standard_tier_at_once(chat_server, prices, tmp_
 
 @pytest.mark.parametrize("tier", ["flex", "flex-or-standard"])
 def test_the_budget_is_kept_at_every_tier(chat_server, prices, tmp_path, tier):
-    chat_server.respond = honest(lambda number: number % 2 == 0)
+    chat_server.respond = honest(after(1))
     one = judge("openai/m", {}, base_url=chat_server.url, prices=prices, tier=tier)
     worst_p = one.quote(CALL).cost_p
     budget_p = worst_p + worst_p // 10
