@@ -182,10 +182,11 @@ def _what_would_decide(result: Result) -> str:
 
 def _votes(result: Result) -> str:
     wins = ", ".join(f"{count} for {visible(name)}" for name, count in result.wins.items())
-    text = f"{wins}, {count(result.ties, 'tie')}, {count(result.abstentions, 'abstention')}"
+    ties = count(result.ties, "tie")
     alike = sum(row.reason == IDENTICAL and row.in_decision for row in result.labels)
     if alike:
-        text += f"; {count(alike, 'tie')} of identical outputs, which no call was made for"
+        ties += f" ({alike} of identical outputs, not asked)"
+    text = f"{wins}, {ties}, {count(result.abstentions, 'abstention')}"
     aside = result.asked - result.judged - result.abstentions - result.ahead
     return text + (f"; {aside} more were judged and left the decision" if aside else "")
 

@@ -538,4 +538,4 @@ def test_a_judge_that_prefers_nothing_is_warned_about():
 def test_ties_that_nobody_was_asked_about_are_counted():
     label = replace(make_result().labels[0], reason=IDENTICAL, in_decision=True)
     shown = dict(details(replace(make_result(), labels=(label, label))))["votes"]
-    assert "; 2 ties of identical outputs, which no call was made for" in shown
+    assert "1 tie (2 of identical outputs, not asked), " in shown
