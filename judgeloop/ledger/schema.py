@@ -72,14 +72,15 @@ def version_of(connection: sqlite3.Connection, path: object) -> int:
     Raises:
         NoLedgerError: the file is another database.
     """
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    if application == APPLICATION_ID:
-        return int(connection.execute("PRAGMA user_version").fetchone()[0])
-    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+    # In this order: tables that are there were made in one transaction with the id, so that another
+    # process that makes the ledger meanwhile is not taken for another program.
+    if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        return 0
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise NoLedgerError(
             f"{path} is a SQLite file but not a judgeloop ledger; name another file (`ledger`)"
         )
-    return 0
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def create_tables(connection: sqlite3.Connection) -> None:

@@ -1,0 +1,49 @@
+"""What an open file is: an empty one, a ledger of some version, or another program's."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from judgeloop.core.errors import NoLedgerError
+from judgeloop.ledger.connection import connect
+from judgeloop.ledger.schema import VERSION, version_of
+
+
+class Interleaved:
+    """A connection; another process makes the ledger after its first statement."""
+
+    def __init__(self, path):
+        self.path = path
+        self.connection = sqlite3.connect(path)
+        self.statements = 0
+
+    def execute(self, sql):
+        rows = self.connection.execute(sql).fetchall()
+        self.statements += 1
+        if self.statements == 1:
+            connect(self.path).close()
+        return Rows(rows)
+
+
+class Rows(list):
+    def fetchone(self):
+        return self[0]
+
+
+def test_a_ledger_that_another_process_makes_meanwhile_is_no_other_programs_file(tmp_path):
+    path = tmp_path / "ledger.sqlite"
+    interleaved = Interleaved(path)
+    assert version_of(interleaved, path) in {0, VERSION}
+    assert interleaved.statements >= 1
+    assert version_of(sqlite3.connect(path), path) == VERSION
+
+
+def test_a_database_of_another_program_is_refused(tmp_path):
+    path = tmp_path / "other.sqlite"
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE notes (text TEXT)")
+    with pytest.raises(NoLedgerError, match="not a judgeloop ledger"):
+        version_of(other, path)
+    other.close()
