@@ -12,6 +12,7 @@ from support.pages import DOCS, ROOT
 
 import judgeloop
 from judgeloop.cli.files import render_json
+from judgeloop.core import exits
 
 INCIDENTS = ROOT / "examples" / "incidents"
 
@@ -81,3 +82,9 @@ def test_every_field_of_a_result_says_what_it_holds():
         if not schema.get("description") and name != "job"
     ]
     assert not silent
+
+
+def test_the_page_of_exit_codes_has_those_of_the_code():
+    page = (DOCS / "reference" / "exit-codes.md").read_text(encoding="utf-8")
+    codes = {value for name, value in vars(exits).items() if name.startswith("EXIT_")}
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)} == {0, *codes}
