@@ -150,6 +150,7 @@ def test_a_rule_that_the_past_calibrated_is_given_up_too():
     assert rule.reason_to_stop(ahead) is None
 
 
+@pytest.mark.simulation
 def test_whoever_is_named_is_named_without_it_at_the_same_judgment_and_fewer_judgments_are_made():
     outcomes = {chance: [_run(chance, seed) for seed in range(45)] for chance in (None, 0.2)}
     for plain, ending in zip(outcomes[None], outcomes[0.2], strict=True):
