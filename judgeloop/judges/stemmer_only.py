@@ -7,6 +7,7 @@ processor time, four times what a command takes otherwise. rouge-score needs its
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -18,21 +19,27 @@ from typing import Any
 SCORER = "rouge_score.rouge_scorer"
 PACKAGES = ("nltk", "nltk.stem")
 
+_one_at_a_time = threading.Lock()
+
 
 def rouge_scorer() -> Any:
-    """Return the module `rouge_score.rouge_scorer`."""
-    if SCORER not in sys.modules and "nltk" not in sys.modules:
-        # Where nltk is built in another way, it is imported whole.
-        with suppress(ImportError), _bare():
-            return import_module(SCORER)
-        _forget("rouge_score")
-    return import_module(SCORER)
+    """Return the module `rouge_score.rouge_scorer`. May be called from several threads."""
+    with _one_at_a_time:
+        if SCORER not in sys.modules and "nltk" not in sys.modules:
+            # Where nltk is built in another way, it is imported whole.
+            with suppress(ImportError), _bare():
+                return import_module(SCORER)
+            _forget("rouge_score")
+        return import_module(SCORER)
 
 
 def _forget(package: str) -> None:
     """Remove a package and its modules from those that were imported."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
-        del sys.modules[name]
+    # `list` copies the names in one step. A loop over the dictionary fails as soon as another
+    # thread imports something.
+    for name in list(sys.modules):
+        if name.partition(".")[0] == package:
+            sys.modules.pop(name, None)
 
 
 @contextmanager

@@ -46,3 +46,16 @@ def test_who_imports_nltk_afterwards_gets_nltk():
 def test_where_nltk_cannot_be_stood_in_for_it_is_imported_whole(broken):
     scores, *_ = printed(f"import importlib.util; {broken}")
     assert scores == printed()[0]
+
+
+def test_another_thread_may_import_something_at_the_same_time():
+    """Modules come and go in a thread, as they do while something else is imported there."""
+    importing = (
+        "import threading, types; sys.setswitchinterval(1e-6); run = [True]\n"
+        "def imports():\n"
+        "    while run:\n"
+        "        for at in range(400): sys.modules[f'made_{at}'] = types.ModuleType('made')\n"
+        "        for at in range(400): del sys.modules[f'made_{at}']\n"
+        "thread = threading.Thread(target=imports); thread.start()\n"
+    )
+    assert printed(importing, last="run.clear()")[0] == printed()[0]
