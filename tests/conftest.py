@@ -36,6 +36,11 @@ def pytest_collection():
         gc.enable()
 
 
+def pytest_collection_modifyitems(items):
+    """Long tests come first: else a process would end minutes after the others."""
+    items.sort(key=lambda item: item.get_closest_marker("first") is None)
+
+
 def pytest_ignore_collect(collection_path, config):
     """With `-m smoke` only files that have such a test are read, which takes most of the time."""
     if config.getoption("markexpr") != "smoke" or collection_path.suffix != ".py":

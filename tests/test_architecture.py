@@ -43,7 +43,12 @@ def tool(name):
 
 @pytest.mark.parametrize(
     "command",
-    [["lint-imports"], ["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]],
+    [
+        ["lint-imports"],
+        ["ruff", "check", "."],
+        ["ruff", "format", "--check", "."],
+        pytest.param(["mypy"], marks=pytest.mark.first),
+    ],
     ids=" ".join,
 )
 def test_the_checks_pass(command):

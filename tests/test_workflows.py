@@ -111,6 +111,7 @@ def test_this_python_is_one_of_those_that_were_tested_or_may_fail():
 
 # Where each command of the workflows is run on this side.
 BY_README = {"pip install --quiet --editable '.[test]'", "pytest --quiet -n auto"}
+BY_README_AFTERWARDS = {"pytest --quiet -n auto -m 'simulation or pages'"}
 BY_CI = {".ci/demo"}
 BY_TESTS = {
     'python .ci/check_release.py "$TAG" "$ADDRESS"',  # below
@@ -125,7 +126,7 @@ ONLINE = {
 
 
 def test_every_command_is_run_here_too_unless_it_needs_the_network():
-    assert commands() == BY_README | BY_CI | BY_TESTS | ONLINE
+    assert commands() == BY_README | BY_README_AFTERWARDS | BY_CI | BY_TESTS | ONLINE
 
 
 def test_the_set_up_and_the_tests_are_the_readmes():
@@ -133,6 +134,8 @@ def test_the_set_up_and_the_tests_are_the_readmes():
     parts = [part.replace(".venv/bin/", "") for part in block.split(" && ")]
     assert parts[0] == "python3 -m venv .venv"
     assert set(parts[1:]) == BY_README
+    block = re.search(r"<!-- after test: simulate -->\n```sh\n(.*?)\n```", README)[1]
+    assert {block.replace(".venv/bin/", "")} == BY_README_AFTERWARDS
 
 
 def test_contributors_read_the_readmes_command():

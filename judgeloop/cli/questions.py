@@ -175,7 +175,7 @@ class Asking:
             _say_failure(result)
         try:
             if form is Form.JSON or not result.failed:
-                show(shown_as(form, result, page, read.files, str(folder)))
+                show(shown_as(form, result, page, read.files, [folder, *output]))
         finally:  # also if nobody reads standard output
             write_run(folder, result, page, read.files)
             remember(config.ledger, folder, ready.run.id, result.spend.charged_p)

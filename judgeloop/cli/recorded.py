@@ -22,6 +22,6 @@ def compare_recorded(config: Any, read: Read, *, form: Form, output: Sequence[Pa
 
     result = compared(config)
     words = page_as_flags(page(result))
-    show(shown_as(form, result, words, read.files))
+    show(shown_as(form, result, words, read.files, output))
     write_outputs(output, result, words)
     return result.exit_code

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from judgeloop.cli.naming import variable
@@ -53,9 +54,9 @@ def shown_as(
     result: Reported,
     page: Page,
     settings_files: Mapping[str, list[str]],
-    files: str | None = None,
+    files: Sequence[Path] = (),
 ) -> str:
-    """Return what is printed of a result; `files` is the folder of its files."""
+    """Return what is printed of a result; `files` are its folder and the files of `-o`."""
     from judgeloop.cli.files import render_json
     from judgeloop.report.page import render, render_short
 
@@ -64,6 +65,6 @@ def shown_as(
     text = (
         render_short(page, columns())
         if form is Form.SHORT
-        else render(page, files=files, width=columns())
+        else render(page, files=", ".join(map(str, files)) or None, width=columns())
     )
     return f"{text}\n"

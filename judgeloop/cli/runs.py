@@ -13,17 +13,18 @@ from judgeloop.cli.progress import explained
 from judgeloop.run.ledger_config import VerifyConfig
 
 SECOND = 19  # characters of a time in ISO 8601 up to its seconds
+_ID = frozenset("0123456789abcdef")  # what a run's id is made of
 
 
 class Runs(click.Group):
-    """A group that lists the runs if no subcommand is given."""
+    """A group that lists the runs if no subcommand is given, and shows a run if its id is."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take a first argument that is no subcommand as an option of `runs list`."""
+        """Take the beginning of a run's id as `runs show`, and options as those of `runs list`."""
         if ctx.resilient_parsing and not args:
             return super().parse_args(ctx, args)  # a shell is to be offered the subcommands
         if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
-            args = ["list", *args]
+            args = ["show" if args and set(args[0]) <= _ID else "list", *args]
         return super().parse_args(ctx, args)
 
 

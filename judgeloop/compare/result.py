@@ -15,9 +15,7 @@ from judgeloop.core.outcomes import DecoyTally, Outcome, Spend, StopKind, Tally
 from judgeloop.estimators.preferences import WeightedDistance, weighted_distance
 from judgeloop.report.page import Page
 from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label_rows
-from judgeloop.stats.order_cost import calls_of_one_order
-
-LEAST_BOTH = 20  # the fewest verdicts in both orders that say what the other way would cost
+from judgeloop.stats.order_cost import FEWEST_BOTH, calls_of_one_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ class Result(RunResult):
     @property
     def calls_of_one_order(self) -> float | None:
         """What one order would cost in calls, as a multiple of both orders; None if not known."""
-        if self.both_orders < LEAST_BOTH or self.setup.order not in {"both", "audited"}:
+        if self.both_orders < FEWEST_BOTH or self.setup.order not in {"both", "audited"}:
             return None
         decisive = sum(self.wins.values()) + (self.flips if self.setup.order == "both" else 0)
         return calls_of_one_order(decisive / self.judged, self.flips / self.both_orders)

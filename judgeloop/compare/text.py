@@ -31,14 +31,13 @@ from judgeloop.report.sentences import (
     warnings,
     why_stopped,
 )
+from judgeloop.stats.order_cost import CLEARLY_CHEAPER
 from judgeloop.stopping.reasons import show_risk
 
 if TYPE_CHECKING:
     from judgeloop.compare.result import Result
 
 
-# A share of the calls from which on the other way is worth a word.
-CLEARLY_CHEAPER = 0.75
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 
 

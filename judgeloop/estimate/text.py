@@ -72,7 +72,7 @@ def _decision(result: Estimated) -> str:
 
 def _score_known(result: Estimated) -> str:
     """Return the score, what it is about, and how exact it is."""
-    return f"{_known(result)} {on_items(result.about, result.items)}{_give_or_take(result)}"
+    return f"{_known(result)} {on_items(result.about, result.items)}{_range(result)}"
 
 
 def _known(result: Estimated) -> str:
@@ -84,14 +84,15 @@ def _known(result: Estimated) -> str:
     return f"{name} scores {about}{result.mean:.3f} out of 1"
 
 
-def _give_or_take(result: Estimated) -> str:
-    """Return how exact the mean is."""
+def _range(result: Estimated) -> str:
+    """Return where the mean of all items lies, as far as is known."""
     if result.mean is None or result.stop_reason is StopKind.ALL_JUDGED:
         return ""
-    if result.reach is None:
+    if result.interval is None:
         why = "as they were picked" if result.mean_biased else "as too few are judged"
         return f", and how exact that is cannot be said, {why}"
-    return f", give or take {result.reach:.3f}"
+    low, high = result.interval
+    return f", probably between {low:.3f} and {high:.3f}"
 
 
 def summary(result: Estimated) -> list[str]:
@@ -189,19 +190,19 @@ def _interval_means(result: Estimated) -> str:
     """Return what the interval says, what is proved about it, and what it does not say."""
     if result.stop_reason is StopKind.ALL_JUDGED:
         return f"Every item is judged, so nothing is left to chance. {ABOUT_THE_JUDGE}"
-    risk = result.setup.risk_threshold
-    means = (
-        "The interval holds the mean score over all items, the judged and the others, but for a "
-        f"risk of {risk:g}."
-    )
+    often = 100 * (1 - result.setup.risk_threshold)
+    at_least = "at least" if result.setup.guarantee else "about"
+    means = f"Of 100 such intervals {at_least} {often:g} contain the mean score of all items, judged or not."
     return f"{means} {_promise(result)} {ABOUT_THE_JUDGE}"
 
 
 def _promise(result: Estimated) -> str:
     if result.setup.guarantee:
-        return f"It is guaranteed: {result.setup.guarantee}."
-    looks = "at any number of looks" if result.setup.interval_kind == "anytime" else "at one look"
-    return f"It is approximate: it misses about so often, {looks}; that is measured, not proved."
+        return f"That is guaranteed: {result.setup.guarantee}."
+    looks = (
+        "however often you look" if result.setup.interval_kind == "anytime" else "if you look once"
+    )
+    return f"That was measured, not proved; it holds {looks}."
 
 
 def _proxy(result: Estimated) -> str:

@@ -7,6 +7,7 @@ Builds the request body and reads the verdict from the reply. `chat_model.py` se
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, final
 
@@ -20,7 +21,7 @@ from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.parsing import parse_verdict
 from judgeloop.judges.prompt import Template
 from judgeloop.judges.provider import published_at, reach
-from judgeloop.judges.thinking import room_for, thoughts_budget
+from judgeloop.judges.thinking import thinking_tokens_for, thoughts_budget
 from judgeloop.judges.wire import ABOUT_THIS_ITEM, Endpoint
 
 OFFICIAL_URL = "https://api.anthropic.com"
@@ -51,7 +52,7 @@ class AnthropicJudge(ChatModel[Message]):
         by: str = "schema",
         published: Published = unpublished,
         lenient: bool = False,
-        room: int = 0,
+        thinking_tokens: int = 0,
         effort: str | None = None,
     ) -> None:
         """Create the judge; see `ChatModel` for what happens before the first call."""
@@ -65,7 +66,7 @@ class AnthropicJudge(ChatModel[Message]):
             by=by,
             published=published,
             lenient=lenient,
-            room=room,
+            thinking_tokens=thinking_tokens,
             effort=effort,
         )
 
@@ -77,11 +78,16 @@ class AnthropicJudge(ChatModel[Message]):
     def _client_of(self, sdk: Any) -> Any:
         return sdk.AsyncAnthropic
 
+    def learn(self, lengths: Sequence[int]) -> None:
+        """As any chat model. But a number of thinking tokens has to stay under the limit."""
+        if self._effort is None or not self._effort.isdecimal():
+            super().learn(lengths)
+
     def _request(self, call: Call) -> dict[str, Any]:
         system, user = self._template.render(call)
         return {
             "model": self._model,
-            "max_tokens": self._max_output_tokens,
+            "max_tokens": self._limit.of(call),
             "system": system,
             "messages": [{"role": "user", "content": user}],
             "service_tier": "standard_only",  # the priority tier has other prices
@@ -114,13 +120,14 @@ class AnthropicJudge(ChatModel[Message]):
         }
         return {"tools": [tool], "tool_choice": {"type": "tool", "name": TOOL}}
 
+    def _is_truncated(self, message: Message) -> bool:
+        return message.stop_reason == "max_tokens"
+
     def _answer(self, message: Message) -> Answer:
         if message.stop_reason == "refusal":
             return Abstention("refused by the judge")
         if message.stop_reason == "model_context_window_exceeded":
             return Abstention(ABOUT_THIS_ITEM["context_length_exceeded"])
-        if message.stop_reason == "max_tokens":
-            return self._truncated(message)
         labels, field = self._template.labels, self._template.answer
         return self._read(message.text(), lambda text: parse_verdict(text, labels, field))
 
@@ -137,7 +144,7 @@ def make_judge(model: str, options: JudgeOptions) -> AnthropicJudge:
         template=options.template,
         price=price,
         max_output_tokens=options.answer_tokens,
-        room=room_for(model, options),
+        thinking_tokens=thinking_tokens_for(model, options),
         effort=thoughts_budget(options),
         by=options.verdict,
         published=published_at(PROVIDER, endpoint),

@@ -41,6 +41,7 @@ from judgeloop.judges.quoting import least_tokens, most_tokens, quote
 from judgeloop.judges.replies import WireReply
 from judgeloop.judges.thinking import truncated
 from judgeloop.judges.time_limit import TimeLimit
+from judgeloop.judges.token_limit import TokenLimit
 from judgeloop.judges.wire import (
     Endpoint,
     answer_of,
@@ -83,15 +84,15 @@ class ChatModel(ABC, Generic[WireT]):
         by: str,
         published: Published = unpublished,
         lenient: bool = False,
-        room: int = 0,
+        thinking_tokens: int = 0,
         effort: str | None = None,
     ) -> None:
         """Create the judge.
 
         `by` is the form of the reply (`JudgeRow.verdicts`). `published` looks up the published
         price of another model at the same server, for a reply that names one. `lenient` allows
-        thoughts before the answer and a fence around it (`lenient.py`). `room` is added to the
-        limit of output tokens, for thoughts; `effort` says how hard to think (`thinking.py`).
+        thoughts before the answer and a fence around it (`lenient.py`). `thinking_tokens` are
+        added to the limit of output tokens; `effort` says how hard to think (`thinking.py`).
         """
         self._model = model
         self._provider = provider
@@ -99,8 +100,8 @@ class ChatModel(ABC, Generic[WireT]):
         self._template = template
         self._price = price
         self._answer_tokens = max_output_tokens
-        self._max_output_tokens = max_output_tokens + room
-        self._room = room
+        self._limit = TokenLimit(max_output_tokens + thinking_tokens)
+        self._thinking_tokens = thinking_tokens
         self._effort = effort
         self._by = by
         self._published = published
@@ -118,7 +119,7 @@ class ChatModel(ABC, Generic[WireT]):
                 "prompt": self._template.digest,
                 "schema": digest(self._template.schema),
                 "parser": str(PARSER_VERSION),
-                # Without the room for thoughts: an answer is the same with more room.
+                # Without the thinking tokens: an answer is the same under a higher limit.
                 "max_output_tokens": str(self._answer_tokens),
                 "by": self._by,
                 # Absent from the keys that are older than these settings.
@@ -142,8 +143,19 @@ class ChatModel(ABC, Generic[WireT]):
         del questions, items, max_missing
 
     def quote(self, call: Call) -> Quote:
-        """Return the worst case: a token per byte of input, and the maximum of output tokens."""
-        return quote(self._template, call, self._max_output_tokens, self._price, room=self._room)
+        """Return the worst case: a token per byte of input, and the limit of output tokens."""
+        return quote(
+            self._template,
+            call,
+            self._limit.of(call),
+            self._price,
+            thinking_tokens=self._thinking_tokens,
+        )
+
+    def learn(self, lengths: Sequence[int]) -> None:
+        """Send a limit by the lengths of earlier replies, in tokens, if calls cost money."""
+        if self._price is not None:
+            self._limit.learn(lengths)
 
     async def judge(self, call: Call) -> Reply:
         """Send one request and read the verdict from the reply.
@@ -182,7 +194,7 @@ class ChatModel(ABC, Generic[WireT]):
             raise TransientJudgeError(
                 f"the reply is not a {self.reply_name}", billed=True
             ) from None
-        return self._reply(message, request, raw.headers.get(self.request_id_header, ""))
+        return self._reply(message, call, request, raw.headers.get(self.request_id_header, ""))
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -199,12 +211,15 @@ class ChatModel(ABC, Generic[WireT]):
             http_client=http_client(self._endpoint),
         )
 
-    def _reply(self, message: WireT, request: Mapping[str, Any], request_id: str) -> Reply:
+    def _reply(
+        self, message: WireT, call: Call, request: Mapping[str, Any], request_id: str
+    ) -> Reply:
         texts = (request.get("system", ""), *(turn["content"] for turn in request["messages"]))
-        billed, usage = self._bill(message, texts), message.tokens()
+        most = most_tokens(self._template, texts, self._limit.of(call))
+        billed, usage = self._bill(message, texts, most), message.tokens()
         cut = _cut(usage, texts) if billed.cost_p == 0 else None
         reply = Reply(
-            answer=cut or self._answer(message),
+            answer=cut or self._answer_to(call, message),
             cost_p=billed.cost_p,
             usage=usage,
             model=message.model,
@@ -214,11 +229,10 @@ class ChatModel(ABC, Generic[WireT]):
         )
         return self._endpoint.clean_reply(reply)
 
-    def _bill(self, message: WireT, texts: tuple[str, ...]) -> Bill:
-        """Return what to book for a reply to a request with `texts`."""
+    def _bill(self, message: WireT, texts: tuple[str, ...], most: Usage) -> Bill:
+        """Return what to book for a reply to a request with `texts`, of at most `most` tokens."""
         if self._price is None:
             return Bill(0)
-        most = most_tokens(self._template, texts, self._max_output_tokens)
         asked = Asked(self._model, self._price, texts, most, self._published)
         return bill(message, asked)
 
@@ -230,11 +244,13 @@ class ChatModel(ABC, Generic[WireT]):
         del failure, request
         return False
 
-    def _truncated(self, message: WireT) -> Abstention:
-        """Return the abstention for a reply that was cut at the limit of output tokens."""
-        usage = message.tokens()
+    def _answer_to(self, call: Call, message: WireT) -> Answer:
+        """Return the answer in a reply, or an abstention if it was cut at the limit of tokens."""
+        if not self._is_truncated(message):
+            return self._answer(message)
+        limit, usage = self._limit.of(call), message.tokens()
         thoughts = usage.reasoning_tokens if usage else 0
-        return Abstention(truncated(self._max_output_tokens, thoughts))
+        return Abstention(truncated(limit, thoughts), again=self._limit.cut_off(call))
 
     def _read(self, text: str, read: Read) -> Answer:
         """Return the answer that `read` finds in the text of a reply."""
@@ -251,6 +267,10 @@ class ChatModel(ABC, Generic[WireT]):
     @abstractmethod
     def _request(self, call: Call) -> dict[str, Any]:
         """Return the request's body."""
+
+    @abstractmethod
+    def _is_truncated(self, message: WireT) -> bool:
+        """Return whether the reply was cut at the limit of output tokens."""
 
     @abstractmethod
     def _answer(self, message: WireT) -> Answer:

@@ -96,7 +96,8 @@ def _key(provider: Provider, url: str, environment: Mapping[str, str], *, given:
         )
     if not key and official:
         raise InputError(
-            f"the judge needs a key: set {provider.key_variable} in the environment or in .env (see .env.example); "
+            f"the judge needs a key: set {provider.key_variable} in the environment, or write "
+            f"{provider.key_variable}=… to the file .env in this folder; "
             "`judge=metric:rouge2` needs none"
         )
     parts = urlsplit(url)

@@ -26,7 +26,7 @@ from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.parsing import parse_label, parse_verdict
 from judgeloop.judges.prompt import Template
 from judgeloop.judges.provider import published_at, reach
-from judgeloop.judges.thinking import effort_in_words, room_for
+from judgeloop.judges.thinking import effort_in_words, thinking_tokens_for
 from judgeloop.judges.tiers import FLEX, FLEX_OR_STANDARD, STANDARD, note
 from judgeloop.judges.wire import FILTERED, Endpoint
 
@@ -94,7 +94,7 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
         published: Published = unpublished,
         lenient: bool = False,
         tier: str = STANDARD,
-        room: int = 0,
+        thinking_tokens: int = 0,
         effort: str | None = None,
     ) -> None:
         """`max_output_tokens` applies to "schema"; a bare label is limited by `LABEL_TOKENS`."""
@@ -111,7 +111,7 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
             by=by,
             published=published,
             lenient=lenient,
-            room=room,
+            thinking_tokens=thinking_tokens,
             effort=effort,
         )
 
@@ -171,7 +171,7 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
                 {"role": "system", "content": system},
                 {"role": "user", "content": user},
             ],
-            self._dialect.limit: self._max_output_tokens,
+            self._dialect.limit: self._limit.of(call),
             **self._extras(call),
             **self._form(),
         }
@@ -190,6 +190,9 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
         strict = {"name": "verdict", "strict": True, "schema": schema}
         return {"response_format": {"type": "json_schema", "json_schema": strict}}
 
+    def _is_truncated(self, message: ChatCompletion) -> bool:
+        return message.choices[0].finish_reason == "length" and self._by != "logprob"
+
     def _answer(self, message: ChatCompletion) -> Answer:
         choice = message.choices[0]
         if len(message.choices) > 1:
@@ -198,8 +201,6 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
             return Abstention("refused by the judge")
         if choice.is_filtered:
             return Abstention(FILTERED)
-        if choice.finish_reason == "length" and self._by != "logprob":
-            return self._truncated(message)
         return self._verdict(choice)
 
     def _verdict(self, choice: Choice) -> Answer:
@@ -260,7 +261,7 @@ def make_judge(model: str, options: JudgeOptions) -> OpenAIJudge:
         template=options.template,
         price=price,
         max_output_tokens=options.answer_tokens,
-        room=room_for(model, options),
+        thinking_tokens=thinking_tokens_for(model, options),
         effort=effort_in_words(options),
         by=options.verdict,
         published=published_at(PROVIDER, endpoint),

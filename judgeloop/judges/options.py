@@ -25,8 +25,8 @@ class JudgeOptions:
     - `tie_margin`: scores that differ by at most this are a tie (metrics, recorded verdicts).
     - `against`: the system that all others are compared with; None if there is no such system.
     - `timeout_s`: time limit of a request, in seconds.
-    - `max_output_tokens`: maximum number of tokens of a reply; None for `ANSWER_TOKENS`, and room
-      for the thoughts of a model that thinks (`thinking.py`).
+    - `max_output_tokens`: maximum number of tokens of a reply; None for `ANSWER_TOKENS`, and the
+      thinking tokens of a model that thinks (`thinking.py`).
     - `effort`: how hard the model is asked to think; None to leave it to the model.
     - `verdict`: the form of the reply (`JudgeRow.verdicts`).
     - `tier`: the service tier to ask for (`tiers.py`).
@@ -55,5 +55,5 @@ class JudgeOptions:
 
     @property
     def answer_tokens(self) -> int:
-        """The maximum number of tokens of a reply, without room for thoughts."""
+        """The maximum number of tokens of a reply, without thinking tokens."""
         return ANSWER_TOKENS if self.max_output_tokens is None else self.max_output_tokens

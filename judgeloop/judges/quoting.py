@@ -18,16 +18,21 @@ TOKENS_AROUND_A_MESSAGE = 64
 TOKENS_HIDDEN = 2048  # what a provider adds for structured output and does not show
 LIKELY_BYTES_PER_TOKEN = 4
 LIKELY_OUTPUT_TOKENS = 60
-LIKELY_PART_OF_ROOM = 8  # a model that thinks probably uses one part in so many of its room
+LIKELY_PART_OF_THINKING = 8  # a model probably uses one in so many of its thinking tokens
 LONGEST_TOKEN = 128  # characters: the longest tokens, in OpenAI's tokenizers, are 128 spaces
 
 
 def quote(
-    template: Template, call: Call, max_output_tokens: int, price: Price | None, *, room: int = 0
+    template: Template,
+    call: Call,
+    max_output_tokens: int,
+    price: Price | None,
+    *,
+    thinking_tokens: int = 0,
 ) -> Quote:
     """Return the worst case of one attempt at `call`, and its likely cost.
 
-    `room` is the part of `max_output_tokens` that is kept for thoughts.
+    `thinking_tokens` is how many tokens of thoughts the model may use; a part of them is likely.
 
     Without a price both costs are zero; the number of tokens is given all the same.
     """
@@ -37,7 +42,9 @@ def quote(
     if price is None:
         return Quote(0, 0, tokens=tokens)
     size = sum(len(message.encode()) for message in messages)
-    written = min(LIKELY_OUTPUT_TOKENS, max_output_tokens - room) + room // LIKELY_PART_OF_ROOM
+    written = min(
+        LIKELY_OUTPUT_TOKENS + thinking_tokens // LIKELY_PART_OF_THINKING, max_output_tokens
+    )
     likely = Usage(size // LIKELY_BYTES_PER_TOKEN, written)
     likely_p = cost(likely, price.likely)
     return Quote(worst_cost(most, price), likely_p, tokens=tokens, price=price.source)

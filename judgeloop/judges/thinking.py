@@ -1,9 +1,9 @@
-"""How hard a model is asked to think before it answers, and the room that its thoughts get. Pure.
+"""How hard a model is asked to think before it answers, and the tokens it may use for it. Pure.
 
 A model that thinks writes thoughts before its answer. They are billed as output, and count against
-the limit of output tokens. The answer's own limit and the room for thoughts are added up to the
-limit that is sent. The room is in no key: a reply that was not truncated is the same reply with
-more room, and a truncated reply is no verdict. The effort is in the key.
+the limit of output tokens. The limit that is sent is the answer's own limit and the thinking tokens
+together. The thinking tokens are in no key: a reply that was not truncated is the same reply under
+a higher limit, and a truncated reply is no verdict. The effort is in the key.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import re
 from judgeloop.core.errors import InputError
 from judgeloop.judges.options import JudgeOptions
 
-# Room for thoughts by effort, in tokens. OpenAI advises to keep 25,000 tokens free at first; a
-# verdict on two answers takes fewer.
-ROOM = {
+# Thinking tokens by effort. OpenAI advises to keep 25,000 free at first; a verdict on two answers
+# takes fewer.
+THINKING_TOKENS = {
     "none": 0, "minimal": 2_048, "low": 4_096, "medium": 8_192, "high": 16_384, "xhigh": 32_768, "max": 32_768,
 }  # fmt: skip
-USUAL_ROOM = ROOM["medium"]
+USUAL_THINKING_TOKENS = THINKING_TOKENS["medium"]
 LEAST_THOUGHTS = 1_024  # the smallest number of tokens that Anthropic takes for thoughts
 # Models that think unless they are told not to. OpenAI's gpt-5.1 to gpt-5.4 do not.
 _THINKS = re.compile(
@@ -26,7 +26,7 @@ _THINKS = re.compile(
     r"gemini-(2\.5|[3-9])|deepseek-r|magistral|qwq)|think|reason",
     re.IGNORECASE,
 )
-# Forms of a reply that leave no room for thoughts: a bare label, or a tool that must be called.
+# Forms of a reply that come without thoughts: a bare label, or a tool that must be called.
 WITHOUT_THOUGHTS = ("choice", "logprob", "tool")
 
 
@@ -39,8 +39,8 @@ def thinks(model: str) -> bool:
     return _THINKS.search(model) is not None
 
 
-def room_for(model: str, options: JudgeOptions) -> int:
-    """Return the tokens to add to the answer's limit, so that `model` has room for its thoughts.
+def thinking_tokens_for(model: str, options: JudgeOptions) -> int:
+    """Return the tokens that are added to the answer's limit for the thoughts of `model`.
 
     None are added to a limit that the user gave, nor to a form of reply without thoughts.
     """
@@ -48,12 +48,14 @@ def room_for(model: str, options: JudgeOptions) -> int:
     if options.max_output_tokens is not None or options.verdict in WITHOUT_THOUGHTS:
         return 0
     if effort is None:
-        return USUAL_ROOM if thinks(model) else 0
-    return int(effort) if effort.isdecimal() else ROOM.get(effort, USUAL_ROOM)
+        return USUAL_THINKING_TOKENS if thinks(model) else 0
+    if effort.isdecimal():
+        return int(effort)
+    return THINKING_TOKENS.get(effort, USUAL_THINKING_TOKENS)
 
 
 def check_effort(options: JudgeOptions) -> None:
-    """Refuse an effort that the form of the reply leaves no room for.
+    """Refuse an effort where the form of the reply allows no thoughts.
 
     Raises:
         InputError: it cannot be followed.
@@ -61,7 +63,7 @@ def check_effort(options: JudgeOptions) -> None:
     effort, form = options.effort, options.verdict
     if effort not in {None, "none"} and form in WITHOUT_THOUGHTS:
         raise InputError(
-            f"`judge_effort={effort}`: with `verdict={form}` a judge has no room to think; use "
+            f"`judge_effort={effort}`: with `verdict={form}` a judge cannot think first; use "
             "`verdict=schema`, or leave `judge_effort` out"
         )
 

@@ -23,7 +23,7 @@ from judgeloop.judges.credentials import Provider
 from judgeloop.judges.openai import VLLM, OpenAIJudge
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.provider import reach
-from judgeloop.judges.thinking import effort_in_words, room_for
+from judgeloop.judges.thinking import effort_in_words, thinking_tokens_for
 from judgeloop.judges.time_limit import TimeLimit
 from judgeloop.judges.wire import Endpoint
 
@@ -72,6 +72,10 @@ class VllmJudge:
     def quote(self, call: Call) -> Quote:
         """Return the worst case, as for any chat model."""
         return self._judge.quote(call)
+
+    def learn(self, lengths: Sequence[int]) -> None:
+        """As any chat model."""
+        self._judge.learn(lengths)
 
     async def judge(self, call: Call) -> Reply:
         """Check the server on the first call, then ask.
@@ -210,7 +214,7 @@ def make_judge(name: str, options: JudgeOptions) -> VllmJudge:
         template=options.template,
         price=price,
         max_output_tokens=options.answer_tokens,
-        room=room_for(name, options),
+        thinking_tokens=thinking_tokens_for(name, options),
         effort=effort_in_words(options),
         by=options.verdict,
         dialect=VLLM,

@@ -25,11 +25,12 @@ from typing import TypeVar, final
 
 from judgeloop.core.outcomes import Spend
 from judgeloop.core.protocols import Clearance, Reservation, Ticket
-from judgeloop.core.records import Reply, Verdict
+from judgeloop.core.records import JudgeIdentity, Reply, Verdict
 from judgeloop.ledger import booking
 from judgeloop.ledger.connection import connect
 from judgeloop.ledger.locks import is_locked, lock_if_free, run_lock
 from judgeloop.ledger.reading import RecordedAttempt, attempts_of, spend_of, verdicts_under
+from judgeloop.ledger.replies import PastReply, replies_of, reply_lengths
 from judgeloop.ledger.rows import LedgerConnection
 from judgeloop.ledger.writer import Writer
 
@@ -116,6 +117,14 @@ class SqliteLedger:
     async def attempts(self, item_id: str) -> list[RecordedAttempt]:
         """Return every attempt on an item, the latest first."""
         return await self._do(lambda connection: attempts_of(connection, item_id))
+
+    async def reply_lengths(self, judge: JudgeIdentity) -> list[int]:
+        """Return the output tokens of the judge's latest replies with a verdict."""
+        return await self._do(lambda connection: reply_lengths(connection, judge))
+
+    async def replies(self, judge: JudgeIdentity) -> list[PastReply]:
+        """Return the judge's latest replies with a verdict, in the order of the attempts."""
+        return await self._do(lambda connection: replies_of(connection, judge))
 
     async def recover(self, run: str) -> tuple[int, int]:
         """Close what dead processes left open of `run`, which must be locked (`only_run`).

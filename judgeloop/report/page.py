@@ -52,7 +52,7 @@ class Page:
 def render(page: Page, files: str | None = None, width: int = WIDTH) -> str:
     """Return the text for a terminal or a log, wrapped at words to `width` columns.
 
-    `files` is the folder of the result's files.
+    `files` are the folder of the result's files, and files of its own.
     """
     if files is not None:
         page = Page(

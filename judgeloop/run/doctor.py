@@ -27,6 +27,7 @@ from judgeloop.ledger.place import file_system_of, warnings_about
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.run.ceiling import within_ceiling
 from judgeloop.run.inputs import judge_options
+from judgeloop.run.order_advice import order_advice
 from judgeloop.run.price_age import age_sentence, old_prices, today
 from judgeloop.run.settings import JudgeSettings
 
@@ -82,7 +83,8 @@ async def examine(
         ]
     ledger = SqliteLedger(config.ledger)
     try:
-        return [*findings, *await _try(config, judge, ledger, call)]
+        findings += await _try(config, judge, ledger, call)
+        return [*findings, *await _order(judge, ledger)]
     finally:
         await judge.aclose()
         await ledger.aclose()
@@ -176,6 +178,14 @@ def _tier(judge: Judge, call: Call) -> list[Finding]:
     said = judge.tier_note if isinstance(judge, Tiered) else ""
     likely = show_usd(judge.quote(call).likely_cost_p)
     return [Finding("tier", None, f"{said}; a call probably costs {likely}")] if said else []
+
+
+async def _order(judge: Judge, ledger: SqliteLedger) -> list[Finding]:
+    """Say which order of presentation takes fewer calls, if its verdicts in the ledger tell."""
+    if not judge.order_matters:
+        return []
+    said = order_advice(await ledger.replies(judge.identity))
+    return [Finding("order", None, said)] if said else []
 
 
 def _place(path: Path) -> Finding:

@@ -20,6 +20,7 @@ from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Session
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.tiers import Tiered
+from judgeloop.judges.token_limit import Learns
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.run.prepared import Prepared
 from judgeloop.run.price_age import old_prices, today
@@ -69,6 +70,7 @@ async def drive_session(
 
     No other process can run under the same run id meanwhile, unless the terms are offline. What
     processes that ended have left open of the run is closed first, also under its former ids.
+    Judges learn the lengths of their earlier replies from the ledger.
     `judges` replace the run's judges.
     """
     asked = prepared.judges if judges is None else judges
@@ -79,6 +81,9 @@ async def drive_session(
                 await ledger.recover(terms.run)
                 for former in terms.former:
                     await ledger.recover_idle(former)
+            for judge in asked:
+                if isinstance(judge, Learns):
+                    judge.learn(await ledger.reply_lengths(judge.identity))
             return await drive(
                 session,
                 prepared.pool,

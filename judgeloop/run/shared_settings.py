@@ -137,8 +137,7 @@ MaxTokens = Annotated[
     int | None,
     Ge(16),
     Setting(
-        "Maximum number of tokens in a reply. By default 512, and room for the thoughts of a model "
-        "that thinks.",
+        "Maximum number of tokens in a reply. By default 512, and more for a model that thinks.",
         JUDGE,
         Part.KEY,
         Found,

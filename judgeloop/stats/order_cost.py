@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+FEWEST_BOTH = 20  # the fewest verdicts in both orders that say what the other way would cost
+CLEARLY_CHEAPER = 0.75  # a share of the calls below which the other way is worth a sentence
+
 
 def calls_of_one_order(decisive: float, flipped: float) -> float | None:
     """Return the calls to a decision in one order, as a multiple of those in both orders.

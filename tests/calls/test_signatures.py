@@ -88,6 +88,7 @@ def test_a_parameter_takes_the_type_of_its_setting(name):
             assert accepted in written, parameter
 
 
+@pytest.mark.first
 def test_the_types_are_checked_by_mypy(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(

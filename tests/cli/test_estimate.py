@@ -77,12 +77,13 @@ def test_the_score_comes_first_with_its_interval(server, outputs):
     assert done.exit_code == 0, done.output
     first, *rest = done.stdout.splitlines()
     assert re.fullmatch(
-        r"mine scores 0\.\d+ out of 1 on these 60 items, give or take 0\.\d+\.", first
+        r"mine scores 0\.\d+ out of 1 on these 60 items, probably between 0\.\d+ and 0\.\d+\.",
+        first,
     )
     assert rest[0].startswith("Judged: 40 of 60 items. 90 % interval: 0.")
     assert "(approximate). Cost: $" in rest[0]
     assert "What the interval means" in rest
-    assert "that is measured, not proved" in unwrapped(done.stdout)
+    assert "That was measured, not proved" in unwrapped(done.stdout)
 
 
 def test_one_output_is_shown_at_a_time_and_no_system_is_named(server, outputs):
@@ -164,7 +165,7 @@ def test_all_items_judged_is_certain(server, outputs):
     assert result["interval"] == pytest.approx([TRUTH, TRUTH], abs=1e-6)
     text = judgeloop(*live(server, outputs, "--selector", "random")).stdout
     assert "Judged: all 60 items, so the score is exact." in text
-    assert "give or take" not in text
+    assert "probably" not in text
 
 
 def test_it_ends_once_the_interval_is_narrow_enough(server, outputs):

@@ -50,6 +50,7 @@ def test_a_runs_result_is_shown_again_as_it_was_printed(two_runs):
     ids = [run["id"] for run in json.loads(judgeloop("runs", "--json").stdout)]
     assert judgeloop("runs", "show", ids[0]).stdout == two_runs[1]
     assert judgeloop("runs", "show", ids[1][:6]).stdout == two_runs[0]
+    assert judgeloop("runs", ids[1][:6]).stdout == two_runs[0]
 
 
 def test_a_run_that_is_not_there_or_that_did_not_end_is_a_clear_error(two_runs):

@@ -55,6 +55,12 @@ def test_every_file_is_written_in_its_own_form(command):
     assert Path("result.html").read_text().startswith("<!doctype html>")
 
 
+def test_the_result_names_the_files_that_it_was_written_to(command):
+    result = judgeloop(*command, "-o", "result.html", "-o", "result.md")
+    (line,) = re.findall(r"^  files +(.*)$", result.stdout, flags=re.MULTILINE)
+    assert line.endswith("result.html, result.md")
+
+
 @pytest.mark.parametrize(
     ("files", "said"),
     [

@@ -29,17 +29,12 @@ def in_order(page):
 def apart():
     """The blocks that a reader runs each on its own."""
     return [
-        pytest.param(block, id=block.id, marks=marks(block))
+        pytest.param(block, id=block.id)
         for page in PAGES
         if not in_order(page)
         for block in blocks(page)
         if not skipped(block)
     ]
-
-
-def marks(block):
-    """Fifteen nights are simulated with the other simulations."""
-    return [pytest.mark.simulation] if "nightly.py" in block.text else []
 
 
 def skipped(block):
@@ -97,11 +92,13 @@ def anywhere(text):
     return re.sub(r"SQLite [\d.]+, (\S+) on .*", r"SQLite, \1", text.strip())
 
 
+@pytest.mark.pages
 @pytest.mark.parametrize("block", apart())
 def test_a_block_does_what_it_shows(block, reader, environment):
     perform(block, reader, environment)
 
 
+@pytest.mark.pages
 @pytest.mark.parametrize("page", [page for page in PAGES if in_order(page)], ids=name)
 def test_the_blocks_of_a_page_work_one_after_the_other(page, reader, environment):
     for block in blocks(page):

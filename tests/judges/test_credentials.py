@@ -22,7 +22,7 @@ def sent_key(environment, **options):
 def test_a_missing_key_is_asked_for_by_its_variable(environment):
     with pytest.raises(
         InputError,
-        match=r"^the judge needs a key: set OPENAI_API_KEY in the environment or in \.env",
+        match=r"^the judge needs a key: set OPENAI_API_KEY in the environment, or write OPENAI_API_KEY=… to",
     ):
         judge(environment=environment)
 

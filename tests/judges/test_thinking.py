@@ -1,4 +1,4 @@
-"""Judges that think before they answer: what is asked of them, the room they get, the booking."""
+"""Judges that think before they answer: what is asked of them, their tokens, the booking."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_models_that_think_are_known_by_their_names(model, does):
         ("anthropic/claude-opus-4-6", {"effort": "2000", "max_output_tokens": 2500}, 2500),
     ],
 )
-def test_the_limit_leaves_room_for_thoughts_unless_the_user_sets_it(
+def test_the_limit_includes_thinking_tokens_unless_the_user_sets_it(
     chat_server, spec, options, limit
 ):
     given = {"base_url": chat_server.url, "price": PRICE} | options
@@ -157,7 +157,7 @@ def test_the_effort_is_part_of_the_key_only_where_it_is_given():
     )
 
 
-def test_the_room_for_thoughts_is_in_no_key():
+def test_the_thinking_tokens_are_in_no_key():
     """A verdict that came within 512 tokens is found again under the larger limit."""
     plain, narrow = judge("openai/o4-mini"), judge("openai/o4-mini", max_output_tokens=512)
     assert plain.quote(CALL).cost_p > narrow.quote(CALL).cost_p
@@ -167,7 +167,7 @@ def test_the_room_for_thoughts_is_in_no_key():
 @pytest.mark.parametrize(
     ("spec", "options", "says"),
     [
-        ("openai/o3", {"effort": "low", "verdict": "logprob"}, "with `verdict=logprob` a judge has no room"),
+        ("openai/o3", {"effort": "low", "verdict": "logprob"}, "with `verdict=logprob` a judge cannot think first"),
         ("vllm/m", {"effort": "low", "verdict": "choice"}, "with `verdict=choice`"),
         ("anthropic/c", {"effort": "low", "verdict": "tool"}, "with `verdict=tool`"),
         ("openai/o3", {"effort": "4096"}, "this judge takes a word"),
@@ -251,7 +251,8 @@ def test_where_funds_are_short_queries_wait_and_all_that_is_paid_for_is_judged(c
     chat_server.respond = lambda request, number: thought(request, 1000)[0]
     one, pool = judge("openai/o4-mini", {}, base_url=chat_server.url, price=PRICE), make_pool(12)
     calls = [
-        Call(item, ("a", "b"), two) for item, *two in zip(pool.items, *pool.outputs, strict=True)
+        Call(item, ("a", "b"), tuple(two))
+        for item, *two in zip(pool.items, *pool.outputs, strict=True)
     ]
     worst_p = 2 * max(one.quote(call).cost_p for call in calls)
     total_p = run(chat_server, 12).spend.run_p

@@ -8,6 +8,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from judgeloop.core.records import Usage
 from support.fault_server import (
@@ -128,6 +129,7 @@ def flood(megabytes: int) -> Iterator[Piece]:
         yield b" " * MEGABYTE
 
 
+@cache
 def bomb(megabytes: int) -> bytes:
     """Zeros that take a thousandth of their size on the wire."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
@@ -375,10 +377,10 @@ SLOW = [
 ]  # fmt: skip
 LARGE = [
     passing("a body of 100 MB", lambda say: flood(100), ""),
-    passing("a gzip bomb of 200 MB", body(bomb(200), "Content-Encoding: gzip"), ""),
+    passing("a gzip bomb of 200 MB", lambda say: ok(bomb(200), "Content-Encoding: gzip"), ""),
     passing(
         "a gzip bomb in a gzip bomb",
-        body(gzip.compress(bomb(200)), "Content-Encoding: gzip, gzip"),
+        lambda say: ok(gzip.compress(bomb(200)), "Content-Encoding: gzip, gzip"),
         "no reply from",
     ),
 ]

@@ -1,0 +1,55 @@
+"""Reads what a judge has replied lately from an open ledger connection. Writes nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from judgeloop.core.records import JudgeIdentity, Verdict
+from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients
+from judgeloop.ledger.rows import AttemptRow, LedgerConnection, VerdictRow, one, read
+
+LATEST = 2_000  # attempts that are looked through, of all judges
+
+
+@dataclass(frozen=True, slots=True)
+class PastReply:
+    """A reply that brought a verdict: what the judge was asked about, and what it said."""
+
+    ingredients: KeyIngredients
+    verdict: Verdict
+
+
+def reply_lengths(connection: LedgerConnection, judge: JudgeIdentity) -> list[int]:
+    """Return the output tokens of this very judge's latest replies with a verdict."""
+    return [
+        int(json.loads(row.usage)["output_tokens"])
+        for row, _ in _latest(connection, judge)
+        if row.usage is not None
+    ]
+
+
+def replies_of(connection: LedgerConnection, judge: JudgeIdentity) -> list[PastReply]:
+    """Return this very judge's latest replies with a verdict, in the order of the attempts."""
+    found = []
+    for row, ingredients in list(_latest(connection, judge)):
+        kept = one(connection, VerdictRow, "key = ?", row.key)
+        if kept is not None:
+            found.append(PastReply(ingredients, Verdict(kept.score, kept.reason)))
+    return found
+
+
+def _latest(
+    connection: LedgerConnection, judge: JudgeIdentity
+) -> Iterator[tuple[AttemptRow, KeyIngredients]]:
+    """Yield the attempts with a verdict among the latest, with what their keys are made of."""
+    wanted = KeyedJudge.of(judge)
+    where = (
+        "id > (SELECT coalesce(max(id), 0) FROM attempts) - ? AND judge = ? "
+        "AND outcome = 'verdict' AND NOT rehearsed ORDER BY id"
+    )
+    for row in read(connection, AttemptRow, where, LATEST, judge.name):
+        ingredients = KeyIngredients.from_note(json.loads(row.note).get("ingredients", {}))
+        if ingredients is not None and ingredients.judge == wanted:
+            yield row, ingredients

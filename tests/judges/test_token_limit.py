@@ -1,0 +1,135 @@
+"""The limit of output tokens that is learned from earlier replies, and what it costs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from support.chat_server import completion, goodness
+
+from judgeloop.cli.app import app
+from judgeloop.core.records import Call, Item
+from judgeloop.judges.token_limit import FEWEST_REPLIES, LOWEST, TokenLimit
+
+CALL, OTHER = (Call(Item(name, "p"), ("a", "b"), ("x", "y")) for name in "io")
+FULL = 512 + 8192
+ITEMS = 30
+
+
+@given(st.lists(st.integers(0, 9000), max_size=60))
+def test_the_limit_is_twice_the_longest_of_enough_replies_and_never_above_the_full_one(lengths):
+    limit = TokenLimit(FULL)
+    limit.learn(lengths)
+    if len(lengths) < FEWEST_REPLIES:
+        assert limit.of(CALL) == FULL
+    else:
+        assert limit.of(CALL) == min(FULL, max(LOWEST, 2 * max(lengths)))
+
+
+def test_a_reply_that_is_cut_off_gets_the_full_limit_and_others_keep_theirs():
+    limit = TokenLimit(FULL)
+    limit.learn([300] * FEWEST_REPLIES)
+    assert limit.cut_off(CALL), "to be asked again"
+    assert (limit.of(CALL), limit.of(OTHER)) == (FULL, 600)
+    assert not limit.cut_off(CALL), "there is no higher limit"
+
+
+@pytest.fixture
+def thinker(chat_server):
+    """A server whose replies take `length` tokens, and are cut at the limit of the request."""
+
+    def respond(request, number):
+        limit = request["max_tokens"]
+        sent = sum(len(message["content"].split()) for message in request["messages"])
+        said = json.dumps({"reason": "because", "winner": goodness(request)})
+        cut = chat_server.length > limit
+        counts = {"prompt_tokens": sent, "completion_tokens": min(chat_server.length, limit)}
+        return completion(None if cut else said, finish="length" if cut else "stop", usage=counts)
+
+    chat_server.length = 700
+    chat_server.respond = respond
+    return chat_server
+
+
+def outputs(first):
+    for name, good in (("a", 3), ("b", 1)):
+        rows = [
+            {"id": f"i{at}", "prompt": f"p{at}", "output": f"{'good ' * good}{name}{at}"}
+            for at in range(first, first + ITEMS)
+        ]
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def compare(server, *more, spec="openai/o4-mini"):
+    arguments = [
+        "compare",
+        "a.jsonl",
+        "b.jsonl",
+        "--judge",
+        spec,
+        "--judge-price",
+        "1,10",
+        "--json",
+    ]
+    arguments += ["--judge-base-url", server.url, "--min-judgments", str(ITEMS), *more]
+    done = CliRunner().invoke(app, arguments)
+    return json.loads(done.stdout)
+
+
+def limits_sent(server, since=0):
+    return [request["max_tokens"] for request in server.requests[since:]]
+
+
+def test_the_next_run_sends_and_reserves_what_replies_took_and_its_verdicts_are_found_again(
+    thinker,
+):
+    outputs(0)
+    compare(thinker, "--order", "random")
+    first = len(thinker.requests)
+    assert set(limits_sent(thinker)) == {FULL}
+    outputs(ITEMS)
+    result = compare(thinker, "--order", "random")
+    assert set(limits_sent(thinker, first)) == {2 * 700}
+    assert result["judged"] == ITEMS
+    asked = len(thinker.requests)
+    compare(thinker, "--order", "random")
+    assert len(thinker.requests) == asked, "the limit is in no key"
+
+
+def test_with_little_money_the_next_run_judges_more(thinker):
+    """A call may cost $0.09 at the full limit and $0.016 at the learned one; it costs $0.0073."""
+    outputs(0)
+    judged = [compare(thinker, "--order", "random", "--budget", "0.20")["judged"]]
+    outputs(0)
+    compare(thinker, "--order", "random")
+    outputs(ITEMS)
+    judged += [compare(thinker, "--order", "random", "--budget", "0.20")["judged"]]
+    assert judged[1] > judged[0] > 0
+
+
+def test_longer_replies_than_were_learned_are_asked_again_and_every_item_has_its_verdict(thinker):
+    outputs(0)
+    compare(thinker, "--order", "random")
+    first = len(thinker.requests)
+    thinker.length = 1500
+    outputs(ITEMS)
+    result = compare(thinker, "--order", "random")
+    assert (result["judged"], result["abstentions"]) == (ITEMS, 0)
+    sent = limits_sent(thinker, first)
+    assert sorted(sent) == [1400] * ITEMS + [FULL] * ITEMS
+    paid = ITEMS * (1400 + 1500) * 10 / 1e6
+    assert paid < result["spent_usd"] < 1.2 * paid, "a truncated reply is paid for, and no more"
+
+
+def test_another_prompt_or_another_judge_learns_nothing_from_these_replies(thinker):
+    outputs(0)
+    compare(thinker, "--order", "random")
+    first = len(thinker.requests)
+    outputs(ITEMS)
+    compare(thinker, "--order", "random", "--rubric", "The shorter answer is better.")
+    compare(thinker, "--order", "random", spec="openai/o3")
+    assert set(limits_sent(thinker, first)) == {FULL}
