@@ -111,7 +111,7 @@ def test_this_python_is_one_of_those_that_were_tested_or_may_fail():
 
 # Where each command of the workflows is run on this side.
 BY_README = {"pip install --quiet --editable '.[test]'", "pytest --quiet -n auto"}
-BY_README_AFTERWARDS = {"pytest --quiet -n auto -m 'simulation or pages'"}
+BY_README_AFTERWARDS = {"pytest --quiet -n auto -m 'simulation or processes'"}
 BY_CI = {".ci/demo"}
 BY_TESTS = {
     'python .ci/check_release.py "$TAG" "$ADDRESS"',  # below

@@ -462,6 +462,7 @@ def test_a_file_that_is_no_ledger_is_a_wrong_file_and_exit_2(files, tmp_path):
     assert len(result.stderr.splitlines()) == 1
 
 
+@pytest.mark.processes
 def test_ctrl_c_keeps_what_was_paid_for_exits_130_and_the_same_command_resumes(
     files, chat_server, tmp_path
 ):
@@ -502,6 +503,7 @@ def test_ctrl_c_keeps_what_was_paid_for_exits_130_and_the_same_command_resumes(
     assert len(chat_server.requests) <= 60, "nothing was asked twice"
 
 
+@pytest.mark.processes
 def test_a_terminal_sees_one_live_line_and_a_pipe_plain_text(files, chat_server):
     chat_server.respond = lambda request, n: Response(
         200, verdict(goodness(request)).body, delay_s=0.1
@@ -576,6 +578,7 @@ def test_decoy_outputs_without_decoys_are_refused(files):
     assert "say how many decoys to try with --decoys" in result.stderr
 
 
+@pytest.mark.processes
 def test_a_deadline_ends_a_run_undecided_and_says_that_the_same_command_goes_on(files, tmp_path):
     first, second, _ = files
     slow, calls = tmp_path / "slow_judge.py", tmp_path / "calls.txt"
@@ -847,6 +850,7 @@ def test_a_rubric_reaches_the_judge_and_makes_it_another_question(files, chat_se
     assert candidates(chat_server.requests[-1])["rubric"] == "The shorter, the better."
 
 
+@pytest.mark.processes
 def test_ctrl_c_twice_gives_up_what_is_in_flight_leaves_it_charged_and_exits_130(
     files, chat_server, tmp_path
 ):
@@ -872,6 +876,7 @@ def test_ctrl_c_twice_gives_up_what_is_in_flight_leaves_it_charged_and_exits_130
     assert "charged for attempts without a reply" in err
 
 
+@pytest.mark.processes
 def test_two_commands_at_once_do_not_pay_for_the_same_question(files, chat_server):
     second_ended = threading.Event()
 
@@ -997,6 +1002,7 @@ def test_doctor_has_a_judge_rate_where_it_is_to_rate(chat_server, tmp_path):
     assert "the reply is no verdict" in refused.stdout
 
 
+@pytest.mark.processes
 def test_ctrl_c_outside_of_a_run_says_so_and_exits_with_130(files, monkeypatch):
     def interrupted(*arguments, **more):
         raise KeyboardInterrupt

@@ -377,6 +377,7 @@ def test_systems_with_different_items_are_refused_with_counts(systems, chat_serv
     assert judgeloop(*live(chat_server, systems, "--allow-partial")).exit_code == 0
 
 
+@pytest.mark.processes
 def test_ctrl_c_keeps_what_was_paid_for_and_the_same_command_goes_on(systems, chat_server):
     chat_server.respond = lambda request, number: Response(
         body=verdict(goodness(request)).body, delay_s=0.05

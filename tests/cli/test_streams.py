@@ -18,6 +18,8 @@ from pathlib import Path
 import pytest
 from support.chat_server import Response, goodness, verdict
 
+pytestmark = pytest.mark.processes
+
 COMMAND = [sys.executable, "-m", "judgeloop"]
 ITEMS = 200
 DEADLINE_S = 600

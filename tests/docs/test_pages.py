@@ -92,13 +92,13 @@ def anywhere(text):
     return re.sub(r"SQLite [\d.]+, (\S+) on .*", r"SQLite, \1", text.strip())
 
 
-@pytest.mark.pages
+@pytest.mark.processes
 @pytest.mark.parametrize("block", apart())
 def test_a_block_does_what_it_shows(block, reader, environment):
     perform(block, reader, environment)
 
 
-@pytest.mark.pages
+@pytest.mark.processes
 @pytest.mark.parametrize("page", [page for page in PAGES if in_order(page)], ids=name)
 def test_the_blocks_of_a_page_work_one_after_the_other(page, reader, environment):
     for block in blocks(page):

@@ -101,7 +101,7 @@ def anywhere(text):
     return " ".join(re.sub(r"SQLite [\d.]+, (\S+) on .*", r"SQLite, \1", text).split())
 
 
-@pytest.mark.pages
+@pytest.mark.processes
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe[1])
 def test_a_recipe_works_with_a_server_in_its_form(recipe, server, tmp_path):
     server.respond, path, key = RECIPES[recipe]
@@ -135,7 +135,7 @@ def test_a_price_is_published_where_the_page_says_so(model, url, known):
     assert (published_price(model, base_url=url) is not None) == known
 
 
-@pytest.mark.pages
+@pytest.mark.processes
 def test_a_named_server_is_not_asked_again_as_the_page_says(server, tmp_path):
     text = section(OPEN, "A server whose address changes")
     first, second = re.search(r"```sh\n(.*?)```", text, re.DOTALL)[1].strip().splitlines()

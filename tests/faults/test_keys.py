@@ -17,6 +17,8 @@ from support.fault_server import FaultServer, Pause, whole
 
 from judgeloop.judges.prices import price_from_text
 
+pytestmark = pytest.mark.processes
+
 KEYS = {
     "OPENAI_API_KEY": "sk-proj+canary/openai==7d1e5b9a42",
     "ANTHROPIC_API_KEY": "sk-ant+canary/anthropic==c83f06e1d5",

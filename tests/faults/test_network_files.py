@@ -14,6 +14,8 @@ from support.patience import PATIENCE_S
 
 from judgeloop.judges.prices import price_from_text
 
+pytestmark = pytest.mark.processes
+
 KEY = "sk-canary-0d41c6"
 PRICE = price_from_text("1,10")
 NAMES = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"]

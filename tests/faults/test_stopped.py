@@ -27,6 +27,8 @@ from judgeloop.judges.retrying import RetryPolicy
 from judgeloop.judges.wire import Endpoint
 from judgeloop.ledger.sqlite import SqliteLedger
 
+pytestmark = pytest.mark.processes
+
 PRICE = price_from_text("1,10")
 ITEMS = 8
 # As in the attack (8 s, with a time-out of 5 s), in a quarter of the time.

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.processes
+
 TEXTS = "'The generalization of organizations was running', 'a general organization runs quickly'"
 PROGRAM = """
 import sys

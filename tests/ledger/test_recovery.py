@@ -137,6 +137,7 @@ def kill_when(child, server, requests):
     child.communicate()
 
 
+@pytest.mark.processes
 def test_kills_do_not_use_up_the_budget_with_calls_that_never_left(folder):
     """Four kills, each with 4 calls in flight and more that wait: those that wait are free.
 
@@ -176,6 +177,7 @@ def test_kills_do_not_use_up_the_budget_with_calls_that_never_left(folder):
     assert set(counts) == {"settled", "abandoned", "released"}
 
 
+@pytest.mark.processes
 def test_a_request_is_noted_before_its_first_byte_leaves(folder):
     noted = []
 

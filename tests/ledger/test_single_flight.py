@@ -110,6 +110,7 @@ def test_locks_follow_the_file_that_a_link_names(tmp_path):
     asyncio.run(ledger.aclose())
 
 
+@pytest.mark.processes
 def test_two_questions_at_once_ask_for_each_verdict_once(tmp_path):
     """Different runs on the same items: what both need is paid for by one of them."""
     for name, good in (("a", 3), ("b", 1)):
