@@ -24,6 +24,7 @@ from judgeloop.ledger.schema import VERSION
 
 FORM = 1  # raised whenever the columns or what is read from a note change
 SUFFIX = ".history"
+HEAD = 10_000  # bytes that hold the first line, and some more
 WORTH = 20_000  # verdicts; fewer are read from the ledger in a fraction of a second
 STATE = """SELECT (SELECT count(*) FROM verdicts) - (SELECT count(*) FROM verdicts WHERE seq > ?),
     (SELECT hex(seal) FROM verdicts WHERE seq = ?)"""
@@ -43,6 +44,17 @@ def load(connection: LedgerConnection) -> Gatherer | None:
         if end > 0 and sealer.holds([content[:end]], bytes(content[end:])):
             return _unpacked(content[:end], connection)
     return None
+
+
+def copied_until(ledger: Path | str) -> int:
+    """Return the number of the last verdict that the copy says it holds, unchecked; 0 without one.
+
+    It takes no time. So it tells whether a new copy is worth making, and nothing else.
+    """
+    unreadable = contextlib.suppress(OSError, ValueError, LookupError, TypeError)
+    with unreadable, copy_of(ledger).open("rb") as file:
+        return int(json.loads(file.readline(HEAD))["last"])
+    return 0
 
 
 def save(connection: LedgerConnection, gatherer: Gatherer) -> None:
@@ -113,7 +125,7 @@ def _unpacked(content: memoryview, connection: LedgerConnection) -> Gatherer | N
     Raises:
         ValueError, LookupError, TypeError: it is no copy at all.
     """
-    begin = bytes(content[:10_000]).index(b"\n") + 1
+    begin = bytes(content[:HEAD]).index(b"\n") + 1
     head = json.loads(bytes(content[:begin]))
     if head["state"] != _state(connection, head["last"]):
         return None

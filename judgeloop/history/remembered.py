@@ -8,11 +8,13 @@ before is told by the ledger's own numbers, not by the clock. `comparisons.py`, 
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Collection
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
-from judgeloop.history.copied import WORTH, load, save
+from judgeloop.core.errors import LedgerError
+from judgeloop.history.copied import WORTH, copied_until, load, save
 from judgeloop.history.gathered import Gathered, Gatherer
 from judgeloop.history.notes import Notes
 from judgeloop.ledger.booking import run_row
@@ -64,6 +66,21 @@ def _gather(connection: LedgerConnection, seen: int, of_runs: Collection[str]) -
     if not of_runs and number >= max(WORTH, copied // NEGLIGIBLE):
         save(connection, gatherer)
     return gatherer
+
+
+def keep_copy(path: Path | str) -> None:
+    """Copy what the ledger remembers, if many of its verdicts are in no copy (`copied.py`).
+
+    Called at the end of a run, so that nobody ever waits for a million verdicts to be read. Where a
+    row is not as it was written, there is no new copy.
+    """
+    if not Path(path).exists():
+        return
+    with suppress(LedgerError, sqlite3.Error), closing(connect(path)) as connection:
+        last = connection.execute("SELECT coalesce(max(seq), 0) FROM verdicts").fetchone()[0]
+        copied = copied_until(str(connection.path))
+        if last - copied >= max(WORTH, copied // NEGLIGIBLE):
+            _gather(connection, EVER, ())
 
 
 def known_runs(path: Path | str) -> dict[str, str]:

@@ -5,6 +5,7 @@ Reads a `Prepared`. The question's own `run.py` makes the session and the result
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from importlib.metadata import version
@@ -19,6 +20,7 @@ from judgeloop.engine.loop import Finished, Observe, decoys_of, drive, unobserve
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Session
 from judgeloop.engine.terms import Terms
+from judgeloop.history.remembered import keep_copy
 from judgeloop.judges.tiers import Tiered
 from judgeloop.judges.token_limit import Learns
 from judgeloop.ledger.sqlite import SqliteLedger
@@ -84,7 +86,7 @@ async def drive_session(
             for judge in asked:
                 if isinstance(judge, Learns):
                     judge.learn(await ledger.reply_lengths(judge.identity))
-            return await drive(
+            finished = await drive(
                 session,
                 prepared.pool,
                 asked,
@@ -97,6 +99,9 @@ async def drive_session(
         for judge in asked:
             await judge.aclose()
         await ledger.aclose()
+    if not terms.offline:
+        await asyncio.to_thread(keep_copy, prepared.config.ledger)
+    return finished
 
 
 def quotes_of(

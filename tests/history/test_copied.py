@@ -9,11 +9,13 @@ from contextlib import closing
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from judgeloop.cli.app import app
 from judgeloop.core.records import Call, Item, JudgeIdentity
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.history import copied, remembered
-from judgeloop.history.remembered import remembered_verdicts
+from judgeloop.history.remembered import keep_copy, remembered_verdicts
 from judgeloop.ledger.booking import run_row
 from judgeloop.ledger.connection import connect
 from judgeloop.ledger.inspection import inspect
@@ -146,6 +148,30 @@ def test_a_run_sees_what_it_first_saw_also_from_a_later_copy(path):
     write(path, 100, 160)
     assert len(read(path)[0]) > 90
     assert read(path, RUNS[3]) == first
+
+
+def test_at_its_end_a_run_copies_what_is_in_no_copy_so_that_the_next_reads_nothing(
+    path, incidents, monkeypatch
+):
+    files = [incidents / "lead.jsonl", incidents / "central.jsonl"]
+    judged = ["--items", incidents / "items.jsonl", "--judge", "metric:exact", "--ledger", path]
+    done = CliRunner().invoke(app, ["compare", *map(str, [*files, *judged])])
+    assert done.exit_code in {0, 3}, done.output
+    after = last_read(monkeypatch)
+    assert read(path) == afresh(path)
+    assert after[0] > 99
+    assert after[0] == copied.copied_until(path)
+    keep_copy(path)
+    assert after == [after[0], 0], "nothing is new"
+
+
+def test_a_damaged_row_or_a_ledger_that_is_not_there_leaves_no_copy_and_no_error(path, tmp_path):
+    tamper(path, "UPDATE verdicts SET score = 1.0 WHERE seq = 50")
+    keep_copy(path)
+    keep_copy(tmp_path / "folder" / "none.sqlite")
+    assert not (tmp_path / "folder").exists()
+    copied.copy_of(path).write_text("no copy\n")
+    assert copied.copied_until(path) == 0
 
 
 def test_some_runs_alone_make_no_copy(path):
