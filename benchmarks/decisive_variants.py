@@ -236,7 +236,7 @@ def read(path: Path, tie_margin: float, *, but: Sequence[str] = ()) -> Recording
 def meanings(folder: Path, recordings: Recordings) -> Meanings:
     """Read the words of the outputs in `folder`, and cluster its items by their prompts' words."""
     path = folder / "items.jsonl"
-    prompts = {located.row.id: located.row.prompt for located in read_items(path)}
+    prompts = {located.row.id: located.row.prompt for located in read_items(path).rows}
     items = sorted(prompts)
     assert recordings.scores.shape[1] == len(items), "every item has verdicts"
     words = {

@@ -13,6 +13,7 @@ from judgeloop.formats.columns import Map
 from judgeloop.formats.rows import (
     NO_MAP,
     ItemRow,
+    Items,
     Located,
     OutputRow,
     Outputs,
@@ -25,7 +26,7 @@ from judgeloop.formats.rows import (
 )
 
 __all__ = [
-    "ItemRow", "Located", "OutputRow", "Outputs", "R", "at", "name_apart", "parse_output", "read_items",
+    "ItemRow", "Items", "Located", "OutputRow", "Outputs", "R", "at", "name_apart", "parse_output", "read_items",
     "read_outputs",
 ]  # fmt: skip
 
@@ -57,7 +58,7 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def read_items(path: Path, mapped: Map = NO_MAP) -> tuple[Located[ItemRow], ...]:
+def read_items(path: Path, mapped: Map = NO_MAP) -> Items:
     """Read an items file.
 
     Raises:

@@ -66,6 +66,14 @@ class Outputs:
     failed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The rows of an items file, and the columns found."""
+
+    rows: tuple[Located[ItemRow], ...]
+    columns: tuple[str, ...] = ()
+
+
 def outputs_of(
     rows: Iterable[Row],
     path: Path,
@@ -107,22 +115,20 @@ def outputs_of(
     return Outputs(path, system, tuple(found), plans.columns, failed)
 
 
-def items_of(
-    rows: Iterable[Row], path: Path, *, mapped: Map = NO_MAP, unit: str = "line"
-) -> tuple[Located[ItemRow], ...]:
+def items_of(rows: Iterable[Row], path: Path, *, mapped: Map = NO_MAP, unit: str = "line") -> Items:
     """Check rows and return the items that they describe.
 
     Raises:
         DataError: a row is wrong or has no prompt.
     """
-    found = []
+    found, plans = [], _Plans(mapped)
     for row in rows:
-        reader = RowReader(path, row, plan_of(row.fields, mapped), unit)
+        reader = RowReader(path, row, plans.of(row)[0], unit)
         item = ItemRow(*reader.item())
         if item.prompt is None:
             raise reader.missing(PROMPT)
         found.append(Located(row.line, item, unit))
-    return tuple(found)
+    return Items(tuple(found), plans.columns)
 
 
 def parse_output(path: Path, row: Row, mapped: Map = NO_MAP, unit: str = "line") -> OutputRow:

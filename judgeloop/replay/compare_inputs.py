@@ -135,7 +135,7 @@ def recordings_for(config: ReplayConfig) -> Recordings:
         recordings = replace(
             _recordings(config, table, systems, items),
             outputs=np.stack([vectors[name] for name in systems]),
-            inputs=_inputs(config, [row.row.prompt or "" for row in read_items(config.items)]),
+            inputs=_inputs(config, [row.row.prompt or "" for row in read_items(config.items).rows]),
         )
     else:
         pool = read_pool(config.outputs, config.items, systems)

@@ -218,7 +218,7 @@ def _pool(sources: _Sources, name: str, scored: set[str]) -> Pool | None:
     """Return the system's outputs on the items with a score; None if outputs are not used."""
     if name not in sources.outputs:
         return None
-    items = read_items(sources.config.items)
+    items = read_items(sources.config.items).rows
     whole = join([sources.outputs[name]], items, sources.config.items, allow_partial=True).pool
     kept = [place for place, item in enumerate(whole.items) if item.id in scored]
     return Pool(

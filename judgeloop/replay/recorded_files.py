@@ -71,7 +71,7 @@ def read_pool(folder: Path, items: Path, systems: Sequence[str]) -> Pool:
             "out with `leave_out`"
         )
     rows = [found[name] for name in systems]
-    return join(rows, read_items(items), items, allow_partial=True).pool
+    return join(rows, read_items(items).rows, items, allow_partial=True).pool
 
 
 def recorded_outputs(
@@ -82,7 +82,7 @@ def recorded_outputs(
     Raises:
         InputError: there is no such folder, or an output file does not match the items.
     """
-    known = read_items(items)
+    known = read_items(items).rows
     for found in read_folder(folder):
         if found.system in systems:
             pool = join([found], known, items, allow_partial=True).pool
@@ -135,4 +135,4 @@ def read_vectors(path: Path, items: Sequence[str]) -> dict[str, NDArray[np.float
 
 def item_ids(path: Path) -> list[str]:
     """Return the ids of an items file, in its order."""
-    return [located.row.id or "" for located in read_items(path)]
+    return [located.row.id or "" for located in read_items(path).rows]

@@ -73,7 +73,7 @@ def convert(config: ConvertConfig) -> Converted:
     rows = list(_of_system(config, every, mapped, found.unit))
     if not any(row.failed or _answers(row, mapped) for row in rows):
         items = items_of(rows, config.source, mapped=mapped, unit=found.unit)
-        return Converted(found.title, [_written(asdict(one.row), None) for one in items], 0)
+        return Converted(found.title, [_written(asdict(one.row), None) for one in items.rows], 0)
     outputs = outputs_of(
         rows,
         config.source,

@@ -20,7 +20,7 @@ from judgeloop.formats.columns import Map
 from judgeloop.formats.confidence import confidence_of, read_confidence
 from judgeloop.formats.memory import UNIT
 from judgeloop.formats.outputs import read_items, read_outputs
-from judgeloop.formats.rows import NO_MAP, ItemRow, Located, Outputs, items_of, outputs_of
+from judgeloop.formats.rows import NO_MAP, Items, Outputs, items_of, outputs_of
 from judgeloop.formats.tables import Row
 
 
@@ -62,7 +62,7 @@ class Given:
             return read_outputs(path, mapped, allow_failed=allow_failed, epoch=epoch)
         return outputs_of(table.rows, path, mapped=mapped, unit=UNIT, name=table.system)
 
-    def items(self, path: Path, mapped: Map = NO_MAP) -> tuple[Located[ItemRow], ...]:
+    def items(self, path: Path, mapped: Map = NO_MAP) -> Items:
         """Return the items that `path` names.
 
         Raises:

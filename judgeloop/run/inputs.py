@@ -74,9 +74,15 @@ def read_inputs(
         for path in config.output_files
     ]
     items = given.items(config.items, mapped) if config.items else None
-    if mapped and items is None:
-        check_map(mapped, (file.columns for file in outputs))
-    joined = join(outputs, items, config.items, allow_partial=config.allow_partial)
+    if mapped:
+        found = [file.columns for file in outputs]
+        check_map(mapped, [*found, *([] if items is None else [items.columns])])
+    joined = join(
+        outputs,
+        None if items is None else items.rows,
+        config.items,
+        allow_partial=config.allow_partial,
+    )
     config.questions(joined.pool.systems)  # so that a wrong name is reported before a wrong judge
     options = replace(
         judge_options(config, environment, rating=config.rates, offline=offline),

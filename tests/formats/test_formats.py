@@ -191,7 +191,7 @@ def test_a_reply_of_the_responses_endpoint_is_read(write):
     ],
 )  # fmt: skip
 def test_files_of_requests_and_questions_are_items(name, items):
-    assert [located.row for located in read_items(FILES / name)] == items
+    assert [located.row for located in read_items(FILES / name).rows] == items
 
 
 def test_an_old_answer_of_arena_hard_is_read(write):

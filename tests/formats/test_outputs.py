@@ -165,7 +165,7 @@ def test_an_items_file_keeps_its_lines(tmp_path):
         {"id": 1, "prompt": "p"},
         {"instruction": "q", "reference": "r", "output": "not mine"},
     )
-    assert [(located.line, located.row) for located in read_items(path)] == [
+    assert [(located.line, located.row) for located in read_items(path).rows] == [
         (1, ItemRow(id="1", prompt="p")),
         (2, ItemRow(prompt="q", reference="r")),
     ]

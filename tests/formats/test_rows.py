@@ -115,7 +115,7 @@ def test_an_item_without_a_prompt_is_refused_with_the_map():
         match=re.escape("found 'id', 'text'; say which column it is, as in `map=prompt=text`"),
     ):
         items_of([Row(4, {"id": 1, "text": "q"})], HERE)
-    (item,) = items_of([Row(4, {"id": 1, "text": "q"})], HERE, mapped=parse_map("prompt=text"))
+    (item,) = items_of([Row(4, {"id": 1, "text": "q"})], HERE, mapped=parse_map("prompt=text")).rows
     assert item.row == ItemRow("1", "q")
 
 
@@ -174,3 +174,8 @@ def test_a_place_in_memory_is_named_by_its_unit():
         outputs_of(
             [Row(1, {"prompt": "p", "output": "a"}), Row(2, {"id": 1})], Path("first"), unit="row"
         )
+
+
+def test_columns_of_an_items_file_are_kept_for_a_check_of_the_map():
+    rows = [Row(1, {"id": 1, "prompt": "p", "gold": "g"}), Row(2, {"id": 2, "prompt": "q"})]
+    assert items_of(rows, HERE).columns == ("id", "prompt", "gold")
