@@ -33,6 +33,7 @@ from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prices import price_from_text
 from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.judges.token_limit import Learns
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.selectors.random import Random
 from judgeloop.stopping.tie_aware import TieAware
@@ -111,37 +112,44 @@ class Thinker:
         }
 
 
-async def run(thinker: Thinker, items: int, settings: dict[str, Any], budget: str) -> Finished[Any]:
-    """Judge all items, or as many as the budget pays for."""
-    pool = Pool(
-        items=tuple(
-            Item(f"i{n}", f"Question {n}: " + "why is that so? " * 20) for n in range(items)
-        ),
+def pool_of(items: range) -> Pool:
+    """Return two systems' answers to questions of these numbers."""
+    return Pool(
+        items=tuple(Item(f"i{n}", f"Question {n}: " + "why is that so? " * 20) for n in items),
         systems=("a", "b"),
-        outputs=tuple(tuple(f"Answer {n} of {s}. " * 30 for n in range(items)) for s in "ab"),
+        outputs=tuple(tuple(f"Answer {n} of {s}. " * 30 for n in items) for s in "ab"),
     )
+
+
+async def run(
+    thinker: Thinker,
+    items: range,
+    budget: str,
+    *,
+    ledger_file: Path,
+    name: str = "run",
+    **settings: Any,
+) -> Finished[Any]:
+    """Judge all items, or as many as the budget pays for, as the run `name` of the ledger."""
     session = Session(
         selector=Random(),
         estimator=Preferences(),
         rule=TieAware(1e-300),
-        items=items,
+        items=len(items),
         rng=np.random.default_rng(1),
-        limits=Limits(items, items, max_abstentions=1.0),
+        limits=Limits(len(items), len(items), max_abstentions=1.0),
     )
-    judge = judge_from_spec(
-        MODEL,
-        JudgeOptions(
-            shipped_template("pairwise.v1"), {}, base_url=thinker.url, price=PRICE, **settings
-        ),
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        ledger = SqliteLedger(Path(folder) / "ledger.sqlite")
-        terms = Terms("run", budget_p=to_pico(budget), max_item_bytes=None)
-        try:
-            return await drive(session, pool, judge, ledger, terms)
-        finally:
-            await judge.aclose()
-            await ledger.aclose()
+    template = shipped_template("pairwise.v1")
+    options = JudgeOptions(template, {}, base_url=thinker.url, price=PRICE, **settings)
+    judge, ledger = judge_from_spec(MODEL, options), SqliteLedger(ledger_file)
+    try:
+        if isinstance(judge, Learns):
+            judge.learn(await ledger.reply_lengths(judge.identity))
+        terms = Terms(name, budget_p=to_pico(budget), max_item_bytes=None)
+        return await drive(session, pool_of(items), judge, ledger, terms)
+    finally:
+        await judge.aclose()
+        await ledger.aclose()
 
 
 def main() -> None:
@@ -156,7 +164,11 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|---|")
     for name, (settings, budget) in ROWS.items():
         thinker = Thinker(given.most)
-        finished = asyncio.run(run(thinker, given.items, settings, budget))
+        with tempfile.TemporaryDirectory() as folder:
+            ledger_file = Path(folder) / "ledger.sqlite"
+            items = range(given.items)
+            judging = run(thinker, items, budget, ledger_file=ledger_file, **settings)
+            finished = asyncio.run(judging)
         thinker.server.shutdown()
         spend, tally = finished.spend, finished.outcome.estimate.tally
         over_p = max(0, thinker.bill_p - to_pico(budget))
