@@ -6,10 +6,8 @@ It asks no judge and spends nothing. `past.py` reads the comparisons, `study.py`
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -46,8 +44,6 @@ def calibrate_past(
     rows, baseline = _like_a_new_one(whole)
     found = _some(rows, baseline, rng)
     study = Study(whole.past, found, config.risk, limits, rng, config.give_up)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy computes side by side
-        study.foresee(pool.map)
     strategies = []
     for done, some in enumerate(study.all_tried(), 1):
         observe(done, study.ways)

@@ -21,7 +21,6 @@ from judgeloop.calibration.result import Figure, Strategy
 from judgeloop.calibration.walks import (
     Counts,
     Drawn,
-    Each,
     Flags,
     Floats,
     Foresight,
@@ -96,10 +95,6 @@ class Study:
         Items picked without a random draw say nothing about how often their selector errs.
         """
         return [row for row in selectors_of(QUESTION) if row.draws is not Draws.PICKED]
-
-    def foresee(self, each: Each) -> None:
-        """Compute what the past says of every comparison, with `each` in place of `map`."""
-        self._foresight.ahead([self.past.pairs[row] for row in self.found.rows], each)
 
     @property
     def ways(self) -> int:

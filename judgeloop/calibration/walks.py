@@ -34,8 +34,6 @@ Counts = NDArray[np.int64]
 Statistic = Callable[[Counts, Counts, Counts, Counts], Floats]
 # Predicts how each item will be judged for a pair; None if the past prefers no item.
 Foresee = Callable[[Pair], Prospects | None]
-# `map`, or that of a pool of threads.
-Each = Callable[[Callable[[Pair], Prospects | None], Iterable[Pair]], Iterable[Prospects | None]]
 # A rule, and the walks that it ends.
 Ruled = tuple[StoppingRule[Tally], Counts]
 
@@ -143,12 +141,6 @@ class Foresight:
             past = self._implied.without(*(name for name in pair if name != self.shared))
             self._found[pair] = prospects_of(past, pair)
         return self._found[pair]
-
-    def ahead(self, pairs: Iterable[Pair], each: Each) -> None:
-        """Compute the prospects of `pairs` now; `each` is `map`, or that of a pool of threads."""
-        self._implied  # noqa: B018 - computed once, before threads ask for it
-        for _ in each(self, pairs):
-            pass
 
     @cached_property
     def _implied(self) -> Past:
