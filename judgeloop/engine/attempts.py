@@ -98,9 +98,10 @@ class Attempts:
         """Return the answer to `call`.
 
         `ticket` pays for the first attempt, and `again` reserves each further attempt. After an
-        unreadable reply the judge is asked once more, and charged once more; so it is after a
-        refusal for an unknown reason. A call that fails in all its attempts is an abstention, and
-        so is one that is refused twice, unless everything that is asked is refused.
+        unreadable reply, or one that a learned limit cut off, the judge is asked once more, and
+        charged once more; so it is after a refusal for an unknown reason. A call that fails in all
+        its attempts is an abstention, and so is one that is refused twice, unless everything that
+        is asked is refused.
 
         Raises:
             JudgeRejectedError: no attempt can succeed, or too many calls in a row have failed.

@@ -249,8 +249,9 @@ class ChatModel(ABC, Generic[WireT]):
         if not self._is_truncated(message):
             return self._answer(message)
         limit, usage = self._limit.of(call), message.tokens()
-        thoughts = usage.reasoning_tokens if usage else 0
-        return Abstention(truncated(limit, thoughts), again=self._limit.cut_off(call))
+        if self._limit.cut_off(call):
+            return Abstention(f"truncated at {limit} tokens, a learned limit", again=True)
+        return Abstention(truncated(limit, usage.reasoning_tokens if usage else 0))
 
     def _read(self, text: str, read: Read) -> Answer:
         """Return the answer that `read` finds in the text of a reply."""
