@@ -94,11 +94,13 @@ class Verdict:
 class Abstention:
     """No verdict: refused, unparsable, truncated or missing. Never a score and never a tie.
 
-    `again` is True when another attempt is likely to bring a verdict.
+    `again` is True when another attempt is likely to bring a verdict. `changed` is True when that
+    attempt sends another request, so that it does not count as asking the same again.
     """
 
     reason: str
     again: bool = False
+    changed: bool = False
 
 
 Answer = Verdict | Abstention

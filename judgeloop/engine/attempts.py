@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import final
+from typing import TypeGuard, final
 
 from judgeloop.core.errors import (
     JudgeError,
@@ -18,9 +18,9 @@ from judgeloop.core.errors import (
     LedgerError,
     TransientJudgeError,
 )
-from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, Ledger, Ticket
-from judgeloop.core.records import Abstention, Answer, Call, Reply, Verdict
+from judgeloop.core.records import Abstention, Answer, Call, Verdict
+from judgeloop.engine.breach import contradiction
 from judgeloop.engine.pace import Pace
 from judgeloop.engine.refusals import Refusals
 from judgeloop.judges.retrying import LeftS, RetryPolicy, unbounded
@@ -98,10 +98,9 @@ class Attempts:
         """Return the answer to `call`.
 
         `ticket` pays for the first attempt, and `again` reserves each further attempt. After an
-        unreadable reply, or one that a learned limit cut off, the judge is asked once more, and
-        charged once more; so it is after a refusal for an unknown reason. A call that fails in all
-        its attempts is an abstention, and so is one that is refused twice, unless everything that
-        is asked is refused.
+        unreadable reply, a refusal for an unknown reason, or a reply that a learned limit cut off,
+        the judge is asked once more, and charged once more. A call that fails in all its attempts
+        is an abstention, as is one that is refused twice, unless everything asked is refused.
 
         Raises:
             JudgeRejectedError: no attempt can succeed, or too many calls in a row have failed.
@@ -109,10 +108,15 @@ class Attempts:
             NotAskedError: the call was given up.
         """
         try:
-            answer = await self._persist(call, ticket, again)
-            if isinstance(answer, Abstention) and answer.again and not self._closed.is_set():
+            answer, unread = await self._persist(call, ticket, again), 0
+            while _may_be_better(answer, unread) and not self._closed.is_set():
                 another = await again()
-                answer = answer if another is None else await self._persist(call, another, again)
+                if another is None:
+                    if answer.changed:
+                        raise NotAskedError
+                    break
+                unread += not answer.changed
+                answer = await self._persist(call, another, again)
         except TransientJudgeError as error:
             return self._failed(error)
         self._failures = 0
@@ -164,9 +168,9 @@ class Attempts:
             self._pace.leave()
         self._pace.went_well()
         self._refusals.answered()
-        contradiction = _contradiction(reply, ticket)
-        if contradiction is not None:
-            self._rejected(contradiction)
+        breach = contradiction(reply, ticket)
+        if breach is not None:
+            self._rejected(breach)
         verdict = await self._ledger.settle(ticket, reply)
         self._booked()
         self._count(ticket, ticket.cost_p if reply.cost_p is None else reply.cost_p)
@@ -174,8 +178,8 @@ class Attempts:
         self.thought_tokens += reply.usage.reasoning_tokens if reply.usage else 0
         if reply.model:
             self.models[reply.model] = None
-        if contradiction is not None:
-            raise contradiction
+        if breach is not None:
+            raise breach
         return reply.answer if verdict is None else verdict
 
     async def _take_place(self, call: Call, ticket: Ticket) -> None:
@@ -274,21 +278,6 @@ class Attempts:
         return Abstention(f"failed: {error}")
 
 
-def _contradiction(reply: Reply, ticket: Ticket) -> JudgeRejectedError | None:
-    """Return the error for a reply that costs more than its worst case, or contradicts its quote.
-
-    Reservations then no longer bound the bill, so no further call is made.
-    """
-    said = []
-    if reply.cost_p is not None and reply.cost_p > ticket.cost_p:
-        said.append(
-            f"the provider charged {show_usd(reply.cost_p)} for a call, more than the worst "
-            f"case of {show_usd(ticket.cost_p)}"
-        )
-    if reply.breach:
-        said.append(f"the provider's bill contradicts the quote: {reply.breach}")
-    if not said:
-        return None
-    return JudgeRejectedError(
-        f"{'; '.join(said)}; no budget can be kept; check the price", billed=True
-    )
+def _may_be_better(answer: Answer, unread: int) -> TypeGuard[Abstention]:
+    """Return whether to ask again, after so many other replies that could not be read."""
+    return isinstance(answer, Abstention) and answer.again and (answer.changed or not unread)

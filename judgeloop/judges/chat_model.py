@@ -250,7 +250,7 @@ class ChatModel(ABC, Generic[WireT]):
             return self._answer(message)
         limit, usage = self._limit.of(call), message.tokens()
         if self._limit.cut_off(call):
-            return Abstention(f"truncated at {limit} tokens, a learned limit", again=True)
+            return Abstention(f"truncated at {limit} tokens, a learned limit", True, changed=True)
         return Abstention(truncated(limit, usage.reasoning_tokens if usage else 0))
 
     def _read(self, text: str, read: Read) -> Answer:

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from support.chat_server import completion, goodness
+from support.chat_server import candidates, completion, goodness
 
 from judgeloop.cli.app import app
 from judgeloop.core.records import Call, Item
@@ -138,3 +138,35 @@ def test_another_prompt_or_another_judge_learns_nothing_from_these_replies(think
     compare(thinker, "--order", "random", "--rubric", "The shorter answer is better.")
     compare(thinker, "--order", "random", spec="openai/o3")
     assert set(limits_sent(thinker, first)) == {FULL}
+
+
+def test_after_a_reply_that_was_cut_off_an_unreadable_one_is_still_asked_again(thinker):
+    outputs(0)
+    compare(thinker, "--order", "random")
+    thinker.length = 1500
+    plain, unread = thinker.respond, []
+
+    def respond(request, number):
+        """At the full limit the first reply about each item cannot be read."""
+        asked = candidates(request)
+        if request["max_tokens"] < FULL or asked in unread:
+            return plain(request, number)
+        unread.append(asked)
+        return completion("no verdict")
+
+    thinker.respond = respond
+    outputs(ITEMS)
+    result = compare(thinker, "--order", "random")
+    assert (result["judged"], result["abstentions"], len(unread)) == (ITEMS, 0, ITEMS)
+
+
+def test_without_money_for_the_full_limit_the_run_halts_and_counts_no_abstention(thinker):
+    """A call may cost $0.0165 at the learned limit and $0.0895 at the full one."""
+    outputs(0)
+    compare(thinker, "--order", "random")
+    thinker.length = 1500
+    outputs(ITEMS)
+    result = compare(thinker, "--order", "random", "--budget", "0.05")
+    assert (result["judged"], result["abstentions"]) == (0, 0)
+    assert result["stop_reason"] == "budget"
+    assert 0 < result["spent_usd"] <= 0.05
