@@ -144,7 +144,7 @@ async def run(
     judge, ledger = judge_from_spec(MODEL, options), SqliteLedger(ledger_file)
     try:
         if isinstance(judge, Learns):
-            judge.learn(await ledger.reply_lengths(judge.identity))
+            judge.learn_lengths(await ledger.reply_lengths(judge.identity))
         terms = Terms(name, budget_p=to_pico(budget), max_item_bytes=None)
         return await drive(session, pool_of(items), judge, ledger, terms)
     finally:

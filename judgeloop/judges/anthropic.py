@@ -78,10 +78,10 @@ class AnthropicJudge(ChatModel[Message]):
     def _client_of(self, sdk: Any) -> Any:
         return sdk.AsyncAnthropic
 
-    def learn(self, lengths: Sequence[int]) -> None:
+    def learn_lengths(self, lengths: Sequence[int]) -> None:
         """As any chat model. But a number of thinking tokens has to stay under the limit."""
         if self._effort is None or not self._effort.isdecimal():
-            super().learn(lengths)
+            super().learn_lengths(lengths)
 
     def _request(self, call: Call) -> dict[str, Any]:
         system, user = self._template.render(call)

@@ -152,10 +152,10 @@ class ChatModel(ABC, Generic[WireT]):
             thinking_tokens=self._thinking_tokens,
         )
 
-    def learn(self, lengths: Sequence[int]) -> None:
+    def learn_lengths(self, lengths: Sequence[int]) -> None:
         """Send a limit by the lengths of earlier replies, in tokens, if calls cost money."""
         if self._price is not None:
-            self._limit.learn(lengths)
+            self._limit.learn_lengths(lengths)
 
     async def judge(self, call: Call) -> Reply:
         """Send one request and read the verdict from the reply.

@@ -22,7 +22,7 @@ LOWEST = 256  # tokens; below this little is saved
 class Learns(Protocol):
     """A judge that can be sent a lower limit of output tokens than its full one."""
 
-    def learn(self, lengths: Sequence[int]) -> None:
+    def learn_lengths(self, lengths: Sequence[int]) -> None:
         """Take the numbers of output tokens of earlier replies that brought a verdict."""
         ...
 
@@ -37,7 +37,7 @@ class TokenLimit:
         self._learned = full
         self._cut: set[Call] = set()
 
-    def learn(self, lengths: Sequence[int]) -> None:
+    def learn_lengths(self, lengths: Sequence[int]) -> None:
         """Send twice the longest of `lengths` from now on, if there are enough of them."""
         if len(lengths) >= FEWEST_REPLIES:
             self._learned = min(self.full, max(LOWEST, FACTOR * max(lengths)))

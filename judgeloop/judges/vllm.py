@@ -73,9 +73,9 @@ class VllmJudge:
         """Return the worst case, as for any chat model."""
         return self._judge.quote(call)
 
-    def learn(self, lengths: Sequence[int]) -> None:
+    def learn_lengths(self, lengths: Sequence[int]) -> None:
         """As any chat model."""
-        self._judge.learn(lengths)
+        self._judge.learn_lengths(lengths)
 
     async def judge(self, call: Call) -> Reply:
         """Check the server on the first call, then ask.

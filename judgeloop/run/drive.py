@@ -85,7 +85,7 @@ async def drive_session(
                     await ledger.recover_idle(former)
             for judge in asked:
                 if isinstance(judge, Learns):
-                    judge.learn(await ledger.reply_lengths(judge.identity))
+                    judge.learn_lengths(await ledger.reply_lengths(judge.identity))
             finished = await drive(
                 session,
                 prepared.pool,

@@ -25,7 +25,7 @@ ITEMS = 30
 @given(st.lists(st.integers(0, 9000), max_size=60))
 def test_the_limit_is_twice_the_longest_of_enough_replies_and_never_above_the_full_one(lengths):
     limit = TokenLimit(FULL)
-    limit.learn(lengths)
+    limit.learn_lengths(lengths)
     if len(lengths) < FEWEST_REPLIES:
         assert limit.of(CALL) == FULL
     else:
@@ -34,7 +34,7 @@ def test_the_limit_is_twice_the_longest_of_enough_replies_and_never_above_the_fu
 
 def test_a_reply_that_is_cut_off_gets_the_full_limit_and_others_keep_theirs():
     limit = TokenLimit(FULL)
-    limit.learn([300] * FEWEST_REPLIES)
+    limit.learn_lengths([300] * FEWEST_REPLIES)
     assert limit.cut_off(CALL), "to be asked again"
     assert (limit.of(CALL), limit.of(OTHER)) == (FULL, 600)
     assert not limit.cut_off(CALL), "there is no higher limit"
