@@ -35,7 +35,7 @@ PLAIN = {
     "abstentions": "number of items without a verdict",
     "agreement": "the agreement of a panel's judges beyond chance; null for one judge",
     "baseline": "the system that all others are compared with",
-    "decoys": "how the decoys fared; null without decoys",
+    "decoys": "numbers of decoys that won, tied, lost, or got no verdict; null without decoys",
     "flips": "verdicts that changed with the order of presentation",
     "items": "number of items in the set",
     "mean": "the estimated mean score",

@@ -23,8 +23,11 @@ class Runs(click.Group):
         """Take the beginning of a run's id as `runs show`, and options as those of `runs list`."""
         if ctx.resilient_parsing and not args:
             return super().parse_args(ctx, args)  # a shell is to be offered the subcommands
-        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
-            args = ["show" if args and set(args[0]) <= _ID else "list", *args]
+        first = args[0] if args else "-"
+        if first not in self.commands and set(first) <= _ID:
+            args = ["show", *args]
+        elif first.startswith("-") and first not in ctx.help_option_names:
+            args = ["list", *args]
         return super().parse_args(ctx, args)
 
 

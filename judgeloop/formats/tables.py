@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from judgeloop.core.errors import DataError, InputError
+from judgeloop.core.errors import DataError, InputError, did_you_mean
 
 LONGEST_SHOWN = 60
 GZIP_MAGIC = b"\x1f\x8b"
@@ -58,7 +58,8 @@ def read_bytes(path: Path) -> bytes:
         data = path.read_bytes()
         return decompressed(path, data) if data.startswith(GZIP_MAGIC) else data
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
+        near = did_you_mean(path.name, (other.name for other in path.parent.glob("*")))
+        raise InputError(f"{path}: there is no such file{near}") from None
     except IsADirectoryError:
         raise InputError(f"{path}: this is a folder; expected a file") from None
     except (OSError, EOFError, zlib.error) as error:

@@ -36,7 +36,7 @@ CUT_SHORT = {
 }
 # Why a run ended without a decision, in a few words; the reason's own sentence says more.
 ENDED = {
-    StopKind.BUDGET: "the budget is used up",
+    StopKind.BUDGET: "the budget does not cover another judgment",
     StopKind.JUDGMENT_LIMIT: "the limit of judgments is reached",
     StopKind.DEADLINE: "the time is up",
     StopKind.FUTILITY: "a decision within the limit of judgments is unlikely",

@@ -187,7 +187,9 @@ def test_money_that_ends_before_leaves_what_is_known_and_what_would_do(server, o
     assert result["run_spent_usd"] <= 0.03
     assert result["more_judgments"] > 0
     text = judgeloop(*arguments, "--budget", "0.03").stdout
-    assert text.startswith("No estimate yet of mine on these 60 items: the budget is used up.\n")
+    assert text.startswith(
+        "No estimate yet of mine on these 60 items: the budget does not cover another judgment.\n"
+    )
     assert " Score so far: 0." in text
     assert re.search(r"^About \d+ more judgments .* would probably do\.$", text, re.MULTILINE)
     assert result_of(judgeloop(*arguments, "--json"))["judged"] > result["judged"], (
@@ -199,7 +201,7 @@ def test_without_a_width_the_end_of_the_money_is_the_end_and_is_said(server, out
     done = judgeloop(*live(server, outputs, "--selector", "random", "--budget", "0.03"))
     assert done.exit_code == 0
     assert done.stdout.startswith("mine scores 0.")
-    assert "The run ended early: the budget is used up." in done.stdout
+    assert "The run ended early: the budget does not cover another judgment." in done.stdout
     assert "What is left of the budget of $0.030 does not cover" in done.stdout
 
 
@@ -209,7 +211,9 @@ def test_money_that_ends_before_the_least_number_of_judgments_decides_nothing(
 ):
     done = judgeloop(*live(server, outputs, "--selector", "random", "--budget", budget))
     assert done.exit_code == 3
-    assert done.stdout.startswith("No estimate yet of mine on these 60 items: the budget is used")
+    assert done.stdout.startswith(
+        "No estimate yet of mine on these 60 items: the budget does not cover"
+    )
     assert "Too few items are judged." in done.stdout
 
 

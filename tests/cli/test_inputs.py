@@ -20,3 +20,10 @@ def test_a_map_of_a_column_that_no_file_has_is_refused_also_beside_an_items_file
     done = CliRunner().invoke(app, ["compare", *files, "--judge", "metric:exact"])
     assert done.exit_code == 2
     assert "--map reference=golden: no file has the column 'golden'" in done.stderr
+
+
+def test_a_mistyped_file_is_an_error_that_names_the_nearest():
+    Path("lead.jsonl").write_text('{"id": 1, "prompt": "p", "output": "x"}\n')
+    done = CliRunner().invoke(app, ["compare", "leed.jsonl", "lead.jsonl", "--judge", "human"])
+    assert done.exit_code == 2
+    assert "leed.jsonl: there is no such file (did you mean lead.jsonl?)" in done.stderr

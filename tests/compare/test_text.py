@@ -150,7 +150,7 @@ def test_a_run_that_was_given_up_says_why_and_what_would_go_on():
 def test_no_decision_says_why_and_what_would_decide(changes, line):
     result = undecided(**changes)
     assert headline(result) == (
-        f"No winner yet between small and large on these {result.items} items: the budget is used up."
+        f"No winner yet between small and large on these {result.items} items: the budget does not cover another judgment."
     )
     assert summary(result)[1] == line
 

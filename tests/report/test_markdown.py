@@ -60,7 +60,7 @@ def test_a_comment_that_a_stranger_wrote_is_not_one():
         (make_result(), "### large is better than small on these 100 items."),
         (
             undecided(),
-            "### No winner yet between small and large on these 100 items: the budget is used up.",
+            "### No winner yet between small and large on these 100 items: the budget does not cover another judgment.",
         ),
     ],
 )
