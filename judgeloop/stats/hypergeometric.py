@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
 # Relative tolerance for rounding in logarithms of factorials; within it the exact sum decides.
 TOLERANCE = 1e-6
 
@@ -80,10 +81,65 @@ def may_be_at_most(
     sizes, hits = np.array([population, successes, failures]), np.minimum(at_least, most)
     chosen = np.array([draws, hits, np.clip(draws - hits, 0, failures)])
     table = _log_factorials(1 << int(population.max(initial=1)).bit_length())
-    ways, first, second = table[sizes] - table[chosen] - table[sizes - chosen]
+    ways, first, second = _log_ways_of(table, sizes, chosen)
     most_log = log(risk) + TOLERANCE if risk > 0 else -inf
     small: NDArray[np.bool_] = first + second - ways <= most_log
     return np.where(between, small, (at_least > most) | (risk >= 1))
+
+
+def are_at_most(
+    risks: Floats, at_least: Counts, population: Counts, successes: Counts, draws: Counts
+) -> NDArray[np.bool_]:
+    """Return where `survival` is at most each of `risks`, shape (risks, states).
+
+    As in `is_at_most`, terms from logarithms are added until they exceed every risk. Where their
+    sum is too near to a risk to tell, the exact sum decides.
+    """
+    states = at_least, population, successes, draws
+    most = float(risks.max(initial=0.0))
+    sums = np.full(len(at_least), np.inf)
+    (likely,) = np.nonzero(may_be_at_most(most, *states))
+    sums[likely] = _sums(most * (1 + 4 * TOLERANCE), *(counts[likely] for counts in states))
+    found: NDArray[np.bool_] = sums <= risks[:, None]
+    near = np.abs(sums - risks[:, None]) <= 2 * TOLERANCE * risks[:, None]
+    for risk, state in np.argwhere(near).tolist():
+        exact = survival(*(int(counts[state]) for counts in states))
+        found[risk, state] = exact <= risks[risk]
+    return found
+
+
+def _sums(
+    enough: float, at_least: Counts, population: Counts, successes: Counts, draws: Counts
+) -> Floats:
+    """Compute `survival` of many states within `TOLERANCE`, or any value above `enough`."""
+    failures = population - successes
+    most = np.minimum(draws, successes)
+    found = np.where(at_least <= np.maximum(0, draws - failures), 1.0, 0.0)
+    (at,) = np.nonzero((found == 0) & (at_least <= most))
+    hits, most = at_least[at], most[at]
+    successes, failures, draws = successes[at], failures[at], draws[at]
+    table = _log_factorials(1 << int(population.max(initial=1)).bit_length())
+    term = np.exp(
+        _log_ways_of(table, successes, hits)
+        + _log_ways_of(table, failures, draws - hits)
+        - _log_ways_of(table, population[at], draws)
+    )
+    total = term
+    while len(at):
+        found[at] = total
+        going = (total <= enough) & (hits < most) & (term * most >= TOLERANCE * total)
+        at, hits, most, total = at[going], hits[going], most[going], total[going]
+        successes, failures, draws = successes[going], failures[going], draws[going]
+        ratio = (successes - hits) * (draws - hits) / ((hits + 1) * (failures - draws + hits + 1))
+        term, hits = term[going] * ratio, hits + 1
+        total = total + term
+    return found
+
+
+def _log_ways_of(table: Floats, among: Counts, chosen: Counts) -> Floats:
+    """Return the logarithms of binomial coefficients from a table of log factorials."""
+    ways: Floats = table[among] - table[chosen] - table[among - chosen]
+    return ways
 
 
 @cache

@@ -79,15 +79,18 @@ def chances_overtaken(wins: Counts, losses: Counts, further: Counts) -> NDArray[
     ours, theirs, further = (wins + PRIOR_WINS)[at], (losses + PRIOR_WINS)[at], further[at]
     term = _chances_of(won[at], ours, theirs, further)
     total = np.where(odd[at] == 1, term, term / 2)
-    fewer = won[at]
+    # The four numbers of a ratio, as floats: they change by one from a term to the next.
+    fewer, kept = won[at].astype(np.float64), (further - won[at] + 1).astype(np.float64)
+    lost, left = theirs + kept - 1, ours + fewer - 1
     while len(at):
-        found[at] = total
         going = (fewer > 0) & (term >= NEGLIGIBLE * total)
-        at, ours, theirs, further = at[going], ours[going], theirs[going], further[going]
-        fewer, term, total = fewer[going], term[going], total[going]
-        ratio = fewer / (further - fewer + 1) * (theirs + further - fewer) / (ours + fewer - 1)
-        term = term * ratio
-        total, fewer = total + term, fewer - 1
+        if not going.all():
+            found[at] = total
+            at, term, total = at[going], term[going], total[going]
+            fewer, kept, lost, left = fewer[going], kept[going], lost[going], left[going]
+        term *= fewer / kept * lost / left
+        total += term
+        fewer, kept, lost, left = fewer - 1, kept + 1, lost + 1, left - 1
     return np.minimum(1.0, found)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import Tally
-from judgeloop.stats.hypergeometric import is_at_most, may_be_at_most, survival
+from judgeloop.stats.hypergeometric import are_at_most, is_at_most, may_be_at_most, survival
 from judgeloop.stopping.rule import CountingRule
 
 Counts = NDArray[np.int64]
@@ -47,18 +47,10 @@ class MajorityTest(CountingRule):
         base = preferences.shape[1] + 1
         states, which = np.unique((most * base + least) * base + looks[led], return_inverse=True)
         rest, judged = np.divmod(states, base)
-        risks = self._risks_of(self.tested(*np.divmod(rest, base), judged, items), thresholds)
+        found = are_at_most(thresholds, *self.tested(*np.divmod(rest, base), judged, items))
         met = np.zeros((len(thresholds), *preferences.shape), dtype=np.bool_)
-        met[:, led] = risks[which.ravel()] <= thresholds[:, None]
+        met[:, led] = found[:, which.ravel()]
         return met
-
-    def _risks_of(self, tested: Tested, thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the stated risks; infinite where they surely exceed every threshold."""
-        risks = np.full(len(tested[0]), np.inf)
-        (likely,) = np.nonzero(may_be_at_most(float(thresholds.max(initial=0.0)), *tested))
-        numbers = zip(*(values[likely].tolist() for values in tested), strict=True)
-        risks[likely] = [survival(*state) for state in numbers]
-        return risks
 
     def risk(self, tally: Tally) -> float:
         """Return the stated risk of naming the leader of `tally`; 1 without a leader."""

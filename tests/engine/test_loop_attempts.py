@@ -93,7 +93,7 @@ def test_a_crowded_server_is_asked_again_beyond_four_attempts_at_a_lower_pace():
 def test_a_crowded_server_is_given_up_once_patience_is_at_its_end():
     error = TransientJudgeError("HTTP 429", billed=False, crowded=True)
     judge = ScriptedJudge(failing(10**9, error))
-    policy = RetryPolicy(first_wait_s=0.01, longest_wait_s=0.01, patience_s=0.1)
+    policy = RetryPolicy(first_wait_s=0.01, longest_wait_s=0.01, patience_s=1.0)
     finished = run(
         judge,
         items=1,

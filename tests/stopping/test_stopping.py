@@ -17,7 +17,7 @@ from support.tallies import tally_of
 from judgeloop.compare.config import compare_config
 from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import Tally
-from judgeloop.stats.hypergeometric import is_at_most, may_be_at_most, survival
+from judgeloop.stats.hypergeometric import are_at_most, is_at_most, may_be_at_most, survival
 from judgeloop.stopping.hypergeometric import Hypergeometric
 from judgeloop.stopping.projection import first_met
 from judgeloop.stopping.rule import Rule
@@ -158,6 +158,19 @@ def test_a_survival_is_compared_with_a_risk_as_its_exact_sum_is(population, shar
     assert is_at_most(survival(*numbers), *numbers), "equal is at most"
     (may_be,) = may_be_at_most(risk, *(np.array([number]) for number in numbers))
     assert may_be or not expected
+
+
+@given(
+    population=st.integers(1, 3000),
+    states=st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)), max_size=20),
+)
+def test_many_survivals_are_compared_with_risks_as_each_is(population, states):
+    drawn = [[round(population * share) for share in shares] for shares in states]
+    successes, draws, at_least = np.array(drawn, dtype=np.int64).reshape(-1, 3).T
+    numbers = at_least, np.full_like(draws, population), successes, draws
+    exact = np.array([survival(*state) for state in np.array(numbers).T.tolist()])
+    risks = np.array([0.0, 1e-6, 0.01, 0.1, 0.5, 1.0, *exact])
+    assert np.array_equal(are_at_most(risks, *numbers), exact <= risks[:, None])
 
 
 @pytest.mark.parametrize("name", ["tie-aware", "hypergeometric"])
