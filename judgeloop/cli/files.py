@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from judgeloop.cli.naming import as_flags
 from judgeloop.core.errors import InputError, JudgeloopError
@@ -20,26 +21,33 @@ from judgeloop.report.page import Page, render
 from judgeloop.report.reported import Reported
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.table import render_csv
+from judgeloop.report.texts import Texts
 from judgeloop.run.past_runs import RESULT_JSON, RESULT_TEXT
 
-SENTENCES = ("headline", "stop_sentence", "instead")  # fields of a result that may name settings
+# Fields of a result or a forecast that may name settings.
+SENTENCES = ("headline", "stop_sentence", "instead", "guessed")
 
 
 def render_json(result: Reported, settings_files: Mapping[str, list[str]] | None = None) -> str:
     """Return the result as a JSON object, with the settings that each file set."""
-    values = result.to_json() | {"settings_files": settings_files or {}}
-    for name in SENTENCES:
-        if values.get(name) is not None:
-            values[name] = as_flags(values[name])
-    return json.dumps(values, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+    return json_text(result.to_json(), settings_files)
 
 
-FORMS: dict[str, Callable[[Reported, Page], str]] = {
-    ".json": lambda result, _: render_json(result),
-    ".md": lambda _, page: render_markdown(page),
-    ".txt": lambda _, page: render(page) + "\n",
+def json_text(
+    values: Mapping[str, Any], settings_files: Mapping[str, list[str]] | None = None
+) -> str:
+    """Return JSON values as text, with settings named as flags and the settings of each file."""
+    named = {name: as_flags(values[name]) for name in SENTENCES if values.get(name) is not None}
+    whole = {**values, **named, "settings_files": settings_files or {}}
+    return json.dumps(whole, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+FORMS: dict[str, Callable[[Reported, Page, Texts | None], str]] = {
+    ".json": lambda result, *_: render_json(result),
+    ".md": lambda _, page, __: render_markdown(page),
+    ".txt": lambda _, page, __: render(page) + "\n",
     ".html": render_html,
-    ".csv": lambda result, _: render_csv(result),
+    ".csv": lambda result, *_: render_csv(result),
 }
 
 
@@ -94,8 +102,12 @@ def check_run_folder(folder: Path) -> None:
         raise InputError(f"`run_dir={folder}`: {existing} is no folder")
 
 
-def write_outputs(paths: Iterable[Path], result: Reported, page: Page) -> None:
+def write_outputs(
+    paths: Iterable[Path], result: Reported, page: Page, texts: Texts | None = None
+) -> None:
     """Write the result to every file, also if one of them cannot be written.
+
+    `texts` are those of the judged items, for a form that shows them.
 
     Raises:
         JudgeloopError: names the files that cannot be written.
@@ -103,16 +115,16 @@ def write_outputs(paths: Iterable[Path], result: Reported, page: Page) -> None:
     failures = []
     for path in paths:
         try:
-            write_output(path, result, page)
+            write_output(path, result, page, texts)
         except JudgeloopError as error:
             failures.append(str(error))
     if failures:
         raise JudgeloopError("; ".join(failures))
 
 
-def write_output(path: Path, result: Reported, page: Page) -> None:
+def write_output(path: Path, result: Reported, page: Page, texts: Texts | None = None) -> None:
     """Write the result in the format of the file's ending."""
-    write_whole(path, FORMS[path.suffix](result, page))
+    write_whole(path, FORMS[path.suffix](result, page, texts))
 
 
 def write_run(

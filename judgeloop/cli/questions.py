@@ -147,15 +147,14 @@ class Asking:
 
     def _forecast(self, ready: Any, read: Read, *, as_json: bool) -> None:
         import asyncio
-        import json
 
+        from judgeloop.cli.files import json_text
         from judgeloop.run.plan_text import plan_json, render_plan
 
         plan, result = asyncio.run(self.question.load("run").forecast(ready))
         priced = all(judge.priced for judge in ready.judges)
         if as_json:
-            values = plan_json(plan, result, priced=priced) | {"settings_files": read.files}
-            print(json.dumps(values, indent=2))
+            print(json_text(plan_json(plan, result, priced=priced), read.files), end="")
         else:
             text = render_plan(
                 plan, result, self.page(result, read), priced=priced, width=columns()
@@ -167,6 +166,7 @@ class Asking:
     ) -> None:
         """Print a result and write its files; a run that broke off has no result to print."""
         from judgeloop.cli.files import write_outputs, write_pictures, write_run
+        from judgeloop.report.texts import Texts
         from judgeloop.run.ledger_memory import remember
 
         config, page = ready.config, self.page(result, read)
@@ -179,7 +179,7 @@ class Asking:
         finally:  # also if nobody reads standard output
             write_run(folder, result, page, read.files)
             remember(config.ledger, folder, ready.run.id, result.spend.charged_p)
-            write_outputs(output, result, page)
+            write_outputs(output, result, page, Texts(ready.pool))
             if getattr(config, "analyse", False):
                 from judgeloop.replay.analyse import pictures_of_run
 

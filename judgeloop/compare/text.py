@@ -22,6 +22,7 @@ from judgeloop.report.sentences import (
     count,
     ended,
     judge,
+    judged_by,
     money,
     on_items,
     published,
@@ -92,8 +93,8 @@ def summary(result: Result) -> list[str]:
 
 def _judged(result: Result) -> str:
     if result.judged == result.items:
-        return f"Judged: all {count(result.items, 'item')}."
-    return f"Judged: {result.judged:,} of {count(result.items, 'item')}."
+        return f"Judged by {judged_by(result)}: all {count(result.items, 'item')}."
+    return f"Judged by {judged_by(result)}: {result.judged:,} of {count(result.items, 'item')}."
 
 
 def _all_ties(result: Result) -> list[str]:

@@ -19,6 +19,7 @@ from judgeloop.report.sentences import (
     count,
     ended,
     judge,
+    judged_by,
     money,
     on_items,
     published,
@@ -108,8 +109,8 @@ def summary(result: Estimated) -> list[str]:
 
 def _judged(result: Estimated) -> str:
     if result.judged == result.items:
-        return f"Judged: all {count(result.items, 'item')}, so the score is exact."
-    return f"Judged: {result.judged:,} of {count(result.items, 'item')}."
+        return f"Judged by {judged_by(result)}: all {count(result.items, 'item')}, so the score is exact."
+    return f"Judged by {judged_by(result)}: {result.judged:,} of {count(result.items, 'item')}."
 
 
 def _so_far(result: Estimated) -> list[str]:

@@ -67,6 +67,15 @@ class Plan:
         other = any(self.guessed.values()) or self.joined or self.beside
         return own and not other and bool(self.sure[OUTPUT])
 
+    @property
+    def guesses(self) -> tuple[tuple[str, str], ...]:
+        """The fields that stand under no known name, each with the column that is taken for it."""
+        return tuple(
+            (field, " or ".join(map(repr, columns)))
+            for field, columns in self.guessed.items()
+            if columns and not self.sure.get(field)
+        )
+
     def columns(self, field: str) -> tuple[str, ...]:
         """The columns that may hold `field`, the first choice first."""
         return (*self.sure.get(field, ()), *self.guessed.get(field, ()))
@@ -176,6 +185,24 @@ def found_text(names: Iterable[str]) -> str:
     listed = list(names)
     shown = ", ".join(repr(name) for name in listed[:SHOWN]) or "none"
     return shown + (", …" if len(listed) > SHOWN else "")
+
+
+def guesses_text(files: Mapping[str, Sequence[tuple[str, str]]]) -> str:
+    """Return which columns were guessed, from the guesses in each file; empty if none were.
+
+    >>> guesses_text({"a.csv": [("prompt", "'Question'")], "b.csv": [("prompt", "'Question'")]})
+    "prompt from 'Question' (a.csv, b.csv); `map` sets it"
+    """
+    by_guess: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for name, guesses in files.items():
+        if guesses:
+            by_guess.setdefault(tuple(guesses), []).append(name)
+    parts = [
+        f"{', '.join(f'{field} from {column}' for field, column in guesses)} ({', '.join(names)})"
+        for guesses, names in by_guess.items()
+    ]
+    several = sum(map(len, by_guess)) > 1
+    return "; ".join([*parts, f"`map` sets {'them' if several else 'it'}"]) if parts else ""
 
 
 def check_map(mapped: Map, found: Iterable[Iterable[str]]) -> None:

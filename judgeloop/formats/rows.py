@@ -55,8 +55,9 @@ class Located(Generic[R]):
 class Outputs:
     """The rows of an output file and the name of their system.
 
-    `columns` are the columns found, for messages.
-    `failed` is the number of rows without an output, which were left out.
+    - `columns`: the columns found, for messages.
+    - `failed`: the number of rows without an output, which were left out.
+    - `guesses`: the fields whose column was guessed, each with that column.
     """
 
     path: Path
@@ -64,14 +65,16 @@ class Outputs:
     rows: tuple[Located[OutputRow], ...]
     columns: tuple[str, ...] = ()
     failed: int = 0
+    guesses: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """The rows of an items file, and the columns found."""
+    """The rows of an items file, the columns found, and the guesses as in `Outputs`."""
 
     rows: tuple[Located[ItemRow], ...]
     columns: tuple[str, ...] = ()
+    guesses: tuple[tuple[str, str], ...] = ()
 
 
 def outputs_of(
@@ -112,7 +115,7 @@ def outputs_of(
         if len(systems) > 1:
             raise _two_systems(path, systems, unit)
     system = name or next(iter(systems), None) or stem(path)
-    return Outputs(path, system, tuple(found), plans.columns, failed)
+    return Outputs(path, system, tuple(found), plans.columns, failed, plans.guesses)
 
 
 def items_of(rows: Iterable[Row], path: Path, *, mapped: Map = NO_MAP, unit: str = "line") -> Items:
@@ -128,7 +131,7 @@ def items_of(rows: Iterable[Row], path: Path, *, mapped: Map = NO_MAP, unit: str
         if item.prompt is None:
             raise reader.missing(PROMPT)
         found.append(Located(row.line, item, unit))
-    return Items(tuple(found), plans.columns)
+    return Items(tuple(found), plans.columns, plans.guesses)
 
 
 def parse_output(path: Path, row: Row, mapped: Map = NO_MAP, unit: str = "line") -> OutputRow:
@@ -201,6 +204,12 @@ class _Plans:
     def columns(self) -> tuple[str, ...]:
         """The columns of all rows, in the order of appearance."""
         return tuple(dict.fromkeys(name for names in self.by_names for name in names))
+
+    @property
+    def guesses(self) -> tuple[tuple[str, str], ...]:
+        """The guesses of all plans, in the order of appearance."""
+        plans = (plan for plan, _ in self.by_names.values())
+        return tuple(dict.fromkeys(guess for plan in plans for guess in plan.guesses))
 
 
 def _failure(path: Path, row: Row, unit: str) -> DataError:

@@ -1,17 +1,20 @@
 """Renders a result as a single HTML page, without scripts or external files.
 
-Reads the result and its `Page`; all text is escaped. Computes no figure and writes no file.
+Reads the result, its `Page`, and the texts of the judged items; all text is escaped. Computes no
+figure and writes no file.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 
-from judgeloop.report.escaping import visible
+from judgeloop.report.escaping import visible, visible_lines
 from judgeloop.report.page import Page as Words
 from judgeloop.report.page import Section
 from judgeloop.report.reported import Reported
 from judgeloop.report.run_result import LabelRow
+from judgeloop.report.texts import MOST, Texts
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -28,6 +31,14 @@ table {{ border-collapse: collapse; margin: 1rem 0; }}
 th, td {{ text-align: left; vertical-align: top; padding: .3rem .9rem .3rem 0; border-bottom: 1px solid #ddd; }}
 th {{ font-weight: 600; white-space: nowrap; }}
 .aside {{ color: #777; }}
+.row {{ display: grid; grid-template-columns: 4fr 5fr 3fr 8fr; gap: .9rem; padding: .3rem 0; border-bottom: 1px solid #ddd; overflow-wrap: anywhere; }}
+.head {{ font-weight: 600; }}
+summary {{ cursor: pointer; }}
+summary span:first-child::before {{ content: "▸ "; }}
+details[open] span:first-child::before {{ content: "▾ "; }}
+.texts {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(18rem, 1fr)); gap: 0 2rem; margin: 0 1rem; }}
+.texts p {{ white-space: pre-wrap; overflow-wrap: anywhere; margin: .2rem 0 1rem; }}
+h3 {{ font-size: 1rem; margin: .5rem 0 0; }}
 </style>
 </head>
 <body>
@@ -35,24 +46,29 @@ th {{ font-weight: 600; white-space: nowrap; }}
 {summary}
 {sections}
 <h2>Judged items, in the order asked</h2>
-<table>
-<tr><th>item</th><th>judged</th><th>verdict</th><th>reason</th></tr>
+<div class="row head"><span>item</span><span>judged</span><span>verdict</span><span>reason</span></div>
 {labels}
-</table>
-<p class="aside">judgeloop {version}, run {run}. Greyed items were judged and left the decision.</p>
+<p class="aside">judgeloop {version}, run {run}. Greyed items were judged and left the decision.{about_texts}</p>
 </body>
 </html>
 """
 
 
-def render_html(result: Reported, words: Words) -> str:
-    """Return the page: headline, summary, sections, and a table of all judged items."""
+def render_html(result: Reported, words: Words, texts: Texts | None = None) -> str:
+    """Return the page: headline, summary, sections, and all judged items.
+
+    With `texts`, each item opens to show its prompt and the outputs.
+    """
     return PAGE.format(
         title=escape(words.headline),
         headline=escape(words.headline),
         summary="\n".join(f"<p>{escape(line)}</p>" for line in words.summary),
         sections="\n".join(map(_section, words.sections)),
-        labels="\n".join(map(_label, result.labels)),
+        labels="\n".join(
+            _label(label, texts if number < MOST else None)
+            for number, label in enumerate(result.labels)
+        ),
+        about_texts="" if texts is None else _about_texts(len(result.labels)),
         version=escape(result.setup.version),
         run=escape(result.setup.run),
     )
@@ -69,13 +85,32 @@ def _section(section: Section) -> str:
     return f"{heading}<table>\n{rows}\n</table>"
 
 
-def _label(label: LabelRow) -> str:
+def _about_texts(labels: int) -> str:
+    only = f" The first {MOST:,} have their texts." if labels > MOST else ""
+    return f" An item opens to show its prompt and outputs.{only}"
+
+
+def _label(label: LabelRow, texts: Texts | None) -> str:
+    """Return the row of a judged item, which opens to show its texts, if there are any."""
     judged = f"{label.system} : {label.against}" if label.against else label.system
     cells = "".join(
-        f"<td>{escape(visible(text))}</td>"
+        f"<span>{escape(visible(text))}</span>"
         for text in (label.item_id, judged, _verdict(label), label.reason)
     )
-    return f"<tr{'' if label.in_decision else ' class=aside'}>{cells}</tr>"
+    aside = "" if label.in_decision else " aside"
+    if texts is None:
+        return f'<div class="row{aside}">{cells}</div>'
+    item, outputs = _texts(texts.of_item(label)), _texts(texts.of_systems(label))
+    return f'<details><summary class="row{aside}">{cells}</summary>{item}{outputs}</details>'
+
+
+def _texts(named: Iterable[tuple[str, str]]) -> str:
+    """Return texts beside each other, each under its name."""
+    parts = "".join(
+        f"<div><h3>{escape(visible(name))}</h3><p>{escape(visible_lines(text))}</p></div>"
+        for name, text in named
+    )
+    return f'<div class="texts">{parts}</div>'
 
 
 def _verdict(label: LabelRow) -> str:

@@ -58,6 +58,7 @@ class RunSetup:
     - `calls_per_item`: the most calls for a judgment; in both orders the second may not be needed.
     - `required_winner`: the system that must win; None if none must.
     - `left_out`: a sentence on the items that were left out; empty if none were.
+    - `guessed`: a sentence on the columns that were guessed; empty if none were.
     - `repeated`: the systems that gave the same output to many items, with the number of items.
     - `old_prices`: a warning of judges whose prices are old; empty if none are.
     - `tier`: the service tier asked for and its price; empty for the standard tier.
@@ -83,6 +84,7 @@ class RunSetup:
     repeated: dict[str, int]
     run: str
     version: str
+    guessed: str = field(default="", kw_only=True)
     old_prices: str = field(default="", kw_only=True)
     tier: str = field(default="", kw_only=True)
     published: str | None = field(default=None, kw_only=True)

@@ -14,6 +14,8 @@ from judgeloop.report.run_result import RunResult
 # If more of the verdicts surely change with the order, the judge mainly prefers a position.
 MANY_FLIPS = 0.5
 
+HUMAN = "human"  # the name of a person as a judge
+
 # Under so many items, another set of items may well turn out differently.
 FEW_ITEMS = 50
 ABOUT_THE_JUDGE = (
@@ -151,6 +153,13 @@ def count(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
+def judged_by(result: RunResult) -> str:
+    """Return the judges' names, for a sentence."""
+    return " + ".join(
+        "a person" if name == HUMAN else visible(name) for name in result.setup.judges
+    )
+
+
 def judge(result: RunResult) -> str:
     """Return the judge's name, with its agreement, order and flipped verdicts."""
     text = visible(result.setup.judge)
@@ -206,10 +215,12 @@ def _is_fooled(decoys: DecoyTally) -> bool:
 
 
 def about_data(result: RunResult) -> list[tuple[str, str]]:
-    """Return rows on decoys, items left out and the service tier; none if there are none."""
+    """Return rows on decoys, items left out, guessed columns and the service tier, if any."""
     rows = [("decoys", decoys(result))] if result.decoys is not None else []
     if result.setup.left_out:
         rows.append(("left out", visible(result.setup.left_out)))
+    if result.setup.guessed:
+        rows.append(("columns", visible(result.setup.guessed)))
     if result.setup.tier:
         rows.append(("tier", visible(result.setup.tier)))
     return rows

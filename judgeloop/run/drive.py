@@ -138,6 +138,7 @@ def setup_of(prepared: Prepared[Any]) -> dict[str, Any]:
         "calls_per_item": len(judges) + twice,
         "required_winner": config.require_winner,
         "left_out": prepared.inputs.joined.left_out,
+        "guessed": prepared.inputs.guessed,
         "repeated": _repeated(prepared.pool),
         "old_prices": old_prices(judges, today()),
         "tier": _tiers(judges),

@@ -16,7 +16,7 @@ from judgeloop.core.protocols import Judge
 from judgeloop.engine import decoys
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits
-from judgeloop.formats.columns import check_map, parse_map
+from judgeloop.formats.columns import check_map, guesses_text, parse_map
 from judgeloop.formats.join import Joined, join
 from judgeloop.history.about import About
 from judgeloop.judges.catalogue import judge_from_spec
@@ -33,7 +33,8 @@ from judgeloop.run.settings import JudgeSettings, RunSettings
 class Inputs:
     """The joined pool, the judges, the limits and the decoy texts of a run, all checked.
 
-    `asked_anew` says which judges have no identity; empty if all have one.
+    `asked_anew` says which judges have no identity; empty if all have one. `guessed` says which
+    columns of the files were guessed; empty if none were.
     """
 
     joined: Joined
@@ -41,6 +42,7 @@ class Inputs:
     limits: Limits
     decoy_texts: tuple[str, ...]
     asked_anew: str = ""
+    guessed: str = ""
 
     @property
     def by_hand(self) -> bool:
@@ -93,7 +95,17 @@ def read_inputs(
     )
     _check_panel(config, judges)
     _check_winner(config, joined.pool)
-    return Inputs(joined, judges, limits, _decoy_texts(config, given), given.asked_anew)
+    guesses = {str(file.path): file.guesses for file in outputs}
+    if items is not None:
+        guesses[str(config.items)] = items.guesses
+    return Inputs(
+        joined,
+        judges,
+        limits,
+        _decoy_texts(config, given),
+        given.asked_anew,
+        guesses_text(guesses),
+    )
 
 
 def _check_audit(config: RunSettings) -> None:

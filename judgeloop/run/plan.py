@@ -29,7 +29,8 @@ class Plan:
 
     `assumed` says in words what the expected case assumes; None if it rests on verdicts.
     `affordable` is the number of judgments that the rest of the budget probably pays for; None
-    without a budget, or if calls cost nothing.
+    without a budget, or if calls cost nothing. `questions` is the number of queries that may be
+    asked, of which `unasked` take no call: their outputs are identical, or too large.
     """
 
     judgments: Range
@@ -37,6 +38,8 @@ class Plan:
     cost_p: Range
     assumed: str | None
     affordable: int | None
+    questions: int = 0
+    unasked: int = 0
 
 
 def priced(
@@ -50,13 +53,14 @@ def priced(
     """Return the plan for further `judgments`.
 
     `quotes` holds the quotes of every query that may be asked, and `beside` those of queries that
-    are asked in any case (decoys, a proxy). The low and expected cases use likely costs. The worst
-    case has all judgments that the limit allows, on the most expensive queries, at worst-case
-    costs. Retries are not included. `left_p`, the rest of the budget, bounds no figure: it only
-    gives `affordable`.
+    are asked in any case (decoys, a proxy). The low and expected cases use the mean number of
+    calls, at likely costs. The worst case has all judgments that the limit allows, on the queries
+    with the most calls and the highest worst-case costs. Retries are not included. `left_p`, the
+    rest of the budget, bounds no figure: it only gives `affordable`.
     """
     most = judgments.worst
-    calls_each = max((len(calls) for calls in quotes), default=0)
+    calls_of = sorted(map(len, quotes), reverse=True)
+    calls_each = sum(calls_of) / max(1, len(quotes))
     dearest = sorted((sum(call.cost_p for call in calls) for calls in quotes), reverse=True)
     likely_p = sum(call.likely_cost_p for calls in quotes for call in calls) / max(1, len(quotes))
     extra_calls = sum(map(len, beside))
@@ -65,7 +69,9 @@ def priced(
     return Plan(
         judgments=judgments,
         calls=Range(
-            *(n * calls_each + extra_calls for n in (judgments.low, judgments.expected, most))
+            round(judgments.low * calls_each) + extra_calls,
+            round(judgments.expected * calls_each) + extra_calls,
+            sum(calls_of[:most]) + extra_calls,
         ),
         cost_p=Range(
             round(judgments.low * likely_p) + extra_p,
@@ -74,4 +80,6 @@ def priced(
         ),
         assumed=assumed,
         affordable=None if left_p is None or likely_p == 0 else int(left_p / likely_p),
+        questions=len(quotes),
+        unasked=calls_of.count(0),
     )

@@ -29,9 +29,10 @@ def render_plan(
     if result.asked:
         needs = "needs" if result.asked == 1 else "need"
         opening += f" {known} {needs} no call: known verdicts, or identical outputs."
-    paragraphs = [_basis(plan), *_both_orders(result), _affordable(plan, result)]
+    paragraphs = [_basis(plan), *_unasked(plan), *_both_orders(result), _affordable(plan, result)]
     paragraphs += [] if priced else ["The model has no known price."]
-    paragraphs += [*_learned(result), *_tier(result), *_old_prices(result), *_settings(page)]
+    paragraphs += [*_learned(result), *_tier(result), *_old_prices(result)]
+    paragraphs += [*_guessed(result), *_settings(page)]
     return "\n\n".join(
         [
             wrapped(opening, width),
@@ -68,6 +69,23 @@ def _both_orders(result: RunResult) -> list[str]:
         return []
     text = "The figures count two calls for each item. The second is not made after a tie"
     return [f"{text}, so that fewer are likely."]
+
+
+def _unasked(plan: Plan) -> list[str]:
+    """Return a sentence on the questions that take no call, if there are any."""
+    if not plan.unasked:
+        return []
+    take = "takes" if plan.unasked == 1 else "take"
+    asked = (
+        f"Of {count(plan.questions, 'question')} that can be asked, {plan.unasked:,} {take} no call"
+    )
+    return [f"{asked}: the outputs are identical, or too large."]
+
+
+def _guessed(result: RunResult) -> list[str]:
+    """Return a sentence on the columns that were guessed, if any were."""
+    said = result.setup.guessed
+    return [f"Columns: {visible(said)}."] if said else []
 
 
 def _settings(page: Page) -> list[str]:
@@ -129,12 +147,15 @@ def plan_json(plan: Plan, result: RunResult, *, priced: bool) -> dict[str, Any]:
         "answered_from_ledger": result.asked,
         "judgments": asdict(plan.judgments),
         "calls": asdict(plan.calls),
+        "questions": plan.questions,
+        "questions_without_a_call": plan.unasked,
         "usd": dollars if priced else None,
         "expected_is_assumed": plan.assumed is not None,
         "budget_usd": None
         if result.spend.budget_p is None
         else float(to_usd(result.spend.budget_p)),
         "budget_pays_for": plan.affordable,
+        "guessed": result.setup.guessed,
         "tier": result.setup.tier,
         "old_prices": result.setup.old_prices,
         "run": result.setup.run,

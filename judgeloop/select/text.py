@@ -20,6 +20,7 @@ from judgeloop.report.sentences import (
     count,
     ended,
     judge,
+    judged_by,
     money,
     on_items,
     published,
@@ -78,9 +79,8 @@ def _decision(result: Selected) -> str:
 
 def summary(result: Selected) -> list[str]:
     """Return what was judged, at which risk and cost, what would decide, and warnings."""
-    judged = (
-        f"Judgments: {result.judged:,}, on {result.queries:,} of {count(result.items, 'item')}."
-    )
+    on = f"on {result.queries:,} of {count(result.items, 'item')}"
+    judged = f"Judgments by {judged_by(result)}: {result.judged:,}, {on}."
     line = f"{judged} {_risk(result)}Cost: {money(result)}."
     still = [] if result.winner is not None else [*_in_the_race(result), _what_would_decide(result)]
     return [line, *still, *warnings(result)]

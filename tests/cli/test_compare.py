@@ -73,7 +73,10 @@ def test_a_decision_is_the_first_line_and_exit_0(files):
     assert result.exit_code == 0, result.output
     first_line, second_line, third_line, *_ = result.stdout.splitlines()
     assert first_line == "good-model is better than poor-model on these 30 items."
-    assert re.match(r"Judged: \d+ of 30 items\. Stated risk: 0\.\d+ \(guaranteed\)\.", second_line)
+    assert re.match(
+        r"Judged by replay:\w+\.csv: \d+ of 30 items\. Stated risk: 0\.\d+ \(guaranteed\)\.",
+        second_line,
+    )
     assert third_line.startswith("Warning: the set has few items, 30.")
     assert result.stderr.splitlines() == [
         "judgeloop: compare: 2 systems, 30 items, at most 30 judgments and $5.00"
@@ -268,6 +271,27 @@ def test_a_dry_run_needs_no_key_asks_nobody_and_spends_nothing(files, chat_serve
     assert forecast["calls"]["worst"] == 60
     official = judgeloop("compare", *files[:2], "--judge", "openai/gpt-4.1-mini", "--dry-run")
     assert official.exit_code == 0, official.stderr
+
+
+def test_a_dry_run_counts_no_calls_for_identical_outputs_and_names_guessed_columns(
+    tmp_path, chat_server
+):
+    for name in ("a", "b"):
+        rows = [f"q{i},{name if i < 10 else 'the same'}" for i in range(40)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["Question,answer", *rows]) + "\n")
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    arguments = ["compare", *live(chat_server, *files), "--dry-run"]
+    forecast = json.loads(judgeloop(*arguments, "--json").stdout)
+    assert (forecast["questions"], forecast["questions_without_a_call"]) == (40, 30)
+    assert forecast["judgments"]["worst"] + forecast["answered_from_ledger"] == 40
+    assert forecast["calls"]["worst"] == 2 * 10
+    text = unwrapped(judgeloop(*arguments).stdout)
+    assert "Of 40 questions that can be asked, 30 take no call" in text
+    assert "Columns: prompt from 'Question', output from 'answer' (" in text
+    assert text.endswith("--map sets them.")
+    assert chat_server.requests == []
+    result = judgeloop("compare", *live(chat_server, *files), "--json")
+    assert json.loads(result.stdout)["guessed"].endswith("--map sets them")
 
 
 def test_a_dry_runs_worst_case_covers_what_is_then_spent(files, chat_server):
@@ -708,7 +732,7 @@ def test_systems_that_are_level_on_every_item_have_no_difference_and_pass(files,
     arguments = ["compare", first, second, "--judge", f"replay:{table}", "--min-judgments", "30"]
     result = judgeloop(*arguments)
     assert result.exit_code == 0, result.output
-    said = "good-model and poor-model are level on these 30 items. Judged: all 30 items."
+    said = "good-model and poor-model are level on these 30 items. Judged by replay:level.csv: all 30 items."
     assert unwrapped(result.stdout).startswith(said)
     assert judgeloop(*arguments, "--require-winner", "good-model").exit_code == 3
 

@@ -62,7 +62,10 @@ def test_it_decides_says_what_it_means_and_leaves_no_files(empty, temporary, mon
     done = demo()
     assert done.exit_code == 0, done.output
     said = " ".join(done.output.split())
-    assert "centrality is better than lead-2 on these 240 items. Judged: 41 of 240 items." in said
+    assert (
+        "centrality is better than lead-2 on these 240 items. Judged by metric:rouge2: 41 of 240 items."
+        in said
+    )
     assert "after 41 of 240 judgments" in said
     assert "they name the same system (70 for lead-2, 156 for centrality, 14 ties)" in said
     assert not any(empty.iterdir())

@@ -80,7 +80,7 @@ def test_the_score_comes_first_with_its_interval(server, outputs):
         r"mine scores 0\.\d+ out of 1 on these 60 items, probably between 0\.\d+ and 0\.\d+\.",
         first,
     )
-    assert rest[0].startswith("Judged: 40 of 60 items. 90 % interval: 0.")
+    assert rest[0].startswith("Judged by openai/judge: 40 of 60 items. 90 % interval: 0.")
     assert "(approximate). Cost: $" in rest[0]
     assert "What the interval means" in rest
     assert "That was measured, not proved" in unwrapped(done.stdout)
@@ -164,7 +164,7 @@ def test_all_items_judged_is_certain(server, outputs):
     assert result["mean"] == pytest.approx(TRUTH, abs=1e-6)
     assert result["interval"] == pytest.approx([TRUTH, TRUTH], abs=1e-6)
     text = judgeloop(*live(server, outputs, "--selector", "random")).stdout
-    assert "Judged: all 60 items, so the score is exact." in text
+    assert "Judged by openai/judge: all 60 items, so the score is exact." in text
     assert "probably" not in text
 
 

@@ -75,6 +75,7 @@ FIELDS = {
     "seed": 7,
     "calls_per_item": 2,
     "required_winner": None,
+    "guessed": "",
     "left_out": "",
     "repeated": {},
     "run": "0123abcd",

@@ -69,10 +69,11 @@ def test_a_race_names_the_best_with_its_risk_and_the_standings(systems, chat_ser
     first, *rest = result.stdout.splitlines()
     assert first == "best is the best of 5 systems on these 40 items."
     assert re.match(
-        r"Judgments: \d+, on \d+ of 40 items\. Stated risk: 0\.\d+ \(guaranteed\)", rest[0]
+        r"Judgments by openai/judge: \d+, on \d+ of 40 items\. Stated risk: 0\.\d+ \(guaranteed\)",
+        rest[0],
     )
-    assert "few items, 40" in rest[1]
-    assert rest[3] == "Win rates against base"
+    assert "few items, 40" in " ".join(rest[1:3])
+    assert rest[4] == "Win rates against base"
     assert any("the baseline itself" in line for line in rest)
     assert any("poor" in line and "not the best" in line for line in rest)
     assert result.stderr == (

@@ -58,7 +58,7 @@ def test_a_decision_is_a_sentence_that_says_what_it_is_about():
 
 def test_what_was_judged_the_risk_and_the_cost_follow():
     assert summary(make_result()) == [
-        "Judged: 10 of 100 items. Stated risk: 0.042 (heuristic). Cost: $0.042 of $5.00."
+        "Judged by openai/gpt-4.1: 10 of 100 items. Stated risk: 0.042 (heuristic). Cost: $0.042 of $5.00."
     ]
 
 
@@ -70,7 +70,7 @@ def test_a_decision_on_all_items_has_no_risk_and_warns_that_the_items_are_few():
     result = make_result(tally=Tally(items=10, wins=(1, 8), ties=1), stop=ALL_JUDGED)
     assert headline(result) == "large is better than small on these 10 items."
     assert summary(result) == [
-        "Judged: all 10 items. Stated risk: 0, as every item is judged. Cost: $0.042 of $5.00.",
+        "Judged by openai/gpt-4.1: all 10 items. Stated risk: 0, as every item is judged. Cost: $0.042 of $5.00.",
         "Warning: the set has few items, 10. Another set of items may turn out differently.",
     ]
     assert "Every item is judged, so nothing is left to chance." in note(result, HEADING_RISK)
@@ -118,7 +118,7 @@ def test_a_run_that_was_given_up_says_why_and_what_would_go_on():
         "No winner yet between small and large on these 100 items: a decision within the limit of judgments is unlikely."
     )
     assert summary(result) == [
-        "Judged: 10 of 100 items. Votes: 5 to 4 for small. Stated risk: 0.042 (heuristic). Cost: $0.042 of $5.00.",
+        "Judged by openai/gpt-4.1: 10 of 100 items. Votes: 5 to 4 for small. Stated risk: 0.042 (heuristic). Cost: $0.042 of $5.00.",
         "About 60 more judgments (about $0.24) would probably decide: raise `max_judgments`, or leave out `give_up`.",
     ]
     assert note(result, HEADING_STOP) == f"G{sentence[1:]}."
@@ -160,17 +160,20 @@ def test_no_decision_says_why_and_what_would_decide(changes, line):
     [
         (
             {},
-            "Judged: 10 of 100 items. Votes: 5 to 4 for small. Stated risk: 0.042 (heuristic). Cost: $0.042 of $5.00.",
+            "Judged by openai/gpt-4.1: 10 of 100 items. Votes: 5 to 4 for small. Stated risk: 0.042 (heuristic). Cost: $0.042 of $5.00.",
         ),
         (
             {"tally": Tally(items=100, wins=(4, 5), ties=1)},
-            "Judged: 10 of 100 items. Votes: 5 to 4 for large. Stated risk: 0.042 (heuristic). Cost: $0.042 of $5.00.",
+            "Judged by openai/gpt-4.1: 10 of 100 items. Votes: 5 to 4 for large. Stated risk: 0.042 (heuristic). Cost: $0.042 of $5.00.",
         ),
         (
             {"tally": Tally(items=100, wins=(5, 5))},
-            "Judged: 10 of 100 items. Cost: $0.042 of $5.00.",
+            "Judged by openai/gpt-4.1: 10 of 100 items. Cost: $0.042 of $5.00.",
         ),
-        ({"tally": Tally(items=100)}, "Judged: 0 of 100 items. Cost: $0.042 of $5.00."),
+        (
+            {"tally": Tally(items=100)},
+            "Judged by openai/gpt-4.1: 0 of 100 items. Cost: $0.042 of $5.00.",
+        ),
     ],
 )
 def test_no_decision_says_what_was_judged_the_votes_the_risk_and_the_money(changes, standing):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.formats.columns import check_map, map_text, parse_map
+from judgeloop.formats.columns import check_map, guesses_text, map_text, parse_map
 from judgeloop.formats.conversation import call_text, conversation, text_of
 from judgeloop.formats.rows import ItemRow, OutputRow, items_of, outputs_of
 from judgeloop.formats.tables import Row
@@ -179,3 +179,38 @@ def test_a_place_in_memory_is_named_by_its_unit():
 def test_columns_of_an_items_file_are_kept_for_a_check_of_the_map():
     rows = [Row(1, {"id": 1, "prompt": "p", "gold": "g"}), Row(2, {"id": 2, "prompt": "q"})]
     assert items_of(rows, HERE).columns == ("id", "prompt", "gold")
+
+
+@pytest.mark.parametrize(
+    ("fields", "guesses"),
+    [
+        ({"prompt": "q", "output": "a", "answer": "other"}, ()),
+        ({"Instruction": "q", "OUTPUT": "a"}, ()),
+        ({"Question": "q", "output": "a"}, (("prompt", "'Question'"),)),
+        (
+            {"question": "q", "input": "", "Answer": "a"},
+            (("prompt", "'question' or 'input'"), ("output", "'Answer'")),
+        ),
+    ],
+)
+def test_the_columns_that_were_guessed_are_known(fields, guesses):
+    assert outputs_of([Row(1, fields)], HERE).guesses == guesses
+
+
+def test_a_column_of_the_map_is_no_guess():
+    found = outputs_of(
+        [Row(1, {"question": "q", "answer": "a"})],
+        HERE,
+        mapped=parse_map("prompt=question,output=answer"),
+    )
+    assert found.guesses == ()
+
+
+def test_the_guesses_are_told_once_for_files_that_are_alike():
+    guess = [("prompt", "'question'")]
+    assert guesses_text({"a": guess, "b": guess}) == "prompt from 'question' (a, b); `map` sets it"
+    assert (
+        guesses_text({"a": guess, "b": [], "c": [("output", "'answer'")]})
+        == "prompt from 'question' (a); output from 'answer' (c); `map` sets them"
+    )
+    assert guesses_text({"a": [], "b": []}) == ""

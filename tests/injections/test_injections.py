@@ -219,7 +219,7 @@ def as_reason(text):
 
 def rendered(result, ending):
     """The result as the command line writes it to a file with this ending."""
-    return FORMS[ending](result, page_as_flags(page(result)))
+    return FORMS[ending](result, page_as_flags(page(result)), None)
 
 
 @pytest.mark.parametrize("placed", [as_names, as_reason])

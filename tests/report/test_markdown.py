@@ -71,7 +71,7 @@ def test_the_decision_is_the_heading(result, heading):
 def test_the_summary_is_a_paragraph_and_the_details_are_one_table():
     heading, cost, table, *notes = render_markdown(page(make_result())).rstrip().split("\n\n")
     assert heading.startswith("### ")
-    assert cost.startswith("Judged: 10 of 100 items.")
+    assert cost.startswith("Judged by openai/gpt-4.1: 10 of 100 items.")
     assert [note.split("\n")[0] for note in notes[::2]] == [
         "#### Why it stopped",
         "#### What the stated risk means",

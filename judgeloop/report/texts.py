@@ -1,0 +1,49 @@
+"""The texts of the judged items, for a report that is read without the files: prompt and outputs.
+
+Reads a pool. Cuts long texts and escapes nothing: who renders them does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from judgeloop.core.pool import Pool
+from judgeloop.report.run_result import LabelRow
+
+LONGEST = 8_000  # characters shown of a text
+MOST = 1_000  # judged items whose texts are shown, so that a browser still opens the report
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The texts of the items of `pool`."""
+
+    pool: Pool
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {item.id: position for position, item in enumerate(self.pool.items)}
+
+    def of_item(self, label: LabelRow) -> list[tuple[str, str]]:
+        """Return the prompt and the reference, if there is one, each with its name."""
+        item = self.pool.items[self._positions[label.item_id]]
+        reference = [] if item.reference is None else [("reference", cut(item.reference))]
+        return [("prompt", cut(item.prompt)), *reference]
+
+    def of_systems(self, label: LabelRow) -> list[tuple[str, str]]:
+        """Return the outputs that were judged, each with its system."""
+        position = self._positions[label.item_id]
+        outputs = dict(zip(self.pool.systems, self.pool.outputs, strict=True))
+        systems = [label.system] if label.against is None else [label.system, label.against]
+        return [(system, cut(outputs[system][position])) for system in systems]
+
+
+def cut(text: str) -> str:
+    """Return the beginning of a text that is too long to show, and how much is missing.
+
+    >>> cut("short"), cut("x" * 8_003)[-24:]
+    ('short', 'x… (3 more characters)')
+    """
+    more = len(text) - LONGEST
+    return text if more <= 0 else f"{text[:LONGEST]}… ({more:,} more character{'s' * (more > 1)})"
