@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from judgeloop.compare.call import compare as compare
     from judgeloop.compare.call import compare_async as compare_async
+    from judgeloop.compare.call import compare_recorded as compare_recorded
     from judgeloop.compare.config import CompareConfig as CompareConfig
     from judgeloop.compare.config import compare_config as compare_config
+    from judgeloop.compare.recorded_result import RecordedResult as RecordedResult
     from judgeloop.compare.result import Result as Result
     from judgeloop.core.errors import InputError as InputError
     from judgeloop.core.errors import JudgeError as JudgeError
@@ -47,6 +49,7 @@ _HOMES = {
     "LedgerError": "core.errors",
     "Limits": "engine.session",
     "Progress": "engine.loop",
+    "RecordedResult": "compare.recorded_result",
     "Result": "compare.result",
     "ScriptedJudge": "judges.scripted",
     "SelectConfig": "select.config",
@@ -56,6 +59,7 @@ _HOMES = {
     "compare": "compare",
     "compare_async": "compare.call",
     "compare_config": "compare.config",
+    "compare_recorded": "compare.call",
     "drive": "engine.loop",
     "estimate": "estimate",
     "estimate_async": "estimate.call",

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 def compare_recorded(config: Any, read: Read, *, form: Form, output: Sequence[Path]) -> int:
     """Compare two finished runs, print the result and return the exit code."""
     from judgeloop.cli.files import write_outputs
-    from judgeloop.compare.recorded import compare_recorded as compared
+    from judgeloop.compare.recorded import recorded_of
     from judgeloop.compare.recorded_text import page
 
-    result = compared(config)
+    result = recorded_of(config)
     words = page_as_flags(page(result))
     show(shown_as(form, result, words, read.files, output))
     write_outputs(output, result, words)

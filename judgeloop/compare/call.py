@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from judgeloop.compare.config import CompareConfig
 from judgeloop.compare.prepare import prepare
+from judgeloop.compare.recorded import recorded_of
+from judgeloop.compare.recorded_result import RecordedResult
 from judgeloop.compare.result import Result
 from judgeloop.compare.run import run
 from judgeloop.engine.loop import Progress
-from judgeloop.run.arguments import ContestArguments
+from judgeloop.run.arguments import ContestArguments, File
 from judgeloop.run.calling import Question, signed
 
 if TYPE_CHECKING:
@@ -33,6 +35,18 @@ class CompareArguments(ContestArguments, total=False):
     rule: str | None
     near_tie: float | None
     give_up: float | None
+
+
+class RecordedArguments(TypedDict, total=False):
+    """The keywords of `compare_recorded`."""
+
+    score: str | None
+    epoch: str | None
+    map: str | Mapping[str, str] | None
+    allow_partial: bool | None
+    tie_margin: float | None
+    risk: float | None
+    require_winner: str | None
 
 
 QUESTION = Question(CompareConfig, ("first", "second"), prepare, run)
@@ -97,3 +111,18 @@ async def compare_async(*data: Any, **settings: Any) -> Result:
         asyncio.CancelledError: the task was cancelled; what was paid for is kept.
     """
     return await QUESTION.call_async(data, settings)
+
+
+@signed(CompareConfig, RecordedArguments, ("first", "second"), RecordedResult, files=True)
+def compare_recorded(
+    first: File, second: File, **settings: Unpack[RecordedArguments]
+) -> RecordedResult:
+    """Compare two finished runs by the scores in their files, on all items and for nothing.
+
+    The test is an exact sign test of the paired items. No judge is asked, and no ledger is opened.
+
+    Raises:
+        InputError: an argument is wrong, or the files have no scores that can be compared.
+    """
+    given = {name: value for name, value in settings.items() if value is not None}
+    return recorded_of(CompareConfig.of(first=first, second=second, **given))

@@ -24,7 +24,7 @@ USED = {
 OF_THE_OUTCOME = {Part.RUN, Part.KEY, Part.CONTENT}
 
 
-def compare_recorded(config: CompareConfig) -> RecordedResult:
+def recorded_of(config: CompareConfig) -> RecordedResult:
     """Compare the recorded scores of two finished runs.
 
     Raises:

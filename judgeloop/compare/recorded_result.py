@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
+from judgeloop.compare import recorded_text
 from judgeloop.core.exits import EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.outcomes import About
 from judgeloop.core.records import TIE
 from judgeloop.report.json_fields import SCHEMA_VERSION
-from judgeloop.report.run_result import LabelRow
+from judgeloop.report.page import Page
+from judgeloop.report.shown import LabelRow, Shown
 from judgeloop.stats.sign_test import p_value, share_interval
 
 TEST = "exact sign test"
@@ -35,7 +37,7 @@ class RecordedSetup:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedResult:
+class RecordedResult(Shown):
     """A comparison of all items by recorded scores.
 
     - `wins`: the items on which each system has the higher score; `ties`: the others.
@@ -74,6 +76,11 @@ class RecordedResult:
         if self.winner is None:
             return EXIT_UNDECIDED
         return EXIT_OTHER_WON if self.setup.required_winner not in {None, self.winner} else 0
+
+    @property
+    def page(self) -> Page:
+        """The result as text: the headline, and the details."""
+        return recorded_text.page(self)
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON values, without the labels."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from judgeloop.compare.recorded_result import RecordedResult
+from typing import TYPE_CHECKING
+
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Section
 from judgeloop.report.sentences import count, few_items, on_items
 from judgeloop.stopping.reasons import show_risk
+
+if TYPE_CHECKING:
+    from judgeloop.compare.recorded_result import RecordedResult
 
 WHAT_P_MEANS = (
     "The p-value says how often two equally good systems would differ at least so much by chance, "

@@ -102,7 +102,7 @@ class Spend:
     - `unconfirmed_p`: the part of `run_p` for attempts without a reply. They are charged at their
       worst case and may turn out unbilled.
     - `budget_p`: the budget; None without a budget.
-    - `attempts`: attempts of this command.
+    - `attempts`: attempts that this command sent.
     - `paid_attempts`: attempts of the run that were charged.
     - `remembered`: verdicts taken from the ledger.
     - `known`: False when calls were made to a model without a price.

@@ -84,6 +84,7 @@ class Attempts:
         self._broken = broken
         self._slowed = slowed
         self._failures = 0
+        self.made = 0  # attempts that were sent
         self.models: dict[str, None] = {}
         self.spent_p = 0
         self.cached_p = 0  # what the provider's cache of prompts saved
@@ -145,6 +146,7 @@ class Attempts:
         held = await self._note_sending(ticket)
         if held is not None:
             return held
+        self.made += 1
         try:
             async with TimeLimit(self._timeout_s):
                 reply = await self._judge.judge(call)

@@ -92,11 +92,13 @@ async def drive(
         decoys = await _decoys(oracle, pool)
         await _ask_until_over(session, pool, oracle, watch)
     spend = await ledger.spend(terms.run, terms.budget_p)
-    known = all(judge.priced for judge in panel) or not spend.attempts
+    made = sum(attempts.made for attempts in oracle.attempts)
+    known = all(judge.priced for judge in panel) or not made
     return Finished(
         session.outcome(),
         replace(
             spend,
+            attempts=made,
             remembered=oracle.remembered,
             known=known,
             former_p=terms.former_p,

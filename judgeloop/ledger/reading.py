@@ -71,8 +71,8 @@ def attempts_of(connection: LedgerConnection, item_id: str) -> list[RecordedAtte
 def spend_of(connection: LedgerConnection, run: str, opener: str, budget_p: int | None) -> Spend:
     """Return what `run` has cost, and what its attempts by `opener` have cost.
 
-    `opener` identifies the ledger object that recorded an attempt. In `Spend`, `now_p` and
-    `attempts` count only the attempts of `opener`.
+    `opener` identifies the ledger object that recorded an attempt. In `Spend`, `now_p` is only what
+    its attempts cost.
 
     Raises:
         DamagedLedgerError: the run was not charged what its attempts were.
@@ -82,13 +82,13 @@ def spend_of(connection: LedgerConnection, run: str, opener: str, budget_p: int 
         "coalesce(sum(charged_p) FILTER (WHERE NOT rehearsed), 0), "
         "coalesce(sum(charged_p) FILTER (WHERE rehearsed), 0), "
         "coalesce(sum(charged_p) FILTER (WHERE state IN ('reserved', 'sent', 'abandoned')), 0), "
-        "count(*) FILTER (WHERE opener = :opener), count(*) FILTER (WHERE charged_p > 0) "
+        "count(*) FILTER (WHERE charged_p > 0) "
         "FROM attempts WHERE run = :run",
         {"run": run, "opener": opener},
     ).fetchone()
-    now_p, run_p, rehearsed_p, unconfirmed_p, attempts, paid = row
+    now_p, run_p, rehearsed_p, unconfirmed_p, paid = row
     known = one(connection, RunRow, "id = ?", run)
     if (known.charged_p if known else 0) != run_p + rehearsed_p:
         problem = "does not hold the sum of what its attempts were charged"
         raise damaged(connection, RunRow, known.seq if known else run, problem)
-    return Spend(now_p, run_p, rehearsed_p, unconfirmed_p, budget_p, attempts, paid)
+    return Spend(now_p, run_p, rehearsed_p, unconfirmed_p, budget_p, paid_attempts=paid)

@@ -147,9 +147,9 @@ def _resampled(runs: _Runs) -> Iterator[_Runs]:
     systems, repetitions = runs.errors.shape[2:]
     for _ in range(RESAMPLES):
         if systems > 1:
-            yield runs.take(rng.choice(np.arange(systems), systems), np.arange(repetitions))
+            yield runs.take(np.asarray(rng.choice(systems, systems)), np.arange(repetitions))
         else:
-            yield runs.take(np.arange(1), rng.choice(np.arange(repetitions), repetitions))
+            yield runs.take(np.arange(1), np.asarray(rng.choice(repetitions, repetitions)))
 
 
 def _median(runs: _Runs) -> Floats:

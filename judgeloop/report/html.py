@@ -13,7 +13,7 @@ from judgeloop.report.escaping import visible, visible_lines
 from judgeloop.report.page import Page as Words
 from judgeloop.report.page import Section
 from judgeloop.report.reported import Reported
-from judgeloop.report.run_result import LabelRow
+from judgeloop.report.shown import LabelRow
 from judgeloop.report.texts import MOST, Texts
 
 PAGE = """<!doctype html>

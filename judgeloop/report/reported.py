@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from judgeloop.report.run_result import LabelRow
+from judgeloop.report.shown import LabelRow
 
 
 class Named(Protocol):

@@ -6,45 +6,17 @@ A question's own `result.py` adds its figures. Nothing is formatted here (`sente
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 from judgeloop.core.exits import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.outcomes import About, DecoyTally, Spend, StopKind
 from judgeloop.core.records import Abstention, Key, Label, Verdict
 from judgeloop.report.json_fields import computed, heading
-from judgeloop.report.notebook import render_notebook
-from judgeloop.report.page import Page, render
+from judgeloop.report.shown import LabelRow, Shown
 from judgeloop.stats.agreement import kappa
 from judgeloop.stats.proportion import wilson_interval
-
-
-@dataclass(frozen=True, slots=True)
-class LabelRow:
-    """A judged item, as files and pages show it.
-
-    - `system`, `against`: the two systems compared; `against` is None for a rating.
-    - `score`: in [0, 1]; in a comparison 1 means that `system` is better, 0 that `against` is. None
-      for an abstention.
-    - `winner`: the preferred system; None for a tie, a rating or an abstention.
-    - `flipped`: True for a tie because the two orders of presentation disagreed.
-    - `propensity`: the probability with which the item was drawn; None if it was picked.
-    - `in_decision`: False if the item was judged and left the decision.
-    - `votes`: the scores of a panel's judges; None for a judge that abstained.
-    """
-
-    item_id: str
-    system: str
-    against: str | None
-    score: float | None
-    winner: str | None
-    flipped: bool
-    reason: str
-    propensity: float | None
-    in_decision: bool
-    votes: tuple[float | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +77,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
-class RunResult(ABC):
+class RunResult(Shown):
     """The result of a run.
 
     - `winner`: None if undecided.
@@ -196,37 +168,6 @@ class RunResult(ABC):
         failed = self.stop_reason in {StopKind.JUDGE_FAILED, StopKind.ABSTENTIONS}
         return EXIT_JUDGE if failed else EXIT_UNDECIDED
 
-    @property
-    @abstractmethod
-    def page(self) -> Page:
-        """The result as text: the headline, and the details."""
-
-    def __str__(self) -> str:
-        """The text that the command line prints."""
-        return render(self.page)
-
-    def _repr_html_(self) -> str:
-        """Return the result as HTML; notebooks call this to show it."""
-        return render_notebook(self.page)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON values, with the judged items under `labels`."""
-        values = self.to_json() | {"labels": [asdict(label) for label in self.labels]}
-        found: dict[str, Any] = _plain(values)
-        return found
-
-    def to_frame(self, library: str = "pandas") -> Any:
-        """Return the judged items as a data frame of pandas, polars or pyarrow, a row for each.
-
-        Raises:
-            InputError: the library is another one, or it is not installed.
-        """
-        from judgeloop.report.frame import frame_of
-
-        rows = [_plain(asdict(label)) for label in self.labels]
-        names = [each.name for each in fields(LabelRow)]
-        return frame_of({name: [row[name] for row in rows] for name in names}, library)
-
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON values, without the labels; amounts in dollars."""
         figures = asdict(self)
@@ -282,12 +223,3 @@ def agreement_of(labels: Sequence[Label]) -> Agreement | None:
 
 def _preferred(verdict: Verdict, first: str, second: str) -> str | None:
     return {1: first, 0: None, -1: second}[verdict.preference]
-
-
-def _plain(value: Any) -> Any:
-    """Return `value` with lists for tuples and text for names, as JSON has them."""
-    if isinstance(value, dict):
-        return {str(name): _plain(part) for name, part in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(part) for part in value]
-    return str(value) if isinstance(value, StopKind) else value

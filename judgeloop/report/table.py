@@ -11,7 +11,7 @@ from dataclasses import asdict, fields
 
 from judgeloop.report.escaping import csv_cell
 from judgeloop.report.reported import Reported
-from judgeloop.report.run_result import LabelRow
+from judgeloop.report.shown import LabelRow
 
 
 def render_csv(result: Reported) -> str:

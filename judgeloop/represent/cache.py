@@ -11,7 +11,7 @@ import functools
 import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -50,12 +50,23 @@ def opened(folder: Path) -> Iterator[Store]:
     except ModuleNotFoundError as error:
         raise UnusableError("a cache needs pip install 'judgeloop[cache]'") from error
     try:
+        _check_database(folder / diskcache.core.DBNAME)
         with diskcache.Cache(
             folder, disk=raw_disk(), eviction_policy="none", cull_limit=0
         ) as cache:
             yield cache
     except (sqlite3.DatabaseError, diskcache.Timeout) as error:
         raise UnusableError(f"the cache in {folder} cannot be used: {error}") from error
+
+
+def _check_database(path: Path) -> None:
+    """Raise `sqlite3.DatabaseError` if the file is no database.
+
+    diskcache finds that out, too, but leaves its connection open then.
+    """
+    if path.exists():
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA schema_version")
 
 
 @functools.cache

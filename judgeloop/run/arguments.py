@@ -35,9 +35,10 @@ Duration: TypeAlias = float | str
 OrderName: TypeAlias = Literal["both", "random", "audited", "fixed"]
 VoteName: TypeAlias = Literal["majority", "mean", "unanimous"]
 
-# Settings whose effect is the command line's: it writes the files of a run, and compares recorded
-# scores where no judge is named.
-COMMAND_ONLY = ("run_dir", "analyse", "score", "output")
+# Settings whose effect is the command line's: it writes the files of a run.
+COMMAND_ONLY = ("run_dir", "analyse", "output")
+# Settings that a call of their own reads.
+ELSEWHERE = {"score": "recorded scores are compared by `compare_recorded`, which asks no judge"}
 
 
 class CallArguments(TypedDict, total=False):
@@ -104,9 +105,17 @@ class ContestArguments(RunArguments, total=False):
 
 
 def signature_of(
-    config: type[Any], arguments: Any, data: Sequence[str], returns: type[Any]
+    config: type[Any],
+    arguments: Any,
+    data: Sequence[str],
+    returns: type[Any],
+    *,
+    files: bool = False,
 ) -> inspect.Signature:
-    """Return the signature of a call: `data` by position, `arguments` by keyword with defaults."""
+    """Return the signature of a call: `data` by position, `arguments` by keyword with defaults.
+
+    With `files`, the data are files, and no rows in memory.
+    """
     fields = declared(config)
     keywords = [
         inspect.Parameter(
@@ -117,12 +126,12 @@ def signature_of(
         )
         for name, hint in arguments.__annotations__.items()
     ]
-    places = [_place(fields[name]) for name in data]
+    places = [_place(fields[name], "File" if files else "Data") for name in data]
     return inspect.Signature([*places, *keywords], return_annotation=returns)
 
 
-def _place(field: Declared) -> inspect.Parameter:
-    annotation = "Several" if field.repeated else "Data"
+def _place(field: Declared, annotation: str) -> inspect.Parameter:
+    annotation = "Several" if field.repeated else annotation
     return inspect.Parameter(
         field.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=annotation
     )

@@ -15,10 +15,11 @@ from typing import Any, Generic, Protocol, TypeVar
 from judgeloop.core.errors import InputError
 from judgeloop.engine.halt import Interruption
 from judgeloop.engine.loop import Observe, Progress
-from judgeloop.run.arguments import COMMAND_ONLY, signature_of
+from judgeloop.run.arguments import COMMAND_ONLY, ELSEWHERE, signature_of
 from judgeloop.run.collecting import Collector
 from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.own_loop import drained, run_here
+from judgeloop.run.setting import declared
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -37,10 +38,15 @@ class Running(Protocol[R_co]):
 
 
 def signed(
-    config: type[Any], arguments: Any, data: Sequence[str], returns: type[Any]
+    config: type[Any],
+    arguments: Any,
+    data: Sequence[str],
+    returns: type[Any],
+    *,
+    files: bool = False,
 ) -> Callable[[F], F]:
     """Return a decorator that shows a function's parameters one by one, as `inspect` reads them."""
-    signature = signature_of(config, arguments, data, returns)
+    signature = signature_of(config, arguments, data, returns, files=files)
 
     def sign(function: F) -> F:
         function.__signature__ = signature  # type: ignore[attr-defined]
@@ -109,6 +115,9 @@ class Question(Generic[R]):
                     f"`{name}`: only the command line writes a run's files; a result has to_dict() "
                     "and to_frame()"
                 )
+        for name, where in ELSEWHERE.items():
+            if name in settings and name in declared(self.config):
+                raise InputError(f"`{name}`: {where}")
         collector = Collector(settings.pop("version", None))
         values = dict(zip(self.data, data, strict=False)) | settings
         if len(data) > len(self.data) or len(values) < len(data) + len(settings):

@@ -87,7 +87,7 @@ def counts_of_each(known: Known, apart: NDArray[np.bool_] | None = None) -> Floa
     """
     if apart is None or apart.all():
         return np.ones(len(known))
-    others, todays = known[apart].sum(), known[~apart].sum()
+    others, todays = int(known[apart].sum()), int(known[~apart].sum())
     return np.where(apart, 1.0, min(1.0, WITH_TODAYS * others / max(1, todays)))
 
 

@@ -16,7 +16,7 @@ from judgeloop.compare.config import CompareConfig
 from judgeloop.core.errors import InputError
 from judgeloop.estimate.call import EstimateArguments
 from judgeloop.estimate.config import EstimateConfig
-from judgeloop.run.arguments import COMMAND_ONLY, CallArguments
+from judgeloop.run.arguments import COMMAND_ONLY, ELSEWHERE, CallArguments
 from judgeloop.run.collecting import holds_data
 from judgeloop.run.setting import declared
 from judgeloop.select.call import SelectArguments
@@ -46,7 +46,9 @@ def settings(config):
     return {
         name: field
         for name, field in declared(config).items()
-        if field.setting.flag and not field.setting.argument and name not in COMMAND_ONLY
+        if field.setting.flag
+        and not field.setting.argument
+        and name not in (*COMMAND_ONLY, *ELSEWHERE)
     }
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from support.chat_server import Response, candidates, completion, error, goodness, verdict
+from support.database import opened
 from support.patience import PATIENCE_S
 from support.text import unwrapped
 
@@ -512,11 +513,8 @@ def test_ctrl_c_keeps_what_was_paid_for_exits_130_and_the_same_command_resumes(
     assert "judgeloop: no result: interrupted; what was paid for is kept\n" in err
     assert "The same command goes on from here, and pays for nothing twice." in err
     paid = len(chat_server.requests)
-    connection = sqlite3.connect(tmp_path / ".judgeloop" / "ledger.sqlite")
-    states = dict(
-        connection.execute("SELECT state, count(*) FROM attempts GROUP BY state").fetchall()
-    )
-    connection.close()
+    with opened(tmp_path / ".judgeloop" / "ledger.sqlite") as connection:
+        states = dict(connection.execute("SELECT state, count(*) FROM attempts GROUP BY state"))
     assert states.pop("settled") == paid
     assert set(states) <= {"released"}, "what had not been sent was given back"
     chat_server.respond = lambda request, n: verdict(goodness(request))

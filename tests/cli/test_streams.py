@@ -8,7 +8,6 @@ import os
 import pty
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from support.chat_server import Response, goodness, verdict
+from support.database import opened
 
 pytestmark = pytest.mark.processes
 
@@ -81,10 +81,8 @@ def wait_for_requests(server, count):
 
 
 def states(folder):
-    connection = sqlite3.connect(folder / ".judgeloop" / "ledger.sqlite")
-    found = dict(connection.execute("SELECT state, count(*) FROM attempts GROUP BY state"))
-    connection.close()
-    return found
+    with opened(folder / ".judgeloop" / "ledger.sqlite") as connection:
+        return dict(connection.execute("SELECT state, count(*) FROM attempts GROUP BY state"))
 
 
 def check_drained(server, folder):

@@ -8,7 +8,7 @@ from support.text import unwrapped
 
 from judgeloop.cli.app import app
 from judgeloop.compare.config import CompareConfig
-from judgeloop.compare.recorded import compare_recorded
+from judgeloop.compare.recorded import recorded_of
 from judgeloop.core.errors import InputError
 
 
@@ -26,7 +26,7 @@ def write(folder, name, scores):
 
 
 def compared(**settings):
-    return compare_recorded(CompareConfig.of(first="a.jsonl", second="b.jsonl", **settings))
+    return recorded_of(CompareConfig.of(first="a.jsonl", second="b.jsonl", **settings))
 
 
 def test_all_items_are_compared_by_their_recorded_scores(here):
@@ -39,7 +39,7 @@ def test_all_items_are_compared_by_their_recorded_scores(here):
 
 
 def test_turning_the_files_round_turns_the_result_round(here):
-    turned = compare_recorded(CompareConfig.of(first="b.jsonl", second="a.jsonl"))
+    turned = recorded_of(CompareConfig.of(first="b.jsonl", second="a.jsonl"))
     assert (turned.winner, turned.p_value) == ("a", compared().p_value)
     low, high = compared().win_share_interval
     assert turned.win_share_interval == pytest.approx((1 - high, 1 - low))
@@ -77,7 +77,7 @@ def test_pace_and_money_may_be_set_as_they_change_nothing(here):
 
 def test_a_file_given_twice_is_refused(here):
     with pytest.raises(InputError, match="this file is given twice"):
-        compare_recorded(CompareConfig.of(first="a.jsonl", second="a.jsonl"))
+        recorded_of(CompareConfig.of(first="a.jsonl", second="a.jsonl"))
 
 
 def invoked(*arguments):

@@ -4,12 +4,12 @@ of its runs, a file."""
 from __future__ import annotations
 
 import json
-import sqlite3
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from support.database import opened
 from support.text import unwrapped
 
 from judgeloop.cli.app import app
@@ -174,7 +174,7 @@ def test_a_dry_run_begins_nothing(folder):
     rated_before("c1")
     result = command("mine", "--proxy", "history", "--dry-run")
     assert result.exit_code == 0, result.output
-    with sqlite3.connect(".judgeloop/ledger.sqlite") as connection:
+    with opened(".judgeloop/ledger.sqlite") as connection:
         assert connection.execute("SELECT count(*) FROM runs").fetchone() == (1,)
 
 

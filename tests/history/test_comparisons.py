@@ -4,12 +4,12 @@ runs, a file."""
 from __future__ import annotations
 
 import json
-import sqlite3
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from support.database import opened
 
 from judgeloop.cli.app import app
 from judgeloop.history.comparisons import history_of
@@ -102,7 +102,7 @@ def test_a_dry_run_foresees_by_the_history_and_begins_nothing(folder):
     result = judgeloop("compare", "prod.jsonl", "c2.jsonl", "--judge", "replay:verdicts.csv", "--rule", "tie-aware",
                        "--dry-run")  # fmt: skip
     assert result.exit_code == 0, result.output
-    with sqlite3.connect(".judgeloop/ledger.sqlite") as connection:
+    with opened(".judgeloop/ledger.sqlite") as connection:
         assert connection.execute("SELECT count(*) FROM runs").fetchone() == (1,)
 
 

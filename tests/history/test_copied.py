@@ -275,7 +275,8 @@ def test_a_signed_ledger_believes_signed_copies_only(tmp_path, monkeypatch):
     assert read(path) == whole
     assert after == [99], "signed, so that it does not matter who may write it"
     forged = content[:-20].replace(b'"a"', b'"z"')
-    sealer = connect(path).sealer
+    with closing(connect(path)) as connection:
+        sealer = connection.sealer
     unsigned = type(sealer)(sealer.ledger).seal_of([bytes(forged)])
     place.write_bytes(forged + unsigned + content[-16:])
     assert read(path) == whole

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from support.chat_server import candidates, completion, goodness
+from support.database import opened
 
 from judgeloop.cli.app import app
 from judgeloop.core.records import Call, Item
@@ -125,7 +125,7 @@ def test_longer_replies_than_were_learned_are_asked_again_and_every_item_has_its
     assert sorted(sent) == [1400] * ITEMS + [FULL] * ITEMS
     paid = ITEMS * (1400 + 1500) * 10 / 1e6
     assert paid < result["spent_usd"] < 1.2 * paid, "a truncated reply is paid for, and no more"
-    with sqlite3.connect(".judgeloop/ledger.sqlite") as connection:
+    with opened(".judgeloop/ledger.sqlite") as connection:
         outcomes = Counter(row for (row,) in connection.execute("SELECT outcome FROM attempts"))
     assert outcomes["abstained: truncated at 1400 tokens, a learned limit"] == ITEMS
 

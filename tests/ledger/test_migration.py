@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-import sqlite3
 import stat
 
 import pytest
+from support.database import opened
 
 from judgeloop.core.errors import LedgerError, NoLedgerError
 from judgeloop.core.records import Verdict
@@ -27,7 +27,7 @@ ATTEMPTS = (
 @pytest.fixture
 def path(tmp_path):
     path = tmp_path / "ledger.sqlite"
-    with sqlite3.connect(path) as connection:
+    with opened(path) as connection:
         for statement in DDL_1:
             connection.execute(statement)
         runs = [("old", "2026-01-01", 13), ("new", "2026-01-03", 5)]
@@ -38,11 +38,10 @@ def path(tmp_path):
         connection.executemany("INSERT INTO verdicts VALUES (?, ?, ?, ?, ?)", verdicts)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute("PRAGMA user_version = 1")
-    connection.close()
     return path
 
 
-def opened(path):
+def migrated(path):
     async def story():
         ledger = SqliteLedger(path)
         try:
@@ -54,12 +53,12 @@ def opened(path):
 
 
 def version(path):
-    with sqlite3.connect(path) as connection:
+    with opened(path) as connection:
         return connection.execute("PRAGMA user_version").fetchone()[0]
 
 
 def test_every_row_is_there_and_sealed(path):
-    held, spend = opened(path)
+    held, spend = migrated(path)
     assert held == {"k1": Verdict(1.0, "why"), "k3": Verdict(0.5)}
     assert (spend.charged_p, spend.unconfirmed_p) == (13, 9)
     assert version(path) == 2
@@ -67,15 +66,15 @@ def test_every_row_is_there_and_sealed(path):
 
 
 def test_what_a_run_saw_before_it_began_stays(path):
-    opened(path)
-    with sqlite3.connect(path) as connection:
+    migrated(path)
+    with opened(path) as connection:
         assert dict(connection.execute("SELECT id, seen FROM runs")) == {"old": 0, "new": 1}
         assert dict(connection.execute("SELECT key, seq FROM verdicts")) == {"k1": 1, "k3": 2}
 
 
 def test_what_was_open_counts_as_sent(path):
     """Version 1 did not note what was sent, so that it may have been billed."""
-    opened(path)
+    migrated(path)
 
     async def story():
         ledger = SqliteLedger(path)
@@ -87,31 +86,31 @@ def test_what_was_open_counts_as_sent(path):
 
 def test_a_copy_is_kept_beside_for_its_owner_alone(path):
     before = path.read_bytes()
-    opened(path)
+    migrated(path)
     copy = path.with_name("ledger.sqlite.v1")
     assert version(copy) == 1
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
-    with sqlite3.connect(copy) as connection:
+    with opened(copy) as connection:
         assert connection.execute("SELECT count(*) FROM attempts").fetchone() == (3,)
-    opened(path)
+    migrated(path)
     assert sorted(other.name for other in path.parent.glob("ledger.sqlite.v1*")) == [copy.name]
     path.write_bytes(before)
-    opened(path)
+    migrated(path)
     assert path.with_name("ledger.sqlite.v1-2").exists(), "an earlier copy is not overwritten"
 
 
 def test_with_a_key_its_rows_are_signed(path, monkeypatch):
     monkeypatch.setenv(KEY_VARIABLE, "k" * 32)
-    opened(path)
+    migrated(path)
     assert inspect(path).signed
 
 
 def test_a_version_1_that_somebody_changed_is_refused_and_left_alone(path):
-    with sqlite3.connect(path) as connection:
+    with opened(path) as connection:
         connection.execute("CREATE TABLE more (x)")
     before = path.read_bytes()
     with pytest.raises(NoLedgerError, match="a strange table more"):
-        opened(path)
+        migrated(path)
     assert path.read_bytes() == before
     assert not path.with_name("ledger.sqlite.v1").exists()
 
@@ -123,23 +122,23 @@ def test_when_no_copy_can_be_kept_nothing_is_changed(path, monkeypatch):
     monkeypatch.setattr("judgeloop.ledger.migration._keep_copy", refuse)
     before = path.read_bytes()
     with pytest.raises(LedgerError, match="No space left"):
-        opened(path)
+        migrated(path)
     assert path.read_bytes() == before
 
 
 def test_when_a_row_cannot_be_copied_nothing_is_changed(path):
-    with sqlite3.connect(path) as connection:
+    with opened(path) as connection:
         connection.execute("PRAGMA ignore_check_constraints = ON")
         connection.execute("UPDATE attempts SET charged_p = -1 WHERE id = 3")
     before = path.read_bytes()
     with pytest.raises(LedgerError, match="CHECK constraint failed"):
-        opened(path)
+        migrated(path)
     assert path.read_bytes() == before
 
 
 def test_two_processes_at_once_migrate_once(path):
     context = multiprocessing.get_context("spawn")
-    processes = [context.Process(target=opened, args=(path,)) for _ in range(3)]
+    processes = [context.Process(target=migrated, args=(path,)) for _ in range(3)]
     for process in processes:
         process.start()
     for process in processes:

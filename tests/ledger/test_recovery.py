@@ -6,13 +6,13 @@ import asyncio
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
 
 import pytest
 from support.chat_server import ChatServer, goodness, verdict
+from support.database import opened
 from support.patience import PATIENCE_S
 
 from judgeloop.core.errors import LedgerError
@@ -30,7 +30,7 @@ def wanted(key, cost_p=10, **more):
 
 
 def states(path):
-    with sqlite3.connect(path) as connection:
+    with opened(path) as connection:
         return dict(connection.execute("SELECT key, state FROM attempts"))
 
 
@@ -165,7 +165,7 @@ def test_kills_do_not_use_up_the_budget_with_calls_that_never_left(folder):
         server.close()
     result = json.loads(out)
     assert result["judged"] == ITEMS, err
-    with sqlite3.connect(folder / ".judgeloop" / "ledger.sqlite") as connection:
+    with opened(folder / ".judgeloop" / "ledger.sqlite") as connection:
         counts = dict(connection.execute("SELECT state, count(*) FROM attempts GROUP BY state"))
         charged, total = connection.execute(
             "SELECT (SELECT charged_p FROM runs), (SELECT sum(charged_p) FROM attempts)"
@@ -182,7 +182,7 @@ def test_a_request_is_noted_before_its_first_byte_leaves(folder):
     noted = []
 
     def respond(request, number):
-        with sqlite3.connect(folder / ".judgeloop" / "ledger.sqlite") as connection:
+        with opened(folder / ".judgeloop" / "ledger.sqlite") as connection:
             found = connection.execute("SELECT count(*) FROM attempts WHERE state <> 'reserved'")
             noted.append(found.fetchone()[0] > number)
         return verdict(goodness(request))

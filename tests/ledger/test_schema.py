@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
+from support.database import opened
 
 from judgeloop.core.errors import NoLedgerError
 from judgeloop.ledger.connection import connect
@@ -37,13 +38,14 @@ def test_a_ledger_that_another_process_makes_meanwhile_is_no_other_programs_file
     interleaved = Interleaved(path)
     assert version_of(interleaved, path) in {0, VERSION}
     assert interleaved.statements >= 1
-    assert version_of(sqlite3.connect(path), path) == VERSION
+    interleaved.connection.close()
+    with opened(path) as connection:
+        assert version_of(connection, path) == VERSION
 
 
 def test_a_database_of_another_program_is_refused(tmp_path):
     path = tmp_path / "other.sqlite"
-    other = sqlite3.connect(path)
-    other.execute("CREATE TABLE notes (text TEXT)")
-    with pytest.raises(NoLedgerError, match="not a judgeloop ledger"):
-        version_of(other, path)
-    other.close()
+    with opened(path) as other:
+        other.execute("CREATE TABLE notes (text TEXT)")
+        with pytest.raises(NoLedgerError, match="not a judgeloop ledger"):
+            version_of(other, path)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-import sqlite3
 import zlib
 
 import pytest
+from support.database import opened
 
 from judgeloop.core.errors import DamagedLedgerError, InputError, LedgerError, NoLedgerError
 from judgeloop.core.protocols import Reservation
@@ -63,7 +63,7 @@ def spend(path):
 
 
 def tamper(path, statement):
-    with sqlite3.connect(path) as connection:
+    with opened(path) as connection:
         connection.execute(statement)
     connection.close()
 
@@ -168,7 +168,7 @@ def test_no_flipped_bit_changes_a_verdict_silently(path, tmp_path):
 
 def resealed(path, seq):
     """Turn a verdict round with a right checksum, as somebody does who read our code."""
-    with sqlite3.connect(path) as connection:
+    with opened(path) as connection:
         found = connection.execute("SELECT * FROM verdicts WHERE seq = ?", (seq,)).fetchone()
         *row, seal = found
         row[3] = 1 - row[3]
@@ -204,10 +204,10 @@ def test_with_a_key_a_row_without_a_signature_is_refused(signed):
 
 def test_a_row_of_another_ledger_with_the_same_key_is_refused(signed, tmp_path):
     fill(tmp_path / "other.sqlite", verdicts=1)
-    with sqlite3.connect(tmp_path / "other.sqlite") as connection:
+    with opened(tmp_path / "other.sqlite") as connection:
         row = connection.execute("SELECT * FROM verdicts").fetchone()
     tamper(signed, "DELETE FROM verdicts WHERE seq = 1")
-    with sqlite3.connect(signed) as connection:
+    with opened(signed) as connection:
         connection.execute("INSERT INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?)", row)
     with pytest.raises(DamagedLedgerError, match="row 1 "):
         held(signed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from collections import Counter
 
 import pytest
 from support.chat_server import ChatServer, goodness, verdict
+from support.database import opened
 from support.patience import PATIENCE_S
 
 from judgeloop.core.errors import LedgerError
@@ -150,6 +150,6 @@ def test_two_questions_at_once_ask_for_each_verdict_once(tmp_path):
         json.dumps(request["messages"][-1]["content"][-400:]) for request in server.requests
     )
     assert sum(asked.values()) == 2 * ITEMS, "each item in both orders, once"
-    with sqlite3.connect(tmp_path / ".judgeloop" / "ledger.sqlite") as connection:
+    with opened(tmp_path / ".judgeloop" / "ledger.sqlite") as connection:
         paid = connection.execute("SELECT count(*) FROM attempts WHERE charged_p > 0").fetchone()
     assert paid == (2 * ITEMS,)

@@ -13,6 +13,7 @@ import sys
 import time
 
 import pytest
+from support.database import opened
 
 from judgeloop.core.errors import LedgerError, NoLedgerError
 from judgeloop.core.protocols import Reservation
@@ -67,12 +68,11 @@ def test_several_processes_together_keep_one_budget(tmp_path):
     for process in processes:
         process.join()
         assert process.exitcode == 0
-    connection = sqlite3.connect(path)
-    total, kept = connection.execute(
-        "SELECT (SELECT sum(charged_p) FROM attempts), (SELECT charged_p FROM runs)"
-    ).fetchone()
-    verdicts = connection.execute("SELECT count(*) FROM verdicts").fetchone()[0]
-    connection.close()
+    with opened(path) as connection:
+        total, kept = connection.execute(
+            "SELECT (SELECT sum(charged_p) FROM attempts), (SELECT charged_p FROM runs)"
+        ).fetchone()
+        verdicts = connection.execute("SELECT count(*) FROM verdicts").fetchone()[0]
     assert total == kept == 5 * verdicts
     assert 1000 - 7 < kept <= 1000, "all that fits was spent, and not more"
 
@@ -144,10 +144,8 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path):
 
 def test_somebody_elses_database_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "other.sqlite"
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE t (x)")
-    connection.commit()
-    connection.close()
+    with opened(path) as connection:
+        connection.execute("CREATE TABLE t (x)")
     with pytest.raises(NoLedgerError, match="not a judgeloop ledger"):
         SqliteLedger(path)
 
@@ -155,9 +153,8 @@ def test_somebody_elses_database_is_refused_and_left_alone(tmp_path):
 def test_a_ledger_of_another_version_is_refused(tmp_path):
     path = tmp_path / "ledger.sqlite"
     asyncio.run(SqliteLedger(path).aclose())
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 99")
-    connection.close()
+    with opened(path) as connection:
+        connection.execute("PRAGMA user_version = 99")
     with pytest.raises(NoLedgerError, match="version 99"):
         SqliteLedger(path)
 
@@ -175,10 +172,8 @@ def test_when_the_disk_refuses_nothing_is_granted(tmp_path):
     async def story():
         ledger = SqliteLedger(path)
         await ledger.reserve("run", [[wanted("a", 1)]], None)
-        other = sqlite3.connect(path)
-        other.execute("DROP TABLE attempts")
-        other.commit()
-        other.close()
+        with opened(path) as other:
+            other.execute("DROP TABLE attempts")
         with pytest.raises(LedgerError, match="could not be written"):
             await ledger.reserve("run", [[wanted("b", 1)]], None)
         await ledger.aclose()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pickle
 import shutil
-import sqlite3
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from support.database import opened
 from support.extras import needs_diskcache
 
 from judgeloop.core.errors import InputError
@@ -66,13 +66,11 @@ def test_a_doctored_row_is_neither_unpickled_nor_read_from_a_file(tmp_path, coun
     cached(embed, model="m", folder=tmp_path)(["a"])
     secret = tmp_path / "secret"
     secret.write_bytes(b"\0" * 12)
-    connection = sqlite3.connect(tmp_path / "cache.db")
-    connection.execute(
-        "UPDATE Cache SET mode = ?, value = ?, filename = ?",
-        (mode, pickle.dumps(Bomb()), str(secret) if mode < 4 else None),
-    )
-    connection.commit()
-    connection.close()
+    with opened(tmp_path / "cache.db") as connection:
+        connection.execute(
+            "UPDATE Cache SET mode = ?, value = ?, filename = ?",
+            (mode, pickle.dumps(Bomb()), str(secret) if mode < 4 else None),
+        )
     assert cached(embed, model="m", folder=tmp_path)(["a"]).tolist() == [[1, 1, 1]]
     assert asked == ["a", "a"]
     assert secret.exists()

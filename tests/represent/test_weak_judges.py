@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import sys
 
 import numpy as np
 import pytest
+from support.database import opened
 from support.extras import needs_diskcache
 
 from judgeloop.represent import weak_judges
@@ -42,10 +42,8 @@ def computed(monkeypatch):
 
 def doctored(folder, value):
     """Put `value` in place of everything kept."""
-    connection = sqlite3.connect(folder / "cache.db")
-    connection.execute("UPDATE Cache SET value = ?", (value,))
-    connection.commit()
-    connection.close()
+    with opened(folder / "cache.db") as connection:
+        connection.execute("UPDATE Cache SET value = ?", (value,))
 
 
 def test_opinions_by_judge_query_and_system(tmp_path):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from click.testing import CliRunner
+from support.database import opened
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError
@@ -51,7 +51,7 @@ def export(path, *rows):
 
 
 def charged(path):
-    with sqlite3.connect(path) as connection:
+    with opened(path) as connection:
         return connection.execute("SELECT charged_p FROM runs").fetchone()[0]
 
 
@@ -150,7 +150,7 @@ def test_the_commands(path, tmp_path, monkeypatch):
     assert "3 settled, now charged $0.003" in told
     sound = run("verify")
     assert sound.exit_code == 0, sound.output
-    with sqlite3.connect(path) as connection:
+    with opened(path) as connection:
         connection.execute("UPDATE verdicts SET score = 0")
     damaged = run("verify")
     assert damaged.exit_code == 1
