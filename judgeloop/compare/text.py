@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from judgeloop.compare.result import Result
 
 
+HOW_TO_GO_ON = {
+    StopKind.FUTILITY: ": raise `max_judgments`, or leave out `give_up`",
+    StopKind.BUDGET: ". A higher `budget` must also cover the worst case of each",
+}
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 
 
@@ -175,9 +179,7 @@ def _what_would_decide(result: Result) -> str:
         return f"At these shares of votes, not even all {result.items:,} items would decide."
     cost = f" (about {show_usd(result.more_p)})" if result.more_p else ""
     would = f"about {count(result.more_judgments, 'more judgment')}{cost} would probably decide"
-    futile = result.stop_reason is StopKind.FUTILITY
-    how = ": raise `max_judgments`, or leave out `give_up`" if futile else ""
-    return sentence(would + how)
+    return sentence(would + HOW_TO_GO_ON.get(result.stop_reason, ""))
 
 
 def _votes(result: Result) -> str:

@@ -21,6 +21,7 @@ from judgeloop.formats.rows import NO_MAP
 
 EXAMPLES_SHOWN = 3
 LONGEST_SHOWN = 40  # characters of an id or a prompt in a message
+_APART = "; take one of the rows out, or give every row of all files an 'id' that tells them apart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,8 @@ class _Catalogue:
         )
         return DataError(
             outputs.path,
-            f"the item {self.entries[key].name} appears twice, first {at(first.line, first.unit)}",
+            f"the item {self.entries[key].name} appears twice, first {at(first.line, first.unit)}"
+            f"{'' if first.row.id else _APART}",
             line=located.line,
             unit=located.unit,
         )

@@ -13,10 +13,9 @@ from urllib.parse import urlsplit
 
 from judgeloop.core.errors import InputError
 from judgeloop.judges.network import Network
-from judgeloop.judges.wire import Endpoint
+from judgeloop.judges.wire import NO_KEY, Endpoint
 
 JUDGE_KEY = "JUDGELOOP_JUDGE_API_KEY"
-NO_KEY = "none"  # placeholder for servers without a key, because the SDKs require a key
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 

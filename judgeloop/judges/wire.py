@@ -92,6 +92,9 @@ LONGEST_QUOTE = 300  # characters of a server's message within a sentence
 OVERLOADED = 529  # Anthropic's status code for overload
 
 
+NO_KEY = "none"  # placeholder for servers without a key, because the SDKs require a key
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """An address, its API key, and the time limit of a request in seconds.
@@ -237,11 +240,13 @@ def _status_error(failure: Failure, codes: list[str], endpoint: Endpoint) -> Jud
     if BAD_KEY & set(codes) or status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         # With 401, servers quote a part of the key, which cannot be told from other text.
         said = "" if status == HTTPStatus.UNAUTHORIZED else said
-        return JudgeRejectedError(
-            f"{what}: the key is not accepted for this request "
-            f"(a server set by `judge_base_url` gets JUDGELOOP_JUDGE_API_KEY){said}",
-            billed=late,
+        problem = (
+            "no key was sent; a server set by `judge_base_url` gets the one in JUDGELOOP_JUDGE_API_KEY"
+            if endpoint.api_key == NO_KEY
+            else "the key is not accepted for this request (a server set by `judge_base_url` gets "
+            "JUDGELOOP_JUDGE_API_KEY)"
         )
+        return JudgeRejectedError(f"{what}: {problem}{said}", billed=late)
     if status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.PAYMENT_REQUIRED, NO_CAPACITY}:
         return TransientJudgeError(
             what + said,

@@ -6,7 +6,7 @@ figure and writes no file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from judgeloop.report.escaping import visible, visible_lines
@@ -48,10 +48,13 @@ h3 {{ font-size: 1rem; margin: .5rem 0 0; }}
 <h2>Judged items, in the order asked</h2>
 <div class="row head"><span>item</span><span>judged</span><span>verdict</span><span>reason</span></div>
 {labels}
-<p class="aside">judgeloop {version}, run {run}. Greyed items were judged and left the decision.{about_texts}</p>
+<p class="aside">judgeloop {version}, run {run}.{about_items}</p>
 </body>
 </html>
 """
+
+
+_GREY = " Items in grey were judged, but do not count in the decision."
 
 
 def render_html(result: Reported, words: Words, texts: Texts | None = None) -> str:
@@ -68,7 +71,7 @@ def render_html(result: Reported, words: Words, texts: Texts | None = None) -> s
             _label(label, texts if number < MOST else None)
             for number, label in enumerate(result.labels)
         ),
-        about_texts="" if texts is None else _about_texts(len(result.labels)),
+        about_items=_about_items(result.labels, texts),
         version=escape(result.setup.version),
         run=escape(result.setup.run),
     )
@@ -85,9 +88,13 @@ def _section(section: Section) -> str:
     return f"{heading}<table>\n{rows}\n</table>"
 
 
-def _about_texts(labels: int) -> str:
-    only = f" The first {MOST:,} have their texts." if labels > MOST else ""
-    return f" An item opens to show its prompt and outputs.{only}"
+def _about_items(labels: Sequence[LabelRow], texts: Texts | None) -> str:
+    """Return what is to be known of the list of items."""
+    grey = "" if all(label.in_decision for label in labels) else _GREY
+    if texts is None:
+        return grey
+    only = f" The first {MOST:,} have their texts." if len(labels) > MOST else ""
+    return f"{grey} An item opens to show its prompt and outputs.{only}"
 
 
 def _label(label: LabelRow, texts: Texts | None) -> str:

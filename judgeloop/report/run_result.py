@@ -26,6 +26,8 @@ class RunSetup:
     - `judge`: the name of the judge, or of several joined by " + "; `judges` holds each name.
     - `vote`: how a panel decides; None for a single judge.
     - `guarantee`: what the stated risk guarantees; None for a heuristic rule.
+    - `prompt`: the id of the prompt that the judges read; empty if none of them reads one.
+    - `rubric`: the criteria in that prompt; empty without any.
     - `order`: the order of presentation; None if it cannot change a verdict.
     - `calls_per_item`: the most calls for a judgment; in both orders the second may not be needed.
     - `required_winner`: the system that must win; None if none must.
@@ -56,6 +58,8 @@ class RunSetup:
     repeated: dict[str, int]
     run: str
     version: str
+    prompt: str = field(default="", kw_only=True)
+    rubric: str = field(default="", kw_only=True)
     guessed: str = field(default="", kw_only=True)
     old_prices: str = field(default="", kw_only=True)
     tier: str = field(default="", kw_only=True)

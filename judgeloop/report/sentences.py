@@ -16,6 +16,8 @@ MANY_FLIPS = 0.5
 
 HUMAN = "human"  # the name of a person as a judge
 
+LONGEST_RUBRIC = 500  # characters of the criteria that are shown
+
 # Under so many items, another set of items may well turn out differently.
 FEW_ITEMS = 50
 ABOUT_THE_JUDGE = (
@@ -169,6 +171,8 @@ def judge(result: RunResult) -> str:
     if result.agreement:
         agreement = result.agreement
         text += f", {agreement.name} {agreement.value:.2f} on {count(agreement.items, 'item')}"
+    if result.setup.prompt:
+        text += f"; prompt {visible(result.setup.prompt)}"
     if result.setup.order:
         text += f"; order {result.setup.order}"
     return text + _flips(result)
@@ -215,8 +219,11 @@ def _is_fooled(decoys: DecoyTally) -> bool:
 
 
 def about_data(result: RunResult) -> list[tuple[str, str]]:
-    """Return rows on decoys, items left out, guessed columns and the service tier, if any."""
-    rows = [("decoys", decoys(result))] if result.decoys is not None else []
+    """Return rows on criteria, decoys, items left out, guessed columns and tier, if any."""
+    rows = (
+        [("rubric", shortened(result.setup.rubric, LONGEST_RUBRIC))] if result.setup.rubric else []
+    )
+    rows += [("decoys", decoys(result))] if result.decoys is not None else []
     if result.setup.left_out:
         rows.append(("left out", visible(result.setup.left_out)))
     if result.setup.guessed:

@@ -126,6 +126,7 @@ def decoy_quotes_of(prepared: Prepared[Any], terms: Terms) -> list[list[Quote]]:
 def setup_of(prepared: Prepared[Any]) -> dict[str, Any]:
     """Return the fields of `report.run_result.RunSetup` that all questions share."""
     config, judges, terms = prepared.config, prepared.judges, terms_of(prepared)
+    prompt = prepared.inputs.prompt
     swayed = [judge for judge in judges if judge.order_matters]
     twice = len(swayed) if terms.order in {Order.BOTH, Order.AUDITED} else 0
     return {
@@ -133,6 +134,8 @@ def setup_of(prepared: Prepared[Any]) -> dict[str, Any]:
         "judge": " + ".join(judge.identity.name for judge in judges),
         "judges": tuple(judge.identity.name for judge in judges),
         "vote": config.vote.value if len(judges) > 1 else None,
+        "prompt": prompt.id if prompt else "",
+        "rubric": (prompt.rubric or "") if prompt else "",
         "order": terms.order.value if swayed and not config.rates else None,
         "seed": config.seed,
         "calls_per_item": len(judges) + twice,

@@ -21,6 +21,7 @@ from judgeloop.formats.join import Joined, join
 from judgeloop.history.about import About
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.options import JudgeOptions
+from judgeloop.judges.prompt import Template
 from judgeloop.judges.prompt_files import template_for
 from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.published import check_published
@@ -34,7 +35,8 @@ class Inputs:
     """The joined pool, the judges, the limits and the decoy texts of a run, all checked.
 
     `asked_anew` says which judges have no identity; empty if all have one. `guessed` says which
-    columns of the files were guessed; empty if none were.
+    columns of the files were guessed; empty if none were. `prompt` is what the judges read, None if
+    none of them reads a prompt.
     """
 
     joined: Joined
@@ -43,6 +45,7 @@ class Inputs:
     decoy_texts: tuple[str, ...]
     asked_anew: str = ""
     guessed: str = ""
+    prompt: Template | None = None
 
     @property
     def by_hand(self) -> bool:
@@ -105,6 +108,7 @@ def read_inputs(
         _decoy_texts(config, given),
         given.asked_anew,
         guesses_text(guesses),
+        options.template if any("prompt" in one.identity.parameters for one in judges) else None,
     )
 
 

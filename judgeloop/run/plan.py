@@ -29,8 +29,9 @@ class Plan:
 
     `assumed` says in words what the expected case assumes; None if it rests on verdicts.
     `affordable` is the number of judgments that the rest of the budget probably pays for; None
-    without a budget, or if calls cost nothing. `questions` is the number of queries that may be
-    asked, of which `unasked` take no call: their outputs are identical, or too large.
+    without a budget, or if calls cost nothing. Each is set aside at its worst case, `reserved_p`.
+    `questions` is the number of queries that may be asked, of which `unasked` take no call: their
+    outputs are identical, or too large.
     """
 
     judgments: Range
@@ -38,6 +39,7 @@ class Plan:
     cost_p: Range
     assumed: str | None
     affordable: int | None
+    reserved_p: int = 0
     questions: int = 0
     unasked: int = 0
 
@@ -63,6 +65,8 @@ def priced(
     calls_each = sum(calls_of) / max(1, len(quotes))
     dearest = sorted((sum(call.cost_p for call in calls) for calls in quotes), reverse=True)
     likely_p = sum(call.likely_cost_p for calls in quotes for call in calls) / max(1, len(quotes))
+    asked = [cost_p for cost_p in dearest if cost_p]
+    reserved_p = round(sum(asked) / len(asked)) if asked else 0
     extra_calls = sum(map(len, beside))
     extra_p = sum(call.likely_cost_p for calls in beside for call in calls)
     worst_p = sum(dearest[:most]) + sum(call.cost_p for calls in beside for call in calls)
@@ -79,7 +83,18 @@ def priced(
             worst_p,
         ),
         assumed=assumed,
-        affordable=None if left_p is None or likely_p == 0 else int(left_p / likely_p),
+        affordable=None if left_p is None else _affordable(left_p, likely_p, reserved_p),
+        reserved_p=reserved_p,
         questions=len(quotes),
         unasked=calls_of.count(0),
     )
+
+
+def _affordable(left_p: int, likely_p: float, reserved_p: int) -> int | None:
+    """Return how many judgments `left_p` probably pays for; None if they cost nothing.
+
+    The last one must still be set aside at its worst case, `reserved_p`.
+    """
+    if likely_p == 0:
+        return None
+    return 0 if left_p < reserved_p else int((left_p - reserved_p) / likely_p) + 1

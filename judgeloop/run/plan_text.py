@@ -125,6 +125,9 @@ def _affordable(plan: Plan, result: RunResult) -> str:
         if plan.cost_p.worst <= budget - result.spend.charged_p - result.spend.former_p:
             return f"The budget of {shown} is enough."
         return f"The budget of {shown} is enough at likely costs; at the highest costs it ends the run."
+    if plan.affordable == 0:
+        aside = f"a judgment is set aside at its worst case, about {show_usd(plan.reserved_p)}"
+        return f"What is left of the budget of {shown} covers no judgment: {aside}."
     ends = (
         "probably before it is decided"
         if plan.affordable < plan.judgments.expected

@@ -217,7 +217,7 @@ def test_the_judge_that_fails_exits_4_and_says_why(files, chat_server):
     assert not result.stdout, "what failed does not look like a result"
     _, why, judged, how = result.stderr.splitlines()
     assert why.startswith("judgeloop: no result: the judge failed: HTTP 401")
-    assert "the key is not accepted" in why
+    assert "no key was sent; a server set by --judge-base-url gets the one in" in why
     assert judged.startswith("judgeloop: judged: 0 of 30 items; cost: $0.00 of $5.00")
     assert how == (
         "judgeloop: Once this is mended, the same command goes on from here, and pays for nothing twice."
@@ -293,6 +293,21 @@ def test_a_dry_run_counts_no_calls_for_identical_outputs_and_names_guessed_colum
     assert chat_server.requests == []
     result = judgeloop("compare", *live(chat_server, *files), "--json")
     assert json.loads(result.stdout)["guessed"].endswith("--map sets them")
+
+
+def test_a_dry_run_says_what_a_small_budget_pays_for_as_the_run_finds_it(files, chat_server):
+    arguments = ["compare", *live(chat_server, *files[:2])]
+    forecast = json.loads(judgeloop(*arguments, "--dry-run", "--json").stdout)
+    worst = forecast["usd"]["worst"] / forecast["judgments"]["worst"]
+    for budget, pays in ((worst / 2, 0), (worst * 1.05, 1)):
+        more = ["--budget", f"{budget:.6f}"]
+        foretold = json.loads(judgeloop(*arguments, *more, "--dry-run", "--json").stdout)
+        text = unwrapped(judgeloop(*arguments, *more, "--dry-run").stdout)
+        assert ("covers no judgment: a judgment is set aside at its worst case" in text) == (
+            not pays
+        )
+        judged = json.loads(judgeloop(*arguments, *more, "--json").stdout)["judged"]
+        assert min(1, foretold["budget_pays_for"]) == min(1, judged) == pays
 
 
 def test_a_dry_runs_worst_case_covers_what_is_then_spent(files, chat_server):
@@ -969,7 +984,7 @@ def test_doctor_finds_a_fit_judge_fit_with_one_call(chat_server):
     chat_server.respond = lambda request, n: error(401, "invalid_api_key")
     result = judgeloop(*arguments, "--judge-price", "1,10", "--prompt", "pairwise-reference.v1")
     assert (result.exit_code, len(chat_server.requests)) == (4, 2)
-    assert "the key is not accepted" in result.stdout
+    assert "no key was sent" in unwrapped(result.stdout)
     result = judgeloop(*arguments)
     assert (result.exit_code, len(chat_server.requests)) == (4, 2), (
         "an unpriced judge is not asked under a budget"

@@ -75,6 +75,8 @@ FIELDS = {
     "seed": 7,
     "calls_per_item": 2,
     "required_winner": None,
+    "prompt": "",
+    "rubric": "",
     "guessed": "",
     "left_out": "",
     "repeated": {},

@@ -131,10 +131,22 @@ def test_a_run_that_was_given_up_says_why_and_what_would_go_on():
     ("changes", "line"),
     [
         # 10 items cost $0.042, so 30 more would cost three times that.
-        ({}, "About 30 more judgments (about $0.12) would probably decide."),
-        ({"more_judgments": 1}, "About 1 more judgment (about $0.0040) would probably decide."),
-        ({"spend": Spend()}, "About 30 more judgments would probably decide."),
-        ({"spend": replace(SPEND, known=False)}, "About 30 more judgments would probably decide."),
+        (
+            {},
+            "About 30 more judgments (about $0.12) would probably decide. A higher `budget` must also cover the worst case of each.",
+        ),
+        (
+            {"more_judgments": 1},
+            "About 1 more judgment (about $0.0040) would probably decide. A higher `budget` must also cover the worst case of each.",
+        ),
+        (
+            {"spend": Spend()},
+            "About 30 more judgments would probably decide. A higher `budget` must also cover the worst case of each.",
+        ),
+        (
+            {"spend": replace(SPEND, known=False)},
+            "About 30 more judgments would probably decide. A higher `budget` must also cover the worst case of each.",
+        ),
         (
             {"more_judgments": None},
             "At these shares of votes, not even all 100 items would decide.",

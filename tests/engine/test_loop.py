@@ -176,3 +176,10 @@ def test_progress_is_reported_and_ends_at_the_total():
 def test_the_models_that_answered_are_named():
     judge = ScriptedJudge(script_from([1.0] * 40), model="judge-2026-01-01")
     assert run(judge).models == (("judge-2026-01-01",),)
+
+
+def test_the_attempts_counted_are_those_that_were_sent():
+    """A second call that is not needed was reserved, and is no attempt."""
+    judge = ScriptedJudge(script_from([0.5, 1.0] * 10), cost_p=1)
+    finished = run(judge, items=20, terms=Terms("run"), limits=Limits(20, 20))
+    assert finished.spend.attempts == len(judge.calls) == 10 * 1 + 10 * 2

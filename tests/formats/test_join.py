@@ -125,6 +125,8 @@ def test_a_whole_join_leaves_nothing_out():
 def test_an_item_that_stands_twice_is_refused_naming_both_lines(row):
     name = row.get("id") or row["prompt"]
     message = f"b.jsonl, line 3: the item {name!r} appears twice, first on line 1"
+    if "id" not in row:
+        message += "; take one of the rows out, or give every row of all files an 'id' that tells them apart"
     with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
         joined([row, q(2)], [row, q(2), row])
 
