@@ -14,6 +14,7 @@ import hashlib
 import importlib
 import inspect
 import sys
+import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
@@ -34,6 +35,8 @@ from judgeloop.judges.options import JudgeOptions
 
 LABELS = {"A": 1.0, "B": 0.0, "tie": 0.5}
 CONTEXT = ("prompt", "reference")  # what a function may leave out of its parameters
+
+OUTPUTS = (("first", "second"), ("output",))  # the outputs' parameters: to compare, and to rate
 
 Plugin = Callable[..., Any | Awaitable[Any]]
 
@@ -79,8 +82,28 @@ class PluginJudge:
         return JudgeIdentity("python", self._name, parameters, mark=":")
 
     def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
-        """Accept every question."""
-        del questions, items, max_missing
+        """Refuse a function that cannot be called with the outputs.
+
+        Raises:
+            InputError: it lacks a parameter, or needs one that no question has.
+        """
+        del items, max_missing
+        outputs = OUTPUTS[len(next(iter(questions), ())) == 1]
+        try:
+            signature = inspect.signature(self._function)
+        except (TypeError, ValueError):  # of a function written in C
+            return
+        try:
+            signature.bind(**dict.fromkeys(self._given(outputs)))
+        except TypeError:
+            raise InputError(
+                f"`judge=python:{self._name}`: expected a function that takes {', '.join(outputs)} by "
+                f"name, and {' and '.join(CONTEXT)} if it wants them; found the parameters {signature}"
+            ) from None
+
+    def _given(self, outputs: tuple[str, ...]) -> list[str]:
+        """Return the names of the arguments that the function gets."""
+        return [name for name in (*CONTEXT, *outputs) if name not in self._left_out]
 
     def quote(self, call: Call) -> Quote:
         """Return zero cost: what the function costs is not known."""
@@ -94,9 +117,10 @@ class PluginJudge:
             JudgeRejectedError: the function raised an exception.
         """
         rating = len(call.outputs) == 1
-        outputs = zip(("output",) if rating else ("first", "second"), call.outputs, strict=True)
-        given = {"prompt": call.item.prompt, "reference": call.item.reference, **dict(outputs)}
-        material = {name: text for name, text in given.items() if name not in self._left_out}
+        outputs = OUTPUTS[rating]
+        context = (call.item.prompt, call.item.reference)
+        texts = dict(zip((*CONTEXT, *outputs), (*context, *call.outputs), strict=True))
+        material = {name: texts[name] for name in self._given(outputs)}
         try:
             if _is_async(self._function):
                 returned = await self._function(**material)
@@ -106,12 +130,24 @@ class PluginJudge:
                 returned = await returned
         except Exception as error:
             raise JudgeRejectedError(
-                f"python:{self._name} raised {type(error).__name__}: {error}", billed=False
+                f"python:{self._name} raised {type(error).__name__}: {error}{_place(error, self._function)}",
+                billed=False,
             ) from error
         return Reply(answer_from(returned, rating=rating), cost_p=0)
 
     async def aclose(self) -> None:
         """Do nothing: there are no connections."""
+
+
+def _place(error: Exception, function: Plugin) -> str:
+    """Return the last line of the function's own file that an exception came through."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if code is not None and frame.filename == code.co_filename
+    ]
+    return f" ({Path(code.co_filename).name}, line {lines[-1]})" if code and lines else ""
 
 
 def answer_from(returned: object, *, rating: bool = False) -> Answer:

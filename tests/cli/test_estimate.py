@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from support.chat_server import candidates, completion, error
+from support.chat_server import candidates, completion, error, used
 from support.text import unwrapped
 
 from judgeloop.cli.app import app
@@ -329,6 +329,18 @@ def test_a_judge_that_fails_is_said_and_what_was_paid_for_is_kept(server, output
     server.respond = honest
     assert judgeloop(*live(server, outputs, "--selector", "random")).exit_code == 0
     assert len(server.requests) <= ITEMS + 2
+
+
+@pytest.mark.parametrize("allowed", ["0.2", "1"])
+def test_a_judge_whose_replies_cannot_be_read_leaves_no_score_and_no_traceback(
+    server, outputs, allowed
+):
+    server.respond = lambda request, number: completion("certainly", usage=used(request))
+    arguments = live(server, outputs, "--selector", "random", "--max-abstentions", allowed)
+    done = judgeloop(*arguments, "--max-judgments", "30")
+    assert done.exit_code == (4 if allowed == "0.2" else 3), done.output
+    assert isinstance(done.exception, SystemExit | None)
+    assert "nothing is judged" in done.stdout or "no result" in done.stderr
 
 
 def test_decoys_are_rated_alone(server, outputs):

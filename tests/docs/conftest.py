@@ -32,6 +32,11 @@ def figures(text):
 def reply(request):
     """A judge's reply: the answer with more figures is better, and more of them are."""
     material = candidates(request)
+    if "answer" in material and '"verdict"' in request["messages"][0]["content"]:
+        said = "yes" if figures(material["answer"]) else "no"
+        return completion(
+            json.dumps({"reason": "by its figures", "verdict": said}), usage=used(request)
+        )
     if "answer" in material:
         rating = min(10, 1 + figures(material["answer"]))
         words = {"reason": "by its figures", "rating": str(rating)}

@@ -138,17 +138,30 @@ def test_none_is_no_verdict(rating):
 def test_a_function_that_raises_stops_the_run_with_what_it_said(plugin, kind):
     judge = plugin(f"{kind} judge(**_):\n    raise KeyError('weights')\n")
     with pytest.raises(
-        JudgeRejectedError, match=r"^python:own_judge:judge raised KeyError: 'weights'$"
+        JudgeRejectedError,
+        match=r"^python:own_judge:judge raised KeyError: 'weights' \(own_judge\.py, line 2\)$",
     ) as caught:
         answer(judge)
     assert not caught.value.billed
 
 
-def test_a_function_that_takes_other_arguments_is_told_so(plugin):
-    with pytest.raises(
-        JudgeRejectedError, match=r"raised TypeError: .*unexpected keyword argument"
-    ):
-        answer(plugin("def judge(a, b):\n    return 'A'\n"))
+@pytest.mark.parametrize(
+    ("parameters", "questions"),
+    [("a, b", (("x", "y"),)), ("first, second, more", (("x", "y"),)), ("first, second", (("x",),))],
+)
+def test_a_function_that_takes_other_arguments_is_refused_before_the_run(
+    plugin, parameters, questions
+):
+    judge = plugin(f"def judge({parameters}):\n    return 'A'\n")
+    with pytest.raises(InputError, match=rf"found the parameters \({parameters}\)$"):
+        judge.check(questions, (), 0.1)
+
+
+@pytest.mark.parametrize(
+    "parameters", ["first, second", "prompt, first, second, reference", "**_", "second, first, x=1"]
+)
+def test_a_function_that_takes_the_outputs_is_accepted(plugin, parameters):
+    plugin(f"def judge({parameters}):\n    return 'A'\n").check((("x", "y"),), (), 0.1)
 
 
 def test_code_runs_only_where_it_is_allowed(tmp_path):
