@@ -52,6 +52,18 @@ def verdicts_under(connection: LedgerConnection, keys: Sequence[str]) -> dict[st
     return held
 
 
+def models_of(connection: LedgerConnection, run: str) -> dict[str, list[str]]:
+    """Return the models that servers named in replies to `run`, the first first, by judge."""
+    found: dict[str, list[str]] = {}
+    for judge, model in connection.execute(
+        "SELECT judge, model FROM attempts WHERE run = ? AND model IS NOT NULL AND model != '' "
+        "GROUP BY judge, model ORDER BY min(id)",
+        (run,),
+    ):
+        found.setdefault(judge, []).append(model)
+    return found
+
+
 def attempts_of(connection: LedgerConnection, item_id: str) -> list[RecordedAttempt]:
     """Return the attempts on an item, the latest first."""
     return [

@@ -29,7 +29,13 @@ from judgeloop.core.records import JudgeIdentity, Reply, Verdict
 from judgeloop.ledger import booking
 from judgeloop.ledger.connection import connect
 from judgeloop.ledger.locks import is_locked, lock_if_free, run_lock
-from judgeloop.ledger.reading import RecordedAttempt, attempts_of, spend_of, verdicts_under
+from judgeloop.ledger.reading import (
+    RecordedAttempt,
+    attempts_of,
+    models_of,
+    spend_of,
+    verdicts_under,
+)
 from judgeloop.ledger.replies import PastReply, replies_of, reply_lengths
 from judgeloop.ledger.rows import LedgerConnection
 from judgeloop.ledger.writer import Writer
@@ -113,6 +119,10 @@ class SqliteLedger:
     async def spend(self, run: str, budget_p: int | None) -> Spend:
         """Return what `run` has cost so far, and how much of it through this object."""
         return await self._do(lambda connection: spend_of(connection, run, self._opener, budget_p))
+
+    async def models(self, run: str) -> dict[str, list[str]]:
+        """Return the models that servers named in replies to `run`, the first first, by judge."""
+        return await self._do(lambda connection: models_of(connection, run))
 
     async def attempts(self, item_id: str) -> list[RecordedAttempt]:
         """Return every attempt on an item, the latest first."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -95,13 +96,16 @@ async def drive_session(
                 interruption=interruption,
                 observe=observe,
             )
+        models = await ledger.models(terms.run)
     finally:
         for judge in asked:
             await judge.aclose()
         await ledger.aclose()
     if not terms.offline:
         await asyncio.to_thread(keep_copy, prepared.config.ledger)
-    return finished
+    # Those of this command, and of commands before whose verdicts count.
+    named = tuple(tuple(models.get(judge.identity.name, ())) for judge in asked)
+    return replace(finished, models=named)
 
 
 def quotes_of(

@@ -310,6 +310,13 @@ def test_a_dry_run_says_what_a_small_budget_pays_for_as_the_run_finds_it(files, 
         assert min(1, foretold["budget_pays_for"]) == min(1, judged) == pays
 
 
+def test_a_result_that_is_repeated_for_nothing_still_names_the_servers_model(files, chat_server):
+    arguments = ["compare", *live(chat_server, *files[:2]), "--json"]
+    first, again = (json.loads(judgeloop(*arguments).stdout) for _ in range(2))
+    assert again["attempts"] == 0 < first["attempts"]
+    assert again["judge_models"] == first["judge_models"] == [["judge-2026-01-01"]]
+
+
 def test_a_dry_runs_worst_case_covers_what_is_then_spent(files, chat_server):
     arguments = ["compare", *live(chat_server, *files[:2]), "--risk", "1e-9"]
     forecast = json.loads(judgeloop(*arguments, "--dry-run", "--json").stdout)
