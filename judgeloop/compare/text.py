@@ -12,7 +12,7 @@ from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.core.records import IDENTICAL
 from judgeloop.estimators.preferences import MISSES
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Page, Section
+from judgeloop.report.page import Page
 from judgeloop.report.sentences import (
     CUT_SHORT,
     HEADING_RISK,
@@ -24,13 +24,13 @@ from judgeloop.report.sentences import (
     judge,
     judged_by,
     money,
+    notes,
     on_items,
     published,
     required_first,
     sentence,
     shortened,
     warnings,
-    why_stopped,
 )
 from judgeloop.stats.order_cost import CLEARLY_CHEAPER
 from judgeloop.stopping.reasons import show_risk
@@ -52,7 +52,7 @@ def page(result: Result) -> Page:
         headline(result),
         tuple(details(result)),
         summary=tuple(summary(result)),
-        notes=(why_stopped(result), Section(HEADING_RISK, (("", _risk_means(result)),))),
+        notes=notes(result, HEADING_RISK, _risk_means(result)),
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Page, Section
+from judgeloop.report.page import Page
 from judgeloop.report.sentences import (
     ABOUT_THE_JUDGE,
     CUT_SHORT,
@@ -21,10 +21,10 @@ from judgeloop.report.sentences import (
     judge,
     judged_by,
     money,
+    notes,
     on_items,
     published,
     warnings,
-    why_stopped,
 )
 from judgeloop.selectors.catalogue import Need, selector_row
 from judgeloop.stats.ratings import Ratings
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 def page(result: Estimated) -> Page:
     """Return the result as text."""
-    means = Section("What the interval means", (("", _interval_means(result)),))
+    means = "" if result.interval is None else _interval_means(result)
     return Page(
         headline(result),
         tuple(details(result)),
         summary=tuple(summary(result)),
-        notes=(why_stopped(result), *((means,) if result.interval is not None else ())),
+        notes=notes(result, "What the interval means", means),
     )
 
 

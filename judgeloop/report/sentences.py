@@ -101,9 +101,13 @@ def required_first(line: str, result: RunResult) -> str:
     return line
 
 
-def why_stopped(result: RunResult) -> Section:
-    """Return why the run ended, under its heading."""
-    return Section(HEADING_STOP, (("", sentence(visible(result.stop_sentence))),))
+def notes(result: RunResult, heading: str, means: str) -> tuple[Section, ...]:
+    """Return why the run ended, and under `heading` what its risk or interval `means`.
+
+    The second is left out if nothing is judged, or if `means` is empty.
+    """
+    why = Section(HEADING_STOP, (("", sentence(visible(result.stop_sentence))),))
+    return (why, Section(heading, (("", means),))) if result.judged and means else (why,)
 
 
 def warnings(result: RunResult) -> list[str]:

@@ -22,13 +22,13 @@ from judgeloop.report.sentences import (
     judge,
     judged_by,
     money,
+    notes,
     on_items,
     published,
     required_first,
     sentence,
     shortened,
     warnings,
-    why_stopped,
 )
 from judgeloop.stats.standings import Standings
 from judgeloop.stopping.reasons import show_risk
@@ -47,7 +47,7 @@ def page(result: Selected) -> Page:
         tuple(details(result)),
         summary=tuple(summary(result)),
         tables=(_table(result),),
-        notes=(why_stopped(result), Section(HEADING_RISK, (("", _risk_means(result)),))),
+        notes=notes(result, HEADING_RISK, _risk_means(result)),
     )
 
 
