@@ -40,9 +40,10 @@ def judgments_to_separate(
     still = _rivals_asked(tally.race, tally.baseline, level, shrinking=shrinking)
     assumed = tally.queries < LEAST_KNOWN
     rows = _assumed_rows(tally) if assumed else cycle(tally.scores)
-    expected, _ = _run_on(tally.race, rows, tally.baseline, level, shrinking=shrinking)
+    most = _left(tally)
+    expected, _ = _run_on(tally.race, rows, tally.baseline, level, most=most, shrinking=shrinking)
     fewest = _fewest(tally, level, shrinking=shrinking)
-    cases = (fewest, expected, still * tally.race.left)
+    cases = (fewest, expected, still * most)
     return Range(*(min(allowed, judgments) for judgments in cases)), ASSUMED if assumed else None
 
 
@@ -53,23 +54,33 @@ def more_to_separate(tally: Standings, level: float, *, shrinking: bool) -> int 
     """
     if tally.race is None or not tally.queries:
         return None
+    rows, most = cycle(tally.scores), _left(tally)
     judgments, separated = _run_on(
-        tally.race, cycle(tally.scores), tally.baseline, level, shrinking=shrinking
+        tally.race, rows, tally.baseline, level, most=most, shrinking=shrinking
     )
     return judgments if separated else None
 
 
+def _left(tally: Standings) -> int:
+    """Return the number of queries that are left to ask.
+
+    It is that of the pool: in one order, the race is over a population without end.
+    """
+    return max(0, tally.items - tally.queries)
+
+
 def _run_on(
-    race: Race, rows: Iterator[Floats], baseline: int, level: float, *, shrinking: bool
+    race: Race, rows: Iterator[Floats], baseline: int, level: float, *, most: int, shrinking: bool
 ) -> tuple[int, bool]:
     """Return the judgments to the end of the race, and whether a single system is left then.
 
-    The race ends when all systems but one are ruled out, or when all queries are asked.
+    The race ends when all systems but one are ruled out, or when `most` further queries are asked.
     """
     judgments = 0
     while (~race.out(level)).sum() > 1:
-        if not race.left:
+        if not most:
             return judgments, False
+        most -= 1
         judgments += _rivals_asked(race, baseline, level, shrinking=shrinking)
         race = after(race, next(rows), _asked(race, level, shrinking=shrinking))
     return judgments, True
@@ -93,7 +104,7 @@ def _fewest(tally: Standings, level: float, *, shrinking: bool) -> int:
     """
     assert tally.race is not None
     queries = np.zeros(len(tally.wins), dtype=np.int64)  # needed for each system
-    for ahead in range(tally.race.left):
+    for ahead in range(_left(tally)):
         inside = ~could_be_out(tally.race, ahead, level)
         if inside.sum() <= 1:
             break

@@ -13,9 +13,11 @@ from judgeloop.core.records import Abstention, Choice, Label, Verdict
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.win_rates import WinRates
 from judgeloop.run.plan import Range
+from judgeloop.select import plan
 from judgeloop.select.plan import ASSUMED, judgments_to_separate, more_to_separate
 from judgeloop.selectors.race import Racing
 from judgeloop.selectors.random import Random
+from judgeloop.stats.racing import after
 from judgeloop.stopping.separated import Separated
 
 BASELINE, RISK, ITEMS = 0, 0.1, 120
@@ -86,18 +88,34 @@ def test_the_forecast_comes_true_when_the_answers_go_on_as_they_were(
     assert judgments.low <= more <= judgments.worst <= ITEMS * (systems - 1) - asked
 
 
-def tally_of(rows, items=ITEMS, *, drawn=True):
+def tally_of(rows, items=ITEMS, *, drawn=True, sampled=False):
     labels = [
         Label(Choice(position, 0.1 if drawn else None, (system, BASELINE)), Verdict(float(score)))
         for position, row in enumerate(rows)
         for system, score in enumerate(row)
         if system != BASELINE
     ]
-    return WinRates(len(rows[0]), BASELINE).tally(labels, items)
+    return WinRates(len(rows[0]), BASELINE, sampled=sampled).tally(labels, items)
 
 
 def test_level_systems_are_never_told_apart():
     assert more_to_separate(tally_of([[0.5, 1.0, 1.0]] * 6), RISK, shrinking=True) is None
+
+
+def test_in_one_order_no_forecast_looks_further_than_the_pool(monkeypatch):
+    """The race is then over a population without end, in which level systems meet for ever."""
+    queries = []
+
+    def counted(*given):
+        queries.append(given)
+        assert len(queries) <= 2 * ITEMS
+        return after(*given)
+
+    monkeypatch.setattr(plan, "after", counted)
+    tally = tally_of([[0.5, 1.0, 1.0]] * 6, sampled=True)
+    assert more_to_separate(tally, RISK, shrinking=True) is None
+    judgments, _ = judgments_to_separate(tally, NO_LIMIT, level=RISK, asked=12, shrinking=True)
+    assert judgments.low <= judgments.expected <= judgments.worst == 2 * (ITEMS - 6)
 
 
 def test_nothing_is_foreseen_from_no_answers_or_picked_ones():
