@@ -16,7 +16,6 @@ from tenacity import (
     AsyncRetrying,
     RetryCallState,
     retry_if_exception_type,
-    stop_after_attempt,
     wait_random_exponential,
 )
 
@@ -34,7 +33,7 @@ def unbounded() -> float | None:
 class RetryPolicy:
     """Number of attempts and waiting times; times in seconds.
 
-    - `attempts`: maximum number of attempts at a call.
+    - `attempts`: maximum number of attempts at a call that fail, without those at a crowded server.
     - `first_wait_s`, `longest_wait_s`: scale and maximum of the random exponential wait.
     - `patience_s`: time limit for a crowded server.
 
@@ -70,7 +69,10 @@ class RetryPolicy:
             asked_for = error.retry_after_s if error else None
             return max(float(backoff(state)), asked_for or 0.0)
 
+        failed = 0  # attempts that count against `attempts`
+
         def stop(state: RetryCallState) -> bool:
+            nonlocal failed
             error, left = _error(state), left_s()
             if error is not None and error.changed:
                 return False  # a judge changes its requests once
@@ -81,7 +83,8 @@ class RetryPolicy:
                 if (asked_for or error.scarce) and left is not None:
                     return False  # the server's wait ends before the deadline; so may a scarcity
                 return (state.seconds_since_start or 0.0) + state.upcoming_sleep > self.patience_s
-            return stop_after_attempt(self.attempts)(state)
+            failed += 1
+            return failed >= self.attempts
 
         return AsyncRetrying(
             retry=retry_if_exception_type(TransientJudgeError),

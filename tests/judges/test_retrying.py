@@ -135,6 +135,16 @@ def test_the_last_error_is_raised_when_the_attempts_are_used_up():
     assert (len(waits), ended) == (3, errors[-1])
 
 
+def test_refusals_of_a_crowded_server_use_up_no_attempts():
+    crowded = TransientJudgeError("crowded", billed=False, crowded=True)
+    failures = [TransientJudgeError("HTTP 500", billed=True) for _ in range(4)]
+    errors = [*[crowded] * 5, failures[0], crowded, *failures[1:3]]
+    waits, ended = attempts(RetryPolicy(attempts=4, first_wait_s=0.0), *errors)
+    assert (len(waits), ended) == (9, "worked")
+    waits, ended = attempts(RetryPolicy(attempts=4, first_wait_s=0.0), *errors, failures[3])
+    assert (len(waits), ended) == (9, failures[3])
+
+
 def test_a_server_that_asks_for_too_long_a_wait_is_not_waited_for():
     error = busy(60.5)
     assert attempts(RetryPolicy(longest_wait_s=60.0), error) == ([], error)
