@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from judgeloop.core.errors import TransientJudgeError
-from judgeloop.core.money import Price
+from judgeloop.core.money import Price, worst_cost
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import (
     Abstention,
@@ -154,7 +154,7 @@ class ChatModel(ABC, Generic[WireT]):
 
     def learn_lengths(self, lengths: Sequence[int]) -> None:
         """Send a limit by the lengths of earlier replies, in tokens, if calls cost money."""
-        if self._price is not None:
+        if self._price is not None and worst_cost(Usage(1, 1), self._price):
             self._limit.learn_lengths(lengths)
 
     async def judge(self, call: Call) -> Reply:

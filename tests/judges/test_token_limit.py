@@ -170,3 +170,10 @@ def test_without_money_for_the_full_limit_the_run_halts_and_counts_no_abstention
     assert (result["judged"], result["abstentions"]) == (0, 0)
     assert result["stop_reason"] == "budget"
     assert 0 < result["spent_usd"] <= 0.05
+
+
+def test_a_judge_that_costs_nothing_keeps_its_full_limit(thinker):
+    for first in (0, ITEMS):
+        outputs(first)
+        compare(thinker, "--order", "random", "--judge-price", "0,0")
+    assert set(limits_sent(thinker)) == {FULL}
