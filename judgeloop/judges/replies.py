@@ -13,10 +13,20 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from judgeloop.core.records import Usage
 
+# Larger counts are refused with the reply: Python does not write numbers of over 4,300 digits.
+LARGEST_COUNT = 10**1000
+
 
 def _whole(value: object) -> object:
-    """Return a whole number written as a float, such as 1e30, as an integer of any size."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    """Return a whole number written as a float, such as 1e30, as an integer.
+
+    Raises:
+        ValueError: the number is too large to be handled.
+    """
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    if isinstance(whole, int) and whole > LARGEST_COUNT:
+        raise ValueError("this is no count of tokens")
+    return whole
 
 
 Count = Annotated[int, BeforeValidator(_whole), Field(ge=0)]

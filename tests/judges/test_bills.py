@@ -243,6 +243,20 @@ def test_a_count_that_no_call_can_use_is_a_typed_error(chat_server, tmp_path, wi
     assert 0 < finished.spend.charged_p < 20 * worst_p
 
 
+def test_a_count_of_thousands_of_digits_is_an_unusable_reply_and_charged(chat_server, tmp_path):
+    """Python does not write a number of more than 4,300 digits."""
+    body = used(completion_tokens_details={"reasoning_tokens": 7}).body
+    body = body.replace(b'"completion_tokens": 20', b'"completion_tokens": ' + b"8" * 4300)
+    body = body.replace(b'"reasoning_tokens": 7', b'"reasoning_tokens": ' + b"9" * 4300)
+    chat_server.respond = lambda request, number: Response(body=body)
+    judge = make(chat_server, "openai")
+    finished = run(judge, tmp_path / "l.sqlite", budget_p=None, concurrency=1)
+    assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
+    assert "not a chat completion" in finished.outcome.stop.sentence
+    assert finished.spend.attempts == len(chat_server.requests)
+    assert finished.spend.unconfirmed_p == finished.spend.charged_p > 0
+
+
 def test_without_a_price_there_is_no_quote_to_contradict(chat_server):
     for price in (None, price_from_text("0,0")):
         reply, _ = ask(chat_server, used(completion_tokens=900), price=price)
