@@ -207,6 +207,8 @@ def _together(first: Finished[Ratings] | None, then: Finished[Ratings]) -> Spend
         attempts=one.attempts + two.attempts,
         remembered=one.remembered + two.remembered,
         known=one.known and two.known,
+        cached_p=one.cached_p + two.cached_p,
+        thought_tokens=one.thought_tokens + two.thought_tokens,
     )
 
 

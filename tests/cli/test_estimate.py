@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -308,6 +309,27 @@ def test_a_paid_proxy_and_the_judge_share_one_budget(server, outputs, tmp_path):
     assert result["run_spent_usd"] == pytest.approx(30 * 0.0006 + ITEMS * 0.00006)
     assert result["spent_usd"] == pytest.approx(result["run_spent_usd"])
     assert result["attempts"] == ITEMS + 30
+
+
+def test_the_thoughts_and_the_cached_tokens_of_the_proxy_count_too(server, outputs, tmp_path):
+    def thoughtful(request, number):
+        response = honest(request, number)
+        body = json.loads(response.body)
+        body["usage"] |= {
+            "completion_tokens_details": {"reasoning_tokens": 10},
+            "prompt_tokens_details": {"cached_tokens": 100},
+        }
+        return replace(response, body=json.dumps(body).encode())
+
+    server.respond = thoughtful
+    own = prices(tmp_path, cheap=1.0)
+    own.write_text(own.read_text().replace("\n[", "\ncache_read_per_mtok = 0.5\n["))
+    env = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
+    arguments = ["estimate", outputs, "--judge", "openai/cheap", "--proxy", "openai/judge", "--prices", own,
+                 "--selector", "random", "--max-judgments", 30, "--json"]  # fmt: skip
+    result = result_of(judgeloop(*arguments, env=env))
+    assert result["thought_tokens"] == 10 * (ITEMS + 30)
+    assert result["cached_usd_saved"] == pytest.approx(ITEMS * 100 * 0.5 / 1e6)
 
 
 def test_a_budget_that_ends_with_the_proxy_leaves_an_answer_that_says_so(server, outputs, tmp_path):
