@@ -39,9 +39,8 @@ from judgeloop.judges.pools import Clients
 from judgeloop.judges.prompt import Template
 from judgeloop.judges.quoting import least_tokens, most_tokens, quote
 from judgeloop.judges.replies import WireReply
-from judgeloop.judges.thinking import truncated
 from judgeloop.judges.time_limit import TimeLimit
-from judgeloop.judges.token_limit import TokenLimit
+from judgeloop.judges.token_limit import TokenLimit, ran_out
 from judgeloop.judges.wire import (
     Endpoint,
     answer_of,
@@ -177,7 +176,10 @@ class ChatModel(ABC, Generic[WireT]):
         except TimeoutError:
             raise too_late(self._endpoint) from None
         except sdk.APIError as error:
-            if hasattr(error, "status_code") and self._change_request(Failure.of(error), request):
+            failure = Failure.of(error) if hasattr(error, "status_code") else None
+            if failure and ran_out(failure.message):
+                return Reply(self._limit.truncated(call, 0), cost_p=None)  # it may be billed
+            if failure and self._change_request(failure, request):
                 raise changed(self._endpoint) from None
             return answer_or_raise(error, self._endpoint)
         except (httpx2.HTTPError, TypeError, ValueError, LookupError):
@@ -248,10 +250,8 @@ class ChatModel(ABC, Generic[WireT]):
         """Return the answer in a reply, or an abstention if it was cut at the limit of tokens."""
         if not self._is_truncated(message):
             return self._answer(message)
-        limit, usage = self._limit.of(call), message.tokens()
-        if self._limit.cut_off(call):
-            return Abstention(f"truncated at {limit} tokens, a learned limit", True, changed=True)
-        return Abstention(truncated(limit, usage.reasoning_tokens if usage else 0))
+        usage = message.tokens()
+        return self._limit.truncated(call, usage.reasoning_tokens if usage else 0)
 
     def _read(self, text: str, read: Read) -> Answer:
         """Return the answer that `read` finds in the text of a reply."""

@@ -8,14 +8,24 @@ limit was sent: a truncated reply brings none, and other replies are the same un
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Protocol, final, runtime_checkable
 
-from judgeloop.core.records import Call
+from judgeloop.core.records import Abstention, Call
+from judgeloop.judges.thinking import truncated
 
 FEWEST_REPLIES = 20  # fewer say little about the longest one
 FACTOR = 2  # the learned limit is so many times the longest reply
 LOWEST = 256  # tokens; below this little is saved
+# What OpenAI and Azure say with HTTP 400, in place of a truncated reply, if a model has used up its
+# limit while it was thinking.
+_RAN_OUT = re.compile(r"max_tokens or model output limit was reached", re.IGNORECASE)
+
+
+def ran_out(message: str) -> bool:
+    """Return whether an error's message says that the reply reached its limit of tokens."""
+    return _RAN_OUT.search(message) is not None
 
 
 @runtime_checkable
@@ -56,3 +66,10 @@ class TokenLimit:
             return False
         self._cut.add(call)
         return True
+
+    def truncated(self, call: Call, thoughts: int) -> Abstention:
+        """Return the abstention on a reply to `call` that reached its limit, after `thoughts`."""
+        limit = self.of(call)
+        if self.cut_off(call):
+            return Abstention(f"truncated at {limit} tokens, a learned limit", True, changed=True)
+        return Abstention(truncated(limit, thoughts))

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from support.chat_server import candidates, completion, goodness
+from support.chat_server import Response, candidates, completion, goodness
 from support.database import opened
 
 from judgeloop.cli.app import app
@@ -177,3 +177,29 @@ def test_a_judge_that_costs_nothing_keeps_its_full_limit(thinker):
         outputs(first)
         compare(thinker, "--order", "random", "--judge-price", "0,0")
     assert set(limits_sent(thinker)) == {FULL}
+
+
+def test_a_limit_used_up_by_thoughts_may_come_as_an_error_and_is_asked_again_in_full(thinker):
+    """OpenAI and Azure answer 400 if nothing of the reply was written; it may have been billed."""
+    plain = thinker.respond
+    said = "Could not finish the message because max_tokens or model output limit was reached."
+    body = json.dumps({"error": {"message": said, "type": "invalid_request_error"}}).encode()
+
+    def respond(request, number):
+        cut = thinker.length > request["max_tokens"]
+        return Response(400, body) if cut else plain(request, number)
+
+    thinker.respond = respond
+    outputs(0)
+    compare(thinker, "--order", "random")
+    first = len(thinker.requests)
+    thinker.length = 1500
+    outputs(ITEMS)
+    result = compare(thinker, "--order", "random")
+    assert (result["judged"], result["abstentions"]) == (ITEMS, 0)
+    assert sorted(limits_sent(thinker, first)) == [1400] * ITEMS + [FULL] * ITEMS
+    assert result["spent_usd"] > ITEMS * (1400 + 1500) * 10 / 1e6, "the errors are charged"
+    thinker.length = FULL + 1
+    outputs(2 * ITEMS)
+    result = compare(thinker, "--order", "random", "--max-abstentions", "1")
+    assert result["abstentions"] == ITEMS, "beyond the full limit there is no verdict"
