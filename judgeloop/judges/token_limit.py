@@ -33,7 +33,7 @@ class Learns(Protocol):
     """A judge that can be sent a lower limit of output tokens than its full one."""
 
     def learn_lengths(self, lengths: Sequence[int]) -> None:
-        """Take the numbers of output tokens of earlier replies that brought a verdict."""
+        """Take the numbers of output tokens of earlier replies, cut off or not."""
         ...
 
 

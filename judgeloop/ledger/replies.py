@@ -11,6 +11,9 @@ from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients
 from judgeloop.ledger.rows import AttemptRow, LedgerConnection, VerdictRow, one, read
 
 LATEST = 2_000  # attempts that are looked through, of all judges
+# Conditions on the outcome of an attempt (`booking.py`, `judges/token_limit.py`).
+WITH_VERDICT = "outcome = 'verdict'"
+CUT_OFF = "outcome LIKE 'abstained: truncated at %'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +25,14 @@ class PastReply:
 
 
 def reply_lengths(connection: LedgerConnection, judge: JudgeIdentity) -> list[int]:
-    """Return the output tokens of this very judge's latest replies with a verdict."""
+    """Return the output tokens of this very judge's latest replies.
+
+    They are those with a verdict, and those that were cut off: these are at least as long. Without
+    them a repeated run would pay again for a reply that it cuts off at the same limit.
+    """
     return [
         int(json.loads(row.usage)["output_tokens"])
-        for row, _ in _latest(connection, judge)
+        for row, _ in _latest(connection, judge, f"({WITH_VERDICT} OR {CUT_OFF})")
         if row.usage is not None
     ]
 
@@ -33,7 +40,7 @@ def reply_lengths(connection: LedgerConnection, judge: JudgeIdentity) -> list[in
 def replies_of(connection: LedgerConnection, judge: JudgeIdentity) -> list[PastReply]:
     """Return this very judge's latest replies with a verdict, in the order of the attempts."""
     found = []
-    for row, ingredients in list(_latest(connection, judge)):
+    for row, ingredients in list(_latest(connection, judge, WITH_VERDICT)):
         kept = one(connection, VerdictRow, "key = ?", row.key)
         if kept is not None:
             found.append(PastReply(ingredients, Verdict(kept.score, kept.reason)))
@@ -41,13 +48,13 @@ def replies_of(connection: LedgerConnection, judge: JudgeIdentity) -> list[PastR
 
 
 def _latest(
-    connection: LedgerConnection, judge: JudgeIdentity
+    connection: LedgerConnection, judge: JudgeIdentity, ended: str
 ) -> Iterator[tuple[AttemptRow, KeyIngredients]]:
-    """Yield the attempts with a verdict among the latest, with what their keys are made of."""
+    """Yield the attempts that `ended` so among the latest, with what their keys are made of."""
     wanted = KeyedJudge.of(judge)
     where = (
         "id > (SELECT coalesce(max(id), 0) FROM attempts) - ? AND judge = ? "
-        "AND outcome = 'verdict' AND NOT rehearsed ORDER BY id"
+        f"AND {ended} AND NOT rehearsed ORDER BY id"
     )
     for row in read(connection, AttemptRow, where, LATEST, judge.name):
         ingredients = KeyIngredients.from_note(json.loads(row.note).get("ingredients", {}))

@@ -129,7 +129,7 @@ class SqliteLedger:
         return await self._do(lambda connection: attempts_of(connection, item_id))
 
     async def reply_lengths(self, judge: JudgeIdentity) -> list[int]:
-        """Return the output tokens of the judge's latest replies with a verdict."""
+        """Return the output tokens of the judge's latest replies, with a verdict or cut off."""
         return await self._do(lambda connection: reply_lengths(connection, judge))
 
     async def replies(self, judge: JudgeIdentity) -> list[PastReply]:

@@ -172,6 +172,19 @@ def test_without_money_for_the_full_limit_the_run_halts_and_counts_no_abstention
     assert 0 < result["spent_usd"] <= 0.05
 
 
+def test_the_same_command_does_not_pay_again_for_what_it_cut_off_at_the_same_limit(thinker):
+    outputs(0)
+    compare(thinker, "--order", "random")
+    thinker.length = 5000
+    outputs(ITEMS)
+    sent = []
+    for _ in range(3):
+        first = len(thinker.requests)
+        compare(thinker, "--order", "random", "--concurrency", "1", "--budget", "0.08")
+        sent.append(set(limits_sent(thinker, first)))
+    assert sent == [{1400}, {2800}, {5600}]
+
+
 def test_a_judge_that_costs_nothing_keeps_its_full_limit(thinker):
     for first in (0, ITEMS):
         outputs(first)
