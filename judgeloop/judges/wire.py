@@ -112,6 +112,11 @@ class Endpoint:
     network: Network = NO_SETTINGS
     name: str = ""
 
+    @property
+    def has_path(self) -> bool:
+        """Whether the address goes on after the host."""
+        return bool(urlsplit(self.base_url).path.strip("/"))
+
     def clean(self, text: str) -> str:
         """Return a server's text, safe to store and show: UTF-8, key masked, cut to length."""
         storable = text.encode("utf-8", "replace").decode("utf-8")
@@ -268,6 +273,8 @@ def _status_error(failure: Failure, codes: list[str], endpoint: Endpoint) -> Jud
         )
     kind = JudgeRejectedError if _concerns_every_request(failure, codes) else JudgeRefusedError
     quoted = endpoint.quoted(failure.message) or "the request is not accepted"
+    if status == HTTPStatus.NOT_FOUND and not endpoint.own and not endpoint.has_path:
+        quoted += " (the address has no path; most servers want one, such as /v1)"
     return kind(f"{what}: {quoted}", billed=late)
 
 

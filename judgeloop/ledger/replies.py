@@ -11,6 +11,9 @@ from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients
 from judgeloop.ledger.rows import AttemptRow, LedgerConnection, VerdictRow, one, read
 
 LATEST = 2_000  # attempts that are looked through, of all judges
+AMONG_THE_LATEST = (
+    "id > (SELECT coalesce(max(id), 0) FROM attempts) - ? AND judge = ? AND NOT rehearsed"
+)
 # Conditions on the outcome of an attempt (`booking.py`, `judges/token_limit.py`).
 WITH_VERDICT = "outcome = 'verdict'"
 CUT_OFF = "outcome LIKE 'abstained: truncated at %'"
@@ -52,10 +55,7 @@ def _latest(
 ) -> Iterator[tuple[AttemptRow, KeyIngredients]]:
     """Yield the attempts that `ended` so among the latest, with what their keys are made of."""
     wanted = KeyedJudge.of(judge)
-    where = (
-        "id > (SELECT coalesce(max(id), 0) FROM attempts) - ? AND judge = ? "
-        f"AND {ended} AND NOT rehearsed ORDER BY id"
-    )
+    where = f"{AMONG_THE_LATEST} AND {ended} ORDER BY id"
     for row in read(connection, AttemptRow, where, LATEST, judge.name):
         ingredients = KeyIngredients.from_note(json.loads(row.note).get("ingredients", {}))
         if ingredients is not None and ingredients.judge == wanted:

@@ -159,11 +159,16 @@ def amount(value: object) -> Decimal | None:
         return None
     dollars = str(value).strip().removeprefix("$")
     try:
-        to_pico(dollars)
+        cost_p = to_pico(dollars)
     except ValueError:
         raise ValueError(
             f"expected dollars such as 5.00, up to {MOST_DOLLARS:,}, or none"
         ) from None
+    if cost_p == 0 and dollars.startswith("."):
+        raise ValueError(
+            "expected dollars such as 5.00; a shell takes the $5 of $5.00 for a variable, so give 5.00, "
+            "or '$5.00' in quotes"
+        )
     return Decimal(dollars)
 
 

@@ -317,6 +317,15 @@ def test_a_result_that_is_repeated_for_nothing_still_names_the_servers_model(fil
     assert again["judge_models"] == first["judge_models"] == [["judge-2026-01-01"]]
 
 
+def test_an_address_without_a_path_is_told_where_servers_are(files, chat_server):
+    arguments = live(chat_server, *files[:2])
+    arguments[arguments.index(chat_server.url)] = chat_server.root
+    chat_server.respond = lambda request, number: error(404)
+    result = judgeloop("compare", *arguments)
+    assert result.exit_code == 4
+    assert "the address has no path; most servers want one, such as /v1" in result.stderr
+
+
 def test_a_dry_runs_worst_case_covers_what_is_then_spent(files, chat_server):
     arguments = ["compare", *live(chat_server, *files[:2]), "--risk", "1e-9"]
     forecast = json.loads(judgeloop(*arguments, "--dry-run", "--json").stdout)

@@ -61,6 +61,15 @@ def test_a_budget_is_exact_however_it_is_written(budget, pico):
     assert config(budget=budget).budget_p == pico
 
 
+@pytest.mark.parametrize("budget", [".00", ".0", "$.00"])
+def test_a_budget_that_a_shell_has_cut_is_refused_with_the_quotes_that_mend_it(budget):
+    """A shell reads `--budget $2.00` as `.00`."""
+    with pytest.raises(InputError, match=r"`budget`: .*'\$5\.00' in quotes"):
+        config(budget=budget)
+    assert config(budget="0").budget_p == 0
+    assert config(budget=".50").budget_p == 5 * 10**11
+
+
 @pytest.mark.parametrize("budget", ["none", "None", "inf", float("inf")])
 def test_a_budget_of_none_is_no_limit(budget):
     assert config(budget=budget).budget_p is None
