@@ -204,7 +204,8 @@ def _gap(result: Result) -> str:
             f"{result.win_distance:.2f}{towards} among the judged items, which were picked and do not stand for "
             "the others: not an estimate for all items"
         )
-    return f"{result.win_distance:.2f}{towards} among the judged items{_bounds(result)}"
+    shares = "the share of judged items won, less the share lost"
+    return f"{result.win_distance:.2f}{towards}: {shares}{_bounds(result)}"
 
 
 def _estimated(distance: float, result: Result) -> str:

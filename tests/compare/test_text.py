@@ -305,12 +305,15 @@ def test_a_gap_among_picked_items_is_never_shown_as_plain():
 @pytest.mark.parametrize(
     ("tally", "gap"),
     [
-        (Tally(items=100, wins=(1, 8), ties=1), "0.70 for large among the judged items"),
+        (
+            Tally(items=100, wins=(1, 8), ties=1),
+            "0.70 for large: the share of judged items won, less the share lost",
+        ),
         (
             Tally(items=10, wins=(1, 8), ties=1, picked=True),
-            "0.70 for large among the judged items",
+            "0.70 for large: the share of judged items won, less the share lost",
         ),
-        (Tally(items=100, wins=(4, 4)), "0.00 among the judged items"),
+        (Tally(items=100, wins=(4, 4)), "0.00: the share of judged items won, less the share lost"),
         (Tally(items=100), "nothing is judged"),
     ],
 )

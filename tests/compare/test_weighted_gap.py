@@ -89,7 +89,7 @@ def test_once_every_item_is_judged_it_is_plain():
     result = make_result(
         tally=tally_of([1, 1, -1, 1], np.array([0.4, 0.3, 0.2, 0.1]), items=4), winner=0
     )
-    assert gap(result) == "0.50 for small among the judged items"
+    assert gap(result) == "0.50 for small: the share of judged items won, less the share lost"
     assert (result.win_distance_weighted, result.win_distance) == (False, 0.5)
 
 
@@ -97,7 +97,10 @@ def test_of_even_draws_it_is_plain():
     even = Preferences().tally(
         [Label(Choice(n, 1 / (100 - n)), Verdict(1.0)) for n in range(5)], ITEMS
     )
-    assert gap(make_result(tally=even, winner=0)) == "1.00 for small among the judged items"
+    assert (
+        gap(make_result(tally=even, winner=0))
+        == "1.00 for small: the share of judged items won, less the share lost"
+    )
 
 
 @pytest.mark.parametrize(
