@@ -190,7 +190,7 @@ def _votes(result: Result) -> str:
         ties += f" ({alike} of identical outputs, not asked)"
     text = f"{wins}, {ties}, {count(result.abstentions, 'abstention')}"
     aside = result.asked - result.judged - result.abstentions - result.ahead
-    return text + (f"; {aside} more were judged and left the decision" if aside else "")
+    return text + (f"; {aside} more were judged, but do not count in the decision" if aside else "")
 
 
 def _gap(result: Result) -> str:

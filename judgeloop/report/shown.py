@@ -25,7 +25,7 @@ class LabelRow:
     - `winner`: the preferred system; None for a tie, a rating or an abstention.
     - `flipped`: True for a tie because the two orders of presentation disagreed.
     - `propensity`: the probability with which the item was drawn; None if it was picked.
-    - `in_decision`: False if the item was judged and left the decision.
+    - `in_decision`: False if the item was judged, but does not count in the decision.
     - `votes`: the scores of a panel's judges; None for a judge that abstained.
     """
 

@@ -291,7 +291,7 @@ def test_the_votes_are_counted_with_what_is_no_vote():
     more = make_result(tally=Tally(items=100, wins=(1, 8), ties=2, abstentions=1))
     assert detail(more, "votes") == "1 for small, 8 for large, 2 ties, 1 abstention"
     aside = make_result(tally=Tally(items=100, wins=(1, 8), ties=1), asked=13)
-    assert detail(aside, "votes").endswith("; 3 more were judged and left the decision")
+    assert detail(aside, "votes").endswith("; 3 more were judged, but do not count in the decision")
 
 
 def test_a_gap_among_picked_items_is_never_shown_as_plain():
