@@ -42,8 +42,8 @@ class Texts:
 def cut(text: str) -> str:
     """Return the beginning of a text that is too long to show, and how much is missing.
 
-    >>> cut("short"), cut("x" * 8_003)[-24:]
-    ('short', 'x… (3 more characters)')
+    >>> cut("short"), cut("x" * 8_003)[-21:]
+    ('short', '… (3 more characters)')
     """
     more = len(text) - LONGEST
     return text if more <= 0 else f"{text[:LONGEST]}… ({more:,} more character{'s' * (more > 1)})"
