@@ -248,10 +248,10 @@ def demo() -> str:
         printed = subprocess.run(
             [sys.executable, "-m", "judgeloop", "demo"],
             cwd=folder, check=True, capture_output=True, text=True,
-            env={**_environment(), "COLUMNS": "92"},
+            env={**_environment(), "COLUMNS": "98"},
         ).stdout  # fmt: skip
     printed = printed.partition("The files of this run")[0]  # the picture shows the decision
-    console = Console(record=True, width=92, file=StringIO(), force_terminal=True)
+    console = Console(record=True, width=98, file=StringIO(), force_terminal=True)
     console.print(Text("$ judgeloop demo", style="bold"))
     console.print(Text(printed.rstrip()))
     return console.export_svg(title="judgeloop demo", unique_id="demo")

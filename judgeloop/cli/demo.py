@@ -90,11 +90,11 @@ def _decide(*, keep: Path | None) -> None:
         on_all = replace(config, min_judgments=result.items, max_judgments=result.items)
         every = compare(on_all, {})
     parts = [
-        INTRODUCTION.format(items=result.items),
+        _fitted(INTRODUCTION.format(items=result.items)),
         f"{render(page_as_flags(page(result)), width=columns())}\n",
         _explained(result, every, config.risk),
-        f"{FORGOTTEN if keep is None else KEPT.format(folder=keep)}\n",
-        NEXT,
+        _fitted(FORGOTTEN if keep is None else KEPT.format(folder=keep)),
+        _fitted(NEXT),
     ]
     show("\n".join(parts))
 
@@ -147,8 +147,6 @@ def _example(folder: Path) -> CompareConfig:
 
 def _explained(result: Result, every: Result, risk: float) -> str:
     """Return what the decision means, compared with the decision by all items."""
-    from judgeloop.report.page import wrapped
-
     text = EXPLANATION.format(
         judged=result.judged,
         items=result.items,
@@ -157,4 +155,13 @@ def _explained(result: Result, every: Result, risk: float) -> str:
         wins=", ".join(f"{count} for {name}" for name, count in every.wins.items()),
         ties=every.ties,
     )
-    return f"{wrapped(text, columns())}\n"
+    return _fitted(text)
+
+
+def _fitted(text: str) -> str:
+    """Return paragraphs wrapped to the terminal; indented ones, which are commands, stay as is."""
+    from judgeloop.report.page import wrapped
+
+    blocks = text.strip("\n").split("\n\n")
+    fitted = (block if block.startswith("  ") else wrapped(block, columns()) for block in blocks)
+    return "\n\n".join(fitted) + "\n"
