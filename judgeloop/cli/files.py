@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +43,16 @@ def json_text(
     return json.dumps(whole, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
 
+def _now() -> str:
+    """Return the date and the time, in words that every reader takes alike."""
+    return datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC")
+
+
 FORMS: dict[str, Callable[[Reported, Page, Texts | None], str]] = {
     ".json": lambda result, *_: render_json(result),
     ".md": lambda _, page, __: render_markdown(page),
     ".txt": lambda _, page, __: render(page) + "\n",
-    ".html": render_html,
+    ".html": lambda result, page, texts: render_html(result, page, texts, _now()),
     ".csv": lambda result, *_: render_csv(result),
 }
 

@@ -48,7 +48,7 @@ h3 {{ font-size: 1rem; margin: .5rem 0 0; }}
 <h2>Judged items, in the order asked</h2>
 <div class="row head"><span>item</span><span>judged</span><span>verdict</span><span>reason</span></div>
 {labels}
-<p class="aside">judgeloop {version}, run {run}.{about_items}</p>
+<p class="aside">judgeloop {version}, run {run}{written}.{about_items}</p>
 </body>
 </html>
 """
@@ -57,10 +57,13 @@ h3 {{ font-size: 1rem; margin: .5rem 0 0; }}
 _GREY = " Items in grey were judged, but do not count in the decision."
 
 
-def render_html(result: Reported, words: Words, texts: Texts | None = None) -> str:
+def render_html(
+    result: Reported, words: Words, texts: Texts | None = None, written: str = ""
+) -> str:
     """Return the page: headline, summary, sections, and all judged items.
 
-    With `texts`, each item opens to show its prompt and the outputs.
+    With `texts`, each item opens to show its prompt and the outputs. `written` is the date and time
+    that the page names.
     """
     return PAGE.format(
         title=escape(words.headline),
@@ -74,6 +77,7 @@ def render_html(result: Reported, words: Words, texts: Texts | None = None) -> s
         about_items=_about_items(result.labels, texts),
         version=escape(result.setup.version),
         run=escape(result.setup.run),
+        written=escape(f", written {written}" if written else ""),
     )
 
 

@@ -185,17 +185,19 @@ def test_a_system_called_like_a_setting_keeps_its_name_in_json():
     assert fields["winner"] == fields["systems"][0] == "`seed`"
 
 
+NOW = "22 November 2026, 21:00 UTC"
 FORMS = {
     ".json": render_json,
     ".md": lambda result: render_markdown(page(result)),
     ".txt": lambda result: render(page(result)) + "\n",
-    ".html": lambda result: render_html(result, page(result)),
+    ".html": lambda result: render_html(result, page(result), written=NOW),
     ".csv": render_csv,
 }
 
 
 @pytest.mark.parametrize("ending", FORMS)
-def test_a_result_is_written_in_the_form_of_the_files_ending(tmp_path, ending):
+def test_a_result_is_written_in_the_form_of_the_files_ending(tmp_path, ending, monkeypatch):
+    monkeypatch.setattr("judgeloop.cli.files._now", lambda: NOW)
     path = tmp_path / f"result{ending}"
     path.write_text("an older and much longer result" * 1000, encoding="utf-8")
     write_output(path, make_result(), page(make_result()))
