@@ -19,7 +19,7 @@ from judgeloop.engine.loop import Finished, Observe, unobserved
 from judgeloop.engine.session import Session
 from judgeloop.engine.terms import Terms
 from judgeloop.estimators.preferences import Preferences
-from judgeloop.run.drive import decoy_quotes_of, drive_session, quotes_of, setup_of, terms_of
+from judgeloop.run.drive import decoy_quotes_left, drive_session, quotes_of, setup_of, terms_of
 from judgeloop.run.plan import Plan, priced
 from judgeloop.selectors.ingredients import Variant
 from judgeloop.stats.dendrogram import MOST_EXACT
@@ -56,7 +56,7 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
     plan = priced(
         judgments,
         quotes=quotes_of(comparison, terms, map(pool.query, range(len(pool)))),
-        beside=decoy_quotes_of(comparison, terms),
+        beside=await decoy_quotes_left(comparison, terms),
         left_p=finished.spend.left_p,
         assumed=assumed,
     )

@@ -25,7 +25,14 @@ from judgeloop.estimate.result import Estimated, EstimateSetup, estimated_of
 from judgeloop.estimate.selector import HIDDEN, strata_of
 from judgeloop.estimators.foretold_mean import ForetoldMean
 from judgeloop.estimators.mean_score import MeanScore
-from judgeloop.run.drive import decoy_quotes_of, drive_session, quotes_of, setup_of, terms_of
+from judgeloop.run.drive import (
+    decoy_quotes_left,
+    drive_session,
+    quotes_left,
+    quotes_of,
+    setup_of,
+    terms_of,
+)
 from judgeloop.run.plan import Plan, priced
 from judgeloop.selectors.random import Random
 from judgeloop.stats.foretelling import Forecast
@@ -61,9 +68,9 @@ async def forecast(estimation: Estimation) -> tuple[Plan, Estimated]:
         estimation.rule, outcome.estimate.tally, 0 if over else estimation.most
     )
     queries = [pool.query(position, ONE_SYSTEM) for position in range(len(pool))]
-    beside = decoy_quotes_of(estimation, terms)
+    beside = await decoy_quotes_left(estimation, terms)
     if estimation.proxy is not None and ran.proxy is None:
-        beside += quotes_of(estimation, terms, queries, (estimation.proxy,))
+        beside += await quotes_left(estimation, terms, queries, (estimation.proxy,))
     plan = priced(
         judgments,
         quotes=quotes_of(estimation, terms, queries),

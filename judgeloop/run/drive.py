@@ -18,7 +18,7 @@ from judgeloop.core.records import Query, Quote
 from judgeloop.engine.asks import plan_for
 from judgeloop.engine.halt import Interruption
 from judgeloop.engine.loop import Finished, Observe, decoys_of, drive, unobserved
-from judgeloop.engine.presentation import Order
+from judgeloop.engine.presentation import Order, settles
 from judgeloop.engine.session import Session
 from judgeloop.engine.terms import Terms
 from judgeloop.history.remembered import keep_copy
@@ -122,9 +122,34 @@ def quotes_of(
     ]
 
 
-def decoy_quotes_of(prepared: Prepared[Any], terms: Terms) -> list[list[Quote]]:
-    """Return the quotes of every call for the run's decoys, by query."""
-    return quotes_of(prepared, terms, decoys_of(prepared.pool, terms))
+async def quotes_left(
+    prepared: Prepared[Any],
+    terms: Terms,
+    queries: Iterable[Query],
+    judges: tuple[Judge, ...] | None = None,
+) -> list[list[Quote]]:
+    """Return the quotes of the calls that the ledger does not answer, as in `quotes_of`."""
+    asked = prepared.judges if judges is None else judges
+    plans = [plan_for(query, asked, terms) for query in queries]
+    ledger = SqliteLedger(prepared.config.ledger)
+    try:
+        held = await ledger.verdicts([key for planned in plans for key in planned.keys])
+    finally:
+        await ledger.aclose()
+    settled = {key for key, verdict in held.items() if settles(verdict)}
+    return [
+        [
+            asked[ask.judge].quote(ask.call)
+            for ask in planned.asks
+            if ask.key not in held and ask.after not in settled
+        ]
+        for planned in plans
+    ]
+
+
+async def decoy_quotes_left(prepared: Prepared[Any], terms: Terms) -> list[list[Quote]]:
+    """Return the quotes of the calls for the run's decoys that are left to make, by query."""
+    return await quotes_left(prepared, terms, decoys_of(prepared.pool, terms))
 
 
 def setup_of(prepared: Prepared[Any]) -> dict[str, Any]:

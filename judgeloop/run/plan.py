@@ -29,7 +29,8 @@ class Plan:
 
     `assumed` says in words what the expected case assumes; None if it rests on verdicts.
     `affordable` is the number of judgments that the rest of the budget probably pays for; None
-    without a budget, or if calls cost nothing. Each is set aside at its worst case, `reserved_p`.
+    without a budget, or if calls cost nothing. Each is set aside at its worst case, `reserved_p`,
+    after the calls that are made in any case have cost about `beside_p`.
     `questions` is the number of queries that may be asked, of which `unasked` take no call: their
     outputs are identical, or too large.
     """
@@ -40,6 +41,7 @@ class Plan:
     assumed: str | None
     affordable: int | None
     reserved_p: int = 0
+    beside_p: int = 0
     questions: int = 0
     unasked: int = 0
 
@@ -55,10 +57,10 @@ def priced(
     """Return the plan for further `judgments`.
 
     `quotes` holds the quotes of every query that may be asked, and `beside` those of queries that
-    are asked in any case (decoys, a proxy). The low and expected cases use the mean number of
-    calls, at likely costs. The worst case has all judgments that the limit allows, on the queries
-    with the most calls and the highest worst-case costs. Retries are not included. `left_p`, the
-    rest of the budget, bounds no figure: it only gives `affordable`.
+    are asked first, in any case (decoys, a proxy). The low and expected cases use the mean number
+    of calls, at likely costs. The worst case has all judgments that the limit allows, on the
+    queries with the most calls and the highest worst-case costs. Retries are not included.
+    `left_p`, the rest of the budget, bounds no figure: it only gives `affordable`.
     """
     most = judgments.worst
     calls_of = sorted(map(len, quotes), reverse=True)
@@ -83,8 +85,9 @@ def priced(
             worst_p,
         ),
         assumed=assumed,
-        affordable=None if left_p is None else _affordable(left_p, likely_p, reserved_p),
+        affordable=None if left_p is None else _affordable(left_p - extra_p, likely_p, reserved_p),
         reserved_p=reserved_p,
+        beside_p=extra_p,
         questions=len(quotes),
         unasked=calls_of.count(0),
     )
@@ -95,6 +98,8 @@ def _affordable(left_p: int, likely_p: float, reserved_p: int) -> int | None:
 
     The last one must still be set aside at its worst case, `reserved_p`.
     """
+    if left_p < 0:
+        return 0
     if likely_p == 0:
         return None
     return 0 if left_p < reserved_p else int((left_p - reserved_p) / likely_p) + 1

@@ -23,7 +23,7 @@ def render_plan(
 ) -> str:
     """Return the forecast as text of `width` columns; `priced`: whether the prices are known."""
     if plan.calls.worst == 0 or result.stop_reason is not StopKind.DRY_RUN:
-        return f"Nothing to ask: the ledger already decides.\n\n{render(page, width=width)}"
+        return f"{wrapped(_decided(plan), width)}\n\n{render(page, width=width)}"
     known = count(result.asked, "judgment")
     opening = "This is a forecast: a dry run asks nobody and spends nothing."
     if result.asked:
@@ -39,6 +39,17 @@ def render_plan(
             _table(plan),
             "\n".join(wrapped(text, width) for text in paragraphs),
         ]
+    )
+
+
+def _decided(plan: Plan) -> str:
+    """Return that no judgment is left to ask for, and what the decoys still cost."""
+    if plan.calls.worst == 0:
+        return "Nothing to ask: known verdicts, or identical outputs, already decide."
+    calls = count(plan.calls.worst, "call")
+    return (
+        "Known verdicts, or identical outputs, already decide. "
+        f"The decoys still take {calls}, about {show_usd(plan.cost_p.expected)}."
     )
 
 
@@ -127,6 +138,8 @@ def _affordable(plan: Plan, result: RunResult) -> str:
         return f"The budget of {shown} is enough at likely costs; at the highest costs it ends the run."
     if plan.affordable == 0:
         aside = f"a judgment is set aside at its worst case, about {show_usd(plan.reserved_p)}"
+        if plan.beside_p:
+            aside = f"other calls come first, for about {show_usd(plan.beside_p)}, and {aside}"
         return f"What is left of the budget of {shown} covers no judgment: {aside}."
     ends = (
         "probably before it is decided"

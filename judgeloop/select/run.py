@@ -14,7 +14,7 @@ from judgeloop.engine.loop import Finished, Observe, unobserved
 from judgeloop.engine.session import Session
 from judgeloop.engine.terms import Terms
 from judgeloop.estimators.win_rates import WinRates
-from judgeloop.run.drive import decoy_quotes_of, drive_session, quotes_of, setup_of, terms_of
+from judgeloop.run.drive import decoy_quotes_left, drive_session, quotes_of, setup_of, terms_of
 from judgeloop.run.plan import Plan, priced
 from judgeloop.select.plan import judgments_to_separate, more_to_separate
 from judgeloop.select.prepare import Selection
@@ -60,7 +60,7 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
     plan = priced(
         judgments,
         quotes=quotes_of(selection, terms, queries),
-        beside=decoy_quotes_of(selection, terms),
+        beside=await decoy_quotes_left(selection, terms),
         left_p=finished.spend.left_p,
         assumed=assumed,
     )

@@ -310,6 +310,21 @@ def test_a_dry_run_says_what_a_small_budget_pays_for_as_the_run_finds_it(files, 
         assert min(1, foretold["budget_pays_for"]) == min(1, judged) == pays
 
 
+def test_a_dry_run_counts_only_the_decoys_that_are_left_to_ask_also_when_all_is_decided(
+    files, chat_server
+):
+    arguments = ["compare", *live(chat_server, *files[:2])]
+    judgeloop(*arguments)
+    more = [*arguments, "--decoys", "3"]
+    text = unwrapped(judgeloop(*more, "--dry-run").stdout)
+    calls = json.loads(judgeloop(*more, "--dry-run", "--json").stdout)["calls"]
+    assert f"already decide. The decoys still take {calls['worst']} calls, about $" in text
+    made = json.loads(judgeloop(*more, "--json").stdout)["attempts"]
+    assert 0 < made <= calls["worst"] == calls["low"]
+    assert unwrapped(judgeloop(*more, "--dry-run").stdout).startswith("Nothing to ask: ")
+    assert json.loads(judgeloop(*more, "--dry-run", "--json").stdout)["calls"]["worst"] == 0
+
+
 def test_a_result_that_is_repeated_for_nothing_still_names_the_servers_model(files, chat_server):
     arguments = ["compare", *live(chat_server, *files[:2]), "--json"]
     first, again = (json.loads(judgeloop(*arguments).stdout) for _ in range(2))

@@ -342,6 +342,23 @@ def test_a_budget_that_ends_with_the_proxy_leaves_an_answer_that_says_so(server,
     assert {request["model"] for request in server.requests} == {"cheap"}
 
 
+def test_a_dry_run_pays_for_the_proxy_before_it_says_what_the_budget_is_enough_for(
+    server, outputs, tmp_path
+):
+    env = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
+    arguments = ["estimate", outputs, "--judge", "openai/judge", "--proxy", "openai/cheap", "--prices",
+                 prices(tmp_path, cheap=1.0), "--selector", "random", "--budget", "0.03"]  # fmt: skip
+    forecast = json.loads(judgeloop(*arguments, "--dry-run", "--json", env=env).stdout)
+    assert forecast["budget_pays_for"] == 0
+    assert "other calls come first, for about $" in unwrapped(
+        judgeloop(*arguments, "--dry-run", env=env).stdout
+    )
+    done = json.loads(judgeloop(*arguments, "--json", env=env).stdout)
+    assert (done["judged"], done["attempts"] > 10) == (0, True)
+    rest = json.loads(judgeloop(*arguments, "--dry-run", "--json", env=env).stdout)
+    assert rest["calls"]["worst"] == forecast["calls"]["worst"] - done["attempts"]
+
+
 def test_a_judge_that_fails_is_said_and_what_was_paid_for_is_kept(server, outputs):
     server.respond = lambda request, number: honest(request, number) if number < 12 else error(401)
     done = judgeloop(*live(server, outputs, "--selector", "random", "--concurrency", 1))

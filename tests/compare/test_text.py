@@ -501,8 +501,11 @@ def test_a_dry_run_says_how_far_the_budget_goes(affordable, words):
 
 def test_a_dry_run_that_the_ledger_decides_shows_the_decision():
     first, rest = forecast(PLAN, make_result(), priced=True).split("\n\n", 1)
-    assert first == "Nothing to ask: the ledger already decides."
+    assert first.startswith("Known verdicts, or identical outputs, already decide.")
     assert rest.startswith(headline(make_result()))
+    nothing = replace(PLAN, calls=Range(0, 0, 0))
+    first, _ = forecast(nothing, make_result(), priced=True).split("\n\n", 1)
+    assert first == "Nothing to ask: known verdicts, or identical outputs, already decide."
 
 
 def test_a_forecast_as_json_has_no_dollars_without_a_price():
