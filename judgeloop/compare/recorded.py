@@ -52,6 +52,8 @@ def recorded_of(config: CompareConfig) -> RecordedResult:
 
 
 def _check_unused(config: CompareConfig) -> None:
+    if config.judge:
+        raise InputError("`judge`: `compare_recorded` asks no judge; `compare` does")
     plain = type(config).of(first=config.first, second=config.second)
     for name, field in declared(type(config)).items():
         outcome = field.setting is not None and field.setting.part in OF_THE_OUTCOME

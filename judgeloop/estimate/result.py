@@ -139,6 +139,9 @@ def estimated_of(
     tally, systems = outcome.estimate.tally, setup.systems
     certain = outcome.stop.kind is StopKind.ALL_JUDGED
     mean = tally.moments.mean
+    interval = (mean, mean) if certain else outcome.estimate.interval
+    if math.isnan(mean):
+        interval = None  # only abstentions: from 0 to 1, which says nothing
     known = tally.scores[~np.isnan(tally.scores)]
     plain = float(known.mean()) if len(known) else None
     decided = outcome.winner is not None and not _cut_too_short(outcome, least)
@@ -164,7 +167,7 @@ def estimated_of(
         decoys=decoys,
         labels=label_rows(outcome.labels, systems, item_ids, outcome.deciding),
         mean=None if math.isnan(mean) else min(1.0, max(0.0, mean)),
-        interval=(mean, mean) if certain else outcome.estimate.interval,
+        interval=interval,
         mean_biased=not tally.drawn and not certain,
         sampled_mean=plain,
         cautious=bool(tally.moments.variance < unseen_variance(mean, tally.judged, tally.items))

@@ -172,7 +172,7 @@ def _interval(result: Estimated) -> str:
     setup = result.setup
     if result.stop_reason is StopKind.ALL_JUDGED:
         return "a point: nothing is left to chance"
-    if result.interval is None or result.mean is None:
+    if result.interval is None:
         if not result.mean_biased:
             return "none: too few items are judged"
         return "none: it would need items that are drawn at random; `selector=random` or stratified draws them"

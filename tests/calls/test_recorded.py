@@ -54,6 +54,11 @@ def test_a_setting_that_needs_a_judge_is_refused(files):
         judgeloop.compare_recorded(*files, seed=3)
 
 
+def test_a_judge_is_sent_to_compare(files):
+    with pytest.raises(InputError, match="`judge`: `compare_recorded` asks no judge; `compare` do"):
+        judgeloop.compare_recorded(*files, judge="human")
+
+
 def test_compare_says_who_compares_recorded_scores(files):
     with pytest.raises(InputError, match="`score`: recorded scores are compared by `compare_reco"):
         judgeloop.compare(*files, judge="human", score="acc")

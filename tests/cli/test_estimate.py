@@ -380,6 +380,7 @@ def test_a_judge_whose_replies_cannot_be_read_leaves_no_score_and_no_traceback(
     assert done.exit_code == (4 if allowed == "0.2" else 3), done.output
     assert isinstance(done.exception, SystemExit | None)
     assert "nothing is judged" in done.stdout or "no result" in done.stderr
+    assert "% interval" not in done.stdout
 
 
 def test_decoys_are_rated_alone(server, outputs):
