@@ -102,6 +102,8 @@ def _expected(problem: str) -> str:
         ("Value should have at least 1 item", "Tuple should have at least 1 item")
     ):
         return "expected at least one"
+    if problem.startswith("Input is not a valid path"):
+        return "expected the path of a file"
     says, _, what = problem.partition("Input should be ")
     if says or not what:
         return problem

@@ -62,3 +62,8 @@ def test_a_judge_is_sent_to_compare(files):
 def test_compare_says_who_compares_recorded_scores(files):
     with pytest.raises(InputError, match="`score`: recorded scores are compared by `compare_reco"):
         judgeloop.compare(*files, judge="human", score="acc")
+
+
+def test_rows_in_memory_are_refused_as_no_file(files):
+    with pytest.raises(InputError, match="`first`: expected the path of a file, found"):
+        judgeloop.compare_recorded([{"id": 1}], files[1])
