@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from enum import EnumType
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -208,7 +209,12 @@ def _public(module: str, name: str) -> Iterator[str]:
 
 
 def _signature(thing: Any) -> str:
-    """Return a call's parameters by name: types stand in the docstring and in the code."""
+    """Return a call's parameters by name: types stand in the docstring and in the code.
+
+    Of an enumeration, nobody calls the class; its members are shown.
+    """
+    if isinstance(thing, EnumType):
+        return "." + f", {thing.__name__}.".join(thing.__members__)
     try:
         parameters = inspect.signature(thing).parameters.values()
     except (TypeError, ValueError):
