@@ -15,7 +15,7 @@ from typing import Any
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, T
 from judgeloop.core.records import Query, Quote
-from judgeloop.engine.asks import plan_for
+from judgeloop.engine.asks import Ask, plan_for
 from judgeloop.engine.halt import Interruption
 from judgeloop.engine.loop import Finished, Observe, decoys_of, drive, unobserved
 from judgeloop.engine.presentation import Order, settles
@@ -116,10 +116,7 @@ def quotes_of(
 ) -> list[list[Quote]]:
     """Return the quotes of every call, by query; `judges` replace the run's judges."""
     asked = prepared.judges if judges is None else judges
-    return [
-        [asked[ask.judge].quote(ask.call) for ask in plan_for(query, asked, terms).asks]
-        for query in queries
-    ]
+    return _quoted(asked, (plan_for(query, asked, terms).asks for query in queries))
 
 
 async def quotes_left(
@@ -137,14 +134,15 @@ async def quotes_left(
     finally:
         await ledger.aclose()
     settled = {key for key, verdict in held.items() if settles(verdict)}
-    return [
-        [
-            asked[ask.judge].quote(ask.call)
-            for ask in planned.asks
-            if ask.key not in held and ask.after not in settled
-        ]
+    left = (
+        [ask for ask in planned.asks if ask.key not in held and ask.after not in settled]
         for planned in plans
-    ]
+    )
+    return _quoted(asked, left)
+
+
+def _quoted(judges: Sequence[Judge], asks: Iterable[Iterable[Ask]]) -> list[list[Quote]]:
+    return [[judges[ask.judge].quote(ask.call) for ask in each] for each in asks]
 
 
 async def decoy_quotes_left(prepared: Prepared[Any], terms: Terms) -> list[list[Quote]]:

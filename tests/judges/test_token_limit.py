@@ -113,7 +113,9 @@ def test_with_little_money_the_next_run_judges_more(thinker):
     assert judged[1] > judged[0] > 0
 
 
-def test_longer_replies_than_were_learned_are_asked_again_and_every_item_has_its_verdict(thinker):
+def learned_and_cut_off(thinker):
+    """The result on items whose replies are longer than the limit that was learned: each is asked
+    about again at the full limit."""
     outputs(0)
     compare(thinker, "--order", "random")
     first = len(thinker.requests)
@@ -121,8 +123,12 @@ def test_longer_replies_than_were_learned_are_asked_again_and_every_item_has_its
     outputs(ITEMS)
     result = compare(thinker, "--order", "random")
     assert (result["judged"], result["abstentions"]) == (ITEMS, 0)
-    sent = limits_sent(thinker, first)
-    assert sorted(sent) == [1400] * ITEMS + [FULL] * ITEMS
+    assert sorted(limits_sent(thinker, first)) == [1400] * ITEMS + [FULL] * ITEMS
+    return result
+
+
+def test_longer_replies_than_were_learned_are_asked_again_and_every_item_has_its_verdict(thinker):
+    result = learned_and_cut_off(thinker)
     paid = ITEMS * (1400 + 1500) * 10 / 1e6
     assert paid < result["spent_usd"] < 1.2 * paid, "a truncated reply is paid for, and no more"
     with opened(".judgeloop/ledger.sqlite") as connection:
@@ -203,14 +209,7 @@ def test_a_limit_used_up_by_thoughts_may_come_as_an_error_and_is_asked_again_in_
         return Response(400, body) if cut else plain(request, number)
 
     thinker.respond = respond
-    outputs(0)
-    compare(thinker, "--order", "random")
-    first = len(thinker.requests)
-    thinker.length = 1500
-    outputs(ITEMS)
-    result = compare(thinker, "--order", "random")
-    assert (result["judged"], result["abstentions"]) == (ITEMS, 0)
-    assert sorted(limits_sent(thinker, first)) == [1400] * ITEMS + [FULL] * ITEMS
+    result = learned_and_cut_off(thinker)
     assert result["spent_usd"] > ITEMS * (1400 + 1500) * 10 / 1e6, "the errors are charged"
     thinker.length = FULL + 1
     outputs(2 * ITEMS)
