@@ -165,6 +165,15 @@ def test_at_its_end_a_run_copies_what_is_in_no_copy_so_that_the_next_reads_nothi
     assert after == [after[0], 0], "nothing is new"
 
 
+def test_a_salvaged_ledger_has_its_copy(path, tmp_path):
+    to = tmp_path / "new.sqlite"
+    named = ["ledger", "salvage", "--ledger", str(path), "--to", str(to)]
+    done = CliRunner().invoke(app, named)
+    assert done.exit_code == 0, done.output
+    assert copied.copied_until(to) == 99
+    assert read(to) == afresh(path)
+
+
 def test_a_damaged_row_or_a_ledger_that_is_not_there_leaves_no_copy_and_no_error(path, tmp_path):
     tamper(path, "UPDATE verdicts SET score = 1.0 WHERE seq = 50")
     keep_copy(path)
