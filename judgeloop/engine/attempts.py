@@ -13,6 +13,7 @@ from typing import TypeGuard, final
 
 from judgeloop.core.errors import (
     JudgeError,
+    JudgeQuitError,
     JudgeRefusedError,
     JudgeRejectedError,
     LedgerError,
@@ -156,6 +157,7 @@ class Attempts:
                 f"no reply within {self._timeout_s:g} s", billed=True
             ) from None
         except JudgeError as error:
+            self.made -= isinstance(error, JudgeQuitError)  # who left answers nothing
             refused = await self._note_failure(error, call, ticket)
             if refused is None:
                 raise

@@ -199,6 +199,7 @@ def test_quitting_halts_the_run_and_the_same_command_resumes_without_asking_agai
     assert halted.outcome.stop.kind is StopKind.INTERRUPTED
     assert "the judge has left" in halted.outcome.stop.sentence
     assert halted.outcome.asked == 3
+    assert halted.spend.attempts == 3, "what was on the screen then was not answered"
     second = Person("ttt.")
     finished = judged_by(second, tmp_path / "l.sqlite")
     assert finished.outcome.asked == 6
