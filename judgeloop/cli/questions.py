@@ -20,7 +20,7 @@ from judgeloop.cli.panel_command import CONTEXT, PanelCommand
 from judgeloop.cli.progress import explained
 from judgeloop.cli.recorded import compare_recorded
 from judgeloop.cli.results import Form, form_of, quiet_option, shown_as
-from judgeloop.cli.streams import columns, say, show
+from judgeloop.cli.streams import columns, kept_for_the_result, say, show
 from judgeloop.report.escaping import visible
 
 if TYPE_CHECKING:
@@ -96,7 +96,9 @@ class Asking:
                         config, read, form=form_of(as_json=as_json, quiet=quiet), output=output
                     )
                 )
-            ready = self.question.load("prepare").prepare(config, read.environment, offline=dry_run)
+            with kept_for_the_result():
+                prepare = self.question.load("prepare").prepare
+                ready = prepare(config, read.environment, offline=dry_run)
             _say_instead(ready)
             if dry_run:
                 self._forecast(ready, read, as_json=as_json)
@@ -124,7 +126,8 @@ class Asking:
             with watching(self._watched(ready)) as observe:
                 return await run(ready, interruption=interruption, observe=observe)
 
-        return asyncio.run(driven())
+        with kept_for_the_result():
+            return asyncio.run(driven())
 
     def _watched(self, ready: Any) -> Watched:
         """Return what to say of a run while it goes on."""

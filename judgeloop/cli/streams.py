@@ -10,7 +10,7 @@ import errno
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from typing import Any, TextIO, cast, final
 
 from judgeloop.core.exits import EXIT_ERROR, EXIT_OUTPUT_CLOSED
@@ -81,6 +81,14 @@ def printed() -> Iterator[None]:
         raise click.exceptions.Exit(EXIT_OUTPUT_CLOSED if error.closed else EXIT_ERROR) from None
     finally:
         sys.stdout = stream
+
+
+def kept_for_the_result() -> redirect_stdout[TextIO]:
+    """Return a context in which what is printed goes to standard error.
+
+    A judge of the user's own may print, and a program reads the result from standard output.
+    """
+    return redirect_stdout(cast("TextIO", Forgiving(sys.stderr)))
 
 
 @final

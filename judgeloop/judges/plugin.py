@@ -8,7 +8,6 @@ the same judge from a function that a program passes.
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import hashlib
 import importlib
@@ -32,6 +31,7 @@ from judgeloop.core.records import (
     Verdict,
 )
 from judgeloop.judges.options import JudgeOptions
+from judgeloop.judges.own_thread import in_own_thread
 
 LABELS = {"A": 1.0, "B": 0.0, "tie": 0.5}
 CONTEXT = ("prompt", "reference")  # what a function may leave out of its parameters
@@ -43,7 +43,7 @@ Plugin = Callable[..., Any | Awaitable[Any]]
 
 @final
 class PluginJudge:
-    """Calls the user's function; a sync function runs in a thread.
+    """Calls the user's function; a sync function runs in a thread of its own.
 
     A comparison calls `function(prompt=…, first=…, second=…, reference=…)`, a rating
     `function(prompt=…, output=…, reference=…)`. A function that does not take `prompt` or
@@ -125,10 +125,10 @@ class PluginJudge:
             if _is_async(self._function):
                 returned = await self._function(**material)
             else:
-                returned = await asyncio.to_thread(self._function, **material)
+                returned = await in_own_thread(self._function, **material)
             if inspect.isawaitable(returned):
                 returned = await returned
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # SystemExit would end the run with its code
             raise JudgeRejectedError(
                 f"python:{self._name} raised {type(error).__name__}: {error}{_place(error, self._function)}",
                 billed=False,
@@ -139,7 +139,7 @@ class PluginJudge:
         """Do nothing: there are no connections."""
 
 
-def _place(error: Exception, function: Plugin) -> str:
+def _place(error: BaseException, function: Plugin) -> str:
     """Return the last line of the function's own file that an exception came through."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     lines = [
@@ -185,8 +185,8 @@ def load_plugin(spec: str, *, allowed: bool) -> PluginJudge:
         sys.path.insert(0, here)
     try:
         function = getattr(importlib.import_module(module_name), function_name)
-    except Exception as error:
-        # The user's module may raise any exception while it is imported.
+    except (Exception, SystemExit) as error:
+        # The user's module may raise any exception, or end as a script does, while it is imported.
         raise InputError(f"`judge=python:{spec}`: {type(error).__name__}: {error}") from error
     if not callable(function):
         raise InputError(f"`judge=python:{spec}`: {function_name} cannot be called")

@@ -145,6 +145,35 @@ def test_a_function_that_raises_stops_the_run_with_what_it_said(plugin, kind):
     assert not caught.value.billed
 
 
+@pytest.mark.parametrize("kind", ["def", "async def"])
+@pytest.mark.parametrize("left", ["sys.exit(0)", "raise StopIteration"])
+def test_a_function_that_leaves_in_another_way_stops_the_run_too(plugin, kind, left):
+    judge = plugin(f"import sys\n{kind} judge(**_):\n    {left}\n")
+    with pytest.raises(JudgeRejectedError, match=r"^python:own_judge:judge raised "):
+        answer(judge)
+
+
+def test_a_module_that_ends_as_a_script_does_is_refused(plugin):
+    with pytest.raises(InputError, match=r"SystemExit: 0$"):
+        plugin("import sys\nsys.exit(0)\n")
+
+
+def test_nobody_waits_for_a_function_that_hangs(plugin):
+    judge = plugin("import threading\nheld = threading.Event()\ndef judge(**_):\n    held.wait()\n")
+
+    async def given_up():
+        asking = asyncio.create_task(judge.judge(CALL))
+        await asyncio.sleep(0)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    before = threading.active_count()
+    asyncio.run(given_up())  # its end waits for the threads of the loop's pool
+    assert threading.active_count() == before + 1
+    sys.modules["own_judge"].held.set()
+
+
 @pytest.mark.parametrize(
     ("parameters", "questions"),
     [("a, b", (("x", "y"),)), ("first, second, more", (("x", "y"),)), ("first, second", (("x",),))],
