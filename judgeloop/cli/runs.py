@@ -89,6 +89,6 @@ def _show(*, run: str, **given: Any) -> None:
         if found.text is None:
             raise InputError(
                 f"RUN {run}: it has no result beside the ledger; it has not ended, or its files "
-                "are in another folder (`run_dir`). The same command again goes on with it"
+                "are in another folder (`run_dir`) or of another ledger. The same command again goes on with it"
             )
         print(found.text, end="")

@@ -33,9 +33,15 @@ def sentences_about(ledger: Path, folder: Path, run: str) -> list[str]:
         lost = "is missing" if found is None else "is another one"
         said.append(
             f"this run had a ledger{amount} ({folder / NAME} remembers it), and {ledger} {lost}: "
-            "its budget counts from zero. Put the earlier ledger back, or name it (`ledger`)"
+            "its budget counts from zero. Put the earlier ledger back, or name it (`ledger`); if you mean "
+            "to begin anew, there is nothing to do"
         )
     return said
+
+
+def is_of_another(folder: Path, run: str, ledger: str) -> bool:
+    """Return whether the folder holds a run of another ledger than the one with this id."""
+    return bool(_remembered(folder, run).get("ledger", ledger) != ledger)
 
 
 def remember(ledger: Path, folder: Path, run: str, charged_p: int | None = None) -> None:

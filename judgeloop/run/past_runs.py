@@ -13,6 +13,7 @@ from pathlib import Path
 from judgeloop.core.errors import InputError
 from judgeloop.ledger.connection import connect, readable
 from judgeloop.ledger.rows import RunRow, read
+from judgeloop.run.ledger_memory import is_of_another
 
 FOLDER = "runs"  # beside the ledger
 # In the folder of a run: its result as it was printed, and all its fields.
@@ -23,7 +24,8 @@ RESULT_TEXT, RESULT_JSON = "result.txt", "result.json"
 class PastRun:
     """A run: its id, when it began (ISO 8601, UTC), its charges, and its result as text.
 
-    `text` is None if the run has not ended, or if its files are in a folder of the caller's.
+    `text` is None if the run has not ended, if its files are in a folder of the caller's, or if the
+    same run with another ledger has written them.
     `decision` is the headline of its result; None if it has none, or an earlier version wrote it.
     """
 
@@ -51,8 +53,9 @@ def past_runs(ledger: Path) -> list[PastRun]:
     if not ledger.exists():
         raise InputError(f"`ledger={ledger}`: there is no ledger there")
     with readable(ledger), closing(connect(ledger)) as connection:
+        own = connection.sealer.ledger
         return [
-            _past_run(row, ledger.parent / FOLDER / row.id)
+            _past_run(row, ledger.parent / FOLDER / row.id, own)
             for row in read(connection, RunRow, "1 ORDER BY seq DESC")
         ]
 
@@ -71,7 +74,10 @@ def past_run(ledger: Path, beginning: str) -> PastRun:
     return found[0]
 
 
-def _past_run(row: RunRow, folder: Path) -> PastRun:
+def _past_run(row: RunRow, folder: Path, ledger: str) -> PastRun:
+    """Return a run; a result that another ledger's run has left in its folder is not its own."""
+    if is_of_another(folder, row.id, ledger):
+        return PastRun(row.id, row.created_at, row.charged_p, None)
     return PastRun(row.id, row.created_at, row.charged_p, _text(folder), _decision(folder))
 
 

@@ -66,6 +66,18 @@ def test_a_run_that_is_not_there_or_that_did_not_end_is_a_clear_error(two_runs):
     assert "no result here" in judgeloop("runs").stdout
 
 
+def test_a_result_of_the_same_run_with_another_ledger_is_not_taken_for_its_own(two_runs):
+    again = ["compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1", "--seed", "1"]
+    other = LEDGER.with_name("other.sqlite")
+    anew = judgeloop(*again, "--ledger", other)
+    assert "if you mean to begin anew, there is nothing to do" in anew.stderr
+    run = json.loads(judgeloop("runs", "--ledger", other, "--json").stdout)[0]["id"]
+    assert judgeloop("runs", run, "--ledger", other).stdout == anew.stdout
+    assert "it has not ended" in judgeloop("runs", run).stderr
+    judgeloop(*again)
+    assert judgeloop("runs", run).stdout != anew.stdout
+
+
 @pytest.mark.parametrize("command", [["runs"], ["ledger", "show"]])
 def test_without_a_ledger_it_says_so_and_makes_none(command):
     result = judgeloop(*command)
