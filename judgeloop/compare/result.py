@@ -16,6 +16,7 @@ from judgeloop.estimators.preferences import WeightedDistance, weighted_distance
 from judgeloop.report.page import Page
 from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label_rows
 from judgeloop.stats.order_cost import FEWEST_BOTH, calls_of_one_order
+from judgeloop.stats.sign_test import p_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,19 @@ class Result(RunResult):
     def whole(self) -> bool:
         """Whether nothing is left to chance: all that the decision is about is judged."""
         return self.judged == self.items and not self.setup.sampled
+
+    @property
+    def p_value_beyond(self) -> float | None:
+        """The p-value of the lead by a sign test, for other items like these; None if not known.
+
+        Known of a winner on these items among draws that prefer no item. A run that stops at a lead
+        makes it too small. So a large one says that the lead may be chance on other items, and a
+        small one says nothing.
+        """
+        preferred = self.win_distance_biased or self.win_distance_weighted
+        if self.winner is None or self.setup.sampled or preferred:
+            return None
+        return p_value(*self.wins.values())
 
     @property
     def calls_of_one_order(self) -> float | None:

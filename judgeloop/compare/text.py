@@ -91,6 +91,7 @@ def summary(result: Result) -> list[str]:
         line,
         *([_what_would_decide(result)] if open_ else []),
         *_all_ties(result),
+        *_on_others(result),
         *warnings(result),
     ]
 
@@ -107,6 +108,19 @@ def _all_ties(result: Result) -> list[str]:
         return []
     return [
         f"Warning: all {result.judged:,} verdicts are ties, so this judge may not fit these outputs."
+    ]
+
+
+def _on_others(result: Result) -> list[str]:
+    """Return a warning if a lead on these items may be chance on others like them, else none."""
+    beyond = result.p_value_beyond
+    early = result.judged < result.items / 2  # more judgments may show a lead that holds on others
+    if beyond is None or beyond <= result.setup.risk_threshold or early:
+        return []
+    most, least = sorted(result.wins.values(), reverse=True)
+    return [
+        f"Warning: the decision is about these items. On others like them, {most:,} to {least:,} may be chance "
+        f"(p-value {show_risk(beyond)}, sign test)."
     ]
 
 

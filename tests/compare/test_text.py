@@ -556,6 +556,30 @@ def test_a_judge_that_prefers_nothing_is_warned_about():
     assert not any("ties, so this judge" in line for line in summary(few))
 
 
+@pytest.mark.parametrize(
+    ("wins", "winner", "changes", "said"),
+    [
+        ((31, 28), 0, {}, "31 to 28 may be chance (p-value 0.795, sign test)"),
+        ((23, 27), 1, {}, "27 to 23 may be chance (p-value 0.672, sign test)"),
+        ((40, 15), 0, {}, None),  # p = 0.001
+        ((31, 28), None, {}, None),  # nobody is named
+        ((8, 4), 0, {}, None),  # early: further judgments may tell
+        ((31, 28), 0, {"order": "random", "sampled": True}, None),  # about items like these
+    ],
+)
+def test_a_lead_that_may_be_chance_on_other_items_is_warned_about(wins, winner, changes, said):
+    told = summary(make_result(tally=Tally(items=60, wins=wins), winner=winner, **changes))
+    found = [line for line in told if "on others like them" in line.lower()]
+    assert len(found) == (said is not None)
+    assert not found or said in found[0]
+
+
+def test_draws_that_prefer_items_say_nothing_of_others():
+    level = Tally(items=60, wins=(31, 28))
+    assert make_result(tally=level, winner=0).p_value_beyond == pytest.approx(0.795, abs=1e-3)
+    assert make_result(tally=replace(level, picked=True), winner=0).p_value_beyond is None
+
+
 def test_ties_that_nobody_was_asked_about_are_counted():
     label = replace(make_result().labels[0], reason=IDENTICAL, in_decision=True)
     shown = dict(details(replace(make_result(), labels=(label, label))))["votes"]
