@@ -118,10 +118,8 @@ def _on_others(result: Result) -> list[str]:
     if beyond is None or beyond <= result.setup.risk_threshold or early:
         return []
     most, least = sorted(result.wins.values(), reverse=True)
-    return [
-        f"Warning: the decision is about these items. On others like them, {most:,} to {least:,} may be chance "
-        f"(p-value {show_risk(beyond)}, sign test)."
-    ]
+    lead = f"{most:,} to {least:,} may be chance (p-value {show_risk(beyond)}, sign test)"
+    return [f"Warning: the decision is about these items. On others like them, {lead}."]
 
 
 def _leads(result: Result) -> str:
