@@ -48,7 +48,7 @@ class _Form:
     @property
     def keys(self) -> str:
         """The line that explains all keys."""
-        return f"{self.meaning}   {SKIP}: skip   {BACK}: back   {QUIT}: quit"
+        return f"{self.meaning}  {SKIP}: skip  {BACK}: back  {QUIT}: quit"
 
     def answer(self, key: str) -> Answer | None:
         """Return the answer for `key`; None if the key is not an answer."""
@@ -58,12 +58,12 @@ class _Form:
 
 
 COMPARISON = _Form(
-    ("A", "B"), {"a": 1.0, "b": 0.0, "t": 0.5}, "a: A is better   b: B is better   t: tie"
+    ("A", "B"), {"a": 1.0, "b": 0.0, "t": 0.5}, "a: A is better  b: B is better  t: tie"
 )
 RATING = _Form(
     ("Answer",),
     {"1": 0.0, "2": 0.25, "3": 0.5, "4": 0.75, "5": 1.0},
-    "1: useless or wrong   2   3   4   5: could not be better",
+    "1: useless or wrong  2  3  4  5: could not be better",
 )
 
 
@@ -102,6 +102,7 @@ class HumanJudge:
         self._sheets: list[_Sheet] = []
         self._worker: asyncio.Task[None] | None = None
         self._has_quit = False
+        self._pressed = False  # whether any key was
 
     @property
     def identity(self) -> JudgeIdentity:
@@ -181,12 +182,19 @@ class HumanJudge:
         """Read keys until one is valid on `form`, and return it; without a form any key is valid.
 
         The end of input counts as quitting.
+
+        Raises:
+            EOFError: the input ended before any key: nobody is there, as in a pipeline.
         """
         while True:
-            key = (await asyncio.to_thread(self._read_key)).lower() or QUIT
+            key = (await asyncio.to_thread(self._read_key)).lower()
+            if not key and not self._pressed:
+                raise EOFError("it has ended before any key; a person judges at a terminal")
+            self._pressed = True
+            key = key or QUIT
             if form is None or key in {BACK, QUIT} or form.answer(key) is not None:
                 return key
-            self._show(f"{form.keys}\n")
+            self._show(f"{key!a} is none of these keys: {form.keys}\n")
 
     def _first_open(self) -> int:
         return next((i for i, sheet in enumerate(self._sheets) if not sheet.settled.done()), 0)

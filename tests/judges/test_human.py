@@ -82,7 +82,6 @@ class Person:
         ("abq", [A, B, LEFT, LEFT]),
         ("abtsq", [A, B, TIE, SKIPPED]),
         ("ab", [A, B, LEFT, LEFT]),  # the end of input
-        ("", [LEFT] * 4),
         ("abzq", [A, LEFT, LEFT, LEFT]),  # back at the second, and gone
     ],
 )
@@ -170,7 +169,7 @@ def test_a_rating_shows_the_task_the_reference_and_the_answer_and_never_who_wrot
     assert heads == ["Task", "Reference", "Answer"]
     assert shown.index("task 0") < shown.index("the right answer") < shown.index("one 0")
     assert "secret" not in shown
-    keys = "1: useless or wrong   2   3   4   5: could not be better   s: skip   z: back   q: quit"
+    keys = "1: useless or wrong  2  3  4  5: could not be better  s: skip  z: back  q: quit"
     assert shown.count(keys) == 2  # on the sheet, and after a key that means nothing
     assert "better   t: tie" not in shown
 
@@ -191,6 +190,12 @@ def judged_by(person, ledger, items=6):
 
 def scores_of(finished):
     return [one.answer.score for one in finished.outcome.labels]
+
+
+def test_where_nobody_is_the_judge_has_failed(tmp_path):
+    halted = judged_by(Person(""), tmp_path / "l.sqlite")
+    assert halted.outcome.stop.kind is StopKind.JUDGE_FAILED
+    assert "it has ended before any key; a person judges at a terminal" in halted.outcome.stop.sentence
 
 
 def test_quitting_halts_the_run_and_the_same_command_resumes_without_asking_again(tmp_path):
