@@ -17,6 +17,7 @@ from typing import Any
 from judgeloop.cli.naming import as_flags
 from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.report.html import render_html
+from judgeloop.report.junit import render_junit
 from judgeloop.report.markdown import render_markdown
 from judgeloop.report.page import Page, render
 from judgeloop.report.reported import Reported
@@ -54,6 +55,7 @@ FORMS: dict[str, Callable[[Reported, Page, Texts | None], str]] = {
     ".txt": lambda _, page, __: render(page) + "\n",
     ".html": lambda result, page, texts: render_html(result, page, texts, _now()),
     ".csv": lambda result, *_: render_csv(result),
+    ".xml": lambda result, page, _: render_junit(result, page),
 }
 
 

@@ -27,7 +27,7 @@ FILES = Declared(
     tuple[Path, ...],
     (),
     Setting(
-        "Also write the result to this file: .json, .md, .txt, .html or .csv. Give several for "
+        "Also write the result to this file: .json, .md, .txt, .html, .csv or .xml (JUnit). Give several for "
         "several files.",
         OUTPUT,
         Part.PLACE,

@@ -1,14 +1,19 @@
-"""What HTML, CSV and JSON files need of a result, whether judges were asked or scores recorded."""
+"""What files need of a result (HTML, CSV, JSON, JUnit), of asked judges and of recorded scores."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from judgeloop.report.shown import LabelRow
 
 
 class Named(Protocol):
     """What a report says of where a result comes from."""
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The systems that the question is about."""
+        ...
 
     @property
     def version(self) -> str:
@@ -24,9 +29,16 @@ class Named(Protocol):
 class Reported(Protocol):
     """What a report renders: judged items, their origin, and JSON values."""
 
+    job: ClassVar[str]  # the question: compare, select or estimate
+
     @property
     def setup(self) -> Named:
         """Where the result comes from."""
+        ...
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command."""
         ...
 
     @property

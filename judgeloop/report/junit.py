@@ -1,0 +1,38 @@
+"""Renders a result as JUnit XML, which CI systems show among the tests of a pipeline.
+
+The question is one test, which passes exactly if the command exits with 0. Computes no figure and
+writes no file.
+"""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+from judgeloop.core.exits import EXIT_INTERRUPTED, EXIT_JUDGE
+from judgeloop.report.escaping import visible
+from judgeloop.report.page import Page, render
+from judgeloop.report.reported import Reported
+
+
+def render_junit(result: Reported, page: Page) -> str:
+    """Return a test suite with one test, named by the question and the systems.
+
+    A judge that failed and a run that was interrupted are errors. Another winner than the required
+    one, and no winner, are failures. The text of `page` is the test's output; unseen characters are
+    escaped in it, as XML does not allow them.
+    """
+    ended = result.exit_code
+    broken = ended in {EXIT_JUDGE, EXIT_INTERRUPTED}
+    counts = {"tests": "1", "failures": str(int(ended != 0 and not broken))}
+    suite = ET.Element("testsuite", {"name": "judgeloop", **counts, "errors": str(int(broken))})
+    name = visible(" or ".join(result.setup.systems))
+    where = {"classname": f"judgeloop.{result.job}", "name": name}
+    case = ET.SubElement(suite, "testcase", where)
+    if ended:
+        kind = "error" if broken else "failure"
+        ET.SubElement(case, kind, {"message": page.headline, "type": f"exit code {ended}"})
+    ET.SubElement(case, "system-out").text = render(page)
+    ET.indent(suite)
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suite, encoding="unicode") + "\n"
+    )
