@@ -217,7 +217,19 @@ def _gap(result: Result) -> str:
             "the others: not an estimate for all items"
         )
     shares = "the share of judged items won, less the share lost"
-    return f"{result.win_distance:.2f}{towards}: {shares}{_bounds(result)}"
+    bounds = _bounds(result) or _too_large(result)
+    return f"{result.win_distance:.2f}{towards}: {shares}{bounds}"
+
+
+def _too_large(result: Result) -> str:
+    """Return how the gap among the judged items differs from that over all; empty if it does not.
+
+    A lead over a boundary is more often one that was large by chance than one that was small.
+    """
+    stopped = result.winner is not None and result.stop_reason is StopKind.RISK_MET
+    if not stopped or result.judged == result.items:
+        return ""
+    return "; on average larger than over all items, as the run stopped at a lead"
 
 
 def _estimated(distance: float, result: Result) -> str:

@@ -321,6 +321,13 @@ def test_a_gap_among_drawn_or_all_items_is_plain(tally, gap):
     assert detail(make_result(winner=None, tally=tally), "gap") == gap
 
 
+def test_a_gap_at_which_the_run_stopped_is_said_to_be_large():
+    large = "; on average larger than over all items, as the run stopped at a lead"
+    assert detail(make_result(), "gap").endswith(large)
+    whole = Tally(items=10, wins=(1, 8), ties=1)
+    assert large not in detail(make_result(tally=whole), "gap")
+
+
 def test_the_rule_is_named_with_its_threshold():
     assert detail(make_result(), "rule") == "tie-aware, stops at a stated risk of 0.1"
 

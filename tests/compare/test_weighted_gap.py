@@ -97,10 +97,8 @@ def test_of_even_draws_it_is_plain():
     even = Preferences().tally(
         [Label(Choice(n, 1 / (100 - n)), Verdict(1.0)) for n in range(5)], ITEMS
     )
-    assert (
-        gap(make_result(tally=even, winner=0))
-        == "1.00 for small: the share of judged items won, less the share lost"
-    )
+    plain = "1.00 for small: the share of judged items won, less the share lost"
+    assert gap(make_result(tally=even, winner=0)).startswith(plain)
 
 
 @pytest.mark.parametrize(
