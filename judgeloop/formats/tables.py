@@ -1,15 +1,13 @@
 """Reads rows from a UTF-8 file, plain or gzipped: a JSON array of objects, JSON lines, or a table.
 
-The columns of a table are parted by commas, semicolons or tabs, whichever the header has most of.
-A gzipped file may have at most `MOST_BYTES` when decompressed. Each row has the line on which it
-begins, for error messages. The models that callers give to `parse_row` say which fields a row
-needs.
+Tables are read as `delimited.py` says. A gzipped file may have at most `MOST_BYTES` when
+decompressed. Each row has the line on which it begins, for error messages. The models that callers
+give to `parse_row` say which fields a row needs.
 """
 
 from __future__ import annotations
 
 import codecs
-import csv
 import gzip
 import io
 import json
@@ -22,13 +20,13 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from judgeloop.core.errors import DataError, InputError, did_you_mean
+from judgeloop.formats.delimited import delimited
 
 LONGEST_SHOWN = 60
 GZIP_MAGIC = b"\x1f\x8b"
 MOST_BYTES = (
     1 << 30
 )  # of a compressed file when decompressed: a small file can unpack to a full disk
-DELIMITERS = ",\t;"
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -224,41 +222,7 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _csv(path: Path, text: str) -> Iterator[Row]:
-    csv.field_size_limit(1 << 30)
-    header: list[str] = []
-    for line, cells in _csv_rows(path, text):
-        if not header:
-            header = cells
-            if twice := [name for name in header if header.count(name) > 1]:
-                raise DataError(path, f"the column {twice[0]!r} appears twice", line=line)
-        elif len(cells) != len(header):
-            raise DataError(
-                path,
-                f"expected {len(header)} columns as in the header, found {len(cells)}",
-                line=line,
-            )
-        else:
-            yield Row(line, dict(zip(header, cells, strict=True)))
-
-
-def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are not blank, each with the line on which it begins."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=_delimiter(text))
-    begins = 1
-    try:
-        for cells in reader:
-            if cells:
-                yield begins, cells
-            begins = reader.line_num + 1
-    except csv.Error as error:
-        raise DataError(path, f"this is no CSV: {error}", line=begins) from None
-
-
-def _delimiter(text: str) -> str:
-    """Return what parts the columns: the delimiter of which the header has most, else a comma."""
-    header = text.lstrip("\r\n").partition("\n")[0]
-    plain = "".join(header.split('"')[::2])  # what stands between quotes parts nothing
-    return max(DELIMITERS, key=plain.count)
+    return (Row(line, fields) for line, fields in delimited(path, text))
 
 
 def _object(path: Path, value: object, line: int) -> Row:

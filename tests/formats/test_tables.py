@@ -255,6 +255,40 @@ def test_csv_lines_are_right_after_blank_lines_and_a_header_of_two_lines(tmp_pat
     assert [(row.line, row.fields["id"]) for row in rows] == list(zip(lines, "12", strict=True))
 
 
+def test_columns_without_a_name_are_left_out_where_their_cells_are_empty(tmp_path):
+    path = written(tmp_path, b"\xef\xbb\xbfid;output;;\r\n1;x;;\r\n2;y; ;\r\n")
+    assert fields_of(path) == TWO_ROWS
+
+
+def test_text_in_one_of_several_columns_without_a_name_is_refused_with_its_place(tmp_path):
+    path = written(tmp_path, "id;output;;\n1;x;;\n2;y;;lost\n")
+    message = (
+        f"{path}, line 3: column 4 has no name in the header, and holds 'lost' here; name the "
+        "column, or delete it"
+    )
+    with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
+        read_rows(path)
+
+
+def test_a_single_column_without_a_name_numbers_the_rows_and_is_left_out(tmp_path):
+    assert fields_of(written(tmp_path, ",id,output\n0,1,x\n1,2,y\n")) == TWO_ROWS
+
+
+def test_rows_without_any_text_are_skipped(tmp_path):
+    rows = read_rows(written(tmp_path, ";\nid;output\n;\n1;x\n ; \n2;y\n;\n  \n"))
+    assert [(row.line, row.fields) for row in rows] == [(4, TWO_ROWS[0]), (6, TWO_ROWS[1])]
+
+
+def test_an_empty_text_in_quotes_is_a_row_of_a_single_column(tmp_path):
+    assert fields_of(written(tmp_path, 'output\n""\n\nx\n')) == [{"output": ""}, {"output": "x"}]
+
+
+@pytest.mark.parametrize("hint", ["sep=|", '"sep=|"', "SEP=|\r"])
+def test_a_first_line_may_name_the_delimiter(tmp_path, hint):
+    rows = read_rows(written(tmp_path, f"{hint}\nid|output\n1|x\n2|y\n"))
+    assert [(row.line, row.fields) for row in rows] == [(3, TWO_ROWS[0]), (4, TWO_ROWS[1])]
+
+
 class Reading(BaseModel):
     name: str
     size: int = 0
@@ -326,6 +360,7 @@ def test_any_rows_of_text_read_back_equal_from_csv(tmp_path_factory, rows, quoti
     # line.
     bare = quoting == csv.QUOTE_MINIMAL and end == "\n"
     assume(not (bare and any("\r" in text for row in rows for text in row.values())))
+    assume(all(any(text.strip() for text in row.values()) for row in rows))  # others are skipped
     path = tmp_path_factory.getbasetemp() / "rows.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(
