@@ -28,7 +28,8 @@ from judgeloop.formats.columns import (
     found_text,
 )
 from judgeloop.formats.conversation import conversation, is_messages, split_answer
-from judgeloop.formats.tables import LONGEST_SHOWN, Row
+from judgeloop.formats.json_rows import LONGEST_SHOWN
+from judgeloop.formats.tables import Row
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 Messages = Sequence[Mapping[str, Any]]

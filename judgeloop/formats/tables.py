@@ -1,8 +1,8 @@
 """Reads rows from a UTF-8 file, plain or gzipped: a JSON array of objects, JSON lines, or a table.
 
-Tables are read as `delimited.py` says. A gzipped file may have at most `MOST_BYTES` when
-decompressed. Each row has the line on which it begins, for error messages. The models that callers
-give to `parse_row` say which fields a row needs.
+`json_rows.py` reads JSON, `delimited.py` reads tables. A gzipped file may have at most `MOST_BYTES`
+when decompressed. Each row has the line on which it begins, for error messages. The models that
+callers give to `parse_row` say which fields a row needs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
-import json
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,8 +20,8 @@ from pydantic import BaseModel, ValidationError
 
 from judgeloop.core.errors import DataError, InputError, did_you_mean
 from judgeloop.formats.delimited import delimited
+from judgeloop.formats.json_rows import is_lines_of_lists, json_array, json_lines, shown
 
-LONGEST_SHOWN = 60
 GZIP_MAGIC = b"\x1f\x8b"
 MOST_BYTES = (
     1 << 30
@@ -137,11 +136,13 @@ def rows_in(path: Path, text: str) -> Iterator[Row]:
     if not text.strip():
         raise DataError(path, "the file is empty; expected JSON lines, a JSON array or CSV")
     first = text.lstrip()[0]
-    form = _array if first == "[" else _lines if first == "{" else _csv
+    form = delimited
+    if first in "[{":
+        form = json_lines if first == "{" or is_lines_of_lists(text) else json_array
     empty = True
-    for row in form(path, text):
+    for line, fields in form(path, text):
         empty = False
-        yield row
+        yield Row(line, fields)
     if empty:
         raise DataError(path, "the file holds no rows")
 
@@ -160,103 +161,11 @@ def parse_row(path: Path, row: Row, model: type[M]) -> M:
         if first["type"] == "missing":
             problem = f"the field {field!r} is missing; found {_names(row.fields)}"
         elif field:
-            problem = (
-                f"the field {field!r} is wrong: {first['msg']}, found {_shown(first['input'])}"
-            )
+            problem = f"the field {field!r} is wrong: {first['msg']}, found {shown(first['input'])}"
         else:
             problem = first["msg"].removeprefix("Value error, ")
         raise DataError(path, problem, line=row.line) from None
 
 
-def _array(path: Path, text: str) -> Iterator[Row]:
-    decoder = json.JSONDecoder(object_pairs_hook=_no_duplicates)
-    position = _after_space(text, text.index("[") + 1)
-    line, counted = 1, 0
-    while True:
-        line, counted = line + text.count("\n", counted, position), position
-        if text.startswith("]", position) and text[:position].rstrip().endswith("["):
-            end = position
-            break
-        value, position = _decoded(path, decoder, text, position, line)
-        yield _object(path, value, line)
-        end = _after_space(text, position)
-        if not text.startswith(",", end):
-            break
-        position = _after_space(text, end + 1)
-    line += text.count("\n", counted, end)
-    if not text.startswith("]", end):
-        raise DataError(path, "this is no JSON: expected ',' or ']' after an entry", line=line)
-    if text[end + 1 :].strip():
-        raise DataError(path, "this is no JSON: there is more text after the array", line=line)
-
-
-def _decoded(
-    path: Path, decoder: json.JSONDecoder, text: str, position: int, line: int
-) -> tuple[Any, int]:
-    try:
-        return decoder.raw_decode(text, position)
-    except (ValueError, RecursionError) as error:
-        raise DataError(path, _no_json(error), line=line) from None
-
-
-def _lines(path: Path, text: str) -> Iterator[Row]:
-    # Not splitlines, which also splits at characters that JSON allows inside strings.
-    decoder = json.JSONDecoder(object_pairs_hook=_no_duplicates)
-    for line, source in enumerate(_split(text), start=1):
-        if not source.strip():
-            continue
-        try:
-            value = decoder.decode(source)
-        except (ValueError, RecursionError) as error:
-            raise DataError(path, _no_json(error), line=line) from None
-        yield _object(path, value, line)
-
-
-def _split(text: str) -> Iterator[str]:
-    """Yield the lines of `text` one by one."""
-    begin = 0
-    while (end := text.find("\n", begin)) >= 0:
-        yield text[begin:end]
-        begin = end + 1
-    yield text[begin:]
-
-
-def _csv(path: Path, text: str) -> Iterator[Row]:
-    return (Row(line, fields) for line, fields in delimited(path, text))
-
-
-def _object(path: Path, value: object, line: int) -> Row:
-    if not isinstance(value, dict):
-        raise DataError(path, f"expected an object with fields, found {_shown(value)}", line=line)
-    return Row(line, value)
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(
-            f"the field {next(n for n in names if names.count(n) > 1)!r} appears twice"
-        )
-    return fields
-
-
-def _no_json(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"this is no JSON: {error.msg}"
-    return f"this is no JSON: {error or type(error).__name__}"
-
-
-def _after_space(text: str, position: int) -> int:
-    while position < len(text) and text[position] in " \t\r\n":
-        position += 1
-    return position
-
-
 def _names(fields: dict[str, Any]) -> str:
     return ", ".join(repr(name) for name in list(fields)[:8]) or "none"
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.formats.tables import LONGEST_SHOWN, Row, parse_row, read_rows
+from judgeloop.formats.json_rows import LONGEST_SHOWN
+from judgeloop.formats.tables import Row, parse_row, read_rows
 
 TWO_ROWS = [{"id": "1", "output": "x"}, {"id": "2", "output": "y"}]
 
@@ -134,7 +135,7 @@ def test_a_byte_that_is_not_utf8_is_named_with_its_line(tmp_path, content, line,
         pytest.param('{"a": ' + "[" * 100_000 + "\n", 1, id="too deep to read"),
         pytest.param('{"a": 1}\n{"a": ' + "9" * 5000 + "}\n", 2, id="too many digits"),
         pytest.param('[\n  {"id": 1}] and more', 2, id="text behind an array"),
-        pytest.param('[{"id": 1}]\n[{"id": 2}]', 1, id="two arrays"),
+        pytest.param('[{"id": 1}] [{"id": 2}]', 1, id="two arrays"),
         pytest.param("[]]", 1, id="a bracket too many"),
         pytest.param('[{"id": 1}\n{"id": 2}]', 2, id="an array without its comma"),
         pytest.param('[,{"id": 1}]', 1, id="a comma before the first entry"),
@@ -148,12 +149,39 @@ def test_what_is_no_json_is_refused_with_its_line(tmp_path, content, line):
         read_rows(path)
 
 
+CUT = "; the file seems to be cut off: write it again, or delete what is incomplete at its end"
+
+
 @pytest.mark.parametrize(
-    ("content", "line"), [('\n{"id": 1}\n{"id":\n', 3), ('[\n{"id": 1},\n{"id": \n', 3)]
+    ("content", "line", "problem"),
+    [
+        ('\n{"id": 1}\n{"id":\n', 3, "Expecting value at column 7" + CUT),
+        ('{"id": 1}\n{"id": 2, "output": "a wo', 2, "Unterminated string at column 21" + CUT),
+        ('{"id": 1}\n{"id": 2\n{"id": 3}\n', 2, "Expecting ',' delimiter at column 9"),
+        ('{"id": 1}\n{"id": 2 3}\n', 2, "Expecting ',' delimiter at column 10"),
+        ('[\n{"id": 1},\n{"id": \n', 3, "Expecting value" + CUT),
+        ('[\n{"id": 1},\n{"id": 2},\n', 4, "Expecting value at column 1" + CUT),
+        ('[\n{"id": 1}\n', 3, "expected ',' or ']' after an entry" + CUT),
+        ('[{"id": 1},\n {"id": 2 3}]', 2, "Expecting ',' delimiter at column 11"),
+    ],
 )
-def test_what_is_no_json_is_named_with_one_line_and_not_with_two(tmp_path, content, line):
+def test_what_is_no_json_is_named_with_one_place_and_as_cut_off_if_it_ends_so(
+    tmp_path, content, line, problem
+):
     path = written(tmp_path, content)
-    message = f"{path}, line {line}: this is no JSON: Expecting value"
+    message = f"{path}, line {line}: this is no JSON: {problem}"
+    with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
+        read_rows(path)
+
+
+def test_lines_that_hold_an_object_in_a_list_are_rows(tmp_path):
+    rows = read_rows(written(tmp_path, '\n[{"id": "1", "output": "x"}] \n\n[{"id": "2"}]\n'))
+    assert [(row.line, row.fields["id"]) for row in rows] == [(2, "1"), (4, "2")]
+
+
+def test_a_line_with_a_list_of_several_objects_is_no_row(tmp_path):
+    path = written(tmp_path, '[{"id": 1}, {"id": 2}]\n[{"id": 3}]\n')
+    message = f"{path}, line 1: expected an object with fields, found [{{'id': 1}}, {{'id': 2}}]"
     with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
         read_rows(path)
 
