@@ -1,8 +1,9 @@
-"""Reads rows from a UTF-8 file, plain or gzipped: a JSON array of objects, JSON lines, or a table.
+"""Reads rows from a text file, plain or gzipped: a JSON array of objects, JSON lines, or a table.
 
-`json_rows.py` reads JSON, `delimited.py` reads tables. A gzipped file may have at most `MOST_BYTES`
-when decompressed. Each row has the line on which it begins, for error messages. The models that
-callers give to `parse_row` say which fields a row needs.
+The text is UTF-8, or UTF-16 with its byte order mark. `json_rows.py` reads JSON, `delimited.py`
+reads tables. A gzipped file may have at most `MOST_BYTES` when decompressed. Each row has the line
+on which it begins, for error messages. The models that callers give to `parse_row` say which fields
+a row needs.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from judgeloop.core.errors import DataError, InputError, did_you_mean
 from judgeloop.formats.delimited import delimited
 from judgeloop.formats.json_rows import is_lines_of_lists, json_array, json_lines, shown
 
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 GZIP_MAGIC = b"\x1f\x8b"
 MOST_BYTES = (
     1 << 30
@@ -90,25 +92,29 @@ def read_text(path: Path) -> str:
     """Return the text of a file, without a byte order mark.
 
     Raises:
-        DataError: the file is not UTF-8; names the line.
+        DataError: the file is neither UTF-8 nor marked UTF-16; names the line.
         InputError: the file does not exist or cannot be read.
     """
     return text_of(path, read_bytes(path))
 
 
 def text_of(path: Path, data: bytes) -> str:
-    """Return the text of UTF-8 data, without a byte order mark.
+    """Return the text of UTF-8 data, or of UTF-16 data with its byte order mark, without the mark.
 
     Raises:
-        DataError: the data is not UTF-8; names the line.
+        DataError: the data is neither; names the line.
     """
     data = data.removeprefix(codecs.BOM_UTF8)
+    encoding = "UTF-16" if data.startswith(UTF16_MARKS) else "UTF-8"
     try:
-        return data.decode("utf-8")
+        return data.decode(encoding)
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        line = data[: error.start].decode(encoding, "replace").count("\n") + 1
         raise DataError(
-            path, f"expected UTF-8, found the byte 0x{data[error.start]:02x}", line=line
+            path,
+            f"expected {encoding}, found the byte 0x{data[error.start]:02x}; save the file as UTF-8 "
+            "(in Excel: CSV UTF-8)",
+            line=line,
         ) from None
 
 

@@ -147,6 +147,20 @@ def test_a_broken_container_is_refused(write, content, problem):
         read_outputs(write(content))
 
 
+def test_a_workbook_of_excel_is_refused_with_the_form_to_save_it_in(write):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    path = write(file.getvalue())
+    message = (
+        f"{path}: this is an Excel workbook; expected text: save its sheet as `CSV UTF-8` and give "
+        "that file"
+    )
+    with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
+        read_outputs(path)
+
+
 @pytest.mark.parametrize(
     "content",
     [

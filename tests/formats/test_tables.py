@@ -48,6 +48,8 @@ def fields_of(path):
         pytest.param(str.encode, id="plain"),
         pytest.param(lambda text: b"\xef\xbb\xbf" + text.encode(), id="with a byte order mark"),
         pytest.param(lambda text: text.replace("\n", "\r\n").encode(), id="with CRLF"),
+        pytest.param(lambda text: b"\xff\xfe" + text.encode("utf-16-le"), id="as UTF-16, LE"),
+        pytest.param(lambda text: b"\xfe\xff" + text.encode("utf-16-be"), id="as UTF-16, BE"),
         pytest.param(lambda text: gzip.compress(text.encode()), id="gzipped"),
     ],
 )
@@ -110,15 +112,24 @@ def test_a_file_without_rows_is_refused(tmp_path, content):
     [
         (b'{"id": 1}\n{"id": 2}\n{"id": "\xff"}\n', 3, "0xff"),
         (b"id,output\r\n1,caf\xe9\r\n", 2, "0xe9"),
-        (b"\xff\xfe{\x00}\x00", 1, "0xff"),
         (b'\xef\xbb\xbf{"id":\n\xff1}', 2, "0xff"),
     ],
 )
 def test_a_byte_that_is_not_utf8_is_named_with_its_line(tmp_path, content, line, byte):
     path = written(tmp_path, content)
     with pytest.raises(
-        DataError, match=re.escape(f"{path}, line {line}: expected UTF-8, found the byte {byte}")
+        DataError,
+        match=re.escape(
+            f"{path}, line {line}: expected UTF-8, found the byte {byte}; save the file as UTF-8 (in "
+            "Excel: CSV UTF-8)"
+        ),
     ):
+        read_rows(path)
+
+
+def test_utf16_that_is_cut_off_is_named_with_its_line(tmp_path):
+    path = written(tmp_path, "id\toutput\n1\tx".encode("utf-16")[:-1])
+    with pytest.raises(DataError, match=re.escape(f"{path}, line 2: expected UTF-16, found the")):
         read_rows(path)
 
 
