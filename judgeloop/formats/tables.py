@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from judgeloop.core.errors import DataError, InputError, did_you_mean
-from judgeloop.formats.delimited import delimited
+from judgeloop.formats.delimited import delimited, delimiter_of
 from judgeloop.formats.json_rows import is_lines_of_lists, json_array, json_lines, shown
 
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -28,6 +28,9 @@ GZIP_MAGIC = b"\x1f\x8b"
 MOST_BYTES = (
     1 << 30
 )  # of a compressed file when decompressed: a small file can unpack to a full disk
+LINES, ARRAY = "JSON lines", "a JSON array"
+READERS = {LINES: json_lines, ARRAY: json_array}  # tables of any delimiter have one reader
+TABLES = {",": "CSV", "\t": "TSV"}
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -141,16 +144,25 @@ def rows_in(path: Path, text: str) -> Iterator[Row]:
     """
     if not text.strip():
         raise DataError(path, "the file is empty; expected JSON lines, a JSON array or CSV")
-    first = text.lstrip()[0]
-    form = delimited
-    if first in "[{":
-        form = json_lines if first == "{" or is_lines_of_lists(text) else json_array
     empty = True
-    for line, fields in form(path, text):
+    for line, fields in READERS.get(form_of(text), delimited)(path, text):
         empty = False
         yield Row(line, fields)
     if empty:
         raise DataError(path, "the file holds no rows")
+
+
+def form_of(text: str) -> str:
+    """Return the form of the rows of a text that is not blank, for messages.
+
+    >>> form_of("id;output"), form_of('{"id": 1}')
+    ('CSV with `;`', 'JSON lines')
+    """
+    first = text.lstrip()[0]
+    if first in "[{":
+        return LINES if first == "{" or is_lines_of_lists(text) else ARRAY
+    delimiter = delimiter_of(text)
+    return TABLES.get(delimiter, f"CSV with `{delimiter}`")
 
 
 def parse_row(path: Path, row: Row, model: type[M]) -> M:

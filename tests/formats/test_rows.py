@@ -119,6 +119,15 @@ def test_an_item_without_a_prompt_is_refused_with_the_map():
     assert item.row == ItemRow("1", "q")
 
 
+def test_a_bare_reply_of_an_api_is_refused_without_a_map_that_would_not_help():
+    message = {"role": "assistant", "content": "4"}
+    fields = {"id": "chatcmpl-1", "object": "chat.completion", "choices": [{"message": message}]}
+    with pytest.raises(DataError, match="which does not say which item it answers") as refused:
+        one(fields)
+    assert "map=" not in str(refused.value)
+    assert one(fields | {"answer": "4"}).output == "4"
+
+
 def test_a_conversation_is_shown_turn_by_turn():
     messages = [
         {"role": "system", "content": "Be brief."},
