@@ -7,6 +7,7 @@ of each row and the line on which it begins. Which field is what is not known he
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from judgeloop.core.errors import DataError
 LONGEST_SHOWN = 60
 UNTERMINATED = "Unterminated string"  # how Python's reader of JSON names it
 CUT = "; the file seems to be cut off: write it again, or delete what is incomplete at its end"
+_LIST_NEXT = re.compile(r"\n\s*\[")
 Fields = dict[str, Any]
 
 
@@ -82,8 +84,10 @@ def json_lines(path: Path, text: str) -> Iterator[tuple[int, Fields]]:
 
 def is_lines_of_lists(text: str) -> bool:
     """Return whether a text that begins with a list has another one on the next line."""
-    first, _, rest = text.lstrip().partition("\n")
-    return first.rstrip().endswith("]") and rest.lstrip().startswith("[")
+    begin = text.index("[")
+    end = text.find("\n", begin)
+    # An array has no list after a closed list without a comma. The lines below are not copied.
+    return bool(_LIST_NEXT.match(text, end)) and text[begin:end].rstrip().endswith("]")
 
 
 def _split(text: str) -> Iterator[str]:
