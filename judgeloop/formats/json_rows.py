@@ -87,7 +87,9 @@ def is_lines_of_lists(text: str) -> bool:
     begin = text.index("[")
     end = text.find("\n", begin)
     # An array has no list after a closed list without a comma. The lines below are not copied.
-    return bool(_LIST_NEXT.match(text, end)) and text[begin:end].rstrip().endswith("]")
+    if end < 0 or not _LIST_NEXT.match(text, end):
+        return False
+    return text[begin:end].rstrip().endswith("]")
 
 
 def _split(text: str) -> Iterator[str]:

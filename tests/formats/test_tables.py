@@ -190,6 +190,10 @@ def test_lines_that_hold_an_object_in_a_list_are_rows(tmp_path):
     assert [(row.line, row.fields["id"]) for row in rows] == [(2, "1"), (4, "2")]
 
 
+def test_an_array_on_one_line_between_blanks_is_an_array(tmp_path):
+    assert fields_of(written(tmp_path, "\n" + json.dumps(TWO_ROWS) + " ")) == TWO_ROWS
+
+
 def test_a_line_with_a_list_of_several_objects_is_no_row(tmp_path):
     path = written(tmp_path, '[{"id": 1}, {"id": 2}]\n[{"id": 3}]\n')
     message = f"{path}, line 1: expected an object with fields, found [{{'id': 1}}, {{'id': 2}}]"
