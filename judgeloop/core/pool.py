@@ -35,6 +35,10 @@ class Pool:
         """Return on how many items a system gave its most frequent output."""
         return max(Counter(self.outputs[system]).values(), default=0)
 
+    def count_empty(self, system: int) -> int:
+        """Return on how many items the output of a system has no text."""
+        return sum(not output.strip() for output in self.outputs[system])
+
     def query(self, position: int, systems: tuple[int, ...] = (0, 1)) -> Query:
         """Return the query on the item at `position`: compares two `systems`, or rates one."""
         return Query(

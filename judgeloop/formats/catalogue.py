@@ -7,6 +7,7 @@ To add a format, write its module and add its row here. The table of
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from judgeloop.formats.format import Format
@@ -38,11 +39,13 @@ def format_of(source: Source) -> Format:
 
 
 def open_rows(path: Path) -> tuple[Format, Iterator[Row]]:
-    """Return the format of a file and its rows; reading the rows may raise DataError.
+    """Return the format of a file, with the title of this file's form, and its rows.
+
+    Reading the rows may raise DataError.
 
     Raises:
         InputError: the file cannot be read, or is not UTF-8.
     """
     source = open_source(path)
     found = format_of(source)
-    return found, found.read(source)
+    return replace(found, title=found.title_of(source)), found.read(source)

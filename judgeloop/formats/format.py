@@ -20,7 +20,8 @@ class Format:
     - `name`, `title`: its short name, and its name in the documentation.
     - `module`: the module of this folder that reads it, imported when a file is read. It has
       `recognises`, which says whether a source has this format, and `read`, which yields the rows,
-      with judgeloop's own names of fields where the format is foreign.
+      with judgeloop's own names of fields where the format is foreign. A format of several forms
+      has `title_of`, which names the form of a source.
     - `files`: the names that its files usually have.
     - `scores`: the recorded scores that its rows may carry; empty if none.
     - `unit`: what a row's `line` counts in messages.
@@ -41,6 +42,11 @@ class Format:
         """Yield the rows of a source of this format; raises DataError where they are wrong."""
         rows: Iterator[Row] = self._module.read(source)
         return rows
+
+    def title_of(self, source: Source) -> str:
+        """Return the title of the form that a source has, of a format with several."""
+        named = getattr(self._module, "title_of", None)
+        return str(named(source)) if named else self.title
 
     @property
     def _module(self) -> Any:

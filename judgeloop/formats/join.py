@@ -9,19 +9,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
 from judgeloop.formats.columns import PROMPT, plan_of
+from judgeloop.formats.join_messages import differing, same_but_for_form, twice
 from judgeloop.formats.outputs import ItemRow, Located, OutputRow, Outputs, R, at, name_apart
 from judgeloop.formats.row_reader import remedy
 from judgeloop.formats.rows import NO_MAP
 
 EXAMPLES_SHOWN = 3
 LONGEST_SHOWN = 40  # characters of an id or a prompt in a message
-_APART = "; take one of the rows out, or give every row of all files an 'id' that tells them apart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,13 @@ def join(
     left_out = _left_out(names, catalogue, answers, outputs)
     matched = [key for key in catalogue.entries if all(key in found for found in answers)]
     if not matched:
-        raise InputError(f"no item is in all files: {left_out}. {_hint(closed=items is not None)}")
+        raise InputError(
+            f"no item is in all files: {left_out}.{_form(catalogue, matched)} "
+            f"{_hint(closed=items is not None)}"
+        )
     if left_out and not allow_partial:
         raise InputError(
-            f"the files cover different items: {left_out}. Correct the files, or judge only the "
+            f"the files cover different items: {left_out}.{_form(catalogue, matched)} Correct the files, or judge only the "
             f"{len(matched)} matched items with `allow_partial`"
         )
     return Joined(
@@ -96,7 +100,7 @@ class _Catalogue:
     entries: dict[int, _Entry] = field(default_factory=dict)
     by_id: dict[str, int] = field(default_factory=dict)
     by_prompt: dict[str, list[int]] | None = None  # made when a row is first looked up so
-    strangers: dict[Path, int] = field(default_factory=dict)
+    strangers: dict[Path, list[str]] = field(default_factory=dict)
     columns: dict[Path, tuple[str, ...]] = field(default_factory=dict)  # of each file, for errors
 
     def define(self, path: Path, located: Located[R]) -> int:
@@ -105,7 +109,8 @@ class _Catalogue:
             first = self.entries[known]
             raise DataError(
                 path,
-                f"the id {first.name} appears twice, first {at(first.line, first.unit)}",
+                f"the id {first.name} appears twice, first {at(first.line, first.unit)}; take one of "
+                "the rows out, or give them different ids",
                 line=located.line,
                 unit=located.unit,
             )
@@ -127,11 +132,12 @@ class _Catalogue:
         for located in outputs.rows:
             key = self._key(outputs.path, located, by_id=by_id)
             if key is None:
-                self.strangers[outputs.path] = self.strangers.get(outputs.path, 0) + 1
+                name = located.row.id or located.row.prompt or ""
+                self.strangers.setdefault(outputs.path, []).append(name)
                 continue
             if key in found:
                 raise self._twice(outputs, located, key, by_id=by_id)
-            self._learn(outputs.path, located, key)
+            self._learn(outputs.path, located, key, outputs.rows)
             found[key] = located.row.output
         return found
 
@@ -144,8 +150,8 @@ class _Catalogue:
         )
         return DataError(
             outputs.path,
-            f"the item {self.entries[key].name} appears twice, first {at(first.line, first.unit)}"
-            f"{'' if first.row.id else _APART}",
+            f"the item {self.entries[key].name} appears twice, first {at(first.line, first.unit)}; "
+            f"{twice(first.row, located.row)}",
             line=located.line,
             unit=located.unit,
         )
@@ -200,8 +206,13 @@ class _Catalogue:
             )
         return keys[0] if keys else None
 
-    def _learn(self, path: Path, located: Located[R], key: int) -> None:
-        """Add the fields of a row that its item lacks; raise DataError if fields contradict."""
+    def _learn(
+        self, path: Path, located: Located[R], key: int, rows: Sequence[Located[R]] = ()
+    ) -> None:
+        """Add the fields of a row that its item lacks; raise DataError if fields contradict.
+
+        Of the `rows` of the file, the error counts those that contradict so too.
+        """
         entry, row = self.entries[key], located.row
         both = ("prompt", entry.prompt, row.prompt), ("reference", entry.reference, row.reference)
         for name, mine, theirs in both:
@@ -209,7 +220,7 @@ class _Catalogue:
                 raise DataError(
                     path,
                     f"the field {name!r} of the item {entry.name} differs from {entry.unit} {entry.line} "
-                    f"of {entry.path}",
+                    f"of {entry.path}: {differing(name, theirs, mine, self._contradict(name, rows))}",
                     line=located.line,
                     unit=located.unit,
                 )
@@ -221,6 +232,23 @@ class _Catalogue:
         entry.prompt = row.prompt if entry.prompt is None else entry.prompt
         entry.reference = row.reference if entry.reference is None else entry.reference
         entry.group = row.group if entry.group is None else entry.group
+
+    def _contradict(self, name: str, rows: Sequence[Located[R]]) -> int:
+        """Return how many rows have another text in a field than the item with their id."""
+        count = 0
+        for located in rows:
+            key = self.by_id.get(located.row.id or "")
+            mine = getattr(self.entries[key], name) if key is not None else None
+            theirs = getattr(located.row, name)
+            count += mine is not None and theirs is not None and mine != theirs
+        return count
+
+
+def _form(catalogue: _Catalogue, matched: Sequence[int]) -> str:
+    """Return a sentence on what was not matched only because of its Unicode normalization."""
+    left = catalogue.entries.keys() - set(matched)
+    names = [catalogue.entries[key].id or catalogue.entries[key].prompt or "" for key in left]
+    return same_but_for_form(chain(names, *catalogue.strangers.values()))
 
 
 def _left_out(
@@ -244,8 +272,8 @@ def _left_out(
     if nowhere:
         counts.append(f"{len(nowhere)} only in the items file{_examples(catalogue, nowhere)}")
     counts.extend(
-        f"{count} rows of {path} that are not in the items file"
-        for path, count in catalogue.strangers.items()
+        f"{len(names)} rows of {path} that are not in the items file"
+        for path, names in catalogue.strangers.items()
     )
     return ", ".join([*counts, *failed])
 

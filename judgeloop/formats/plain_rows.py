@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from judgeloop.formats.conversation import is_messages
 from judgeloop.formats.format import Fields
 from judgeloop.formats.source import Source
-from judgeloop.formats.tables import Row
+from judgeloop.formats.tables import Row, form_of
 
 
 def recognises(source: Source) -> bool:
@@ -19,9 +20,16 @@ def recognises(source: Source) -> bool:
     return not source.is_zip and not source.is_parquet
 
 
+def title_of(source: Source) -> str:
+    """Return which form of rows a text has."""
+    return form_of(source.text) if source.text.strip() else "rows"
+
+
 def read(source: Source) -> Iterator[Row]:
     """Yield the rows of a text."""
     document = source.document
+    if document is not None and (mending := _rows_inside(document)):
+        raise source.wrong(mending)
     if document is not None and "\n" in source.text.strip():
         found = ", ".join(map(repr, list(document)[:8]))
         raise source.wrong(
@@ -29,6 +37,25 @@ def read(source: Source) -> Iterator[Row]:
             "array or CSV, or one of the formats in docs/reference/file-formats.md"
         )
     return source.rows()
+
+
+def _rows_inside(document: Fields) -> str:
+    """Return how to get at the rows that a document has inside; "" if it has none, or is a row."""
+    values = list(document.values())
+    listed = values[0] if len(values) == 1 and isinstance(values[0], list) else []
+    if listed and all(isinstance(value, dict) for value in listed) and not is_messages(listed):
+        return (
+            f"this is one object, whose field {next(iter(document))!r} holds {len(listed)} rows; "
+            "expected the list alone: jq '.[]' FILE > ROWS"
+        )
+    tables = [value for value in values if isinstance(value, dict) and value]
+    keys = {tuple(table) for table in tables}
+    if len(values) > 1 and len(tables) == len(values) and len(keys) == 1:
+        return (
+            "this is a whole table in one object, as pandas writes it unless told otherwise; expected "
+            'rows: to_json(FILE, orient="records", lines=True)'
+        )
+    return ""
 
 
 def scores_of(fields: Fields) -> dict[str, object]:

@@ -145,7 +145,8 @@ def _of_items(path: Path, rows: list[Scored], epoch: str | None) -> Iterator[Sco
             place = at(known[0].line, known[0].unit)
             raise DataError(
                 path,
-                f"the item {key!r:.60} appears twice, first {place}",
+                f"the item {key!r:.60} appears twice, first {place}; take one of the rows out, or "
+                "compare each item's mean with `epoch=mean`",
                 line=scored.line,
                 unit=scored.unit,
             )

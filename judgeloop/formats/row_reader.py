@@ -28,9 +28,15 @@ from judgeloop.formats.columns import (
     found_text,
 )
 from judgeloop.formats.conversation import conversation, is_messages, split_answer
-from judgeloop.formats.tables import LONGEST_SHOWN, Row
+from judgeloop.formats.json_rows import LONGEST_SHOWN
+from judgeloop.formats.tables import Row
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
+CHOICES = "choices"  # of a reply of OpenAI's API
+BARE_REPLY = (
+    "this is a reply of a model as its API sent it, which does not say which item it answers; write "
+    "rows with the item's 'id' or 'prompt', and the text of the reply as 'output'"
+)
 Messages = Sequence[Mapping[str, Any]]
 T = TypeVar("T")
 
@@ -101,6 +107,8 @@ class RowReader:
 
     def missing(self, field_: str) -> DataError:
         """Return the error for a field that no column holds."""
+        if field_ == OUTPUT and isinstance(self.row.fields.get(CHOICES), list):
+            return self._error(BARE_REPLY)
         names = remedy(field_, self.row.fields, self.plan)
         return self._error(f"the field {field_!r} is missing; {names}")
 

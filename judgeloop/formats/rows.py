@@ -7,13 +7,13 @@ conversation. Nothing is read or written here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from judgeloop.core.errors import DataError
-from judgeloop.formats.columns import FIELDS, MODEL, PROMPT, Map, Plan, plan_of
+from judgeloop.formats.columns import FIELDS, MODEL, OUTPUT, PROMPT, Map, Plan, plan_of
 from judgeloop.formats.epochs import one_epoch
 from judgeloop.formats.row_reader import RowReader, mended, once
 from judgeloop.formats.tables import Row
@@ -99,14 +99,16 @@ def outputs_of(
     """
     found: list[Located[OutputRow]] = []
     plans, failed, systems = _Plans(mapped), 0, dict[str, int]()
-    for row in one_epoch(rows, path, unit, epoch):
+    every = iter(one_epoch(rows, path, unit, epoch))
+    for row in every:
         plan, plain = plans.of(row)
-        if row.failed and not allow_failed:
-            raise _failure(path, row, unit)
-        if row.failed:
+        parsed = _plain(row.fields) if plain and not row.failed else None
+        why = _why_failed(row, plan) if parsed is None else ""
+        if why and not allow_failed:
+            raise _failure(path, row, why, 1 + _count_failed(every, plans), unit)
+        if why:
             failed += 1
             continue
-        parsed = _plain(row.fields) if plain else None
         if parsed is None:
             parsed = _parsed(RowReader(path, row, plan, unit))
         found.append(Located(row.line, parsed, unit))
@@ -212,10 +214,30 @@ class _Plans:
         return tuple(dict.fromkeys(guess for plan in plans for guess in plan.guesses))
 
 
-def _failure(path: Path, row: Row, unit: str) -> DataError:
+def _why_failed(row: Row, plan: Plan) -> str:
+    """Return why a row has no output: its format says so, or the field is null; else ""."""
+    columns = plan.joined.get(OUTPUT) or plan.columns(OUTPUT)
+    if row.failed or not columns or any(row.fields[name] is not None for name in columns):
+        return row.failed
+    return f"the field {columns[0]!r} is null"
+
+
+def _count_failed(rows: Iterator[Row], plans: _Plans) -> int:
+    """Return how many of the rows that are left have no output, up to one that cannot be read."""
+    count = 0
+    try:
+        for row in rows:
+            count += bool(_why_failed(row, plans.of(row)[0]))
+    except DataError:
+        pass
+    return count
+
+
+def _failure(path: Path, row: Row, why: str, count: int, unit: str) -> DataError:
+    others = f"; {count} {unit}s have none" if count > 1 else ""
     return DataError(
         path,
-        f"there is no output: {row.failed}; ask the system again, or leave such items out with "
+        f"there is no output: {why}{others}; ask the system again, or leave such items out with "
         "`allow_partial`",
         line=row.line,
         unit=unit,

@@ -1,18 +1,16 @@
-"""Reads rows from a UTF-8 file, plain or gzipped: a JSON array of objects, JSON lines, or a table.
+"""Reads rows from a text file, plain or gzipped: a JSON array of objects, JSON lines, or a table.
 
-The columns of a table are parted by commas, semicolons or tabs, whichever the header has most of.
-A gzipped file may have at most `MOST_BYTES` when decompressed. Each row has the line on which it
-begins, for error messages. The models that callers give to `parse_row` say which fields a row
-needs.
+The text is UTF-8, or UTF-16 with its byte order mark. `json_rows.py` reads JSON, `delimited.py`
+reads tables. A gzipped file may have at most `MOST_BYTES` when decompressed. Each row has the line
+on which it begins, for error messages. The models that callers give to `parse_row` say which fields
+a row needs.
 """
 
 from __future__ import annotations
 
 import codecs
-import csv
 import gzip
 import io
-import json
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,13 +20,17 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from judgeloop.core.errors import DataError, InputError, did_you_mean
+from judgeloop.formats.delimited import delimited, delimiter_of
+from judgeloop.formats.json_rows import is_lines_of_lists, json_array, json_lines, shown
 
-LONGEST_SHOWN = 60
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 GZIP_MAGIC = b"\x1f\x8b"
 MOST_BYTES = (
     1 << 30
 )  # of a compressed file when decompressed: a small file can unpack to a full disk
-DELIMITERS = ",\t;"
+LINES, ARRAY = "JSON lines", "a JSON array"
+READERS = {LINES: json_lines, ARRAY: json_array}  # tables of any delimiter have one reader
+TABLES = {",": "CSV", "\t": "TSV"}
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -93,25 +95,29 @@ def read_text(path: Path) -> str:
     """Return the text of a file, without a byte order mark.
 
     Raises:
-        DataError: the file is not UTF-8; names the line.
+        DataError: the file is neither UTF-8 nor marked UTF-16; names the line.
         InputError: the file does not exist or cannot be read.
     """
     return text_of(path, read_bytes(path))
 
 
 def text_of(path: Path, data: bytes) -> str:
-    """Return the text of UTF-8 data, without a byte order mark.
+    """Return the text of UTF-8 data, or of UTF-16 data with its byte order mark, without the mark.
 
     Raises:
-        DataError: the data is not UTF-8; names the line.
+        DataError: the data is neither; names the line.
     """
     data = data.removeprefix(codecs.BOM_UTF8)
+    encoding = "UTF-16" if data.startswith(UTF16_MARKS) else "UTF-8"
     try:
-        return data.decode("utf-8")
+        return data.decode(encoding)
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        line = data[: error.start].decode(encoding, "replace").count("\n") + 1
         raise DataError(
-            path, f"expected UTF-8, found the byte 0x{data[error.start]:02x}", line=line
+            path,
+            f"expected {encoding}, found the byte 0x{data[error.start]:02x}; save the file as UTF-8 "
+            "(in Excel: CSV UTF-8)",
+            line=line,
         ) from None
 
 
@@ -138,14 +144,25 @@ def rows_in(path: Path, text: str) -> Iterator[Row]:
     """
     if not text.strip():
         raise DataError(path, "the file is empty; expected JSON lines, a JSON array or CSV")
-    first = text.lstrip()[0]
-    form = _array if first == "[" else _lines if first == "{" else _csv
     empty = True
-    for row in form(path, text):
+    for line, fields in READERS.get(form_of(text), delimited)(path, text):
         empty = False
-        yield row
+        yield Row(line, fields)
     if empty:
         raise DataError(path, "the file holds no rows")
+
+
+def form_of(text: str) -> str:
+    """Return the form of the rows of a text that is not blank, for messages.
+
+    >>> form_of("id;output"), form_of('{"id": 1}')
+    ('CSV with `;`', 'JSON lines')
+    """
+    first = text.lstrip()[0]
+    if first in "[{":
+        return LINES if first == "{" or is_lines_of_lists(text) else ARRAY
+    delimiter = delimiter_of(text)
+    return TABLES.get(delimiter, f"CSV with `{delimiter}`")
 
 
 def parse_row(path: Path, row: Row, model: type[M]) -> M:
@@ -162,137 +179,11 @@ def parse_row(path: Path, row: Row, model: type[M]) -> M:
         if first["type"] == "missing":
             problem = f"the field {field!r} is missing; found {_names(row.fields)}"
         elif field:
-            problem = (
-                f"the field {field!r} is wrong: {first['msg']}, found {_shown(first['input'])}"
-            )
+            problem = f"the field {field!r} is wrong: {first['msg']}, found {shown(first['input'])}"
         else:
             problem = first["msg"].removeprefix("Value error, ")
         raise DataError(path, problem, line=row.line) from None
 
 
-def _array(path: Path, text: str) -> Iterator[Row]:
-    decoder = json.JSONDecoder(object_pairs_hook=_no_duplicates)
-    position = _after_space(text, text.index("[") + 1)
-    line, counted = 1, 0
-    while True:
-        line, counted = line + text.count("\n", counted, position), position
-        if text.startswith("]", position) and text[:position].rstrip().endswith("["):
-            end = position
-            break
-        value, position = _decoded(path, decoder, text, position, line)
-        yield _object(path, value, line)
-        end = _after_space(text, position)
-        if not text.startswith(",", end):
-            break
-        position = _after_space(text, end + 1)
-    line += text.count("\n", counted, end)
-    if not text.startswith("]", end):
-        raise DataError(path, "this is no JSON: expected ',' or ']' after an entry", line=line)
-    if text[end + 1 :].strip():
-        raise DataError(path, "this is no JSON: there is more text after the array", line=line)
-
-
-def _decoded(
-    path: Path, decoder: json.JSONDecoder, text: str, position: int, line: int
-) -> tuple[Any, int]:
-    try:
-        return decoder.raw_decode(text, position)
-    except (ValueError, RecursionError) as error:
-        raise DataError(path, _no_json(error), line=line) from None
-
-
-def _lines(path: Path, text: str) -> Iterator[Row]:
-    # Not splitlines, which also splits at characters that JSON allows inside strings.
-    decoder = json.JSONDecoder(object_pairs_hook=_no_duplicates)
-    for line, source in enumerate(_split(text), start=1):
-        if not source.strip():
-            continue
-        try:
-            value = decoder.decode(source)
-        except (ValueError, RecursionError) as error:
-            raise DataError(path, _no_json(error), line=line) from None
-        yield _object(path, value, line)
-
-
-def _split(text: str) -> Iterator[str]:
-    """Yield the lines of `text` one by one."""
-    begin = 0
-    while (end := text.find("\n", begin)) >= 0:
-        yield text[begin:end]
-        begin = end + 1
-    yield text[begin:]
-
-
-def _csv(path: Path, text: str) -> Iterator[Row]:
-    csv.field_size_limit(1 << 30)
-    header: list[str] = []
-    for line, cells in _csv_rows(path, text):
-        if not header:
-            header = cells
-            if twice := [name for name in header if header.count(name) > 1]:
-                raise DataError(path, f"the column {twice[0]!r} appears twice", line=line)
-        elif len(cells) != len(header):
-            raise DataError(
-                path,
-                f"expected {len(header)} columns as in the header, found {len(cells)}",
-                line=line,
-            )
-        else:
-            yield Row(line, dict(zip(header, cells, strict=True)))
-
-
-def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are not blank, each with the line on which it begins."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=_delimiter(text))
-    begins = 1
-    try:
-        for cells in reader:
-            if cells:
-                yield begins, cells
-            begins = reader.line_num + 1
-    except csv.Error as error:
-        raise DataError(path, f"this is no CSV: {error}", line=begins) from None
-
-
-def _delimiter(text: str) -> str:
-    """Return what parts the columns: the delimiter of which the header has most, else a comma."""
-    header = text.lstrip("\r\n").partition("\n")[0]
-    plain = "".join(header.split('"')[::2])  # what stands between quotes parts nothing
-    return max(DELIMITERS, key=plain.count)
-
-
-def _object(path: Path, value: object, line: int) -> Row:
-    if not isinstance(value, dict):
-        raise DataError(path, f"expected an object with fields, found {_shown(value)}", line=line)
-    return Row(line, value)
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(
-            f"the field {next(n for n in names if names.count(n) > 1)!r} appears twice"
-        )
-    return fields
-
-
-def _no_json(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"this is no JSON: {error.msg}"
-    return f"this is no JSON: {error or type(error).__name__}"
-
-
-def _after_space(text: str, position: int) -> int:
-    while position < len(text) and text[position] in " \t\r\n":
-        position += 1
-    return position
-
-
 def _names(fields: dict[str, Any]) -> str:
     return ", ".join(repr(name) for name in list(fields)[:8]) or "none"
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"

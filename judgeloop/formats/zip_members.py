@@ -17,6 +17,7 @@ from judgeloop.formats import tables
 from judgeloop.formats.source import Source
 
 ZSTANDARD = 93  # the method's number in the zip format
+WORKBOOK = "xl/workbook.xml"
 LOCAL_HEADER = struct.Struct("<26xHH")  # ends in the lengths of the name and of the extra field
 
 
@@ -79,12 +80,18 @@ def members_of(source: Source) -> Members:
     """Open an archive.
 
     Raises:
-        DataError: it is damaged.
+        DataError: it is damaged, or a workbook of Excel.
     """
     try:
-        return Members(source, zipfile.ZipFile(io.BytesIO(source.data)))
+        members = Members(source, zipfile.ZipFile(io.BytesIO(source.data)))
     except zipfile.BadZipFile as error:
         raise source.wrong(f"this zip archive cannot be read: {error}") from None
+    if WORKBOOK in members:
+        raise source.wrong(
+            "this is an Excel workbook; expected text: save its sheet as `CSV UTF-8` and give that "
+            "file"
+        )
+    return members
 
 
 def _zstandard(source: Source) -> Any:

@@ -34,6 +34,7 @@ class RunSetup:
     - `left_out`: a sentence on the items that were left out; empty if none were.
     - `guessed`: a sentence on the columns that were guessed; empty if none were.
     - `repeated`: the systems that gave the same output to many items, with the number of items.
+    - `empty`: the systems that gave an output without text to some items, with the number of items.
     - `old_prices`: a warning of judges whose prices are old; empty if none are.
     - `tier`: the service tier asked for and its price; empty for the standard tier.
     - `published`: the paper whose configuration was used, and its settings; None if none was named.
@@ -61,6 +62,7 @@ class RunSetup:
     prompt: str = field(default="", kw_only=True)
     rubric: str = field(default="", kw_only=True)
     guessed: str = field(default="", kw_only=True)
+    empty: dict[str, int] = field(default_factory=dict, kw_only=True)
     old_prices: str = field(default="", kw_only=True)
     tier: str = field(default="", kw_only=True)
     published: str | None = field(default=None, kw_only=True)

@@ -128,8 +128,17 @@ def warnings(result: RunResult) -> list[str]:
             f"Warning: {visible(name)} gives the very same output to {repeats:,} of "
             f"{result.items:,} items."
         )
+    found += [f"Warning: {text}" for text in empty_outputs(result)]
     said = (result.setup.old_prices, result.setup.asked_anew)
     return found + [f"Warning: {sentence(visible(text))}" for text in said if text]
+
+
+def empty_outputs(result: RunResult) -> list[str]:
+    """Return a sentence on each system with outputs that have no text."""
+    return [
+        f"{count(empty, 'output')} of {visible(name)} {'is' if empty == 1 else 'are'} empty."
+        for name, empty in result.setup.empty.items()
+    ]
 
 
 def shortened(name: str, most: int) -> str:

@@ -170,6 +170,7 @@ def setup_of(prepared: Prepared[Any]) -> dict[str, Any]:
         "left_out": prepared.inputs.joined.left_out,
         "guessed": prepared.inputs.guessed,
         "repeated": _repeated(prepared.pool),
+        "empty": _empty(prepared.pool),
         "old_prices": old_prices(judges, today()),
         "tier": _tiers(judges),
         "published": published_name(config.PAPER, config),
@@ -191,3 +192,9 @@ def _repeated(pool: Pool) -> dict[str, int]:
     many = max(FEWEST_REPEATS, REPEATED_SHARE * len(pool))
     counts = {name: pool.most_repeated(number) for number, name in enumerate(pool.systems)}
     return {name: count for name, count in counts.items() if count >= many}
+
+
+def _empty(pool: Pool) -> dict[str, int]:
+    """Return the systems that gave outputs without text, with the number of items."""
+    counts = {name: pool.count_empty(number) for number, name in enumerate(pool.systems)}
+    return {name: count for name, count in counts.items() if count}

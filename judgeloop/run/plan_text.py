@@ -14,7 +14,7 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.json_fields import SCHEMA_VERSION
 from judgeloop.report.page import WIDTH, Page, render, wrapped
 from judgeloop.report.run_result import RunResult
-from judgeloop.report.sentences import count, sentence
+from judgeloop.report.sentences import count, empty_outputs, sentence
 from judgeloop.run.plan import Plan
 
 
@@ -32,7 +32,7 @@ def render_plan(
     paragraphs = [_basis(plan), *_unasked(plan), *_both_orders(result), _affordable(plan, result)]
     paragraphs += [] if priced else ["The model has no known price."]
     paragraphs += [*_learned(result), *_tier(result), *_old_prices(result)]
-    paragraphs += [*_guessed(result), *_settings(page)]
+    paragraphs += [*_guessed(result), *empty_outputs(result), *_settings(page)]
     return "\n\n".join(
         [
             wrapped(opening, width),
@@ -172,6 +172,7 @@ def plan_json(plan: Plan, result: RunResult, *, priced: bool) -> dict[str, Any]:
         else float(to_usd(result.spend.budget_p)),
         "budget_pays_for": plan.affordable,
         "guessed": result.setup.guessed,
+        "empty": result.setup.empty,
         "tier": result.setup.tier,
         "old_prices": result.setup.old_prices,
         "run": result.setup.run,

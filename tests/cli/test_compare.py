@@ -295,6 +295,17 @@ def test_a_dry_run_counts_no_calls_for_identical_outputs_and_names_guessed_colum
     assert json.loads(result.stdout)["guessed"].endswith("--map sets them")
 
 
+def test_a_dry_run_and_a_result_say_how_many_outputs_are_empty(tmp_path, chat_server):
+    for name, empty in (("a", 0), ("b", 3)):
+        rows = [f"q{i},{name * (i >= empty)}" for i in range(40)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["prompt,output", *rows]) + "\n")
+    arguments = ["compare", *live(chat_server, tmp_path / "a.csv", tmp_path / "b.csv")]
+    assert "3 outputs of b are empty." in unwrapped(judgeloop(*arguments, "--dry-run").stdout)
+    assert chat_server.requests == []
+    assert "Warning: 3 outputs of b are empty." in unwrapped(judgeloop(*arguments).stdout)
+    assert json.loads(judgeloop(*arguments, "--json").stdout)["empty"] == {"b": 3}
+
+
 def test_a_dry_run_says_what_a_small_budget_pays_for_as_the_run_finds_it(files, chat_server):
     arguments = ["compare", *live(chat_server, *files[:2])]
     forecast = json.loads(judgeloop(*arguments, "--dry-run", "--json").stdout)

@@ -78,6 +78,7 @@ FIELDS = {
     "prompt": "",
     "rubric": "",
     "guessed": "",
+    "empty": {},
     "left_out": "",
     "repeated": {},
     "run": "0123abcd",

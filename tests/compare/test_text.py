@@ -216,6 +216,13 @@ def test_doubtful_data_is_warned_about_in_the_summary():
     ]
 
 
+def test_empty_outputs_are_warned_about_in_the_summary():
+    assert summary(make_result(empty={"small": 1, "large": 12}))[1:] == [
+        "Warning: 1 output of small is empty.",
+        "Warning: 12 outputs of large are empty.",
+    ]
+
+
 def test_a_required_winner_that_lost_is_said_before_anything_else():
     assert headline(make_result(required_winner="small")) == (
         "FAILED: small was required, and large is better than small on these 100 items."

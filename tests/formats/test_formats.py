@@ -85,6 +85,54 @@ def test_a_document_of_no_known_format_is_refused_with_what_it_holds(write):
         read_outputs(path)
 
 
+ROWS = [{"id": "0", "prompt": "p", "output": "x"}, {"id": "1", "prompt": "q", "output": "y"}]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize(
+    ("document", "problem"),
+    [
+        ({"data": ROWS}, "whose field 'data' holds 2 rows; expected the list alone: jq '.[]' FILE"),
+        (
+            {name: {row["id"]: row[name] for row in ROWS} for name in ("prompt", "output")},
+            'expected rows: to_json(FILE, orient="records", lines=True)',
+        ),
+        ({row["id"]: row for row in ROWS}, "this is a whole table in one object"),
+    ],
+    ids=["a list in an object", "pandas by columns", "pandas by index"],
+)
+def test_rows_inside_a_document_are_refused_with_how_to_get_at_them(
+    write, document, problem, indent
+):
+    with pytest.raises(DataError, match=re.escape(problem)):
+        read_outputs(write(json.dumps(document, indent=indent)))
+
+
+def test_a_single_row_of_messages_is_a_row(write):
+    messages = [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}]
+    assert rows_of(write(json.dumps({"messages": messages}))) == [
+        OutputRow(prompt="2+2?", output="4")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "title"),
+    [
+        ('{"id": 1, "output": "x"}\n', "JSON lines"),
+        ('[{"id": 1, "output": "x"}]\n[{"id": 2, "output": "x"}]\n', "JSON lines"),
+        ('[{"id": 1, "output": "x"}]', "a JSON array"),
+        ("id,output\n1,x\n", "CSV"),
+        ("id\toutput\n1\tx\n", "TSV"),
+        ("id;output\n1;x\n", "CSV with `;`"),
+        ("sep=|\nid|output\n1|x\n", "CSV with `|`"),
+    ],
+)
+def test_rows_are_named_by_the_one_form_that_they_have(write, content, title):
+    found, rows = open_rows(write(content))
+    assert found.title == title
+    assert list(rows)
+
+
 def test_inspect_reads_the_same_from_json_and_from_an_archive(write):
     assert rows_of(write(inspect_document())) == SAMPLES["inspect"].outputs
 
@@ -145,6 +193,20 @@ def test_without_the_extra_parquet_is_refused_with_its_name(write, monkeypatch):
 def test_a_broken_container_is_refused(write, content, problem):
     with pytest.raises(DataError, match=re.escape(problem)):
         read_outputs(write(content))
+
+
+def test_a_workbook_of_excel_is_refused_with_the_form_to_save_it_in(write):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    path = write(file.getvalue())
+    message = (
+        f"{path}: this is an Excel workbook; expected text: save its sheet as `CSV UTF-8` and give "
+        "that file"
+    )
+    with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
+        read_outputs(path)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.records import Item
+from judgeloop.formats.columns import parse_map
 from judgeloop.formats.join import join
 from judgeloop.formats.outputs import ItemRow, Located, OutputRow, Outputs
+from judgeloop.formats.rows import outputs_of
+from judgeloop.formats.tables import Row
 
 pytestmark = pytest.mark.smoke
 
@@ -124,11 +127,25 @@ def test_a_whole_join_leaves_nothing_out():
 @pytest.mark.parametrize("row", [q(1), {"prompt": "only text"}])
 def test_an_item_that_stands_twice_is_refused_naming_both_lines(row):
     name = row.get("id") or row["prompt"]
-    message = f"b.jsonl, line 3: the item {name!r} appears twice, first on line 1"
-    if "id" not in row:
-        message += "; take one of the rows out, or give every row of all files an 'id' that tells them apart"
+    message = (
+        f"b.jsonl, line 3: the item {name!r} appears twice, first on line 1; both rows are the same: "
+        "take one of them out"
+    )
     with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
         joined([row, q(2)], [row, q(2), row])
+
+
+@pytest.mark.parametrize(
+    ("row", "mending"),
+    [
+        (q(1), "give them different ids"),
+        ({"prompt": "p"}, "give every row of all files an 'id' that tells them apart"),
+    ],
+)
+def test_rows_about_one_item_that_differ_are_refused_with_the_field(row, mending):
+    message = f"the rows differ in 'output': take one of them out, or {mending}"
+    with pytest.raises(DataError, match=re.escape(message) + "$"):
+        joined([row], [row, row | {"output": "another"}])
 
 
 def test_an_id_that_stands_twice_in_the_items_file_is_refused():
@@ -155,7 +172,9 @@ def test_a_row_without_id_and_prompt_is_refused():
 @pytest.mark.parametrize("field", ["prompt", "reference"])
 def test_one_id_with_two_texts_is_refused_with_file_line_and_field(field):
     message = (
-        f"b.jsonl, line 2: the field {field!r} of the item 'q2' differs from line 3 of a.jsonl"
+        f"b.jsonl, line 2: the field {field!r} of the item 'q2' differs from line 3 of a.jsonl: "
+        "'another' here, 'one' there. Correct one of the files, take the field out of one of them, or "
+        f"name another column with `map={field}=COLUMN`"
     )
     with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
         joined([q(1), q(3), q(2, **{field: "one"})], [q(1), q(2, **{field: "another"})])
@@ -163,10 +182,63 @@ def test_one_id_with_two_texts_is_refused_with_file_line_and_field(field):
 
 def test_an_items_file_that_contradicts_the_outputs_is_refused():
     message = (
-        "a.jsonl, line 1: the field 'prompt' of the item 'q1' differs from line 2 of items.jsonl"
+        "a.jsonl, line 1: the field 'prompt' of the item 'q1' differs from line 2 of items.jsonl: "
+        "'prompt 1' here, 'another' there. Correct"
     )
-    with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
+    with pytest.raises(DataError, match="^" + re.escape(message)):
         joined([q(1)], [q(1)], [q(2), q(1, prompt="another")])
+
+
+def test_texts_that_differ_are_shown_around_the_place_with_the_number_of_such_items():
+    long, end = "word " * 20, " tail" * 20
+    first = [q(1, prompt=f"{long}is 4{end}"), q(2, prompt="p"), q(3, prompt="p")]
+    second = [q(1, prompt=f"{long}is 5{end}"), q(2, prompt="p "), q(3, prompt="p")]
+    message = (
+        "differs from line 1 of a.jsonl: …'d word word word is 5 tail tail tail tai'… here, …'d word "
+        "word word is 4 tail tail tail tai'… there; 2 items differ so. Correct"
+    )
+    with pytest.raises(DataError, match=re.escape(message)):
+        joined(first, second)
+    with pytest.raises(DataError, match=re.escape(": 'p ' here, 'p' there. Correct one")):
+        joined(first[1:], second[1:])
+
+
+def test_prompts_that_differ_join_by_another_column_that_has_the_same_text():
+    rows = [
+        [Row(1, {"id": "q1", "prompt": "<user> p", "question": "p", "output": "a1"})],
+        [Row(1, {"id": "q1", "prompt": "p", "output": "b1"})],
+    ]
+
+    def files(mapped):
+        return [outputs_of(rows[n], Path("ab"[n]), mapped=parse_map(mapped)) for n in (0, 1)]
+
+    with pytest.raises(DataError, match="name another column with `map=prompt=COLUMN`"):
+        join(files(None), None, None, allow_partial=False)
+    found = join(files("prompt=question"), None, None, allow_partial=False)
+    assert found.pool.items == (Item("q1", "p"),)
+
+
+def test_prompts_that_differ_only_in_unicode_normalization_are_said_to_do_so():
+    with pytest.raises(DataError, match=re.escape("there; they differ only in Unicode normal")):
+        joined([q(1, prompt="caf\u00e9")], [q(1, prompt="cafe\u0301")])
+
+
+@pytest.mark.parametrize("field", ["id", "prompt"])
+@pytest.mark.parametrize("items", [None, "caf\u00e9"])
+def test_names_that_differ_only_in_unicode_normalization_are_said_to_do_so(field, items):
+    composed, apart = {"prompt": "p", field: "caf\u00e9"}, {"prompt": "p", field: "cafe\u0301"}
+    if field == "id":
+        apart["prompt"] = "p2"
+    also = {"id": "q9", "prompt": "also"}
+    listed = items and [{"prompt": "p", field: items}, also]
+    form = (
+        "2 of these ids and prompts differ only in Unicode normalization (NFC, NFD): write all files "
+        "in one form."
+    )
+    with pytest.raises(InputError, match="no item is in all files.*" + re.escape(form)):
+        joined([composed], [apart], listed)
+    with pytest.raises(InputError, match="cover different items.*" + re.escape(form)):
+        joined([composed, also], [apart, also], listed)
 
 
 def test_an_item_without_an_id_is_named_by_its_prompt_shortened():
@@ -177,7 +249,9 @@ def test_an_item_without_an_id_is_named_by_its_prompt_shortened():
 
 def test_one_id_with_two_prompts_in_one_file_is_said_to_stand_twice():
     with pytest.raises(
-        DataError, match=r"^a\.jsonl, line 2: the item 'q1' appears twice, first on line 1$"
+        DataError,
+        match=r"^a\.jsonl, line 2: the item 'q1' appears twice, first on line 1; the rows differ in "
+        "'prompt': take",
     ):
         joined([q(1), q(1, prompt="another")], [q(1)])
 

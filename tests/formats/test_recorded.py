@@ -87,8 +87,11 @@ def test_epochs_are_refused_chosen_or_averaged(write):
 
 def test_an_item_twice_or_two_systems_are_refused(write):
     twice = write("a.jsonl", {"id": 1, "score": 1}, {"id": 1, "score": 0})
-    with pytest.raises(DataError, match="line 2: the item '1' appears twice, first on line 1"):
+    with pytest.raises(
+        DataError, match=r"line 2: the item '1' appears twice, first on line 1; .*`epoch=mean`"
+    ):
         read_recorded(twice, Choice())
+    assert scores(twice, epoch="mean") == [0.5]
     two = write("b.jsonl", {"id": 1, "score": 1, "model": "a"}, {"id": 2, "score": 0, "model": "b"})
     with pytest.raises(DataError, match="scores of one system, found 'a' and 'b'"):
         read_recorded(two, Choice())

@@ -119,6 +119,15 @@ def test_an_item_without_a_prompt_is_refused_with_the_map():
     assert item.row == ItemRow("1", "q")
 
 
+def test_a_bare_reply_of_an_api_is_refused_without_a_map_that_would_not_help():
+    message = {"role": "assistant", "content": "4"}
+    fields = {"id": "chatcmpl-1", "object": "chat.completion", "choices": [{"message": message}]}
+    with pytest.raises(DataError, match="which does not say which item it answers") as refused:
+        one(fields)
+    assert "map=" not in str(refused.value)
+    assert one(fields | {"answer": "4"}).output == "4"
+
+
 def test_a_conversation_is_shown_turn_by_turn():
     messages = [
         {"role": "system", "content": "Be brief."},
@@ -214,3 +223,33 @@ def test_the_guesses_are_told_once_for_files_that_are_alike():
         == "prompt from 'question' (a); output from 'answer' (c); `map` sets them"
     )
     assert guesses_text({"a": [], "b": []}) == ""
+
+
+NULLS = [
+    {"id": 1, "output": "x"},
+    {"id": 2, "output": None},
+    {"id": 3, "question": "q", "response": None, "answer": None},
+]
+
+
+def test_a_null_output_is_refused_with_the_number_of_such_rows():
+    rows = [Row(line, fields) for line, fields in enumerate(NULLS, start=1)]
+    message = (
+        "a.jsonl, line 2: there is no output: the field 'output' is null; 2 lines have none; ask the "
+        "system again, or leave such items out with `allow_partial`"
+    )
+    with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
+        outputs_of(rows, HERE)
+    with pytest.raises(DataError, match=r"line 2: .* is null; ask the system again"):
+        outputs_of(rows[:2], HERE)
+
+
+def test_null_outputs_are_left_out_and_counted_where_that_is_allowed():
+    rows = [Row(line, fields) for line, fields in enumerate(NULLS, start=1)]
+    found = outputs_of(rows, HERE, allow_failed=True)
+    assert [located.row.id for located in found.rows] == ["1"]
+    assert found.failed == 2
+
+
+def test_an_output_put_together_of_a_null_and_a_text_is_the_text():
+    assert one({"id": 1, "a": None, "b": "x"}, "output=a+b").output == "x"

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.formats.tables import LONGEST_SHOWN, Row, parse_row, read_rows
+from judgeloop.formats.json_rows import LONGEST_SHOWN
+from judgeloop.formats.tables import Row, parse_row, read_rows
 
 TWO_ROWS = [{"id": "1", "output": "x"}, {"id": "2", "output": "y"}]
 
@@ -47,6 +48,8 @@ def fields_of(path):
         pytest.param(str.encode, id="plain"),
         pytest.param(lambda text: b"\xef\xbb\xbf" + text.encode(), id="with a byte order mark"),
         pytest.param(lambda text: text.replace("\n", "\r\n").encode(), id="with CRLF"),
+        pytest.param(lambda text: b"\xff\xfe" + text.encode("utf-16-le"), id="as UTF-16, LE"),
+        pytest.param(lambda text: b"\xfe\xff" + text.encode("utf-16-be"), id="as UTF-16, BE"),
         pytest.param(lambda text: gzip.compress(text.encode()), id="gzipped"),
     ],
 )
@@ -109,15 +112,24 @@ def test_a_file_without_rows_is_refused(tmp_path, content):
     [
         (b'{"id": 1}\n{"id": 2}\n{"id": "\xff"}\n', 3, "0xff"),
         (b"id,output\r\n1,caf\xe9\r\n", 2, "0xe9"),
-        (b"\xff\xfe{\x00}\x00", 1, "0xff"),
         (b'\xef\xbb\xbf{"id":\n\xff1}', 2, "0xff"),
     ],
 )
 def test_a_byte_that_is_not_utf8_is_named_with_its_line(tmp_path, content, line, byte):
     path = written(tmp_path, content)
     with pytest.raises(
-        DataError, match=re.escape(f"{path}, line {line}: expected UTF-8, found the byte {byte}")
+        DataError,
+        match=re.escape(
+            f"{path}, line {line}: expected UTF-8, found the byte {byte}; save the file as UTF-8 (in "
+            "Excel: CSV UTF-8)"
+        ),
     ):
+        read_rows(path)
+
+
+def test_utf16_that_is_cut_off_is_named_with_its_line(tmp_path):
+    path = written(tmp_path, "id\toutput\n1\tx".encode("utf-16")[:-1])
+    with pytest.raises(DataError, match=re.escape(f"{path}, line 2: expected UTF-16, found the")):
         read_rows(path)
 
 
@@ -134,7 +146,7 @@ def test_a_byte_that_is_not_utf8_is_named_with_its_line(tmp_path, content, line,
         pytest.param('{"a": ' + "[" * 100_000 + "\n", 1, id="too deep to read"),
         pytest.param('{"a": 1}\n{"a": ' + "9" * 5000 + "}\n", 2, id="too many digits"),
         pytest.param('[\n  {"id": 1}] and more', 2, id="text behind an array"),
-        pytest.param('[{"id": 1}]\n[{"id": 2}]', 1, id="two arrays"),
+        pytest.param('[{"id": 1}] [{"id": 2}]', 1, id="two arrays"),
         pytest.param("[]]", 1, id="a bracket too many"),
         pytest.param('[{"id": 1}\n{"id": 2}]', 2, id="an array without its comma"),
         pytest.param('[,{"id": 1}]', 1, id="a comma before the first entry"),
@@ -148,12 +160,43 @@ def test_what_is_no_json_is_refused_with_its_line(tmp_path, content, line):
         read_rows(path)
 
 
+CUT = "; the file seems to be cut off: write it again, or delete what is incomplete at its end"
+
+
 @pytest.mark.parametrize(
-    ("content", "line"), [('\n{"id": 1}\n{"id":\n', 3), ('[\n{"id": 1},\n{"id": \n', 3)]
+    ("content", "line", "problem"),
+    [
+        ('\n{"id": 1}\n{"id":\n', 3, "Expecting value at column 7" + CUT),
+        ('{"id": 1}\n{"id": 2, "output": "a wo', 2, "Unterminated string at column 21" + CUT),
+        ('{"id": 1}\n{"id": 2\n{"id": 3}\n', 2, "Expecting ',' delimiter at column 9"),
+        ('{"id": 1}\n{"id": 2 3}\n', 2, "Expecting ',' delimiter at column 10"),
+        ('[\n{"id": 1},\n{"id": \n', 3, "Expecting value" + CUT),
+        ('[\n{"id": 1},\n{"id": 2},\n', 4, "Expecting value at column 1" + CUT),
+        ('[\n{"id": 1}\n', 3, "expected ',' or ']' after an entry" + CUT),
+        ('[{"id": 1},\n {"id": 2 3}]', 2, "Expecting ',' delimiter at column 11"),
+    ],
 )
-def test_what_is_no_json_is_named_with_one_line_and_not_with_two(tmp_path, content, line):
+def test_what_is_no_json_is_named_with_one_place_and_as_cut_off_if_it_ends_so(
+    tmp_path, content, line, problem
+):
     path = written(tmp_path, content)
-    message = f"{path}, line {line}: this is no JSON: Expecting value"
+    message = f"{path}, line {line}: this is no JSON: {problem}"
+    with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
+        read_rows(path)
+
+
+def test_lines_that_hold_an_object_in_a_list_are_rows(tmp_path):
+    rows = read_rows(written(tmp_path, '\n[{"id": "1", "output": "x"}] \n\n[{"id": "2"}]\n'))
+    assert [(row.line, row.fields["id"]) for row in rows] == [(2, "1"), (4, "2")]
+
+
+def test_an_array_on_one_line_between_blanks_is_an_array(tmp_path):
+    assert fields_of(written(tmp_path, "\n" + json.dumps(TWO_ROWS) + " ")) == TWO_ROWS
+
+
+def test_a_line_with_a_list_of_several_objects_is_no_row(tmp_path):
+    path = written(tmp_path, '[{"id": 1}, {"id": 2}]\n[{"id": 3}]\n')
+    message = f"{path}, line 1: expected an object with fields, found [{{'id': 1}}, {{'id': 2}}]"
     with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
         read_rows(path)
 
@@ -255,6 +298,40 @@ def test_csv_lines_are_right_after_blank_lines_and_a_header_of_two_lines(tmp_pat
     assert [(row.line, row.fields["id"]) for row in rows] == list(zip(lines, "12", strict=True))
 
 
+def test_columns_without_a_name_are_left_out_where_their_cells_are_empty(tmp_path):
+    path = written(tmp_path, b"\xef\xbb\xbfid;output;;\r\n1;x;;\r\n2;y; ;\r\n")
+    assert fields_of(path) == TWO_ROWS
+
+
+def test_text_in_one_of_several_columns_without_a_name_is_refused_with_its_place(tmp_path):
+    path = written(tmp_path, "id;output;;\n1;x;;\n2;y;;lost\n")
+    message = (
+        f"{path}, line 3: column 4 has no name in the header, and holds 'lost' here; name the "
+        "column, or delete it"
+    )
+    with pytest.raises(DataError, match="^" + re.escape(message) + "$"):
+        read_rows(path)
+
+
+def test_a_single_column_without_a_name_numbers_the_rows_and_is_left_out(tmp_path):
+    assert fields_of(written(tmp_path, ",id,output\n0,1,x\n1,2,y\n")) == TWO_ROWS
+
+
+def test_rows_without_any_text_are_skipped(tmp_path):
+    rows = read_rows(written(tmp_path, ";\nid;output\n;\n1;x\n ; \n2;y\n;\n  \n"))
+    assert [(row.line, row.fields) for row in rows] == [(4, TWO_ROWS[0]), (6, TWO_ROWS[1])]
+
+
+def test_an_empty_text_in_quotes_is_a_row_of_a_single_column(tmp_path):
+    assert fields_of(written(tmp_path, 'output\n""\n\nx\n')) == [{"output": ""}, {"output": "x"}]
+
+
+@pytest.mark.parametrize("hint", ["sep=|", '"sep=|"', "SEP=|\r"])
+def test_a_first_line_may_name_the_delimiter(tmp_path, hint):
+    rows = read_rows(written(tmp_path, f"{hint}\nid|output\n1|x\n2|y\n"))
+    assert [(row.line, row.fields) for row in rows] == [(3, TWO_ROWS[0]), (4, TWO_ROWS[1])]
+
+
 class Reading(BaseModel):
     name: str
     size: int = 0
@@ -326,6 +403,7 @@ def test_any_rows_of_text_read_back_equal_from_csv(tmp_path_factory, rows, quoti
     # line.
     bare = quoting == csv.QUOTE_MINIMAL and end == "\n"
     assume(not (bare and any("\r" in text for row in rows for text in row.values())))
+    assume(all(any(text.strip() for text in row.values()) for row in rows))  # others are skipped
     path = tmp_path_factory.getbasetemp() / "rows.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(
