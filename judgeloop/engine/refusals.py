@@ -38,6 +38,11 @@ class Refusals:
         self._answered, self._attempts = True, 0
         self._items.clear()
 
+    @property
+    def accepts_settings(self) -> bool:
+        """Whether the judge has answered a call of the run: a refusal is then of its item."""
+        return self._answered or self._remembers()
+
     def blames(self, item: str) -> bool:
         """Note that a request about `item` was refused; return whether the item is to blame.
 
@@ -45,6 +50,6 @@ class Refusals:
         """
         self._attempts += 1
         self._items.add(item)
-        if self._answered or self._remembers():
+        if self.accepts_settings:
             return self._attempts <= IN_A_ROW
         return len(self._items) < self._first_items

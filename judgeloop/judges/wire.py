@@ -271,11 +271,15 @@ def _status_error(failure: Failure, codes: list[str], endpoint: Endpoint) -> Jud
         return JudgeRejectedError(
             f"{what}: the server redirects; give the URL that it redirects to", billed=False
         )
-    kind = JudgeRejectedError if _concerns_every_request(failure, codes) else JudgeRefusedError
     quoted = endpoint.quoted(failure.message) or "the request is not accepted"
     if status == HTTPStatus.NOT_FOUND and not endpoint.own and not endpoint.has_path:
         quoted += " (the address has no path; most servers want one, such as /v1)"
-    return kind(f"{what}: {quoted}", billed=late)
+    said, may_bill = f"{what}: {quoted}", not endpoint.refuses_free(FILTERED)
+    return (
+        JudgeRejectedError(said, billed=late)
+        if _concerns_every_request(failure, codes)
+        else JudgeRefusedError(said, billed=late, by_filter_billed=may_bill)
+    )
 
 
 def _said(failure: Failure, endpoint: Endpoint) -> str:
