@@ -238,7 +238,9 @@ class Attempts:
             self._pace.was_crowded()
             self._slowed()
         refused, billed = None, error.billed
-        if isinstance(error, JudgeRefusedError) and self._refusals.blames(call.item.id):
+        if isinstance(error, JudgeRefusedError) and self._refusals.blames(
+            call.item.id, at_first=error.at_first
+        ):
             refused = Abstention(f"refused: {error}", again=True)
             billed = billed or (error.by_filter_billed and self._refusals.accepts_settings)
         if isinstance(error, JudgeRejectedError) and refused is None:

@@ -355,6 +355,32 @@ def test_when_the_first_items_are_all_refused_the_run_ends_with_the_provider_s_s
     assert finished.spend.run_p == 0
 
 
+PAGE = b"<html><title>Attention Required!</title></html>"
+
+
+@pytest.mark.parametrize("status", [403, 406, 418, 451])
+def test_an_item_that_a_firewall_refuses_is_an_abstention(chat_server, tmp_path, status):
+    """An output with the words of an attack is refused before the provider reads it."""
+
+    def respond(request, number):
+        refused = "prompt 3" in request["messages"][-1]["content"] and number
+        return Response(status, PAGE, {"Content-Type": "text/html"}) if refused else verdict("A")
+
+    chat_server.respond = respond
+    finished = run(make(chat_server), tmp_path / "ledger.sqlite", budget_p=10**12, items=8)
+    tally = finished.outcome.estimate.tally
+    assert (finished.outcome.stop.kind, tally.abstentions) == (StopKind.ALL_JUDGED, 1)
+    assert finished.spend.run_p == 7 * PAID_P
+
+
+@pytest.mark.parametrize("body", [PAGE, b'{"error": {"message": "no access"}}'])
+def test_a_403_before_the_first_answer_ends_the_run_at_once(chat_server, tmp_path, body):
+    chat_server.respond = lambda request, number: Response(403, body)
+    finished = run(make(chat_server), tmp_path / "ledger.sqlite", budget_p=10**12, items=8)
+    assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
+    assert len(chat_server.requests) == 1
+
+
 def test_refusals_of_an_item_with_an_unknown_code_never_take_more_than_the_budget(
     chat_server, tmp_path
 ):
