@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -278,3 +280,18 @@ def test_an_env_file_of_a_parent_folder_is_not_read(
     result = judgeloop("compare", "../a.jsonl", "../b.jsonl", *METRIC, "--json")
     assert result.exit_code in {0, 3}, result.output
     assert json.loads(result.stdout)["settings_files"] == {}
+
+
+def test_a_ledger_that_lost_attempts_is_refused_before_anything_is_asked(
+    files: list[str], chat_server: ChatServer
+) -> None:
+    judgeloop("compare", *files, *of_server(chat_server))
+    before = len(chat_server.requests)
+    with closing(sqlite3.connect(".judgeloop/ledger.sqlite")) as connection:
+        connection.executescript("DELETE FROM verdicts; DELETE FROM attempts")
+
+    result = judgeloop("compare", *files, *of_server(chat_server))
+
+    assert result.exit_code == 1
+    assert "does not hold the sum" in result.stderr
+    assert len(chat_server.requests) == before > 0
