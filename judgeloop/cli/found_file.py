@@ -8,6 +8,7 @@ such as /tmp, above folders of other users.
 
 from __future__ import annotations
 
+import enum
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 SETTINGS_FILE, REPOSITORY = "judgeloop.toml", ".git"
 OF_CALLERS = "only the caller may set it"
 ROOT = 0  # the user id
+
+
+class NotTaken(enum.Enum):
+    """In place of the value of a setting that a found file does not set, and is no error: why."""
+
+    LIMIT = "only the caller may remove it"  # a budget of none: the default stays
+    NAMED = "--config names the settings file"  # which a stranger's .env must not change
 
 
 @dataclass(frozen=True, slots=True)

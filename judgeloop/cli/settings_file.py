@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgeloop.cli.every_command import flags_of
-from judgeloop.cli.found_file import OF_CALLERS, SETTINGS_FILE, FoundFile, found_settings_file
+from judgeloop.cli.found_file import (
+    OF_CALLERS,
+    SETTINGS_FILE,
+    FoundFile,
+    NotTaken,
+    found_settings_file,
+)
 from judgeloop.cli.naming import variable
 from judgeloop.cli.shared_section import SHARED, declaration, of_shared
 
@@ -22,7 +28,6 @@ if TYPE_CHECKING:
     import click
 
 ENV_FILE = ".env"
-NOT_TAKEN = object()  # instead of a value that would take a limit away: the default stays
 KEYS = "_API_KEY"  # how the names of variables with API keys end
 # Variables of the caller alone, beside the settings.
 OF_THE_CALLER = frozenset({variable(name) for name in ("config", "max_usd", "ledger_key")})
@@ -80,7 +85,7 @@ def read_settings(asked: Commanded, config: Path | None, *, skip: bool) -> Read:
             defaults |= _taken(found)
             files[str(path)] = _shown(found)
         if (working / ENV_FILE).is_file():
-            keys, found = _from_env_file(asked, working, environment)
+            keys, found = _from_env_file(asked, working, environment, named=config is not None)
             environment |= keys
             defaults |= _taken(found)
             files[ENV_FILE] = [*keys, *_shown(found)]
@@ -168,7 +173,7 @@ def _of_table(
         if found is None:
             values[name] = value
         elif _keeps_the_limit(flags[key], value):
-            values[name] = NOT_TAKEN
+            values[name] = NotTaken.LIMIT
         else:
             values[name] = found.value(f"{title} {key}", flags[key], value)
     return values
@@ -191,11 +196,12 @@ def _unlike(parameter: click.Parameter, value: object) -> str | None:
 
 
 def _from_env_file(
-    asked: Commanded, folder: Path, environment: Mapping[str, str]
+    asked: Commanded, folder: Path, environment: Mapping[str, str], *, named: bool
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the API keys and the settings in `.env` that the environment does not have.
 
-    Variables of other programs are left alone: they are not judgeloop's to read.
+    If the caller names a settings file (`named`), no settings are taken. Variables of other
+    programs are left alone: they are not judgeloop's to read.
     """
     from dotenv import dotenv_values
 
@@ -217,12 +223,18 @@ def _from_env_file(
             keys[name] = value
         elif name in OF_THE_CALLER or _is_address(name):
             file.refuse(name, OF_CALLERS, name)
-        elif name in parameters and _keeps_the_limit(parameters[name], value):
-            found[str(parameters[name].name)] = NOT_TAKEN
         elif name in parameters:
-            given: Any = value.splitlines() if _several(parameters[name]) else value
-            found[str(parameters[name].name)] = file.value(name, parameters[name], given)
+            one = parameters[name]
+            found[str(one.name)] = NotTaken.NAMED if named else _of_variable(file, name, one, value)
     return keys, found
+
+
+def _of_variable(file: FoundFile, name: str, parameter: click.Parameter, value: str) -> object:
+    """Return the value of a setting that the variable `name` in `.env` gives."""
+    if _keeps_the_limit(parameter, value):
+        return NotTaken.LIMIT
+    given: Any = value.splitlines() if _several(parameter) else value
+    return file.value(name, parameter, given)
 
 
 def _is_address(name: str) -> bool:
@@ -274,13 +286,13 @@ def _list_several(
 
 
 def _taken(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in found.items() if value is not NOT_TAKEN}
+    return {name: value for name, value in found.items() if not isinstance(value, NotTaken)}
 
 
 def _shown(found: Mapping[str, Any]) -> list[str]:
-    """Return the names of the settings, as flags without dashes; of a limit, that it stays."""
+    """Return the names of the settings, as flags without dashes, and why one is not taken."""
     return [
         name.replace("_", "-")
-        + (" (not taken: only the caller may remove it)" if value is NOT_TAKEN else "")
+        + (f" (not taken: {value.value})" if isinstance(value, NotTaken) else "")
         for name, value in found.items()
     ]

@@ -110,8 +110,17 @@ class JudgeRejectedError(JudgeError):
 class JudgeRefusedError(JudgeRejectedError):
     """A request was refused for an unknown reason: that of its item, or that of every request.
 
-    The item is blamed, and the run goes on, unless many in a row are refused.
+    The item is blamed, and the run goes on, unless many in a row are refused. `by_filter_billed`
+    says whether it may be billed if it is a filter's refusal of this item. `at_first` is False if
+    the item is blamed only once the judge has answered other calls.
     """
+
+    def __init__(
+        self, message: str, *, billed: bool, by_filter_billed: bool, at_first: bool = True
+    ) -> None:
+        super().__init__(message, billed=billed)
+        self.by_filter_billed = by_filter_billed
+        self.at_first = at_first
 
 
 class JudgeQuitError(JudgeError):

@@ -237,12 +237,15 @@ class Attempts:
         if isinstance(error, TransientJudgeError) and error.crowded:
             self._pace.was_crowded()
             self._slowed()
-        refused = None
-        if isinstance(error, JudgeRefusedError) and self._refusals.blames(call.item.id):
+        refused, billed = None, error.billed
+        if isinstance(error, JudgeRefusedError) and self._refusals.blames(
+            call.item.id, at_first=error.at_first
+        ):
             refused = Abstention(f"refused: {error}", again=True)
+            billed = billed or (error.by_filter_billed and self._refusals.accepts_settings)
         if isinstance(error, JudgeRejectedError) and refused is None:
             self._rejected(error)
-        await (self._abandon if error.billed else self._release)(ticket, str(error))
+        await (self._abandon if billed else self._release)(ticket, str(error))
         return refused
 
     async def _abandon(self, ticket: Ticket, why: str) -> None:

@@ -38,13 +38,19 @@ class Refusals:
         self._answered, self._attempts = True, 0
         self._items.clear()
 
-    def blames(self, item: str) -> bool:
+    @property
+    def accepts_settings(self) -> bool:
+        """Whether the judge has answered a call of the run: a refusal is then of its item."""
+        return self._answered or self._remembers()
+
+    def blames(self, item: str, *, at_first: bool = True) -> bool:
         """Note that a request about `item` was refused; return whether the item is to blame.
 
-        It is, unless too many are refused with no reply between: then every request is wrong.
+        It is, unless too many are refused with no reply between: then every request is wrong. If
+        not `at_first`, it is not before the judge's first reply either.
         """
         self._attempts += 1
         self._items.add(item)
-        if self._answered or self._remembers():
+        if self.accepts_settings:
             return self._attempts <= IN_A_ROW
-        return len(self._items) < self._first_items
+        return at_first and len(self._items) < self._first_items

@@ -11,7 +11,7 @@ import ssl
 import sys
 import zlib
 from collections.abc import AsyncIterator
-from functools import cache
+from functools import cache, partial
 from typing import Any, final
 
 import httpx2
@@ -61,7 +61,7 @@ def http_client(endpoint: Endpoint) -> httpx2.AsyncClient:
         follow_redirects=False,
         timeout=time_limits(endpoint.timeout_s),
         headers={"Accept-Encoding": "gzip, deflate"},
-        event_hooks=hooks(own=endpoint.own),
+        event_hooks=hooks(endpoint),
     )
 
 
@@ -125,20 +125,22 @@ def tls(ca_file: str | None, ca_dir: str | None) -> ssl.SSLContext:
     return context
 
 
-def hooks(*, own: bool) -> dict[str, list[Any]]:
-    """Return the event hooks; request headers are removed unless `own` (`Endpoint.own`)."""
-    return {"request": [] if own else [plain_headers], "response": [bound_body]}
+def hooks(endpoint: Endpoint) -> dict[str, list[Any]]:
+    """Return the event hooks; request headers are removed unless the address is the provider's."""
+    plain = partial(plain_headers, key=endpoint.api_key)
+    return {"request": [] if endpoint.own else [plain], "response": [bound_body]}
 
 
-async def plain_headers(request: httpx2.Request) -> None:
-    """Remove every header that is not in `PLAIN_HEADERS`.
+async def plain_headers(request: httpx2.Request, *, key: str) -> None:
+    """Remove every header that is not in `PLAIN_HEADERS`, and send `key` and no other.
 
     The SDKs read further headers from the provider's environment variables: organisation, project,
-    headers for a gateway. Another server must not get them.
+    headers for a gateway, with its key in place of the judge's. Another server must not get them.
     """
     for name in list(request.headers):
         if name.lower() not in PLAIN_HEADERS:
             del request.headers[name]
+    request.headers["authorization"] = f"Bearer {key}"
 
 
 class ReplyTooLargeError(httpx2.TransportError):

@@ -20,6 +20,7 @@ from judgeloop.core.records import Abstention, Answer, Call, Reply, Verdict
 from judgeloop.judges.billing import Published, unpublished
 from judgeloop.judges.chat_completions import ChatCompletion, Choice
 from judgeloop.judges.chat_model import ChatModel
+from judgeloop.judges.codes import FILTERED
 from judgeloop.judges.credentials import Provider
 from judgeloop.judges.failures import Failure
 from judgeloop.judges.options import JudgeOptions
@@ -28,7 +29,7 @@ from judgeloop.judges.prompt import Template
 from judgeloop.judges.provider import published_at, reach
 from judgeloop.judges.thinking import effort_in_words, thinking_tokens_for
 from judgeloop.judges.tiers import FLEX, FLEX_OR_STANDARD, STANDARD, note
-from judgeloop.judges.wire import FILTERED, Endpoint
+from judgeloop.judges.wire import Endpoint
 
 OFFICIAL_URL = "https://api.openai.com/v1"
 LONGEST_FREE_TEXT = 300  # characters

@@ -1,12 +1,11 @@
 """Endpoints of HTTP judges, and the translation of their errors into judge errors or abstentions.
 
-All HTTP judges share this module. The error codes of all providers are listed here together,
-because servers that imitate a provider mix them. `failures.py` reads the errors.
+All HTTP judges share this module. `failures.py` reads the errors, and `codes.py` says what the
+codes of all providers mean.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any
@@ -19,67 +18,23 @@ from judgeloop.core.errors import (
     TransientJudgeError,
 )
 from judgeloop.core.records import Abstention, Reply
+from judgeloop.judges.codes import (
+    BAD_KEY,
+    FILTERED,
+    NO_CAPACITY,
+    NO_CREDIT,
+    NOT_ASKED,
+    TOO_LONG,
+    UNREAD,
+    about_this_item,
+    concerns_every_request,
+    is_of_firewall,
+    is_scarce,
+)
 from judgeloop.judges.failures import Failure
 from judgeloop.judges.network import NO_SETTINGS, Network
 from judgeloop.judges.redaction import redact, redacted
 
-NO_CREDIT = {
-    "insufficient_quota",
-    "credit_balance_exhausted",
-    "organization_spend_limit_exceeded",
-    "project_spend_limit_exceeded",
-    "organization_usage_limit_exceeded",
-    "billing_error",
-    "enforced_spend_limit_reached",
-    "budget_exceeded",
-}
-BAD_KEY = {"API_KEY_INVALID"}
-# Codes of errors that concern one item only, with the reason for the abstention.
-ABOUT_THIS_ITEM = {
-    "context_length_exceeded": "too long for the judge",
-    "string_above_max_length": "too long for the judge",
-    "request_too_large": "too long for the judge",
-    "content_filter": "refused by the provider's filter",
-    "content_policy_violation": "refused by the provider's filter",
-    "invalid_prompt": "refused by the provider's filter",
-    "ResponsibleAIPolicyViolation": "refused by the provider's filter",
-}
-# Codes of errors that concern every request with the same settings.
-ABOUT_EVERY_REQUEST = {
-    "invalid_model",
-    "model_not_found",
-    "unknown_parameter",
-    "unsupported_parameter",
-    "unsupported_value",
-}
-# Fields of a request that are the same in every request of a judge.
-OF_EVERY_REQUEST = {
-    "logprobs", "max_completion_tokens", "max_tokens", "model", "reasoning_effort",
-    "response_format", "service_tier", "structured_outputs", "temperature", "top_logprobs",
-}  # fmt: skip
-# Statuses of requests that a server understands and refuses, because of the item or the settings.
-_REFUSED = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
-TOO_LONG = ABOUT_THIS_ITEM["request_too_large"]
-FILTERED = ABOUT_THIS_ITEM["content_filter"]
-# Some servers report an error in the message only, without a specific code: for length Anthropic,
-# vLLM, Amazon, Google, Ollama, llama.cpp and LiteLLM; for filters and unsupported parameters
-# LiteLLM. OpenAI reports a request over the limit of tokens a minute as a rate limit, which no
-# waiting mends.
-_TOO_LONG = re.compile(
-    r"prompt is too long|maximum context length|max_model_len|request too large|input is too long|"
-    r"input token count .* exceeds|exceeds the (?:available )?context|ContextWindowExceeded",
-    re.IGNORECASE,
-)
-# What a server says that has no capacity at the tier flex: OpenAI with 429, Groq with 498.
-_SCARCE = re.compile(r"resource[ _-]?unavailable", re.IGNORECASE)
-NO_CAPACITY = 498
-_FILTERED = re.compile(r"ContentPolicyViolationError")
-_UNSUPPORTED = re.compile(r"UnsupportedParamsError")
-_MAY_BE_TOO_LONG = {HTTPStatus.BAD_REQUEST, HTTPStatus.TOO_MANY_REQUESTS}
-# Statuses with which a server turns a request away before a model reads it.
-_UNREAD = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.TOO_MANY_REQUESTS}
-# Statuses of a late error for which no model can have been paid.
-_NOT_ASKED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.PAYMENT_REQUIRED}
 # Hosts that are known not to bill a refusal without output, a filter's or for length. Azure bills
 # both, because its service evaluates a prompt before it answers 400. OpenAI counts the tokens of a
 # request before a model reads it.
@@ -192,22 +147,20 @@ def answer_of(failure: Failure, endpoint: Endpoint) -> Reply:
         JudgeError: as `answer_or_raise`.
     """
     codes = [endpoint.clean(code) for code in failure.codes]
-    about = _about_this_item(failure, codes)
+    about = about_this_item(failure, codes)
     if about is None:
-        raise _status_error(failure, codes, endpoint) from None
-    free = failure.status in _UNREAD or endpoint.refuses_free(about)
+        error = _status_error(failure, codes, endpoint)
+        raise (_of_firewall(error) if is_of_firewall(failure) else error) from None
+    free = failure.status in UNREAD or endpoint.refuses_free(about)
     return Reply(Abstention(about), cost_p=0 if free and not failure.late else None)
 
 
-def _about_this_item(failure: Failure, codes: list[str]) -> str | None:
-    """Return the reason for an abstention if a failure concerns one item only, else None."""
-    too_long = failure.status in _MAY_BE_TOO_LONG and _TOO_LONG.search(failure.message)
-    if too_long or failure.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        return TOO_LONG
-    refused = failure.status in _REFUSED and _FILTERED.search(failure.message)
-    if refused or (failure.status == HTTPStatus.FORBIDDEN and failure.is_moderated):
-        return FILTERED
-    return next((ABOUT_THIS_ITEM[code] for code in codes if code in ABOUT_THIS_ITEM), None)
+def _of_firewall(error: JudgeError) -> JudgeRefusedError:
+    """Return the error as one that the item is blamed for, once the judge has answered others.
+
+    A firewall looks for attacks, such as SQL or paths of files, in every text.
+    """
+    return JudgeRefusedError(str(error), billed=False, by_filter_billed=False, at_first=False)
 
 
 def unreadable(endpoint: Endpoint) -> TransientJudgeError:
@@ -237,7 +190,7 @@ def _status_error(failure: Failure, codes: list[str], endpoint: Endpoint) -> Jud
     if wait_s is not None:
         what += f", asks to wait {wait_s:g} s"
     said = _said(failure, endpoint)
-    late = failure.late and status not in _NOT_ASKED  # a model may have been paid
+    late = failure.late and status not in NOT_ASKED  # a model may have been paid
     # OpenRouter counts the calls in flight against the credit, and says when to come back.
     unpaid = status == HTTPStatus.PAYMENT_REQUIRED and wait_s is None
     if NO_CREDIT & set(codes) or unpaid:
@@ -258,7 +211,7 @@ def _status_error(failure: Failure, codes: list[str], endpoint: Endpoint) -> Jud
             billed=late,
             retry_after_s=wait_s,
             crowded=True,
-            scarce=status == NO_CAPACITY or _is_scarce(failure, codes),
+            scarce=status == NO_CAPACITY or is_scarce(failure, codes),
         )
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in {
         HTTPStatus.REQUEST_TIMEOUT,
@@ -271,29 +224,18 @@ def _status_error(failure: Failure, codes: list[str], endpoint: Endpoint) -> Jud
         return JudgeRejectedError(
             f"{what}: the server redirects; give the URL that it redirects to", billed=False
         )
-    kind = JudgeRejectedError if _concerns_every_request(failure, codes) else JudgeRefusedError
     quoted = endpoint.quoted(failure.message) or "the request is not accepted"
     if status == HTTPStatus.NOT_FOUND and not endpoint.own and not endpoint.has_path:
         quoted += " (the address has no path; most servers want one, such as /v1)"
-    return kind(f"{what}: {quoted}", billed=late)
+    said, may_bill = f"{what}: {quoted}", not endpoint.refuses_free(FILTERED)
+    return (
+        JudgeRejectedError(said, billed=late)
+        if concerns_every_request(failure, codes)
+        else JudgeRefusedError(said, billed=late, by_filter_billed=may_bill)
+    )
 
 
 def _said(failure: Failure, endpoint: Endpoint) -> str:
     """Return the server's own message as the end of a sentence; empty if it sent none."""
     quoted = endpoint.quoted(failure.message)
     return f'; the server says: "{quoted}"' if quoted else ""
-
-
-def _is_scarce(failure: Failure, codes: list[str]) -> bool:
-    """Return whether a crowded server says that it has no capacity at the tier asked for."""
-    return any(_SCARCE.search(text) for text in (*codes, failure.message))
-
-
-def _concerns_every_request(failure: Failure, codes: list[str]) -> bool:
-    """Return whether every request with the same settings would be refused, whatever its item."""
-    return (
-        failure.status not in _REFUSED
-        or bool(ABOUT_EVERY_REQUEST & set(codes))
-        or failure.parameter.split(".")[0] in OF_EVERY_REQUEST
-        or _UNSUPPORTED.search(failure.message) is not None
-    )

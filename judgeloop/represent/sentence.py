@@ -7,6 +7,7 @@ network. sentence-transformers and torch are imported on first use.
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -51,7 +52,8 @@ def find_model(folder: str | None) -> str:
     """Return the model to load: `folder`, else the installed package, else the name on the hub.
 
     Raises:
-        InputError: `folder` does not exist.
+        InputError: `folder` does not exist, or a folder here would be taken for the name on the
+            hub: it may be a stranger's.
     """
     if folder:
         if not Path(folder).is_dir():
@@ -61,4 +63,9 @@ def find_model(folder: str | None) -> str:
     for location in (package.submodule_search_locations or []) if package else []:
         for config in sorted(Path(location).rglob("modules.json")):
             return str(config.parent)
+    if os.path.lexists(MODEL):
+        raise InputError(
+            f"`represent=minilm`: the folder {MODEL} would be loaded in place of the model of this "
+            f"name; move it, or, if you trust it, name it: `represent=minilm:./{MODEL}`"
+        )
     return MODEL

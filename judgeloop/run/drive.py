@@ -84,6 +84,7 @@ async def drive_session(
                 await ledger.recover(terms.run)
                 for former in terms.former:
                     await ledger.recover_idle(former)
+                await ledger.spend(terms.run, None)  # a ledger without its attempts is refused now
             for judge in asked:
                 if isinstance(judge, Learns):
                     judge.learn_lengths(await ledger.reply_lengths(judge.identity))

@@ -8,10 +8,11 @@ attempts get as many requests as possible, and the dearest. So no run is charged
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, NonNegativeInt
 
@@ -30,6 +31,7 @@ from judgeloop.ledger.unknown import (
 from judgeloop.run.ledger_config import ReconcileConfig
 
 CLOCKS = timedelta(minutes=2)  # by which the provider's clock and ours may differ
+LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 class _Exported(BaseModel):
@@ -85,7 +87,7 @@ def reconcile(config: ReconcileConfig) -> Reconciled:
     if config.usage is None:
         return Reconciled(tuple(unknown_attempts(config.ledger)), ())
     price = None if config.judge_price is None else price_from_text(config.judge_price)
-    requests = [_request(config.usage, row, price) for row in read_rows(config.usage)]
+    requests = merged(_request(config.usage, row, price) for row in read_rows(config.usage))
     unknown = unknown_attempts(config.ledger)
     known = known_requests(config.ledger)
     found = matched(unknown, [request for request in requests if request.id not in known])
@@ -96,41 +98,79 @@ def reconcile(config: ReconcileConfig) -> Reconciled:
     return Reconciled(tuple(unknown), tuple(settled))
 
 
+def merged(requests: Iterable[Request]) -> list[Request]:
+    """Return a request for each id, so that one request settles one attempt.
+
+    Exports overlap: a row that is there twice counts once. A provider may have several rows for
+    what one request cost: their costs are added.
+    """
+    found: dict[str, Request] = {}
+    for request in dict.fromkeys(requests):
+        before = found.get(request.id)
+        cost_p = request.cost_p + (before.cost_p if before else 0)
+        found[request.id] = replace(before or request, cost_p=cost_p)
+    return list(found.values())
+
+
 def matched(unknown: Sequence[AttemptRow], requests: Sequence[Request]) -> dict[int, Request]:
     """Return the request of each unknown attempt that can have one, by the attempt's number.
 
     The requests together cost as much as any such assignment can (augmenting paths, the dearest
     request first).
     """
+    windows = list(map(_Window.of, unknown))
     found: dict[int, Request] = {}
     for request in sorted(requests, key=lambda request: request.cost_p, reverse=True):
-        _place(request, unknown, found, set())
+        _place(request, windows, found)
     return found
 
 
-def _place(
-    request: Request, unknown: Sequence[AttemptRow], found: dict[int, Request], tried: set[int]
-) -> bool:
-    """Give the request to an attempt, moving others if needed; return whether there is a place."""
-    for row in unknown:
-        if row.id in tried or not _may_be(row, request):
-            continue
-        tried.add(row.id)
-        if row.id not in found or _place(found[row.id], unknown, found, tried):
-            found[row.id] = request
-            return True
-    return False
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """Which requests may be that of an attempt: the times between, and a model that begins so."""
+
+    attempt: int
+    since: datetime
+    until: datetime
+    model: str
+
+    @classmethod
+    def of(cls, row: AttemptRow) -> Self:
+        """Return the window of an attempt."""
+        ended = datetime.fromisoformat(row.ended_at) + CLOCKS if row.ended_at else LATEST
+        began = datetime.fromisoformat(row.began_at) - CLOCKS
+        return cls(row.id, began, ended, row.judge.partition("/")[2])
+
+    def admits(self, request: Request) -> bool:
+        """Return whether the request may be that of the attempt."""
+        in_time = self.since <= request.time <= self.until
+        return in_time and (not request.model or request.model.startswith(self.model))
 
 
-def _may_be(row: AttemptRow, request: Request) -> bool:
-    """Return whether the request may be that of the attempt."""
-    began = datetime.fromisoformat(row.began_at)
-    ended = (
-        datetime.fromisoformat(row.ended_at) if row.ended_at else datetime.max.replace(tzinfo=UTC)
-    )
-    model = row.judge.partition("/")[2]
-    in_time = began - CLOCKS <= request.time and request.time - CLOCKS <= ended
-    return in_time and (not request.model or not model or request.model.startswith(model))
+def _place(request: Request, windows: Sequence[_Window], found: dict[int, Request]) -> None:
+    """Give the request to an attempt if there is a place, moving others if needed."""
+    # Each request that is reached, with the attempt that it would leave.
+    reached: deque[tuple[Request, int | None]] = deque([(request, None)])
+    came: dict[int, tuple[Request, int | None]] = {}
+    while reached:
+        mover = reached.popleft()
+        for window in windows:
+            if window.attempt in came or not window.admits(mover[0]):
+                continue
+            came[window.attempt] = mover
+            if window.attempt not in found:
+                _move(window.attempt, came, found)
+                return
+            reached.append((found[window.attempt], window.attempt))
+
+
+def _move(
+    free: int, came: Mapping[int, tuple[Request, int | None]], found: dict[int, Request]
+) -> None:
+    """Move each request on the path that ends at the attempt `free`."""
+    to: int | None = free
+    while to is not None:
+        found[to], to = came[to]
 
 
 def _billed(row: AttemptRow, request: Request) -> Settlement:

@@ -19,6 +19,7 @@ from judgeloop.judges.catalogue import JudgeRow, parse_spec
 from judgeloop.run.setting import Declared, Source, amount, listed
 
 HARMLESS_VECTORS = ("lexical", "minilm")
+OF_JUDGELOOP = ".judgeloop"  # the one hidden folder that such a file may name
 
 
 def refusal(field: Declared, value: object, folder: Path, working: Path) -> str | None:
@@ -66,11 +67,16 @@ def _from(working: Path, path: Path) -> str:
 
 
 def outside(path: str, folder: Path) -> str | None:
-    """Return why `path`, as written in `folder`, is not inside it; None if it is."""
-    real = (folder / path).resolve()
-    if real.is_relative_to(folder.resolve()):
-        return None
-    return f"{path!r} lies outside the folder"
+    """Return why `path`, as written in `folder`, may not be used; None if it is inside.
+
+    Hidden files hold the caller's secrets: keys in `.env`, the token of a checkout in
+    `.git/config`. A rubric is sent to the judge, and messages quote lines of a file.
+    """
+    real, own = (folder / path).resolve(), folder.resolve()
+    if not real.is_relative_to(own):
+        return f"{path!r} lies outside the folder"
+    hidden = {part for part in real.relative_to(own).parts if part.startswith(".")}
+    return f"{path!r} is hidden" if hidden - {OF_JUDGELOOP} else None
 
 
 def lifts_the_limit(field: Declared, value: object) -> bool:

@@ -62,7 +62,7 @@ class Sequential(Rule):
         """Return the stated risk of naming the leader of `tally`; 1 without a leader."""
         named = self._named(tally, self._at_all)
         risks = self._at_all.levels / 2
-        at = int(np.searchsorted(risks, self.threshold))
+        at = int(np.searchsorted(risks, min(self.threshold, risks[-1])))
         if named[at]:
             while at > 0 and named[at - 1]:
                 at -= 1

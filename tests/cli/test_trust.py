@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -76,6 +78,12 @@ METRIC = ["--judge", "metric:rouge1"]
         ('run-dir = "/tmp/elsewhere"', "outside"),
         ('cache-dir = "../cache"', "outside"),
         ('output = "../x.json"', "outside"),
+        ('rubric = ".env"', "hidden"),
+        ('rubric = "./.git/../.git/config"', "hidden"),
+        ('rubric = "link.txt"', "hidden"),
+        ('judge = "replay:.env"', "hidden"),
+        ('items = ".env"', "hidden"),
+        ('output = ".git/x.json"', "hidden"),
         ('represent = "minilm:model"', "name a model"),
         ("budget = 50", "not raise"),
         ('config = "other.toml"', "only the caller"),
@@ -86,6 +94,10 @@ def test_a_found_settings_file_cannot_set_what_harms(
 ) -> None:
     for name in ("prompt.md", "past.csv"):
         (tmp_path.parent / name).write_text("x")
+    Path(".git").mkdir()
+    Path(".git/config").write_text("secret")
+    Path(".env").write_text("OPENAI_API_KEY=sk-secret\n")
+    Path("link.txt").symlink_to(".env")
     found(line)
 
     result = judgeloop("compare", *files, *METRIC)
@@ -94,6 +106,7 @@ def test_a_found_settings_file_cannot_set_what_harms(
     assert "judgeloop.toml" in result.stderr
     assert named in result.stderr
     assert "--config judgeloop.toml" in result.stderr, "it says how to allow it"
+    assert "secret" not in result.stderr
     assert not Path(".judgeloop").exists()
     assert not Path("code-ran").exists()
 
@@ -115,6 +128,28 @@ def test_a_named_file_takes_the_place_of_the_found_one(files: list[str]) -> None
     Path("mine.toml").write_text("[compare]\nseed = 5\n")
     result = judgeloop("compare", *files, *METRIC, "--config", "mine.toml", "--json")
     assert json.loads(result.stdout)["settings_files"] == {"mine.toml": ["seed"]}
+
+
+@pytest.mark.parametrize("way", ["option", "variable"])
+def test_an_env_file_does_not_change_the_question_of_a_file_that_the_caller_names(
+    way: str, files: list[str]
+) -> None:
+    """In the checkout of a pull request, it belongs to a stranger."""
+    Path("gate.toml").write_text('[compare]\njudge = "metric:rouge1"\nrequire-winner = "b"\n')
+    Path(".env").write_text(
+        "JUDGELOOP_REQUIRE_WINNER=a\nJUDGELOOP_DRY_RUN=1\nJUDGELOOP_RISK=0.4\nX_API_KEY=k\n"
+    )
+    given = ["--config", "gate.toml"] if way == "option" else []
+    environment = {} if given else {"JUDGELOOP_CONFIG": "gate.toml"}
+
+    result = judgeloop("compare", *files, *given, "--json", **environment)
+
+    assert result.exit_code == 5, result.output
+    why = "(not taken: --config names the settings file)"
+    assert json.loads(result.stdout)["settings_files"][".env"] == [
+        "X_API_KEY",
+        *(f"{name} {why}" for name in ("require-winner", "dry-run", "risk")),
+    ]
 
 
 def test_a_named_file_that_is_not_there_is_an_error(files: list[str]) -> None:
@@ -245,3 +280,18 @@ def test_an_env_file_of_a_parent_folder_is_not_read(
     result = judgeloop("compare", "../a.jsonl", "../b.jsonl", *METRIC, "--json")
     assert result.exit_code in {0, 3}, result.output
     assert json.loads(result.stdout)["settings_files"] == {}
+
+
+def test_a_ledger_that_lost_attempts_is_refused_before_anything_is_asked(
+    files: list[str], chat_server: ChatServer
+) -> None:
+    judgeloop("compare", *files, *of_server(chat_server))
+    before = len(chat_server.requests)
+    with closing(sqlite3.connect(".judgeloop/ledger.sqlite")) as connection:
+        connection.executescript("DELETE FROM verdicts; DELETE FROM attempts")
+
+    result = judgeloop("compare", *files, *of_server(chat_server))
+
+    assert result.exit_code == 1
+    assert "does not hold the sum" in result.stderr
+    assert len(chat_server.requests) == before > 0

@@ -317,7 +317,9 @@ def test_an_item_that_is_refused_for_an_unknown_reason_is_an_abstention(
     assert odd.reason.startswith(f"refused: HTTP {status}")
     asked = [request["messages"][-1]["content"] for request in chat_server.requests]
     assert sum("prompt 3" in text for text in asked) == 2, "a second time, as it may not recur"
-    assert finished.spend.run_p == sum("prompt 3" not in text for text in asked) * PAID_P
+    spend = finished.spend
+    assert spend.run_p - spend.unconfirmed_p == (len(asked) - 2) * PAID_P
+    assert spend.run_p >= len(asked) * PAID_P, "it may be a filter's refusal, which may be billed"
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
@@ -338,7 +340,7 @@ def test_an_item_that_is_refused_first_of_all_does_not_end_the_run(
     assert finished.outcome.estimate.tally.abstentions == 1
     assert finished.outcome.estimate.tally.judged == 7
     assert len(chat_server.requests) == 9, "the refused one is asked twice"
-    assert finished.spend.run_p == 7 * PAID_P
+    assert finished.spend.run_p - finished.spend.unconfirmed_p == 7 * PAID_P
 
 
 @pytest.mark.parametrize(("status", "code"), UNKNOWN)
@@ -351,6 +353,44 @@ def test_when_the_first_items_are_all_refused_the_run_ends_with_the_provider_s_s
     assert f"HTTP {status}" in finished.outcome.stop.sentence
     assert len(chat_server.requests) == 2 * (FIRST_ITEMS - 1) + 1
     assert finished.spend.run_p == 0
+
+
+PAGE = b"<html><title>Attention Required!</title></html>"
+
+
+@pytest.mark.parametrize("status", [403, 406, 418, 451])
+def test_an_item_that_a_firewall_refuses_is_an_abstention(chat_server, tmp_path, status):
+    """An output with the words of an attack is refused before the provider reads it."""
+
+    def respond(request, number):
+        refused = "prompt 3" in request["messages"][-1]["content"] and number
+        return Response(status, PAGE, {"Content-Type": "text/html"}) if refused else verdict("A")
+
+    chat_server.respond = respond
+    finished = run(make(chat_server), tmp_path / "ledger.sqlite", budget_p=10**12, items=8)
+    tally = finished.outcome.estimate.tally
+    assert (finished.outcome.stop.kind, tally.abstentions) == (StopKind.ALL_JUDGED, 1)
+    assert finished.spend.run_p == 7 * PAID_P
+
+
+@pytest.mark.parametrize("body", [PAGE, b'{"error": {"message": "no access"}}'])
+def test_a_403_before_the_first_answer_ends_the_run_at_once(chat_server, tmp_path, body):
+    chat_server.respond = lambda request, number: Response(403, body)
+    finished = run(make(chat_server), tmp_path / "ledger.sqlite", budget_p=10**12, items=8)
+    assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
+    assert len(chat_server.requests) == 1
+
+
+def test_refusals_of_an_item_with_an_unknown_code_never_take_more_than_the_budget(
+    chat_server, tmp_path
+):
+    """Codes of filters differ, and some servers refuse what the model has written."""
+    refusing(chat_server, (400, "json_validate_failed", ["prompt 3"]))
+    budget_p = 10**11
+    for _ in range(12):  # commands
+        finished = run(make(chat_server), tmp_path / "ledger.sqlite", budget_p=budget_p, items=8)
+    assert len(chat_server.requests) * PAID_P <= finished.spend.charged_p <= budget_p
+    assert finished.outcome.stop.kind is StopKind.BUDGET
 
 
 def test_a_judge_that_the_ledger_remembers_is_given_the_longer_row_of_refusals(

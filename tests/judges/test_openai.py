@@ -469,7 +469,9 @@ def test_what_the_sdk_reads_from_the_providers_variables_stays_away_from_another
 ):
     monkeypatch.setenv("OPENAI_ORG_ID", "org-secret")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "project-secret")
-    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway-Key: gateway-secret")
+    monkeypatch.setenv(
+        "OPENAI_CUSTOM_HEADERS", "X-Gateway-Key: gateway-secret\nAuthorization: secret"
+    )
 
     async def story(own):
         endpoint = Endpoint(chat_server.url, KEY, 5.0, own=own)

@@ -21,6 +21,17 @@ def test_a_folder_that_is_not_there_is_refused():
         find_model("nowhere")
 
 
+def test_a_folder_with_the_name_of_the_model_is_not_loaded_in_its_place(tmp_path, monkeypatch):
+    """sentence-transformers would: the folder may be a stranger's."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("judgeloop.represent.sentence.PACKAGED", "no_such_package")
+    assert find_model(None) == MODEL
+    (tmp_path / MODEL).mkdir(parents=True)
+    with pytest.raises(InputError, match="in place of the model"):
+        find_model(None)
+    assert find_model(f"./{MODEL}") == f"./{MODEL}"
+
+
 @pytest.mark.skipif(HAS_EXTRA, reason="the extra is installed")
 def test_without_the_extra_the_message_says_how_to_get_it(incidents):
     arguments = ["compare", incidents / "lead.jsonl", incidents / "central.jsonl", "--items", incidents / "items.jsonl",

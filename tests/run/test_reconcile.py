@@ -85,6 +85,18 @@ def test_a_complete_export_settles_all(path, tmp_path):
     assert charged(path) == to_pico("0.009"), "twice is once"
 
 
+def test_one_request_settles_one_attempt_though_the_export_has_it_twice(path, tmp_path):
+    row = ("r1", NOW.isoformat(), "m", "0.003")
+    settled(path, export(tmp_path / "u.csv", row, row))
+    assert charged(path) == 2 * WORST_P + to_pico("0.005")
+
+
+def test_the_costs_of_one_request_in_several_rows_are_added(path, tmp_path):
+    rows = [("r1", NOW.isoformat(), "m", cost) for cost in ("0.003", "0.004")]
+    settled(path, export(tmp_path / "u.csv", *rows))
+    assert charged(path) == 2 * WORST_P + to_pico("0.009")
+
+
 @pytest.mark.parametrize(
     "row",
     [
@@ -125,6 +137,13 @@ def test_as_many_as_possible_are_matched_and_the_dearest(path):
     assert matched([late, early], [first, second]) == {1: first, 2: second}
     dear = Request("dear", NOW, "", 9)
     assert matched([early], [first, dear]) == {1: dear}
+
+
+def test_thousands_of_unknown_attempts_are_matched(path):
+    (some, *_) = settled(path).unknown
+    unknown = [some._replace(id=number) for number in range(1200)]
+    requests = [Request(str(number), NOW, "", number) for number in range(1200)]
+    assert len(matched(unknown, requests)) == 1200
 
 
 def test_attempts_of_a_run_that_is_worked_on_are_left_alone(path):

@@ -100,6 +100,14 @@ def test_more_judgments_than_the_limit_meet_nothing():
     assert rule.risk(Tally(items=100, wins=(11, 0))) == 1.0
 
 
+@pytest.mark.parametrize("threshold", [0.5, 0.7, 1.0])
+@pytest.mark.parametrize("wins", [0, 1, 5])
+def test_the_stated_risk_is_known_at_every_threshold(threshold, wins):
+    rule = Sequential(threshold, items=100, limit=10)
+    tally = Tally(items=100, wins=(wins, 0), preferences=(1,) * wins)
+    assert rule.is_met(tally) == (rule.risk(tally) <= 0.5)
+
+
 def test_ties_cost_less_power_than_verdicts_for_the_other_side():
     rule = make_rule("sequential", risk=0.1, items=500, limit=100)
     tied = Tally(items=500, wins=(12, 2), ties=10)
