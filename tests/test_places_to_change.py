@@ -303,9 +303,10 @@ def test_a_flag_is_one_annotated_field(copy: Copy, tmp_path: Path) -> None:
 
     program = tmp_path / "program.py"
     program.write_text(
+        "import sys\n"
         "import judgeloop.compare.prepare as prepare\n"
         "from judgeloop.cli.app import app\n"
-        "prepare.prepare = lambda config, *_, **__: print(config.colour)\n"
+        "prepare.prepare = lambda config, *_, **__: print(config.colour, file=sys.__stdout__)\n"
         "app(['compare', 'a', 'b', '--judge', 'human'], standalone_mode=False)\n"
     )
 
