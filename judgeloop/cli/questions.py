@@ -204,7 +204,8 @@ def _check_dry_run() -> None:
 
 def _say_failure(result: Any) -> None:
     """Say why a run broke off, and how to go on."""
-    from judgeloop.report.sentences import CUT_SHORT, cost, count, money
+    from judgeloop.report.sentences import CUT_SHORT, count
+    from judgeloop.report.spent import cost, money
 
     say(visible(as_flags(f"no result: {result.stop_sentence}")))
     items = count(result.items, "item")

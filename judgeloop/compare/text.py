@@ -18,12 +18,10 @@ from judgeloop.report.sentences import (
     HEADING_RISK,
     about_data,
     about_the_judge,
-    cost,
     count,
     ended,
     judge,
     judged_by,
-    money,
     notes,
     on_items,
     published,
@@ -32,6 +30,7 @@ from judgeloop.report.sentences import (
     shortened,
     warnings,
 )
+from judgeloop.report.spent import cost, money
 from judgeloop.stats.order_cost import CLEARLY_CHEAPER
 from judgeloop.stopping.reasons import show_risk
 

@@ -109,6 +109,8 @@ class Spend:
     - `former_p`: spent under an earlier id of the run; counts against the budget.
     - `cached_p`: what the providers' caches of prompts took off the cost of this command.
     - `thought_tokens`: tokens of this command that judges thought before they answered.
+    - `over_p`: what replies of the run cost above their worst case, against their quotes.
+    - `unreported`: replies of the run without a usage report, charged at their worst case.
     """
 
     now_p: int = 0
@@ -123,11 +125,20 @@ class Spend:
     former_p: int = 0
     cached_p: int = 0
     thought_tokens: int = 0
+    over_p: int = 0
+    unreported: int = 0
 
     @property
     def charged_p(self) -> int:
         """The cost of the run, rehearsed cost included."""
         return self.run_p + self.rehearsed_p
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the run cost more than its budget, whatever the budget was before."""
+        if self.budget_p is None or not self.run_p:
+            return False
+        return self.charged_p + self.former_p > self.budget_p
 
     @property
     def left_p(self) -> int | None:

@@ -15,17 +15,16 @@ from judgeloop.report.sentences import (
     ABOUT_THE_JUDGE,
     CUT_SHORT,
     about_data,
-    cost,
     count,
     ended,
     judge,
     judged_by,
-    money,
     notes,
     on_items,
     published,
     warnings,
 )
+from judgeloop.report.spent import cost, money
 from judgeloop.selectors.catalogue import Need, selector_row
 from judgeloop.stats.ratings import Ratings
 

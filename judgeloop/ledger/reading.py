@@ -94,13 +94,25 @@ def spend_of(connection: LedgerConnection, run: str, opener: str, budget_p: int 
         "coalesce(sum(charged_p) FILTER (WHERE NOT rehearsed), 0), "
         "coalesce(sum(charged_p) FILTER (WHERE rehearsed), 0), "
         "coalesce(sum(charged_p) FILTER (WHERE state IN ('reserved', 'sent', 'abandoned')), 0), "
-        "count(*) FILTER (WHERE charged_p > 0) "
+        "count(*) FILTER (WHERE charged_p > 0), "
+        "coalesce(sum(charged_p - reserved_p) FILTER (WHERE charged_p > reserved_p), 0), "
+        "count(*) FILTER (WHERE state = 'settled' AND usage IS NULL AND charged_p = reserved_p "
+        "AND charged_p > 0 AND NOT rehearsed AND (outcome = 'verdict' OR outcome LIKE 'abstained: %')) "
         "FROM attempts WHERE run = :run",
         {"run": run, "opener": opener},
     ).fetchone()
-    now_p, run_p, rehearsed_p, unconfirmed_p, paid = row
+    now_p, run_p, rehearsed_p, unconfirmed_p, paid, over_p, unreported = row
     known = one(connection, RunRow, "id = ?", run)
     if (known.charged_p if known else 0) != run_p + rehearsed_p:
         problem = "does not hold the sum of what its attempts were charged"
         raise damaged(connection, RunRow, known.seq if known else run, problem)
-    return Spend(now_p, run_p, rehearsed_p, unconfirmed_p, budget_p, paid_attempts=paid)
+    return Spend(
+        now_p,
+        run_p,
+        rehearsed_p,
+        unconfirmed_p,
+        budget_p,
+        paid_attempts=paid,
+        over_p=over_p,
+        unreported=unreported,
+    )

@@ -40,6 +40,7 @@ class Computed(TypedDict):
     more_usd: Annotated[Dollars, "the probable cost of more_judgments"]
     ahead_usd: Annotated[Dollars, "the probable cost of answers that were not needed"]
     unconfirmed_usd: Annotated[Dollars, "charged for attempts without a reply; perhaps not billed"]
+    replies_without_usage: Annotated[int, "replies of the run charged at their worst case"]
     cached_usd_saved: Annotated[Dollars, "what providers' caches of prompts took off this command"]
     thought_tokens: Annotated[int, "tokens that judges thought in this command; part of its cost"]
     attempts: Annotated[int, "requests that this command made"]
@@ -72,6 +73,7 @@ def computed(result: RunResult) -> Computed:
         "more_usd": _usd(result.more_p),
         "ahead_usd": _usd(result.ahead_p),
         "unconfirmed_usd": _usd(spend.unconfirmed_p),
+        "replies_without_usage": spend.unreported,
         "cached_usd_saved": _usd(spend.cached_p),
         "thought_tokens": spend.thought_tokens,
         "attempts": spend.attempts,

@@ -1,11 +1,11 @@
-"""The sentences that the results of all questions share: on money, judge, decoys, data and cost.
+"""The sentences that the results of all questions share: on judge, decoys and data.
 
-Reads a `RunResult`, returns text. A question's own `text.py` states its decision.
+Reads a `RunResult`, returns text. `spent.py` has those on money. A question's own `text.py` states
+its decision.
 """
 
 from __future__ import annotations
 
-from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import About, DecoyTally, StopKind
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section
@@ -151,18 +151,6 @@ def shortened(name: str, most: int) -> str:
     return shown if len(shown) <= most else f"{shown[: max(0, most - 1)]}…"
 
 
-def money(result: RunResult) -> str:
-    """Return the money spent and the budget."""
-    spend = result.spend
-    spent = show_usd(spend.run_p) if spend.known else "an unknown amount"
-    if spend.budget_p is None:
-        return spent
-    before = f" and {show_usd(spend.former_p)} under its former id" if spend.former_p else ""
-    text = f"{spent}{before} of {show_usd(spend.budget_p)}"
-    exceeded = spend.charged_p + spend.former_p > spend.budget_p and spend.run_p
-    return f"BUDGET EXCEEDED: {text}" if exceeded else text
-
-
 def count(number: int, thing: str) -> str:
     """Return a number with its noun, such as `2 items`."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
@@ -250,29 +238,3 @@ def published(result: RunResult) -> list[tuple[str, str]]:
     """Return a row on the paper whose configuration was used; none if it was not one of a paper."""
     named = result.setup.published
     return [] if named is None else [("as published", visible(named))]
-
-
-def cost(result: RunResult) -> str:
-    """Return the cost of the run, its attempts, and what was answered from the ledger."""
-    spend = result.spend
-    now = f"{show_usd(spend.now_p)} now" if spend.known else "unknown: the model has no known price"
-    text = f"{now}, {count(spend.attempts, 'attempt')} made, {spend.remembered} answered from the ledger"
-    if spend.thought_tokens:
-        text += f"; {count(spend.thought_tokens, 'token')} of thoughts"
-    if spend.cached_p > 0:
-        text += f"; the cache of prompts saved {show_usd(spend.cached_p)}"
-    if spend.unconfirmed_p:
-        text += f"; {show_usd(spend.unconfirmed_p)} of it charged for attempts without a reply, which may not be billed"
-    if result.ahead:
-        about = f", for about {show_usd(result.ahead_p)}" if result.ahead_p else ""
-        text += f"; {count(result.ahead, 'answer')} that did not come into it{about}"
-    if spend.run_p != spend.now_p:
-        text += f"; {show_usd(spend.run_p)} with the commands before"
-    if spend.former_p:
-        text += (
-            f"; {show_usd(spend.former_p)} before, under the id that an earlier version gave this run, "
-            "which counts against the budget"
-        )
-    if spend.rehearsed_p:
-        text += f"; {show_usd(spend.rehearsed_p)} rehearsed with recorded costs"
-    return text

@@ -55,6 +55,11 @@ class Finding:
     sentence: str
 
 
+NO_USAGE = Finding(
+    "usage", None, "the server reports no usage: every call counts at its worst case"
+)
+
+
 async def examine(
     config: JudgeSettings, spec: str, environment: Mapping[str, str], *, rating: bool = False
 ) -> list[Finding]:
@@ -99,8 +104,8 @@ async def _try(
     wanted = Reservation(
         key, quote.cost_p, call.item.id, judge.identity.name, {"price": quote.price}, anew=True
     )
-    before = (await ledger.spend(RUN, None)).charged_p
-    cap_p = None if config.budget_p is None else before + config.budget_p
+    before = await ledger.spend(RUN, None)
+    cap_p = None if config.budget_p is None else before.charged_p + config.budget_p
 
     async def reserve() -> Ticket | None:
         granted = await ledger.reserve(RUN, [[wanted]], cap_p)
@@ -133,7 +138,8 @@ async def _try(
     server = Finding(
         "server", True, f"it answers{f' and calls its model {models}' if models else ''}{cost}"
     )
-    return [server, _verdict(answer, call)]
+    reported = (await ledger.spend(RUN, None)).unreported == before.unreported
+    return [server, *([] if reported else [NO_USAGE]), _verdict(answer, call)]
 
 
 async def _attempt(attempts: Attempts, call: Call, ticket: Ticket, reserve: Reserve) -> Answer:

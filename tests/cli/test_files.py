@@ -96,6 +96,7 @@ FIELDS = {
     "budget_usd": 5.0,
     "more_usd": None,
     "unconfirmed_usd": 0.0,
+    "replies_without_usage": 0,
     "attempts": 12,
     "exit_code": 0,
     "remembered": 3,

@@ -193,11 +193,20 @@ def test_no_decision_says_what_was_judged_the_votes_the_risk_and_the_money(chang
 
 
 def test_a_budget_that_was_exceeded_is_shouted_about_and_a_rehearsed_one_is_not():
-    spend = replace(SPEND, run_p=6 * 10**12)
+    spend = replace(SPEND, run_p=6 * 10**12, over_p=1)
     exceeded = summary(make_result(spend=spend))[0]
     assert exceeded.endswith(" Cost: BUDGET EXCEEDED: $6.00 of $5.00.")
     rehearsed = replace(SPEND, run_p=0, rehearsed_p=6 * 10**12)
     assert summary(make_result(spend=rehearsed))[0].endswith(" Cost: $0.00 of $5.00.")
+
+
+@pytest.mark.parametrize(
+    ("now_p", "by"), [(0, "spent by earlier commands"), (10**10, "with other commands")]
+)
+def test_a_budget_under_what_other_commands_spent_is_not_an_overrun(now_p, by):
+    spend = replace(SPEND, now_p=now_p, run_p=6 * 10**12)
+    said = summary(make_result(spend=spend))[0]
+    assert said.endswith(f" Cost: $6.00, {by}, of a budget of $5.00 now.")
 
 
 @pytest.mark.parametrize(("flips", "warned"), [(8, False), (9, True)])
@@ -427,6 +436,13 @@ def test_the_selector_is_named_with_what_it_looked_at():
             (
                 "$0.021 now, 12 attempts made, 3 answered from the ledger; $0.010 of it charged for attempts without a "
                 "reply, which may not be billed; $0.042 with the commands before"
+            ),
+        ),
+        (
+            replace(SPEND, run_p=SPEND.now_p, unreported=1200),
+            (
+                "$0.021 now, 12 attempts made, 3 answered from the ledger; 1,200 replies without a usage report are "
+                "charged at their worst case"
             ),
         ),
         (Spend(attempts=2), "$0.00 now, 2 attempts made, 0 answered from the ledger"),

@@ -1,0 +1,67 @@
+"""The sentences on what a run has cost, for the results of all questions.
+
+Reads a `RunResult`, returns text. Computes no figure.
+"""
+
+from __future__ import annotations
+
+from judgeloop.core.money import show_usd
+from judgeloop.core.outcomes import Spend
+from judgeloop.report.run_result import RunResult
+from judgeloop.report.sentences import count
+
+
+def money(result: RunResult) -> str:
+    """Return the money spent and the budget."""
+    spend = result.spend
+    spent = show_usd(spend.run_p) if spend.known else "an unknown amount"
+    if spend.budget_p is None:
+        return spent
+    before = f" and {show_usd(spend.former_p)} under its former id" if spend.former_p else ""
+    budget = show_usd(spend.budget_p)
+    if not spend.beyond:
+        return f"{spent}{before} of {budget}"
+    # Nothing is reserved beyond the budget in force, so that only a contradicted quote exceeds it.
+    if spend.over_p:
+        return f"BUDGET EXCEEDED: {spent}{before} of {budget}"
+    by = "with other commands" if spend.now_p else "spent by earlier commands"
+    return f"{spent}{before}, {by}, of a budget of {budget} now"
+
+
+def cost(result: RunResult) -> str:
+    """Return the cost of the run, its attempts, and what was answered from the ledger."""
+    spend = result.spend
+    now = f"{show_usd(spend.now_p)} now" if spend.known else "unknown: the model has no known price"
+    text = f"{now}, {count(spend.attempts, 'attempt')} made, {spend.remembered:,} answered from the ledger"
+    if spend.thought_tokens:
+        text += f"; {count(spend.thought_tokens, 'token')} of thoughts"
+    if spend.cached_p > 0:
+        text += f"; the cache of prompts saved {show_usd(spend.cached_p)}"
+    text += _doubtful(spend)
+    if result.ahead:
+        about = f", for about {show_usd(result.ahead_p)}" if result.ahead_p else ""
+        text += f"; {count(result.ahead, 'answer')} that did not come into it{about}"
+    if spend.run_p != spend.now_p:
+        text += f"; {show_usd(spend.run_p)} with the commands before"
+    if spend.former_p:
+        text += (
+            f"; {show_usd(spend.former_p)} before, under the id that an earlier version gave this run, "
+            "which counts against the budget"
+        )
+    if spend.rehearsed_p:
+        text += f"; {show_usd(spend.rehearsed_p)} rehearsed with recorded costs"
+    return text
+
+
+def _doubtful(spend: Spend) -> str:
+    """Return which part of the cost is a worst case; empty if none is."""
+    text = ""
+    if spend.unconfirmed_p:
+        text += f"; {show_usd(spend.unconfirmed_p)} of it charged for attempts without a reply, which may not be billed"
+    if spend.unreported == 1:
+        text += "; 1 reply without a usage report is charged at its worst case"
+    elif spend.unreported:
+        text += (
+            f"; {spend.unreported:,} replies without a usage report are charged at their worst case"
+        )
+    return text

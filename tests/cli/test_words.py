@@ -1,0 +1,71 @@
+"""What the command line says about money and results, end to end."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from support.chat_server import goodness, used, verdict
+from support.text import unwrapped
+
+from judgeloop.cli.app import app
+
+PRICES = '["openai/judge"]\ninput_per_mtok = 1\noutput_per_mtok = 10\n'
+
+
+@pytest.fixture
+def given(tmp_path, monkeypatch, chat_server):
+    """A comparison of 12 items by a priced judge on loopback."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prices.toml").write_text(PRICES, encoding="utf-8")
+    for name, word in (("a", "good"), ("b", "poor")):
+        rows = [
+            {"id": f"i{n}", "prompt": f"Question {n}", "output": f"A {word} answer {n}."}
+            for n in range(12)
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return ["compare", "a.jsonl", "b.jsonl", *judged_at(chat_server)]
+
+
+def judged_at(server):
+    return ["--judge", "openai/judge", "--judge-base-url", server.url, "--prices", "prices.toml"]
+
+
+def judgeloop(*arguments):
+    return CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+
+
+def answers(server, *, usage=used):
+    server.respond = lambda request, number: verdict(goodness(request), usage=usage(request))
+
+
+def test_a_lowered_budget_is_not_an_overrun(given, chat_server):
+    answers(chat_server)
+    first = judgeloop(*given, "--budget", "1")
+    again = judgeloop(*given, "--budget", "0.0001")
+    assert "BUDGET EXCEEDED" not in first.output + again.output
+    assert "spent by earlier commands, of a budget of $0.00010 now" in unwrapped(again.output)
+    assert again.exit_code == first.exit_code
+
+
+def test_a_provider_that_charges_more_than_its_quote_exceeds_the_budget(given, chat_server):
+    answers(chat_server, usage=lambda request: used(request) | {"completion_tokens": 10**6})
+    assert "BUDGET EXCEEDED" in judgeloop(*given, "--budget", "0.1").output
+    assert "BUDGET EXCEEDED" in judgeloop(*given, "--budget", "0.1").output
+
+
+def test_replies_without_a_usage_report_are_marked_as_worst_cases(given, chat_server):
+    answers(chat_server, usage=lambda request: None)
+    shown = unwrapped(judgeloop(*given).output)
+    asked = len(chat_server.requests)
+    assert f"{asked} replies without a usage report are charged at their worst case" in shown
+    assert json.loads(judgeloop(*given, "--json").stdout)["replies_without_usage"] == asked
+
+
+@pytest.mark.parametrize(("usage", "said"), [(used, False), (lambda request: None, True)])
+def test_the_doctor_warns_of_a_server_that_reports_no_usage(given, chat_server, usage, said):
+    answers(chat_server, usage=usage)
+    shown = unwrapped(judgeloop("doctor", *judged_at(chat_server)).output)
+    warning = "the server reports no usage: every call counts at its worst case"
+    assert (warning in shown) == said
