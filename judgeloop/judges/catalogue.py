@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from judgeloop.core.errors import InputError, nearest_to
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from judgeloop.core.protocols import Judge
     from judgeloop.judges.options import JudgeOptions
 
@@ -162,10 +164,20 @@ def _meant(spec: str, kind: str) -> str:
     if lower.startswith(ELSEWHERE):
         return f" (did you mean openai/{rest or spec} with `judge_base_url=URL`, its server?)"
     rows = {row.kind: row for row in JUDGES}
+    if kind == spec and (metric := _metric(lower, rows)):
+        return f" (did you mean metric:{metric}?)"
     nearest = rows.get(nearest_to(kind.lower(), rows) or "")
     if nearest is None:
         return ""
     return f" (did you mean {nearest.kind}{nearest.mark}{rest if nearest.mark and rest else nearest.rest}?)"
+
+
+def _metric(lower: str, kinds: Iterable[str]) -> str | None:
+    """Return the metric that is nearest to a name in lower case, if no kind of judge is nearer."""
+    from judgeloop.judges.metric import METRICS
+
+    metrics = {name.lower(): name for name in METRICS}
+    return metrics.get(nearest_to(lower, [*metrics, *kinds]) or "")
 
 
 def is_remote(spec: str) -> bool:

@@ -23,6 +23,7 @@ from judgeloop.judges.options import JudgeOptions
 Metric = Callable[[str, str], float]  # (reference, output) -> score in [0, 1]
 
 ROUGE = ("rouge1", "rouge2", "rougeL")
+METRICS = (*ROUGE, "exact", "token-f1")
 
 
 @final
@@ -118,7 +119,7 @@ def metric_named(name: str) -> Metric:
         return exact
     if name == "token-f1":
         return token_f1
-    raise InputError(f"unknown metric {name!r}; known: {', '.join((*ROUGE, 'exact', 'token-f1'))}")
+    raise InputError(f"unknown metric {name!r}; known: {', '.join(METRICS)}")
 
 
 def exact(reference: str, output: str) -> float:

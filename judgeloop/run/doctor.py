@@ -21,6 +21,7 @@ from judgeloop.engine.halt import Interruption
 from judgeloop.engine.pace import Limits, Pace
 from judgeloop.engine.refusals import Refusals
 from judgeloop.judges.catalogue import judge_from_spec, parse_spec
+from judgeloop.judges.official import likely_model
 from judgeloop.judges.retrying import RetryPolicy
 from judgeloop.judges.tiers import Tiered
 from judgeloop.ledger.place import file_system_of, warnings_about
@@ -175,7 +176,8 @@ def _price(config: JudgeSettings, judge: Judge, call: Call) -> Finding:
     return Finding(
         "price",
         None if config.budget is None else False,
-        "no price is known for this model at this address, so that no budget can be kept; give `judge_price=IN,OUT`",
+        f"no price is known for this model at this address{likely_model(judge.identity)}, "
+        "so that no budget can be kept; give `judge_price=IN,OUT`",
     )
 
 

@@ -69,3 +69,28 @@ def test_the_doctor_warns_of_a_server_that_reports_no_usage(given, chat_server, 
     shown = unwrapped(judgeloop("doctor", *judged_at(chat_server)).output)
     warning = "the server reports no usage: every call counts at its worst case"
     assert (warning in shown) == said
+
+
+@pytest.mark.parametrize(
+    ("judge", "meant"),
+    [
+        ("openai/gpt-4.1-nanoo", "openai/gpt-4.1-nano"),
+        ("anthropic/claude-opus-45", "anthropic/claude-opus-4-5"),
+        ("token-f1", "metric:token-f1"),
+        ("rougel", "metric:rougeL"),
+        ("humann", "human"),
+    ],
+)
+def test_a_misspelt_judge_is_told_the_one_that_was_meant(given, monkeypatch, judge, meant):
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, "sk-test-0123456789")
+    result = judgeloop(*given[:3], "--judge", judge)
+    assert (result.exit_code, f"(did you mean {meant}?)" in unwrapped(result.output)) == (2, True)
+
+
+def test_another_server_is_not_told_of_the_models_of_a_provider(given, chat_server):
+    result = judgeloop(
+        *given[:3], "--judge", "openai/gpt-4.1-nanoo", "--judge-base-url", chat_server.url
+    )
+    assert "no price is known" in unwrapped(result.output)
+    assert "did you mean" not in result.output
