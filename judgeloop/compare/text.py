@@ -30,7 +30,7 @@ from judgeloop.report.sentences import (
     shortened,
     warnings,
 )
-from judgeloop.report.spent import cost, money
+from judgeloop.report.spent import cost, enough, money
 from judgeloop.stats.order_cost import CLEARLY_CHEAPER
 from judgeloop.stopping.reasons import show_risk
 
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 HOW_TO_GO_ON = {
     StopKind.FUTILITY: ": raise `max_judgments`, or leave out `give_up`",
-    StopKind.BUDGET: ". A higher `budget` must also cover the worst case of each",
 }
 FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 
@@ -88,7 +87,7 @@ def summary(result: Result) -> list[str]:
     line = " ".join([*filter(None, parts), f"Cost: {money(result)}."])
     return [
         line,
-        *([_what_would_decide(result)] if open_ else []),
+        *([_what_would_decide(result) + enough(result)] if open_ else []),
         *_all_ties(result),
         *_on_others(result),
         *warnings(result),

@@ -142,6 +142,17 @@ def to_usd(pico: int) -> Decimal:
     return Decimal(pico) / PICO_PER_DOLLAR
 
 
+def budget_over(pico: int) -> str:
+    """Return a budget of at least `pico`, in dollars: two significant digits, or whole cents.
+
+    >>> budget_over(12_110_000_000), budget_over(5 * PICO_PER_DOLLAR), budget_over(4_211 * 10**9)
+    ('0.013', '5.00', '4.22')
+    """
+    amount = to_usd(pico)
+    places = 2 if amount >= 1 else max(2, 1 - amount.adjusted())
+    return f"{amount.quantize(Decimal(1).scaleb(-places), ROUND_CEILING)}"
+
+
 def show_usd(pico: int) -> str:
     """Format an amount for display: whole cents from one dollar up, else two significant digits.
 

@@ -110,6 +110,7 @@ class Spend:
     - `cached_p`: what the providers' caches of prompts took off the cost of this command.
     - `thought_tokens`: tokens of this command that judges thought before they answered.
     - `over_p`: what replies of the run cost above their worst case, against their quotes.
+    - `next_p`: the worst case of the next query, if the budget did not cover it.
     - `unreported`: replies of the run without a usage report, charged at their worst case.
     """
 
@@ -126,6 +127,7 @@ class Spend:
     cached_p: int = 0
     thought_tokens: int = 0
     over_p: int = 0
+    next_p: int = 0
     unreported: int = 0
 
     @property
@@ -194,10 +196,14 @@ class About(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StopReason:
-    """Why a run halted, and the sentence to show to the user."""
+    """Why a run halted, and the sentence to show to the user.
+
+    `need_p` is the worst case of the query that the budget did not cover, in picodollars; else 0.
+    """
 
     kind: StopKind
     sentence: str
+    need_p: int = 0
 
 
 @dataclass(frozen=True, slots=True)

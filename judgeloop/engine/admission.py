@@ -129,6 +129,7 @@ class Admission:
             f"what is left of the budget of {show_usd(self._terms.budget_p or 0)} does not cover "
             f"the worst case of the next query, {show_usd(need)}; with a higher `budget` the same "
             "command goes on",
+            need_p=need,
         )
 
 

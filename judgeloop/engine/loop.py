@@ -102,6 +102,7 @@ async def drive(
             remembered=oracle.remembered,
             known=known,
             former_p=terms.former_p,
+            next_p=oracle.halt.reason.need_p if oracle.halt.reason else 0,
             cached_p=sum(attempts.cached_p for attempts in oracle.attempts),
             thought_tokens=sum(attempts.thought_tokens for attempts in oracle.attempts),
         ),

@@ -24,7 +24,7 @@ from judgeloop.report.sentences import (
     published,
     warnings,
 )
-from judgeloop.report.spent import cost, money
+from judgeloop.report.spent import cost, enough, money
 from judgeloop.selectors.catalogue import Need, selector_row
 from judgeloop.stats.ratings import Ratings
 
@@ -100,7 +100,7 @@ def summary(result: Estimated) -> list[str]:
     parts = [_judged(result), *_so_far(result), *_limits(result), f"Cost: {money(result)}."]
     lines = [" ".join(parts)]
     if result.winner is None:
-        lines.append(_what_would_do(result))
+        lines.append(_what_would_do(result) + enough(result))
     elif result.stop_reason in {StopKind.BUDGET, StopKind.DEADLINE}:
         lines.append(f"The run ended early: {ended(result)}.")
     return lines + warnings(result)

@@ -140,6 +140,22 @@ class RunResult(Shown):
         """The probable cost of the answers not needed, at this run's mean cost, in picodollars."""
         return self._cost_of(self.ahead) if self.ahead else 0
 
+    @property
+    def enough_p(self) -> int | None:
+        """A budget that covers the worst case of `more_judgments`, else of one; in picodollars.
+
+        It takes each for as dear as the one that the budget did not cover. None if it covered all.
+        Nothing is foreseen before anything is judged.
+        """
+        spend = self.spend
+        if not spend.next_p:
+            return None
+        return (
+            spend.charged_p
+            + spend.former_p
+            + ((self.judged and self.more_judgments) or 1) * spend.next_p
+        )
+
     def _cost_of(self, judgments: int) -> int | None:
         paid = self.spend.paid_attempts
         if not paid or not self.spend.known:

@@ -5,8 +5,8 @@ Reads a `RunResult`, returns text. Computes no figure.
 
 from __future__ import annotations
 
-from judgeloop.core.money import show_usd
-from judgeloop.core.outcomes import Spend
+from judgeloop.core.money import budget_over, show_usd
+from judgeloop.core.outcomes import Spend, StopKind
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.sentences import count
 
@@ -26,6 +26,16 @@ def money(result: RunResult) -> str:
         return f"BUDGET EXCEEDED: {spent}{before} of {budget}"
     by = "with other commands" if spend.now_p else "spent by earlier commands"
     return f"{spent}{before}, {by}, of a budget of {budget} now"
+
+
+def enough(result: RunResult) -> str:
+    """Return which budget would do, after a sentence on the further judgments; empty if any did."""
+    if result.stop_reason is not StopKind.BUDGET or result.enough_p is None:
+        return ""
+    each = "the next judgment"
+    if result.judged and result.more_judgments:
+        each = "each" if result.more_judgments > 1 else "it"
+    return f" `budget={budget_over(result.enough_p)}` would cover the worst case of {each}."
 
 
 def cost(result: RunResult) -> str:

@@ -28,7 +28,7 @@ from judgeloop.report.sentences import (
     shortened,
     warnings,
 )
-from judgeloop.report.spent import cost, money
+from judgeloop.report.spent import cost, enough, money
 from judgeloop.stats.standings import Standings
 from judgeloop.stopping.reasons import show_risk
 
@@ -81,7 +81,8 @@ def summary(result: Selected) -> list[str]:
     on = f"on {result.queries:,} of {count(result.items, 'item')}"
     judged = f"Judgments by {judged_by(result)}: {result.judged:,}, {on}."
     line = f"{judged} {_risk(result)}Cost: {money(result)}."
-    still = [] if result.winner is not None else [*_in_the_race(result), _what_would_decide(result)]
+    would = _what_would_decide(result) + enough(result)
+    still = [] if result.winner is not None else [*_in_the_race(result), would]
     return [line, *still, *warnings(result)]
 
 

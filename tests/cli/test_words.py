@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -94,3 +95,15 @@ def test_another_server_is_not_told_of_the_models_of_a_provider(given, chat_serv
     )
     assert "no price is known" in unwrapped(result.output)
     assert "did you mean" not in result.output
+
+
+@pytest.mark.parametrize("budget", ["0.0001", "0.006"])
+def test_a_budget_that_did_not_do_is_told_one_that_does(given, chat_server, budget):
+    answers(chat_server)
+    shown = unwrapped(judgeloop(*given, "--budget", budget).output)
+    named = re.search(r"--budget (\S+) would cover the worst case of (it|each|the next)", shown)
+    assert named is not None, shown
+    asked = len(chat_server.requests)
+    again = judgeloop(*given, "--budget", named[1])
+    assert len(chat_server.requests) > asked
+    assert again.exit_code == 0 or named[2] == "the next"

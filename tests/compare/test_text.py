@@ -133,19 +133,31 @@ def test_a_run_that_was_given_up_says_why_and_what_would_go_on():
         # 10 items cost $0.042, so 30 more would cost three times that.
         (
             {},
-            "About 30 more judgments (about $0.12) would probably decide. A higher `budget` must also cover the worst case of each.",
+            "About 30 more judgments (about $0.12) would probably decide.",
         ),
         (
             {"more_judgments": 1},
-            "About 1 more judgment (about $0.0040) would probably decide. A higher `budget` must also cover the worst case of each.",
+            "About 1 more judgment (about $0.0040) would probably decide.",
+        ),
+        (
+            {"spend": replace(SPEND, next_p=10**10)},
+            "About 30 more judgments (about $0.12) would probably decide. `budget=0.35` would cover the worst case of each.",
+        ),
+        (
+            {"spend": replace(SPEND, next_p=10**10), "more_judgments": 1},
+            "About 1 more judgment (about $0.0040) would probably decide. `budget=0.052` would cover the worst case of it.",
+        ),
+        (
+            {"spend": replace(SPEND, next_p=10**10), "tally": Tally(items=100)},
+            "Nothing is judged. `budget=0.052` would cover the worst case of the next judgment.",
         ),
         (
             {"spend": Spend()},
-            "About 30 more judgments would probably decide. A higher `budget` must also cover the worst case of each.",
+            "About 30 more judgments would probably decide.",
         ),
         (
             {"spend": replace(SPEND, known=False)},
-            "About 30 more judgments would probably decide. A higher `budget` must also cover the worst case of each.",
+            "About 30 more judgments would probably decide.",
         ),
         (
             {"more_judgments": None},
