@@ -50,7 +50,7 @@ def page(result: Result) -> Page:
         headline(result),
         tuple(details(result)),
         summary=tuple(summary(result)),
-        notes=notes(result, HEADING_RISK, _risk_means(result)),
+        notes=notes(result, HEADING_RISK, _risk_means(result), whole=result.whole),
     )
 
 

@@ -28,6 +28,7 @@ ABOUT_ONE_ORDER = (
     "It is about what this judge says on items like these, each shown in one order drawn at random. "
     "It does not say that the judge is right."
 )
+ALL_JUDGED = "Every item is judged."
 HEADING_STOP, HEADING_RISK = "Why it stopped", "What the stated risk means"
 
 CUT_SHORT = {
@@ -101,12 +102,17 @@ def required_first(line: str, result: RunResult) -> str:
     return line
 
 
-def notes(result: RunResult, heading: str, means: str) -> tuple[Section, ...]:
+def notes(
+    result: RunResult, heading: str, means: str, *, whole: bool = False
+) -> tuple[Section, ...]:
     """Return why the run ended, and under `heading` what its risk or interval `means`.
 
-    The second is left out if nothing is judged, or if `means` is empty.
+    The second is left out if nothing is judged, or if `means` is empty. `whole`: every item is
+    judged, so that the risk at which the rule ended the run is no longer the stated one.
     """
-    why = Section(HEADING_STOP, (("", sentence(visible(result.stop_sentence))),))
+    met = whole and result.stop_reason is StopKind.RISK_MET
+    said = ALL_JUDGED if met else sentence(visible(result.stop_sentence))
+    why = Section(HEADING_STOP, (("", said),))
     return (why, Section(heading, (("", means),))) if result.judged and means else (why,)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from judgeloop.core.outcomes import StopKind, StopReason
 
 LEAST_RISK_SHOWN = 0.001  # a smaller risk is not shown in digits
+MOST_DIGITS = 18  # of a floating-point number
 
 NO_DIFFERENCE = StopReason(
     StopKind.NO_DIFFERENCE,
@@ -24,11 +25,28 @@ def show_risk(risk: float) -> str:
     return f"{risk:.3f}" if risk >= LEAST_RISK_SHOWN else f"under {LEAST_RISK_SHOWN}"
 
 
+def show_risk_under(risk: float, threshold: float) -> str:
+    """Return a risk of at most `threshold` with as many digits as show that it is.
+
+    >>> show_risk_under(0.0861, 0.1), show_risk_under(5.31e-8, 1e-7)
+    ('0.086', '5.3e-08')
+    >>> show_risk_under(0.09996, 0.09998), show_risk_under(0.0, 1e-7)
+    ('0.09996', '0')
+    """
+    shown = show_risk(risk)
+    limit = LEAST_RISK_SHOWN if risk < LEAST_RISK_SHOWN else float(shown)
+    digits = 2
+    while limit > threshold and digits < MOST_DIGITS:
+        shown = f"{risk:.{digits}g}"
+        limit, digits = float(shown), digits + 1
+    return shown
+
+
 def risk_met(risk: float, threshold: float) -> StopReason:
-    """Return the reason that the stated risk is low enough."""
+    """Return the reason that the stated risk, of at most `threshold`, is low enough."""
     return StopReason(
         StopKind.RISK_MET,
-        f"the stated risk, {show_risk(risk)}, is at most the risk asked for, {threshold:g}",
+        f"the stated risk, {show_risk_under(risk, threshold)}, is at most the risk asked for, {threshold:g}",
     )
 
 

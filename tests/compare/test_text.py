@@ -13,6 +13,7 @@ from judgeloop.report.page import render, render_short
 from judgeloop.report.sentences import HEADING_RISK, HEADING_STOP
 from judgeloop.run.plan import Plan, Range
 from judgeloop.run.plan_text import plan_json, render_plan
+from judgeloop.stopping.reasons import risk_met
 
 EVIL = "x\x1b[31m\u202e\u200b\x07\n\r\u2028y"
 STEERING = set("\x1b\u202e\u200b\x07\r\u2028")
@@ -626,3 +627,12 @@ def test_ties_that_nobody_was_asked_about_are_counted():
     label = replace(make_result().labels[0], reason=IDENTICAL, in_decision=True)
     shown = dict(details(replace(make_result(), labels=(label, label))))["votes"]
     assert "1 tie (2 of identical outputs, not asked), " in shown
+
+
+def test_where_every_item_is_judged_no_other_risk_is_stated_as_the_end():
+    every = make_result(
+        tally=Tally(items=10, wins=(1, 8), ties=1),
+        stop=risk_met(0.0004, 0.1),
+    )
+    assert "Stated risk: 0, as every item is judged." in summary(every)[0]
+    assert note(every, HEADING_STOP) == "Every item is judged."
