@@ -32,7 +32,7 @@ ROUGE-2, the overlap with a reference summary: it needs no key and no network.
 """
 EXPLANATION = (
     "judgeloop drew reports at random and asked the judge which of the two summaries is better, "
-    "until the evidence was enough, after {judged} of {items} judgments. With random draws, the worse "
+    "until the evidence was enough, after {judged:,} of {items:,} judgments. With random draws, the worse "
     "system is named in at most {risk:.0%} of such runs. Here the judge costs nothing, so the demo "
     "also had all {items} judged: they name {same} system ({wins}, {ties} ties).\n"
 )

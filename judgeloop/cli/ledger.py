@@ -107,7 +107,7 @@ def _verify(**given: Any) -> None:
         found = inspect(config.ledger)
         for problem in found.problems:
             print(visible(as_flags(problem)))
-        rows = ", ".join(f"{count} {table}" for table, count in found.rows.items())
+        rows = ", ".join(f"{count:,} {table}" for table, count in found.rows.items())
         kind = "checksums and signatures" if found.signed else "checksums"
         print(f"{kind} of {visible(str(config.ledger))} hold for {rows}")
         raise click.exceptions.Exit(EXIT_DAMAGED if found.problems else 0)
@@ -123,7 +123,7 @@ def _salvage(**given: Any) -> None:
         found = copy(config.ledger, config.to, sign=config.sign)
         keep_copy(config.to)
         for table, count in found.copied.items():
-            print(f"{table}: {count} copied, {found.left[table]} left behind")
+            print(f"{table}: {count:,} copied, {found.left[table]:,} left behind")
         print(f"the new ledger is {visible(str(config.to))}; name it with --ledger")
 
 
@@ -150,6 +150,6 @@ def _lines(found: Reconciled) -> list[str]:
             said += f"; now {show_usd(now.cost_p)}, {now.outcome}"
         lines.append(visible(said))
     before_p = sum(row.charged_p for row in found.unknown)
-    unknown = f"{len(found.unknown)} unknown attempts, charged {show_usd(before_p)}"
-    now_ = f"; {len(told)} settled, now charged {show_usd(left_p)}" if told else ""
+    unknown = f"{len(found.unknown):,} unknown attempts, charged {show_usd(before_p)}"
+    now_ = f"; {len(told):,} settled, now charged {show_usd(left_p)}" if told else ""
     return [*lines, unknown + now_]

@@ -58,8 +58,8 @@ def so_far(tally: Tally, systems: tuple[str, ...], most: int) -> str:
     """Return who leads during a run, with at most `most` characters of the name."""
     more, fewer = max(tally.wins), min(tally.wins)
     if tally.leader is None:
-        return f"level, {more} to {fewer}" if tally.judged else ""
-    return f"leads: {shortened(systems[tally.leader], most)}, {more} to {fewer}"
+        return f"level, {more:,} to {fewer:,}" if tally.judged else ""
+    return f"leads: {shortened(systems[tally.leader], most)}, {more:,} to {fewer:,}"
 
 
 def headline(result: Result) -> str:
@@ -104,6 +104,11 @@ def _all_ties(result: Result) -> list[str]:
     """Return a warning if the judge preferred nothing, else none."""
     if result.judged < FEWEST_TIES or result.ties < result.judged:
         return []
+    if _alike(result) == result.judged:
+        same = (
+            f"all {result.judged:,} pairs of outputs are identical, so nobody was asked about them"
+        )
+        return [f"Warning: {same}: is it twice the same file?"]
     return [
         f"Warning: all {result.judged:,} verdicts are ties, so this judge may not fit these outputs."
     ]
@@ -120,11 +125,16 @@ def _on_others(result: Result) -> list[str]:
     return [f"Warning: the decision is about these items. On others like them, {lead}."]
 
 
+def _alike(result: Result) -> int:
+    """Return how many ties of the decision are of identical outputs."""
+    return sum(row.reason == IDENTICAL and row.in_decision for row in result.labels)
+
+
 def _leads(result: Result) -> str:
     if result.leader is None:
         return ""
     most, least = sorted(result.wins.values(), reverse=True)
-    return f"Votes: {most} to {least} for {visible(result.leader)}."
+    return f"Votes: {most:,} to {least:,} for {visible(result.leader)}."
 
 
 def details(result: Result) -> list[tuple[str, str]]:
@@ -193,14 +203,16 @@ def _what_would_decide(result: Result) -> str:
 
 
 def _votes(result: Result) -> str:
-    wins = ", ".join(f"{count} for {visible(name)}" for name, count in result.wins.items())
+    wins = ", ".join(f"{won:,} for {visible(name)}" for name, won in result.wins.items())
     ties = count(result.ties, "tie")
-    alike = sum(row.reason == IDENTICAL and row.in_decision for row in result.labels)
+    alike = _alike(result)
     if alike:
-        ties += f" ({alike} of identical outputs, not asked)"
+        ties += f" ({alike:,} of identical outputs, not asked)"
     text = f"{wins}, {ties}, {count(result.abstentions, 'abstention')}"
     aside = result.asked - result.judged - result.abstentions - result.ahead
-    return text + (f"; {aside} more were judged, but do not count in the decision" if aside else "")
+    return text + (
+        f"; {aside:,} more were judged, but do not count in the decision" if aside else ""
+    )
 
 
 def _gap(result: Result) -> str:

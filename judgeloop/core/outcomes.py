@@ -194,6 +194,15 @@ class About(enum.StrEnum):
     ITEMS_LIKE_THESE = "items_like_these"  # what the set is a random sample of
 
 
+def every_one(items: int) -> str:
+    """Return all items of a set, for a sentence in the singular.
+
+    >>> every_one(1200), every_one(1)
+    ('every one of the 1,200 items', 'the only item')
+    """
+    return f"every one of the {items:,} items" if items != 1 else "the only item"
+
+
 @dataclass(frozen=True, slots=True)
 class StopReason:
     """Why a run halted, and the sentence to show to the user.

@@ -264,7 +264,7 @@ class Session(Generic[T]):
     def _limit_reached(self) -> StopReason:
         return StopReason(
             StopKind.JUDGMENT_LIMIT,
-            f"the limit of {self._limits.max_judgments} judgments is reached",
+            f"the limit of {self._limits.max_judgments:,} judgments is reached",
         )
 
     def _too_many_abstentions(self) -> StopReason | None:
@@ -274,6 +274,6 @@ class Session(Generic[T]):
             return None
         return StopReason(
             StopKind.ABSTENTIONS,
-            f"the judge gave no verdict on {len(self._abstained)} of {reached} items, more than "
+            f"the judge gave no verdict on {len(self._abstained):,} of {reached:,} items, more than "
             f"{self._limits.max_abstentions:.0%}; the last reason: {self._abstained[-1]}",
         )

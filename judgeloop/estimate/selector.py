@@ -121,7 +121,7 @@ def _strata(row: SelectorRow, material: Material, wanted: Wanted) -> Strata:
         if wanted.clusters > most:
             raise InputError(
                 f"`clusters={wanted.clusters}`: at least two items of each cluster are judged, so "
-                f"{wanted.limit} judgments of {material.items} items allow at most {most} clusters"
+                f"{wanted.limit:,} judgments of {material.items:,} items allow at most {most} clusters"
             )
         return material.clusters(wanted.clusters)
     if row.clusters == SEARCHED:

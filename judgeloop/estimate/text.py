@@ -161,7 +161,7 @@ def details(result: Estimated) -> list[tuple[str, str]]:
 def _score(result: Estimated) -> str:
     if result.mean is None or result.sampled_mean is None:
         return "nothing is judged"
-    text = f"{result.mean:.3f} for all {result.items} items, {result.sampled_mean:.3f} the plain mean of those judged"
+    text = f"{result.mean:.3f} for all {result.items:,} items, {result.sampled_mean:.3f} the plain mean of those judged"
     if result.mean_biased:
         text += ", which were picked and not drawn: how far off that is cannot be told"
     return text + (f"; {count(result.abstentions, 'abstention')}" if result.abstentions else "")

@@ -12,7 +12,7 @@ from typing import final
 
 import numpy as np
 
-from judgeloop.core.outcomes import StopKind, StopReason
+from judgeloop.core.outcomes import StopKind, StopReason, every_one
 from judgeloop.core.records import Label, Verdict
 from judgeloop.stats.ratings import Ratings
 from judgeloop.stats.strata import Floats, Strata
@@ -64,9 +64,9 @@ class MeanScore:
         if tally.abstentions:
             return StopReason(
                 StopKind.POOL_EXHAUSTED,
-                f"every item was asked about, but {tally.abstentions} of {tally.items} got no score",
+                f"every item was asked about, but {tally.abstentions:,} of {tally.items:,} got no score",
             )
         return StopReason(
             StopKind.ALL_JUDGED,
-            f"every one of the {tally.items} items is judged, so nothing is left to chance",
+            f"{every_one(tally.items)} is judged, so nothing is left to chance",
         )

@@ -15,7 +15,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from judgeloop.core.growing import grown
-from judgeloop.core.outcomes import StopKind, StopReason, Tally
+from judgeloop.core.outcomes import StopKind, StopReason, Tally, every_one
 from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.stats.weighted_draws import weighted_interval, weighted_moments
 
@@ -76,16 +76,16 @@ class Preferences:
         if margin > tally.abstentions:
             return StopReason(
                 StopKind.ALL_JUDGED,
-                f"every one of the {tally.items} items is judged, so nothing is left to chance",
+                f"{every_one(tally.items)} is judged, so nothing is left to chance",
             )
         if margin == 0 and tally.abstentions == 0:
             return StopReason(
                 StopKind.NO_DIFFERENCE,
-                f"every one of the {tally.items} items is judged, and the systems are level",
+                f"{every_one(tally.items)} is judged, and the systems are level",
             )
         return StopReason(
             StopKind.POOL_EXHAUSTED,
-            f"every item was asked about, but {tally.abstentions} abstentions outweigh a lead of {margin}",
+            f"every item was asked about, but {tally.abstentions:,} abstentions outweigh a lead of {margin}",
         )
 
 

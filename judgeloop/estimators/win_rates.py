@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 
 from judgeloop.core.growing import grown
-from judgeloop.core.outcomes import StopKind, StopReason
+from judgeloop.core.outcomes import StopKind, StopReason, every_one
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import TIE, Label, Verdict
 from judgeloop.estimators.preferences import SAMPLE_JUDGED
@@ -75,7 +75,7 @@ class WinRates:
         if len(tally.best) > 1 and not tally.abstentions:
             return StopReason(
                 StopKind.POOL_EXHAUSTED,
-                f"every one of the {tally.items} items was asked about, and the best systems are level",
+                f"{every_one(tally.items)} was asked about, and the best systems are level",
             )
         if not tally.in_question.all():
             return StopReason(
@@ -86,9 +86,9 @@ class WinRates:
         if len(tally.best) == 1 and (points[tally.best[0]] > rivals).all():
             return StopReason(
                 StopKind.ALL_JUDGED,
-                f"every system is judged on every one of the {tally.items} items, so nothing is left to chance",
+                f"every system is judged on {every_one(tally.items)}, so nothing is left to chance",
             )
         return StopReason(
             StopKind.POOL_EXHAUSTED,
-            f"every item was asked about, but {tally.abstentions} abstentions outweigh the lead",
+            f"every item was asked about, but {tally.abstentions:,} abstentions outweigh the lead",
         )

@@ -68,7 +68,9 @@ def confidence_of(
     values = [found.get(f"id {item.id}", found.get(f"prompt {item.prompt}")) for item in items]
     missing = [item.id for item, value in zip(items, values, strict=True) if value is None]
     if missing:
-        raise InputError(f"{path}: no confidence for {len(missing)} items, such as {missing[0]!r}")
+        raise InputError(
+            f"{path}: no confidence for {len(missing):,} items, such as {missing[0]!r}"
+        )
     return np.array(values, dtype=np.float64)
 
 

@@ -61,7 +61,7 @@ def join(
     if left_out and not allow_partial:
         raise InputError(
             f"the files cover different items: {left_out}.{_form(catalogue, matched)} Correct the files, or judge only the "
-            f"{len(matched)} matched items with `allow_partial`"
+            f"{len(matched):,} matched items with `allow_partial`"
         )
     return Joined(
         Pool(
@@ -199,7 +199,7 @@ class _Catalogue:
         if len(keys) > 1:
             raise DataError(
                 path,
-                f"{len(keys)} items have this prompt, {self.entries[keys[0]].name} and others; "
+                f"{len(keys):,} items have this prompt, {self.entries[keys[0]].name} and others; "
                 "add ids to the rows",
                 line=located.line,
                 unit=located.unit,
@@ -258,21 +258,23 @@ def _left_out(
     outputs: Sequence[Outputs],
 ) -> str:
     """Return the counts of a partial join, in words; empty if the join is complete."""
-    failed = [f"{file.failed} of {file.path} without an output" for file in outputs if file.failed]
+    failed = [
+        f"{file.failed:,} of {file.path} without an output" for file in outputs if file.failed
+    ]
     full = all(len(found) == len(catalogue.entries) for found in answers)
     if not catalogue.strangers and full and not failed:
         return ""
     everywhere = set.intersection(*(set(found) for found in answers))
     anywhere = set.union(*(set(found) for found in answers))
-    counts = [f"{len(everywhere)} matched"]
+    counts = [f"{len(everywhere):,} matched"]
     for name, found in zip(names, answers, strict=True):
         alone = sorted(set(found) - everywhere)
-        counts.append(f"{len(alone)} only in {name}{_examples(catalogue, alone)}")
+        counts.append(f"{len(alone):,} only in {name}{_examples(catalogue, alone)}")
     nowhere = sorted(set(catalogue.entries) - anywhere)
     if nowhere:
-        counts.append(f"{len(nowhere)} only in the items file{_examples(catalogue, nowhere)}")
+        counts.append(f"{len(nowhere):,} only in the items file{_examples(catalogue, nowhere)}")
     counts.extend(
-        f"{len(names)} rows of {path} that are not in the items file"
+        f"{len(names):,} rows of {path} that are not in the items file"
         for path, names in catalogue.strangers.items()
     )
     return ", ".join([*counts, *failed])

@@ -239,7 +239,7 @@ def _left_out(
         alone = [key for key in here if key not in there]
         unscored = sum(1 for one in run.items if one.score is None)
         nameless = len(run.items) - len(here)
-        counts += [f"{len(alone)} only in {run.path}"] if alone else []
-        counts += [f"{unscored} without a score in {run.path}"] if unscored else []
-        counts += [f"{nameless} of {run.path} that cannot be joined"] if nameless else []
-    return ", ".join([f"{scored} scored in both", *counts]) if counts else ""
+        counts += [f"{len(alone):,} only in {run.path}"] if alone else []
+        counts += [f"{unscored:,} without a score in {run.path}"] if unscored else []
+        counts += [f"{nameless:,} of {run.path} that cannot be joined"] if nameless else []
+    return ", ".join([f"{scored:,} scored in both", *counts]) if counts else ""

@@ -102,7 +102,7 @@ class ReplayJudge:
             item, systems = missing[0]
             between = f" between {' and '.join(systems)}" if len(questions) > 1 else ""
             raise InputError(
-                f"replay:{self._table.name} has no verdicts on {len(missing)} of {wanted} items, such as "
+                f"replay:{self._table.name} has no verdicts on {len(missing):,} of {wanted:,} items, such as "
                 f"{item!r}{between}; more than `max_abstentions`, {max_missing:.0%}"
             )
 

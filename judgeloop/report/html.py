@@ -30,6 +30,7 @@ h2 {{ font-size: 1.1rem; }}
 table {{ border-collapse: collapse; margin: 1rem 0; }}
 th, td {{ text-align: left; vertical-align: top; padding: .3rem .9rem .3rem 0; border-bottom: 1px solid #ddd; }}
 th {{ font-weight: 600; white-space: nowrap; }}
+td {{ white-space: pre-wrap; font-variant-numeric: tabular-nums; }}
 .aside {{ color: #777; }}
 .row {{ display: grid; grid-template-columns: 4fr 5fr 3fr 8fr; gap: .9rem; padding: .3rem 0; border-bottom: 1px solid #ddd; overflow-wrap: anywhere; }}
 .head {{ font-weight: 600; }}

@@ -6,6 +6,8 @@ its decision.
 
 from __future__ import annotations
 
+import re
+
 from judgeloop.core.outcomes import About, DecoyTally, StopKind
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section
@@ -13,6 +15,8 @@ from judgeloop.report.run_result import RunResult
 
 # If more of the verdicts surely change with the order, the judge mainly prefers a position.
 MANY_FLIPS = 0.5
+
+WORD = re.compile(r"[a-z-]+(?=[ ,.;]|$)")  # not a name with signs in it
 
 HUMAN = "human"  # the name of a person as a judge
 
@@ -87,10 +91,13 @@ def ended(result: RunResult) -> str:
 def sentence(text: str) -> str:
     """Return `text` with a capital letter and a full stop, as a sentence of its own.
 
-    >>> sentence("the limit is reached")
-    'The limit is reached.'
+    A judge's name or a path at the beginning stays as it is.
+
+    >>> sentence("the limit is reached"), sentence("openai/gpt-5 is gone")
+    ('The limit is reached.', 'openai/gpt-5 is gone.')
     """
-    text = text[:1].upper() + text[1:]
+    if WORD.match(text):
+        text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
@@ -191,7 +198,7 @@ def _flips(result: RunResult) -> str:
         return ""
     low, high = result.flip_interval
     return (
-        f", {result.flips} of {count(result.both_orders, 'verdict')} asked in both orders flipped "
+        f", {result.flips:,} of {count(result.both_orders, 'verdict')} asked in both orders flipped "
         f"({result.flip_rate:.0%}, 95 % interval {low:.0%} to {high:.0%})"
     )
 
@@ -214,9 +221,9 @@ def decoys(result: RunResult) -> str:
     assert tried is not None
     judged = tried.won + tried.tied + tried.lost
     if result.job == "estimate":
-        text = f"{tried.won} of {count(judged, 'empty or constant answer')} were rated over one half, {tried.tied} at it"
+        text = f"{tried.won:,} of {count(judged, 'empty or constant answer')} were rated over one half, {tried.tied:,} at it"
     else:
-        text = f"{tried.won} of {count(judged, 'empty or constant answer')} beat a real one, {tried.tied} tied"
+        text = f"{tried.won:,} of {count(judged, 'empty or constant answer')} beat a real one, {tried.tied:,} tied"
     return text
 
 

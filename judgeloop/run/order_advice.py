@@ -33,7 +33,7 @@ def order_advice(replies: Iterable[PastReply]) -> str:
     flips = sum(seconds[texts].preference != -firsts[texts].preference for texts in both)
     multiple = calls_of_one_order(len(decisive) / len(firsts), flips / len(both))
     said = (
-        f"of {len(both)} items that it judged in both orders, the second verdict contradicts the "
+        f"of {len(both):,} items that it judged in both orders, the second verdict contradicts the "
         f"first on {flips}"
     )
     if multiple is None or CLEARLY_CHEAPER <= multiple <= 1 / CLEARLY_CHEAPER:

@@ -126,7 +126,7 @@ def _check_outputs(pool: Pool) -> None:
         other = first.setdefault(outputs, name)
         if other != name:
             raise InputError(
-                f"{other} and {name} gave the same output on all {len(pool)} items, so no judge can "
+                f"{other} and {name} gave the same output on all {len(pool):,} items, so no judge can "
                 "tell them apart; leave one of them out"
             )
 

@@ -5,6 +5,7 @@ Takes a `Selected` and returns sentences. Computes no figures and prints nothing
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from judgeloop.core.money import show_usd
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from judgeloop.select.result import Selected, SystemRow
 
 MOST_NAMED = 5  # systems named in a sentence
+EVEN = 0.5  # the win rate of the baseline against itself
 SMALLEST_BELIEF = 0.001
 
 
@@ -65,7 +67,7 @@ def headline(result: Selected) -> str:
 
 
 def _decision(result: Selected) -> str:
-    among = f"{len(result.setup.systems)} systems {on_items(result.about, result.items)}"
+    among = f"{len(result.setup.systems):,} systems {on_items(result.about, result.items)}"
     if result.winner is None:
         return f"No winner yet among {among}: {ended(result)}."
     name = visible(result.winner)
@@ -144,13 +146,18 @@ def details(result: Selected) -> list[tuple[str, str]]:
 
 
 def _table(result: Selected) -> Section:
-    """Return the standings."""
+    """Return the standings: the winner, then by win rate, and last what is not judged."""
     heading = f"Win rates against {visible(result.setup.baseline)}"
     if result.win_rates_biased:
         heading += ", on queries that were picked and do not stand for the others: no estimates for all items"
-    return Section(
-        heading, tuple((visible(row.system), _row(row, result)) for row in result.standings)
-    )
+    rows = sorted(result.standings, key=lambda row: _place(row, result))
+    return Section(heading, tuple((visible(row.system), _row(row, result)) for row in rows))
+
+
+def _place(row: SystemRow, result: Selected) -> tuple[bool, float]:
+    """Return what a row of the standings is sorted by."""
+    rate = -math.inf if row.win_rate is None else row.win_rate
+    return row.system != result.winner, -(EVEN if row.system == result.setup.baseline else rate)
 
 
 def _row(row: SystemRow, result: Selected) -> str:
@@ -160,7 +167,7 @@ def _row(row: SystemRow, result: Selected) -> str:
         return "     -   not judged"
     rate = f"{100 * row.win_rate:5.1f} %"
     silent = f", {count(row.abstentions, 'abstention')}" if row.abstentions else ""
-    return f"{rate}  {row.wins}:{row.losses}, {count(row.ties, 'tie')}{silent} on {count(row.queries, 'item')}{_state(row)}"
+    return f"{rate}  {row.wins:,}:{row.losses:,}, {count(row.ties, 'tie')}{silent} on {count(row.queries, 'item')}{_state(row)}"
 
 
 def _state(row: SystemRow) -> str:

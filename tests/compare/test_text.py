@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -636,3 +637,30 @@ def test_where_every_item_is_judged_no_other_risk_is_stated_as_the_end():
     )
     assert "Stated risk: 0, as every item is judged." in summary(every)[0]
     assert note(every, HEADING_STOP) == "Every item is judged."
+
+
+def test_two_equal_files_are_not_blamed_on_the_judge():
+    def tied(reason):
+        labels = tuple(Label(Choice(n, None), Verdict(0.5, reason)) for n in range(1200))
+        tally = Tally(items=1200, ties=1200)
+        return summary(make_result(winner=None, tally=tally, labels=labels))
+
+    alike = " ".join(tied(IDENTICAL))
+    assert "all 1,200 pairs of outputs are identical" in alike
+    assert "this judge may not fit" not in alike
+    assert "this judge may not fit" in " ".join(tied("both are good"))
+
+
+def test_large_numbers_have_separators():
+    tally = Tally(items=60000, wins=(22816, 27000), ties=4315, both=40000, flips=1315)
+    result = make_result(
+        tally=tally, labels=(), asked=55131, spend=replace(SPEND, remembered=49891),
+        decoys=DecoyTally(1000, 2000, 3000, 0),
+    )  # fmt: skip
+    shown = " ".join([*summary(result), *(text for _, text in result.page.details)])
+    assert not re.findall(r"(?<![\d.])\d{4,}", shown.replace("0123abcd", ""))
+
+
+def test_a_name_at_the_beginning_of_a_warning_stays_as_it_is():
+    name = "python:__main__:<lambda> was asked anew"
+    assert f"Warning: {name}." in summary(make_result(asked_anew=name))

@@ -81,3 +81,10 @@ def test_an_item_of_an_estimate_shows_the_one_output():
 
 def test_the_least_text_that_is_cut_is_longer_than_the_longest():
     assert texts.cut("x" * LONGEST) == "x" * LONGEST
+
+
+def test_the_columns_of_standings_keep_their_gaps():
+    """A browser shows two spaces as one, unless it is told not to."""
+    style = re.search(r"\ntd \{(.*?)\}", report(None))
+    assert style is not None
+    assert "white-space: pre-wrap" in style[1]

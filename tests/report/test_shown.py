@@ -132,3 +132,13 @@ def test_a_library_that_is_not_installed_or_not_known_is_named(compared, monkeyp
     monkeypatch.setitem(sys.modules, "pandas", None)  # as if it were not installed
     with pytest.raises(InputError, match=r"`library=pandas` cannot be imported .*: install it"):
         compared.to_frame()
+
+
+def test_standings_are_sorted_by_win_rate_with_the_baseline_among_them(searched):
+    row = searched.standings[0]
+    rates = {"poor": 0.1, "unasked": None, "able": 0.8, "best": 0.9, "chatty": None}
+    rows = tuple(replace(row, system=name, win_rate=rate) for name, rate in rates.items())
+    table = replace(searched, standings=rows, winner=None).page.tables[0]
+    assert [name for name, _ in table.rows] == ["best", "able", "chatty", "poor", "unasked"]
+    near = replace(searched, standings=rows, winner="able").page.tables[0]
+    assert [name for name, _ in near.rows][:2] == ["able", "best"], "the decision comes first"
