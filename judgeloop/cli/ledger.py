@@ -15,9 +15,17 @@ from judgeloop.run.ledger_config import ReconcileConfig, SalvageConfig, VerifyCo
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from judgeloop.ledger.spending import Charged
     from judgeloop.run.reconcile import Reconciled
 
 EXIT_DAMAGED = 1
+# What the states of attempts mean that their names do not say.
+STATES = {
+    "abandoned": "sent, but without a reply; charged at its worst case until it is reconciled",
+    "released": "set aside for a call that was not sent, or that failed unbilled; nothing is charged",
+    "reserved": "set aside for a call that is not sent yet",
+    "sent": "in flight; charged at its worst case until the reply comes",
+}
 
 
 def show() -> click.Command:
@@ -75,7 +83,7 @@ def _command(
 def _show(*, as_json: bool, **given: Any) -> None:
     import json
 
-    from judgeloop.core.money import show_usd, to_usd
+    from judgeloop.core.money import to_usd
     from judgeloop.ledger.spending import spending
     from judgeloop.report.escaping import visible
 
@@ -91,11 +99,30 @@ def _show(*, as_json: bool, **given: Any) -> None:
             }
             print(json.dumps(values, indent=2))
             return
-        for kind, groups in found.items():
-            print(kind)
-            for name, group in groups.items():
-                row = f"{show_usd(group.charged_p):>10}  {group.attempts:>7,} attempts  {name}"
-                print(f"  {visible(row)}")
+        print("\n".join(map(visible, _spent(found))))
+
+
+def _spent(found: dict[str, dict[str, Charged]]) -> list[str]:
+    """Return the lines on what was spent: a table for each kind of group, and the total."""
+    from judgeloop.ledger.spending import Charged
+
+    by_state = found["state"]
+    if not by_state:
+        return ["no spending yet"]
+    lines = []
+    for kind, groups in found.items():
+        lines.append(f"{'charged':>12}  {'attempts':>8}  {kind}")
+        lines += [_charged(name, group) for name, group in groups.items()]
+    attempts = sum(group.attempts for group in by_state.values())
+    charged_p = sum(group.charged_p for group in by_state.values())
+    lines.append(_charged("total", Charged(attempts, charged_p)))
+    return lines + [f"{state}: {STATES[state]}" for state in by_state if state in STATES]
+
+
+def _charged(name: str, group: Charged) -> str:
+    from judgeloop.core.money import show_usd
+
+    return f"{show_usd(group.charged_p):>12}  {group.attempts:>8,}  {name}"
 
 
 def _verify(**given: Any) -> None:

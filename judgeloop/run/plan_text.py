@@ -26,10 +26,15 @@ def render_plan(
         return f"{wrapped(_decided(plan), width)}\n\n{render(page, width=width)}"
     known = count(result.asked, "judgment")
     opening = "This is a forecast: a dry run asks nobody and spends nothing."
-    if result.asked:
+    if result.asked and not plan.unasked:
         needs = "needs" if result.asked == 1 else "need"
         opening += f" {known} {needs} no call: known verdicts, or identical outputs."
-    paragraphs = [_basis(plan), *_unasked(plan), *_both_orders(result), _affordable(plan, result)]
+    paragraphs = [
+        _basis(plan),
+        *_unasked(plan, result),
+        *_both_orders(result),
+        _affordable(plan, result),
+    ]
     paragraphs += [] if priced else ["The model has no known price."]
     paragraphs += [*_learned(result), *_tier(result), *_old_prices(result)]
     paragraphs += [*_guessed(result), *empty_outputs(result), *_settings(page)]
@@ -82,15 +87,21 @@ def _both_orders(result: RunResult) -> list[str]:
     return [f"{text}, so that fewer are likely."]
 
 
-def _unasked(plan: Plan) -> list[str]:
-    """Return a sentence on the questions that take no call, if there are any."""
+def _unasked(plan: Plan, result: RunResult) -> list[str]:
+    """Return a sentence on the questions that take no call, and on what is judged without one."""
     if not plan.unasked:
         return []
     take = "takes" if plan.unasked == 1 else "take"
     asked = (
         f"Of {count(plan.questions, 'question')} that can be asked, {plan.unasked:,} {take} no call"
     )
-    return [f"{asked}: the outputs are identical, or too large."]
+    text = f"{asked}: the outputs are identical, or too large"
+    if result.asked:
+        made = "is" if result.asked == 1 else "are"
+        text += (
+            f"; {count(result.asked, 'judgment')} {made} made already, by these or known verdicts"
+        )
+    return [f"{text}."]
 
 
 def _guessed(result: RunResult) -> list[str]:

@@ -288,6 +288,9 @@ def test_a_dry_run_counts_no_calls_for_identical_outputs_and_names_guessed_colum
     assert forecast["calls"]["worst"] == 2 * 10
     text = unwrapped(judgeloop(*arguments).stdout)
     assert "Of 40 questions that can be asked, 30 take no call" in text
+    known = forecast["answered_from_ledger"]
+    assert not known or "made already, by these or known verdicts." in text
+    assert "need no call" not in text
     assert "Columns: prompt from 'Question', output from 'answer' (" in text
     assert text.endswith("--map sets them.")
     assert chat_server.requests == []

@@ -107,3 +107,20 @@ def test_a_budget_that_did_not_do_is_told_one_that_does(given, chat_server, budg
     again = judgeloop(*given, "--budget", named[1])
     assert len(chat_server.requests) > asked
     assert again.exit_code == 0 or named[2] == "the next"
+
+
+def test_the_ledger_shows_headings_a_total_and_what_released_means(given, chat_server):
+    answers(chat_server)
+    judgeloop(*given)
+    shown = judgeloop("ledger", "show").output
+    headings = [line.split() for line in shown.splitlines() if "attempts" in line]
+    assert headings == [["charged", "attempts", kind] for kind in ("day", "judge", "run", "state")]
+    total = next(line.split() for line in shown.splitlines() if line.endswith("total"))
+    judge = next(line.split() for line in shown.splitlines() if line.endswith("openai/judge"))
+    assert total[:2] == judge[:2]
+    assert ("released: set aside for" in shown) == ("  released\n" in shown)
+
+
+def test_a_ledger_without_an_attempt_says_that_nothing_was_spent(given):
+    judgeloop(*given, "--budget", "0.0001")
+    assert judgeloop("ledger", "show").output == "no spending yet\n"
