@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from judgeloop.compare.doubts import alike_in, all_ties, on_others
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind, Tally
-from judgeloop.core.records import IDENTICAL
 from judgeloop.estimators.preferences import MISSES
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 HOW_TO_GO_ON = {
     StopKind.FUTILITY: ": raise `max_judgments`, or leave out `give_up`",
 }
-FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 
 
 def page(result: Result) -> Page:
@@ -88,8 +87,8 @@ def summary(result: Result) -> list[str]:
     return [
         line,
         *([_what_would_decide(result) + enough(result)] if open_ else []),
-        *_all_ties(result),
-        *_on_others(result),
+        *all_ties(result),
+        *on_others(result),
         *warnings(result),
     ]
 
@@ -98,36 +97,6 @@ def _judged(result: Result) -> str:
     if result.judged == result.items:
         return f"Judged by {judged_by(result)}: all {count(result.items, 'item')}."
     return f"Judged by {judged_by(result)}: {result.judged:,} of {count(result.items, 'item')}."
-
-
-def _all_ties(result: Result) -> list[str]:
-    """Return a warning if the judge preferred nothing, else none."""
-    if result.judged < FEWEST_TIES or result.ties < result.judged:
-        return []
-    if _alike(result) == result.judged:
-        same = (
-            f"all {result.judged:,} pairs of outputs are identical, so nobody was asked about them"
-        )
-        return [f"Warning: {same}: is it twice the same file?"]
-    return [
-        f"Warning: all {result.judged:,} verdicts are ties, so this judge may not fit these outputs."
-    ]
-
-
-def _on_others(result: Result) -> list[str]:
-    """Return a warning if a lead on these items may be chance on others like them, else none."""
-    beyond = result.p_value_beyond
-    early = result.judged < result.items / 2  # more judgments may show a lead that holds on others
-    if beyond is None or beyond <= result.setup.risk_threshold or early:
-        return []
-    most, least = sorted(result.wins.values(), reverse=True)
-    lead = f"{most:,} to {least:,} may be chance (p-value {show_risk(beyond)}, sign test)"
-    return [f"Warning: the decision is about these items. On others like them, {lead}."]
-
-
-def _alike(result: Result) -> int:
-    """Return how many ties of the decision are of identical outputs."""
-    return sum(row.reason == IDENTICAL and row.in_decision for row in result.labels)
 
 
 def _leads(result: Result) -> str:
@@ -205,7 +174,7 @@ def _what_would_decide(result: Result) -> str:
 def _votes(result: Result) -> str:
     wins = ", ".join(f"{won:,} for {visible(name)}" for name, won in result.wins.items())
     ties = count(result.ties, "tie")
-    alike = _alike(result)
+    alike = alike_in(result)
     if alike:
         ties += f" ({alike:,} of identical outputs, not asked)"
     text = f"{wins}, {ties}, {count(result.abstentions, 'abstention')}"
