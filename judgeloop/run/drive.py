@@ -109,15 +109,10 @@ async def drive_session(
     return replace(finished, models=named)
 
 
-def quotes_of(
-    prepared: Prepared[Any],
-    terms: Terms,
-    queries: Iterable[Query],
-    judges: tuple[Judge, ...] | None = None,
-) -> list[list[Quote]]:
-    """Return the quotes of every call, by query; `judges` replace the run's judges."""
-    asked = prepared.judges if judges is None else judges
-    return _quoted(asked, (plan_for(query, asked, terms).asks for query in queries))
+def quotes_of(prepared: Prepared[Any], terms: Terms, queries: Iterable[Query]) -> list[list[Quote]]:
+    """Return the quotes of every call, by query."""
+    judges = prepared.judges
+    return _quoted(judges, (plan_for(query, judges, terms).asks for query in queries))
 
 
 async def quotes_left(
@@ -126,7 +121,10 @@ async def quotes_left(
     queries: Iterable[Query],
     judges: tuple[Judge, ...] | None = None,
 ) -> list[list[Quote]]:
-    """Return the quotes of the calls that the ledger does not answer, as in `quotes_of`."""
+    """Return the quotes of the calls that the ledger does not answer, by query.
+
+    `judges` replace the run's judges.
+    """
     asked = prepared.judges if judges is None else judges
     plans = [plan_for(query, asked, terms) for query in queries]
     ledger = SqliteLedger(prepared.config.ledger)

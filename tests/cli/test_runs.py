@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from support.chat_server import goodness, verdict
+from support.outputs import write_good_and_poor
 
 from judgeloop.cli.app import app
 
@@ -23,12 +24,7 @@ def judgeloop(*arguments):
 def two_runs(chat_server):
     """A comparison that was paid for, and one by a metric."""
     chat_server.respond = lambda request, n: verdict(goodness(request))
-    for name, word in (("a", "good"), ("b", "poor")):
-        rows = [
-            {"id": f"i{n}", "prompt": f"p{n}", "output": f"{word} {n}", "reference": "good"}
-            for n in range(20)
-        ]
-        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_good_and_poor(Path(), 20, reference="good")
     paid = judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "openai/m", "--judge-price", "1,10",
                      "--judge-base-url", chat_server.url)  # fmt: skip
     free = judgeloop("compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1", "--seed", "1")

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from support.chat_server import Response, goodness, verdict
 from support.database import opened
+from support.outputs import write_good_and_poor
 
 pytestmark = pytest.mark.processes
 
@@ -33,9 +34,7 @@ def compare(chat_server, tmp_path, monkeypatch):
     chat_server.respond = lambda request, n: Response(
         200, verdict(goodness(request)).body, delay_s=0.15
     )
-    for name, word in (("a", "good"), ("b", "poor")):
-        rows = [{"id": f"i{n}", "prompt": f"p{n}", "output": f"{word} {n}"} for n in range(ITEMS)]
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_good_and_poor(tmp_path, ITEMS)
     return [
         *COMMAND, "compare", "a.jsonl", "b.jsonl", "--judge", "openai/m", "--judge-price", "1,10",
         "--judge-base-url", chat_server.url, "--concurrency", "4", "--order", "fixed",

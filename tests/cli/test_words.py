@@ -8,6 +8,7 @@ import re
 import pytest
 from click.testing import CliRunner
 from support.chat_server import goodness, used, verdict
+from support.outputs import write_good_and_poor
 from support.text import unwrapped
 
 from judgeloop.cli.app import app
@@ -20,12 +21,7 @@ def given(tmp_path, monkeypatch, chat_server):
     """A comparison of 12 items by a priced judge on loopback."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prices.toml").write_text(PRICES, encoding="utf-8")
-    for name, word in (("a", "good"), ("b", "poor")):
-        rows = [
-            {"id": f"i{n}", "prompt": f"Question {n}", "output": f"A {word} answer {n}."}
-            for n in range(12)
-        ]
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    write_good_and_poor(tmp_path, 12)
     return ["compare", "a.jsonl", "b.jsonl", *judged_at(chat_server)]
 
 
