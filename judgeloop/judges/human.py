@@ -189,7 +189,9 @@ class HumanJudge:
         while True:
             key = (await asyncio.to_thread(self._read_key)).lower()
             if not key and not self._pressed:
-                raise EOFError("it has ended before any key; a person judges at a terminal")
+                raise EOFError(
+                    "standard input ended before any key was pressed; a person has to judge at a terminal"
+                )
             self._pressed = True
             key = key or QUIT
             if form is None or key in {BACK, QUIT} or form.answer(key) is not None:
