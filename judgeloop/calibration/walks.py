@@ -7,6 +7,7 @@ session also end these walks (`Rule.met_along_each`); a test checks that both ag
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from typing import final
@@ -27,6 +28,7 @@ from judgeloop.stopping.calibrated import chances_not_to_win
 from judgeloop.stopping.giving_up import LOOK_EVERY, GivingUp
 from judgeloop.stopping.rule import Rule
 
+THREADS = 2  # each needs some ten times the memory of the comparisons that are weighed at once
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Counts = NDArray[np.int64]
@@ -178,14 +180,16 @@ def draw(
     drawn = np.zeros(
         (len(rows), repetitions, min(limits.max_judgments, past.known.shape[1])), dtype=np.int8
     )
-    for at, row in enumerate(rows):
-        pair, positions = past.pairs[row], np.flatnonzero(past.known[row])
-        foreseen = foresee(pair) if foresee else None
-        selector = decisive(foreseen and foreseen.at(positions))
-        looks = min(drawn.shape[2], len(positions))
-        preferences = past.preferences[row, positions]
-        orders = selector.orders(preferences != 0, looks, repetitions, rng)
-        drawn[at, :, :looks] = preferences[orders]
+    # What is foreseen does not depend on the draws, and is computed beside them.
+    with ThreadPoolExecutor(THREADS) as pool:
+        prospects = pool.map(foresee or _nothing, [past.pairs[row] for row in rows])
+        for at, (row, foreseen) in enumerate(zip(rows, prospects, strict=True)):
+            positions = np.flatnonzero(past.known[row])
+            selector = decisive(foreseen and foreseen.at(positions))
+            looks = min(drawn.shape[2], len(positions))
+            preferences = past.preferences[row, positions]
+            orders = selector.orders(preferences != 0, looks, repetitions, rng)
+            drawn[at, :, :looks] = preferences[orders]
     known = past.known[rows]
     winners = np.sign(np.where(known, past.preferences[rows], 0).sum(axis=1, dtype=np.int64))
     return Drawn(
@@ -193,6 +197,11 @@ def draw(
         np.repeat(known.sum(axis=1), repetitions),
         np.repeat(winners, repetitions),
     )
+
+
+def _nothing(pair: Pair) -> None:
+    """Foresee nothing: draws are even."""
+    del pair
 
 
 def walks(drawn: Drawn, least: int, statistic: Statistic | None = None) -> Walks:

@@ -151,8 +151,7 @@ class Gatherer:
             ValueError: they do not.
         """
         numbers = np.frombuffer(self._numbers, dtype=np.int32).reshape(len(self._seqs), ROW)
-        kinds = self.runs, self.judges, self.places, self.names, self.outputs
-        many = np.array([len(kind.numbers) for kind in kinds])[[0, 1, 2, 3, 3, 4, 4]]
+        many = np.array([len(kind.numbers) for kind in self._kinds])
         least = np.array([0, 0, 0, 0, NOBODY, 0, NOBODY])
         if (
             len({len(column) for column in self.columns[1:]}) > 1
@@ -182,6 +181,23 @@ class Gatherer:
         self._attempts.append(attempt)
         self._costs.append(charged_p)
         self._scores.append(score)
+
+    def extend(self, later: Gatherer) -> None:
+        """Add the verdicts of `later`, which come after these."""
+        numbers = np.frombuffer(later._numbers, dtype=np.int32).reshape(-1, ROW).copy()
+        for column, own, other in zip(numbers.T, self._kinds, later._kinds, strict=True):
+            renamed = [own.number(value) for value in other.numbers]
+            column[:] = np.array([*renamed, NOBODY], dtype=np.int32)[column]  # NOBODY is -1: last
+        self._numbers.frombytes(numbers.tobytes())
+        for mine, theirs in zip(self.columns[1:], later.columns[1:], strict=True):
+            mine.extend(theirs)
+        self.last = later.last
+
+    @property
+    def _kinds(self) -> tuple[Numbered[Any], ...]:
+        """What the numbers of each verdict name."""
+        names, outputs = self.names, self.outputs
+        return self.runs, self.judges, self.places, names, names, outputs, outputs
 
     def gathered(self, until: int, besides: str | None, of_runs: Collection[str]) -> Gathered:
         """Return the verdicts up to the number `until`, in the order of their attempts.

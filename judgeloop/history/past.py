@@ -45,12 +45,16 @@ class Past:
     @property
     def systems_an_item(self) -> float:
         """Mean number of systems compared on an item, over all items."""
-        seen: dict[str, NDArray[np.bool_]] = {}
-        for pair, known in zip(self.pairs, self.known, strict=True):
-            for name in pair:
-                seen[name] = seen[name] | known if name in seen else known
-        found = sum(int(items.sum()) for items in seen.values())
-        return float(found / max(1, self.known.shape[1]))
+        if not self.pairs:
+            return 0.0
+        numbers: dict[str, int] = {}
+        systems = [numbers.setdefault(name, len(numbers)) for pair in self.pairs for name in pair]
+        order = np.argsort(systems, kind="stable")
+        begins = np.searchsorted(np.array(systems)[order], np.arange(len(numbers)))
+        # An item is a bit, so that more than a thousand comparisons are united in a millisecond.
+        bits = np.packbits(self.known, axis=1)[order // 2]
+        seen = np.unpackbits(np.bitwise_or.reduceat(bits, begins, axis=0))
+        return float(seen.sum(dtype=np.int64) / max(1, self.known.shape[1]))
 
     @property
     def verdicts(self) -> int:

@@ -16,9 +16,8 @@ from pathlib import Path
 from judgeloop.core.errors import LedgerError
 from judgeloop.history.copied import WORTH, copied_until, load, save
 from judgeloop.history.gathered import Gathered, Gatherer
-from judgeloop.history.notes import Notes
+from judgeloop.history.side_by_side import add_verdicts
 from judgeloop.ledger.booking import run_row
-from judgeloop.ledger.bulk import given_verdicts
 from judgeloop.ledger.connection import connect
 from judgeloop.ledger.rows import LedgerConnection, RunRow, one, read
 
@@ -54,15 +53,8 @@ def _gather(connection: LedgerConnection, seen: int, of_runs: Collection[str]) -
     left out. If many were read from the ledger, a copy is kept.
     """
     gatherer = load(connection) or Gatherer()
-    copied, notes = gatherer.last, Notes(gatherer.judges.number)
-    number = 0
-    for number, given in enumerate(  # noqa: B007 - counts them
-        given_verdicts(connection, after=copied, until=seen, of_runs=of_runs), 1
-    ):
-        gatherer.last = given.seq
-        noted = notes.read(given.note)
-        if noted is not None:
-            gatherer.add(given, noted)
+    copied = gatherer.last
+    number = add_verdicts(connection, gatherer, until=seen, of_runs=of_runs)
     if not of_runs and number >= max(WORTH, copied // NEGLIGIBLE):
         save(connection, gatherer)
     return gatherer

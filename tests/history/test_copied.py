@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 from contextlib import closing
@@ -10,25 +9,14 @@ from contextlib import closing
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from support.past_verdicts import RUNS, told, write
 
 from judgeloop.cli.app import app
-from judgeloop.core.records import Call, Item, JudgeIdentity
-from judgeloop.core.verdict_key import KeyIngredients
-from judgeloop.history import copied, remembered
+from judgeloop.history import copied, remembered, side_by_side
 from judgeloop.history.remembered import keep_copy, remembered_verdicts
-from judgeloop.ledger.booking import run_row
 from judgeloop.ledger.connection import connect
 from judgeloop.ledger.inspection import inspect
-from judgeloop.ledger.rows import AttemptRow, VerdictRow, insert
 from judgeloop.ledger.seal import KEY_VARIABLE
-
-NOW = "2026-01-01T00:00:00.000+00:00"
-JUDGES = [
-    JudgeIdentity("metric", "exact", {'tie\'s "margin"': "0.0\u00e9"}, mark=":"),
-    JudgeIdentity("openai", "m", {}),
-]
-COLUMNS = ("run", "judge", "place", "systems", "shown", "scores", "charged_p")
-RUNS = [f"{number:016x}" for number in range(4)]
 
 
 @pytest.fixture(autouse=True)
@@ -36,50 +24,11 @@ def worth(monkeypatch):
     monkeypatch.setattr(remembered, "WORTH", 10)
 
 
-def write(path, first, last):
-    """Write verdicts with the numbers from `first` to before `last`."""
-    with closing(connect(path)) as connection:
-        connection.execute("BEGIN")
-        for number in range(first, last):
-            run, judge = RUNS[number % 3], JUDGES[number % 2]
-            run_row(connection, run)
-            item = Item(f"i'{number % 7}\u4e2d", f"prompt {number % 7}", None)
-            rated = number % 5 == 0
-            systems = ("a",) if rated else ("a", f"b{number % 3}")
-            call = Call(item, systems, tuple(f"{name} {number}" for name in systems))
-            told = KeyIngredients.of(judge, call, blind=number % 4 != 0).to_note()
-            note = {"ingredients": told, "systems": list(systems), "price": ""}
-            note = {"price": ""} if number % 11 == 0 else note
-            insert(
-                connection,
-                AttemptRow(
-                    number, run, "opener", f"k{number}", item.id, judge.name, json.dumps(note),
-                    "settled", 5, number, 0, "verdict", None, "m'", "", NOW, NOW,
-                ),
-            )  # fmt: skip
-            why = f'it\'s "{number}"\n\u00e9'
-            insert(connection, VerdictRow(number, f"k{number}", number, 0.5, why, NOW))
-        connection.execute("COMMIT")
-
-
 @pytest.fixture
 def path(tmp_path):
     place = tmp_path / "ledger.sqlite"
     write(place, 1, 100)
     return place
-
-
-def told(verdicts):
-    """What verdicts say, whatever their numbers."""
-    kinds = (verdicts.runs, verdicts.judges, verdicts.places)
-    columns = (verdicts.run, verdicts.judge, verdicts.place)
-    rows = [
-        [kind.values()[at] for at in column] for kind, column in zip(kinds, columns, strict=True)
-    ]
-    for kind, column in ((verdicts.names, verdicts.systems), (verdicts.outputs, verdicts.shown)):
-        values = [*kind.values(), None]
-        rows += [[values[at] for at in column[:, side]] for side in (0, 1)]
-    return [*rows, verdicts.scores.tolist(), verdicts.charged_p.tolist()]
 
 
 def read(path, run=None, **more):
@@ -98,13 +47,13 @@ def afresh(path, run=None, **more):
 def last_read(monkeypatch):
     """Return a list of the numbers after which rows of the ledger are read."""
     after = []
-    given = remembered.given_verdicts
+    given = side_by_side.given_verdicts
 
     def noted(connection, **more):
         after.append(more["after"])
         return given(connection, **more)
 
-    monkeypatch.setattr(remembered, "given_verdicts", noted)
+    monkeypatch.setattr(side_by_side, "given_verdicts", noted)
     return after
 
 
@@ -302,10 +251,10 @@ def test_where_no_copy_can_be_written_the_ledger_is_read(path, monkeypatch):
 
 
 def test_a_disk_that_is_full_leaves_nothing_behind(path, monkeypatch):
-    def full(*_):
+    def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(copied, "_packed", full)
+    monkeypatch.setattr(copied, "packed", full)
     read(path)
     assert [entry.name for entry in path.parent.iterdir()] == ["ledger.sqlite"]
 
