@@ -33,7 +33,7 @@ def show() -> click.Command:
     return _command(
         VerifyConfig,
         _show,
-        "Show what was spent: by day, judge, run and state.",
+        "Show what was spent, and how many tokens were used: by day, judge, run and state.",
         flags.as_json(),
     )
 
@@ -92,7 +92,12 @@ def _show(*, as_json: bool, **given: Any) -> None:
         if as_json:
             values = {
                 kind: {
-                    name: {"attempts": group.attempts, "usd": float(to_usd(group.charged_p))}
+                    name: {
+                        "attempts": group.attempts,
+                        "input_tokens": group.tokens.input_tokens,
+                        "output_tokens": group.tokens.output_tokens,
+                        "usd": float(to_usd(group.charged_p)),
+                    }
                     for name, group in groups.items()
                 }
                 for kind, groups in found.items()
@@ -111,18 +116,25 @@ def _spent(found: dict[str, dict[str, Charged]]) -> list[str]:
         return ["no spending yet"]
     lines = []
     for kind, groups in found.items():
-        lines.append(f"{'charged':>12}  {'attempts':>8}  {kind}")
+        lines.append(_columns("charged", "attempts", "tokens in", "tokens out", kind))
         lines += [_charged(name, group) for name, group in groups.items()]
-    attempts = sum(group.attempts for group in by_state.values())
-    charged_p = sum(group.charged_p for group in by_state.values())
-    lines.append(_charged("total", Charged(attempts, charged_p)))
+    lines.append(_charged("total", sum(by_state.values(), Charged())))
     return lines + [f"{state}: {STATES[state]}" for state in by_state if state in STATES]
 
 
 def _charged(name: str, group: Charged) -> str:
     from judgeloop.core.money import show_usd
 
-    return f"{show_usd(group.charged_p):>12}  {group.attempts:>8,}  {name}"
+    numbers = group.attempts, group.tokens.input_tokens, group.tokens.output_tokens
+    return _columns(show_usd(group.charged_p), *(f"{number:,}" for number in numbers), name)
+
+
+def _columns(*values: str) -> str:
+    """Return a line of the table: four numbers or their headings, and a name."""
+    *numbers, name = values
+    widths = 12, 8, 12, 11
+    shown = [f"{number:>{width}}" for number, width in zip(numbers, widths, strict=True)]
+    return "  ".join([*shown, name])
 
 
 def _verify(**given: Any) -> None:

@@ -30,7 +30,7 @@ from judgeloop.report.sentences import (
     shortened,
     warnings,
 )
-from judgeloop.report.spent import cost, enough, money
+from judgeloop.report.spent import costs, enough, money
 from judgeloop.stats.order_cost import CLEARLY_CHEAPER
 from judgeloop.stopping.reasons import show_risk
 
@@ -111,7 +111,7 @@ def details(result: Result) -> list[tuple[str, str]]:
     rows = [("votes", _votes(result)), ("gap", _gap(result)), ("rule", _rule(result))]
     rows += [("judge", judge(result)), ("selector", _selector(result)), *published(result)]
     rows += [("history", visible(result.setup.history))] if result.setup.history else []
-    rows += [("cost", cost(result)), *_other_way(result)]
+    rows += [*costs(result), *_other_way(result)]
     return rows + about_data(result)
 
 

@@ -153,6 +153,35 @@ def budget_over(pico: int) -> str:
     return f"{amount.quantize(Decimal(1).scaleb(-places), ROUND_CEILING)}"
 
 
+def show_price(price: Price) -> str:
+    """Say what a million tokens cost; empty if they cost nothing.
+
+    A rate that grows with the length of a call is shown with its highest value.
+
+    >>> plain = Rate(2_000_000, ((200_000, 4_000_000),))
+    >>> show_price(Price(plain, Rate(8_125_000), plain, plain, ""))
+    '$2.00 to $4.00 in and $8.125 out for a million tokens'
+    >>> show_price(Price(Rate(100_000), Rate(400_000), Rate(25_000), Rate(100_000), ""))
+    '$0.10 in and $0.40 out for a million tokens, $0.025 for cached input'
+    """
+    if not (price.input.highest() or price.output.highest()):
+        return ""
+    told = f"{_show_rate(price.input)} in and {_show_rate(price.output)} out for a million tokens"
+    if price.cache_read != price.input:
+        told += f", {_show_rate(price.cache_read)} for cached input"
+    return told
+
+
+def _show_rate(rate: Rate) -> str:
+    """Return a rate in exact dollars for a million tokens."""
+    amounts = [to_usd(rate_p * TOKENS_PER_MTOK) for rate_p in (rate.base_p, rate.highest())]
+    shown = [f"${amount.normalize():f}" for amount in dict.fromkeys(amounts)]
+    return " to ".join(
+        text if len(text.partition(".")[2]) > 1 else f"${amount:.2f}"
+        for text, amount in zip(shown, dict.fromkeys(amounts), strict=True)
+    )
+
+
 def show_usd(pico: int) -> str:
     """Format an amount for display: whole cents from one dollar up, else two significant digits.
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from judgeloop.core.records import Key, Label
+from judgeloop.core.records import NO_TOKENS, Key, Label, Usage
 
 
 class Counted(Protocol):
@@ -108,7 +108,7 @@ class Spend:
     - `known`: False when calls were made to a model without a price.
     - `former_p`: spent under an earlier id of the run; counts against the budget.
     - `cached_p`: what the providers' caches of prompts took off the cost of this command.
-    - `thought_tokens`: tokens of this command that judges thought before they answered.
+    - `tokens`: the tokens of this command that replies reported.
     - `over_p`: what replies of the run cost above their worst case, against their quotes.
     - `next_p`: the worst case of the next query, if the budget did not cover it.
     - `unreported`: replies of the run without a usage report, charged at their worst case.
@@ -125,7 +125,7 @@ class Spend:
     known: bool = True
     former_p: int = 0
     cached_p: int = 0
-    thought_tokens: int = 0
+    tokens: Usage = NO_TOKENS
     over_p: int = 0
     next_p: int = 0
     unreported: int = 0

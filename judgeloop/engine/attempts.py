@@ -20,7 +20,7 @@ from judgeloop.core.errors import (
     TransientJudgeError,
 )
 from judgeloop.core.protocols import Judge, Ledger, Ticket
-from judgeloop.core.records import Abstention, Answer, Call, Verdict
+from judgeloop.core.records import NO_TOKENS, Abstention, Answer, Call, Verdict
 from judgeloop.engine.breach import contradiction
 from judgeloop.engine.pace import Pace
 from judgeloop.engine.refusals import Refusals
@@ -89,7 +89,7 @@ class Attempts:
         self.models: dict[str, None] = {}
         self.spent_p = 0
         self.cached_p = 0  # what the provider's cache of prompts saved
-        self.thought_tokens = 0
+        self.tokens = NO_TOKENS
 
     @property
     def slowed_to(self) -> int | None:
@@ -179,7 +179,7 @@ class Attempts:
         self._booked()
         self._count(ticket, ticket.cost_p if reply.cost_p is None else reply.cost_p)
         self.cached_p += reply.saved_p
-        self.thought_tokens += reply.usage.reasoning_tokens if reply.usage else 0
+        self.tokens += reply.usage or NO_TOKENS
         if reply.model:
             self.models[reply.model] = None
         if breach is not None:

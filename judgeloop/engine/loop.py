@@ -16,7 +16,7 @@ from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import DecoyTally, Estimate, Outcome, Spend
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, Ledger, T
-from judgeloop.core.records import Query
+from judgeloop.core.records import NO_TOKENS, Query
 from judgeloop.engine.batch import Oracle
 from judgeloop.engine.decoys import decoy_queries, tally
 from judgeloop.engine.halt import Interruption
@@ -104,7 +104,7 @@ async def drive(
             former_p=terms.former_p,
             next_p=oracle.halt.reason.need_p if oracle.halt.reason else 0,
             cached_p=sum(attempts.cached_p for attempts in oracle.attempts),
-            thought_tokens=sum(attempts.thought_tokens for attempts in oracle.attempts),
+            tokens=sum((attempts.tokens for attempts in oracle.attempts), NO_TOKENS),
         ),
         tuple(tuple(attempts.models) for attempts in oracle.attempts),
         decoys,

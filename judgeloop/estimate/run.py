@@ -215,7 +215,7 @@ def _together(first: Finished[Ratings] | None, then: Finished[Ratings]) -> Spend
         remembered=one.remembered + two.remembered,
         known=one.known and two.known,
         cached_p=one.cached_p + two.cached_p,
-        thought_tokens=one.thought_tokens + two.thought_tokens,
+        tokens=one.tokens + two.tokens,
     )
 
 

@@ -24,7 +24,7 @@ from judgeloop.report.sentences import (
     published,
     warnings,
 )
-from judgeloop.report.spent import cost, enough, money
+from judgeloop.report.spent import costs, enough, money
 from judgeloop.selectors.catalogue import Need, selector_row
 from judgeloop.stats.ratings import Ratings
 
@@ -154,7 +154,7 @@ def details(result: Estimated) -> list[tuple[str, str]]:
     rows = [("score", _score(result)), ("interval", _interval(result)), ("judge", judge(result))]
     if result.setup.proxy is not None:
         rows.append(("proxy", _proxy(result)))
-    rows += [("selector", _selector(result)), *published(result), ("cost", cost(result))]
+    rows += [("selector", _selector(result)), *published(result), *costs(result)]
     return rows + about_data(result)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from datetime import date
 from functools import cached_property
 from types import ModuleType
 from typing import Any, ClassVar, Generic, TypeVar
@@ -133,9 +132,9 @@ class ChatModel(ABC, Generic[WireT]):
         return self._price is not None
 
     @property
-    def price_date(self) -> date | None:
-        """The date on which the price was last known to hold; None if nobody noted it."""
-        return None if self._price is None else self._price.checked
+    def price(self) -> Price | None:
+        """What its tokens cost; None if that is not known."""
+        return self._price
 
     def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
         """Accept every question."""

@@ -32,12 +32,12 @@ _CHECKED = re.compile(r"\b(?:as of|checked|verified)(?: on)? (\d{4}-\d{2}-\d{2})
 
 
 @runtime_checkable
-class Dated(Protocol):
-    """A judge whose prices have a date."""
+class Metered(Protocol):
+    """A judge that is paid by the token."""
 
     @property
-    def price_date(self) -> date | None:
-        """The date on which the prices were last known to hold; None if nobody noted it."""
+    def price(self) -> Price | None:
+        """What its tokens cost; None if that is not known."""
         ...
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from datetime import date
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, final
 
 from pydantic import ValidationError
 
 from judgeloop.core.errors import JudgeRejectedError, TransientJudgeError
+from judgeloop.core.money import Price
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import Call, Item, JudgeIdentity, Quote, Reply
 from judgeloop.judges.chat_completions import ChatCompletion
@@ -61,9 +61,9 @@ class VllmJudge:
         return self._judge.priced
 
     @property
-    def price_date(self) -> date | None:
-        """The date on which the price was last known to hold; None if nobody noted it."""
-        return self._judge.price_date
+    def price(self) -> Price | None:
+        """What its tokens cost: nothing, unless a price is given."""
+        return self._judge.price
 
     def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
         """Accept every question."""

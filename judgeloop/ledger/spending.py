@@ -5,12 +5,14 @@ Reads the file and checks every row's seal. Changes nothing.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from judgeloop.core.errors import InputError
+from judgeloop.core.records import NO_TOKENS, Usage
 from judgeloop.ledger.connection import connect, readable
 from judgeloop.ledger.rows import AttemptRow, read
 
@@ -26,13 +28,23 @@ GROUPS: dict[str, Callable[[AttemptRow], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Charged:
-    """The number of attempts of a group, and what they were charged in picodollars.
+    """The attempts of a group: how many, what they were charged in picodollars, and their tokens.
 
+    The tokens are those that replies reported.
     An attempt that is in flight, or whose outcome is unknown, is charged at its worst case.
     """
 
     attempts: int = 0
     charged_p: int = 0
+    tokens: Usage = NO_TOKENS
+
+    def __add__(self, other: Charged) -> Charged:
+        """Return both groups together."""
+        return Charged(
+            self.attempts + other.attempts,
+            self.charged_p + other.charged_p,
+            self.tokens + other.tokens,
+        )
 
 
 def spending(path: Path) -> dict[str, dict[str, Charged]]:
@@ -49,8 +61,12 @@ def spending(path: Path) -> dict[str, dict[str, Charged]]:
     found: dict[str, dict[str, Charged]] = {kind: {} for kind in GROUPS}
     with readable(path), closing(connect(path)) as connection:
         for row in read(connection, AttemptRow, "NOT rehearsed"):
+            charged = Charged(1, row.charged_p, _tokens(row))
             for kind, name_of in GROUPS.items():
                 name = name_of(row)
-                before = found[kind].get(name, Charged())
-                found[kind][name] = Charged(before.attempts + 1, before.charged_p + row.charged_p)
+                found[kind][name] = found[kind].get(name, Charged()) + charged
     return {kind: dict(sorted(groups.items())) for kind, groups in found.items()}
+
+
+def _tokens(row: AttemptRow) -> Usage:
+    return NO_TOKENS if row.usage is None else Usage(**json.loads(row.usage))

@@ -42,6 +42,9 @@ class Computed(TypedDict):
     unconfirmed_usd: Annotated[Dollars, "charged for attempts without a reply; perhaps not billed"]
     replies_without_usage: Annotated[int, "replies of the run charged at their worst case"]
     cached_usd_saved: Annotated[Dollars, "what providers' caches of prompts took off this command"]
+    input_tokens: Annotated[int, "tokens that judges read in this command, cached ones included"]
+    output_tokens: Annotated[int, "tokens that judges wrote in this command, thoughts included"]
+    cached_tokens: Annotated[int, "input tokens of this command from providers' caches of prompts"]
     thought_tokens: Annotated[int, "tokens that judges thought in this command; part of its cost"]
     attempts: Annotated[int, "requests that this command made"]
     exit_code: Annotated[int, "the exit code of the command"]
@@ -75,7 +78,10 @@ def computed(result: RunResult) -> Computed:
         "unconfirmed_usd": _usd(spend.unconfirmed_p),
         "replies_without_usage": spend.unreported,
         "cached_usd_saved": _usd(spend.cached_p),
-        "thought_tokens": spend.thought_tokens,
+        "input_tokens": spend.tokens.input_tokens,
+        "output_tokens": spend.tokens.output_tokens,
+        "cached_tokens": spend.tokens.cache_read_tokens,
+        "thought_tokens": spend.tokens.reasoning_tokens,
         "attempts": spend.attempts,
         "exit_code": result.exit_code,
         "remembered": spend.remembered,

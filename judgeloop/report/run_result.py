@@ -36,6 +36,7 @@ class RunSetup:
     - `repeated`: the systems that gave the same output to many items, with the number of items.
     - `empty`: the systems that gave an output without text to some items, with the number of items.
     - `old_prices`: a warning of judges whose prices are old; empty if none are.
+    - `prices`: what a million tokens of each judge cost, and who says so; empty if nothing costs.
     - `tier`: the service tier asked for and its price; empty for the standard tier.
     - `published`: the paper whose configuration was used, and its settings; None if none was named.
     - `sampled`: whether each item was judged in one of two orders, so that it is a sample.
@@ -64,6 +65,7 @@ class RunSetup:
     guessed: str = field(default="", kw_only=True)
     empty: dict[str, int] = field(default_factory=dict, kw_only=True)
     old_prices: str = field(default="", kw_only=True)
+    prices: str = field(default="", kw_only=True)
     tier: str = field(default="", kw_only=True)
     published: str | None = field(default=None, kw_only=True)
     asked_anew: str = field(default="", kw_only=True)

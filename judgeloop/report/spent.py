@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from judgeloop.core.money import budget_over, show_usd
 from judgeloop.core.outcomes import Spend, StopKind
+from judgeloop.core.records import NO_TOKENS, Usage
+from judgeloop.report.escaping import visible
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.sentences import count
 
@@ -38,13 +40,18 @@ def enough(result: RunResult) -> str:
     return f" `budget={budget_over(result.enough_p)}` would cover the worst case of {each}."
 
 
+def costs(result: RunResult) -> list[tuple[str, str]]:
+    """Return the rows on what the run cost, and on what tokens cost, if they cost anything."""
+    price = visible(result.setup.prices)
+    return [("cost", cost(result)), *([("price", price)] if price else [])]
+
+
 def cost(result: RunResult) -> str:
     """Return the cost of the run, its attempts, and what was answered from the ledger."""
     spend = result.spend
     now = f"{show_usd(spend.now_p)} now" if spend.known else "unknown: the model has no known price"
     text = f"{now}, {count(spend.attempts, 'attempt')} made, {spend.remembered:,} answered from the ledger"
-    if spend.thought_tokens:
-        text += f"; {count(spend.thought_tokens, 'token')} of thoughts"
+    text += f"; {used}" if (used := tokens(spend.tokens)) else ""
     if spend.cached_p > 0:
         text += f"; the cache of prompts saved {show_usd(spend.cached_p)}"
     text += _doubtful(spend)
@@ -60,6 +67,16 @@ def cost(result: RunResult) -> str:
         )
     if spend.rehearsed_p:
         text += f"; {show_usd(spend.rehearsed_p)} rehearsed with recorded costs"
+    return text
+
+
+def tokens(usage: Usage) -> str:
+    """Return how many tokens were read and written; empty for none."""
+    if usage == NO_TOKENS:
+        return ""
+    text = f"{count(usage.input_tokens, 'input token')} and {count(usage.output_tokens, 'output token')}"
+    if usage.reasoning_tokens:
+        text += f", of which {count(usage.reasoning_tokens, 'token')} of thoughts"
     return text
 
 

@@ -26,10 +26,11 @@ from judgeloop.judges.retrying import RetryPolicy
 from judgeloop.judges.tiers import Tiered
 from judgeloop.ledger.place import file_system_of, warnings_about
 from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.report.spent import tokens
 from judgeloop.run.ceiling import within_ceiling
 from judgeloop.run.inputs import judge_options
 from judgeloop.run.order_advice import order_advice
-from judgeloop.run.price_age import age_sentence, old_prices, today
+from judgeloop.run.prices import age_sentence, old_prices, today
 from judgeloop.run.settings import JudgeSettings
 
 RUN = "doctor"
@@ -133,8 +134,8 @@ async def _try(
     except (JudgeError, NotAskedError) as error:
         return [Finding("server", False, str(error))]
     cost = f"; the call cost {show_usd(attempts.spent_p)}"
-    if attempts.thought_tokens:
-        cost += f", and it thought {attempts.thought_tokens:,} tokens"
+    if used := tokens(attempts.tokens):
+        cost += f", for {used}"
     models = ", ".join(attempts.models)
     server = Finding(
         "server", True, f"it answers{f' and calls its model {models}' if models else ''}{cost}"

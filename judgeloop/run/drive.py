@@ -26,7 +26,7 @@ from judgeloop.judges.tiers import Tiered
 from judgeloop.judges.token_limit import Learns
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.run.prepared import Prepared
-from judgeloop.run.price_age import old_prices, today
+from judgeloop.run.prices import old_prices, price_sentence, today
 from judgeloop.run.published import published_name
 
 # An output counts as repeated from this many items and this share of the items on.
@@ -171,6 +171,7 @@ def setup_of(prepared: Prepared[Any]) -> dict[str, Any]:
         "repeated": _repeated(prepared.pool),
         "empty": _empty(prepared.pool),
         "old_prices": old_prices(judges, today()),
+        "prices": price_sentence(judges),
         "tier": _tiers(judges),
         "published": published_name(config.PAPER, config),
         "asked_anew": prepared.inputs.asked_anew,

@@ -36,7 +36,7 @@ def render_plan(
         _affordable(plan, result),
     ]
     paragraphs += [] if priced else ["The model has no known price."]
-    paragraphs += [*_learned(result), *_tier(result), *_old_prices(result)]
+    paragraphs += [*_learned(result), *_price(result), *_tier(result), *_old_prices(result)]
     paragraphs += [*_guessed(result), *empty_outputs(result), *_settings(page)]
     return "\n\n".join(
         [
@@ -116,6 +116,12 @@ def _settings(page: Page) -> list[str]:
     return [f"Settings: {said}."] if said else []
 
 
+def _price(result: RunResult) -> list[str]:
+    """Return a sentence on what tokens cost, if they cost anything."""
+    said = result.setup.prices
+    return [f"Price: {visible(said)}."] if said else []
+
+
 def _tier(result: RunResult) -> list[str]:
     """Return a sentence on the service tier and its price; none for the standard tier."""
     said = result.setup.tier
@@ -185,6 +191,7 @@ def plan_json(plan: Plan, result: RunResult, *, priced: bool) -> dict[str, Any]:
         "guessed": result.setup.guessed,
         "empty": result.setup.empty,
         "tier": result.setup.tier,
+        "prices": result.setup.prices,
         "old_prices": result.setup.old_prices,
         "run": result.setup.run,
         "rule": result.setup.rule,

@@ -29,7 +29,7 @@ from judgeloop.report.sentences import (
     shortened,
     warnings,
 )
-from judgeloop.report.spent import cost, enough, money
+from judgeloop.report.spent import costs, enough, money
 from judgeloop.stats.standings import Standings
 from judgeloop.stopping.reasons import show_risk
 
@@ -141,7 +141,7 @@ def _in_the_race(result: Selected) -> list[str]:
 def details(result: Selected) -> list[tuple[str, str]]:
     """Return the evidence for the decision, as pairs of a name and a text."""
     rows = [("near best", _near_best(result)), ("rule", _rule(result)), ("judge", judge(result))]
-    rows += [("selector", _selector(result)), *published(result), ("cost", cost(result))]
+    rows += [("selector", _selector(result)), *published(result), *costs(result)]
     return rows + about_data(result)
 
 

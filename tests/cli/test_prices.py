@@ -125,7 +125,7 @@ def test_doctor_finds_truncation_by_thoughts_and_proposes_what_mends_it(given, c
     ) in unwrapped(done.stdout)
     mended = judgeloop("doctor", *given, "--judge-max-tokens", "1024")
     assert mended.exit_code == 0, mended.stdout
-    assert "and it thought 900 tokens" in unwrapped(mended.stdout)
+    assert "960 output tokens, of which 900 tokens of thoughts" in unwrapped(mended.stdout)
 
 
 def test_a_result_shows_how_many_tokens_were_thoughts(given, chat_server):
@@ -149,3 +149,53 @@ def test_a_result_shows_what_the_cache_of_prompts_saved(given, chat_server):
     assert found["cached_usd_saved"] == pytest.approx(found["attempts"] * 300 * 0.9e-6)
     done = judgeloop("compare", "a.jsonl", "b.jsonl", *given, "--ledger", "other.sqlite")
     assert "the cache of prompts saved $0.00" in unwrapped(done.stdout)
+
+
+def test_a_result_and_the_ledger_show_tokens_and_prices_to_check_an_invoice_against(
+    given, chat_server
+):
+    chat_server.respond = lambda request, number: verdict(
+        goodness(request),
+        usage=used(request) | {"prompt_tokens_details": {"cached_tokens": 200}},
+    )
+    found = compare(given)
+    sent = [used(request) for request in chat_server.requests]
+    assert found["input_tokens"] == sum(usage["prompt_tokens"] for usage in sent)
+    assert found["output_tokens"] == sum(usage["completion_tokens"] for usage in sent)
+    assert found["cached_tokens"] == 200 * found["attempts"] > 0
+    rates = {"input_tokens": 1, "cached_tokens": 0.1 - 1, "output_tokens": 10}
+    cost = sum(rate * found[name] / 1e6 for name, rate in rates.items())
+    assert found["spent_usd"] == pytest.approx(cost)
+    done = judgeloop("ledger", "show", "--json")
+    for groups in json.loads(done.stdout).values():
+        assert sum(group["input_tokens"] for group in groups.values()) == found["input_tokens"]
+        assert sum(group["output_tokens"] for group in groups.values()) == found["output_tokens"]
+    price = "$1.00 in and $10.00 out for a million tokens, $0.10 for cached input, by"
+    assert found["prices"].startswith(price)
+    again = judgeloop("compare", "a.jsonl", "b.jsonl", *given, "--ledger", "other.sqlite")
+    assert f"price {price} prices.toml" in unwrapped(again.stdout)
+    tokens = f"{found['input_tokens']:,} input tokens and {found['output_tokens']:,} output tokens"
+    assert tokens in unwrapped(again.stdout)
+
+
+def test_a_dry_run_shows_the_price_and_a_judge_that_costs_nothing_has_none(given, chat_server):
+    arguments = "compare", "a.jsonl", "b.jsonl", "--dry-run"
+    said = unwrapped(judgeloop(*arguments, *given).stdout)
+    assert "Price: $1.00 in and $10.00 out for a million tokens" in said
+    assert not chat_server.requests
+    free = "--judge-price", "0,0"
+    said = unwrapped(judgeloop(*arguments, *given[:4], *free).stdout)
+    assert "This is a forecast" in said
+    assert "rice:" not in said
+
+
+def test_the_prices_of_a_panel_are_shown_by_judge(tmp_path, given, monkeypatch, chat_server):
+    monkeypatch.setenv("OPENAI_BASE_URL", chat_server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123")
+    with (tmp_path / "prices.toml").open("a", encoding="utf-8") as file:
+        file.write('["openai/second"]\ninput_per_mtok = 2\noutput_per_mtok = 3\n')
+    panel = "--judge", "openai/judge", "--judge", "openai/second", "--prices", "prices.toml"
+    done = judgeloop("compare", "a.jsonl", "b.jsonl", *panel, "--dry-run")
+    said = unwrapped(done.output)
+    assert "Price: openai/judge $1.00 in and $10.00 out for a million tokens" in said
+    assert "; openai/second $2.00 in and $3.00 out for a million tokens, by prices.toml" in said

@@ -110,10 +110,11 @@ def test_the_ledger_shows_headings_a_total_and_what_released_means(given, chat_s
     judgeloop(*given)
     shown = judgeloop("ledger", "show").output
     headings = [line.split() for line in shown.splitlines() if "attempts" in line]
-    assert headings == [["charged", "attempts", kind] for kind in ("day", "judge", "run", "state")]
+    columns = ["charged", "attempts", "tokens", "in", "tokens", "out"]
+    assert headings == [[*columns, kind] for kind in ("day", "judge", "run", "state")]
     total = next(line.split() for line in shown.splitlines() if line.endswith("total"))
     judge = next(line.split() for line in shown.splitlines() if line.endswith("openai/judge"))
-    assert total[:2] == judge[:2]
+    assert total[:4] == judge[:4]
     assert ("released: set aside for" in shown) == ("  released\n" in shown)
 
 

@@ -239,7 +239,7 @@ def test_a_judge_that_thinks_up_to_8000_tokens_abstains_hardly_ever_and_overspen
     if budget_p is None:
         assert finished.outcome.asked == 40
         assert max(thoughts) > 7000
-        assert finished.spend.thought_tokens == sum(thoughts)
+        assert finished.spend.tokens.reasoning_tokens == sum(thoughts)
     else:
         assert finished.outcome.stop.kind is StopKind.BUDGET
         assert 0 < true_p <= budget_p

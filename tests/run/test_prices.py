@@ -20,7 +20,7 @@ from judgeloop.judges import prices
 from judgeloop.report.page import render
 from judgeloop.run import doctor, drive
 from judgeloop.run.plan_text import plan_json, render_plan
-from judgeloop.run.price_age import LONGEST_AGE_DAYS, age_of, age_sentence, old_prices
+from judgeloop.run.prices import LONGEST_AGE_DAYS, age_of, age_sentence, old_prices
 
 KEY = {"OPENAI_API_KEY": "sk-of-tests"}
 

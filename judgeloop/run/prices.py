@@ -1,4 +1,4 @@
-"""Says how old the prices of judges are, and warns of old ones.
+"""Says what the tokens of judges cost, how old the prices are, and warns of old ones.
 
 Prices change without notice, and a run counts its budget in the prices that it knows.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 
+from judgeloop.core.money import show_price
 from judgeloop.core.protocols import Judge
-from judgeloop.judges.prices import Dated
+from judgeloop.judges.prices import Metered
 
 LONGEST_AGE_DAYS = 90
 
@@ -19,10 +20,25 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
+def price_sentence(judges: Sequence[Judge]) -> str:
+    """Return what a million tokens of each judge cost, and who says so; empty if nothing costs."""
+    prices = [
+        (judge.identity.name, price, show_price(price))
+        for judge in judges
+        if isinstance(judge, Metered) and (price := judge.price) is not None
+    ]
+    told = [(name, f"{text}, by {price.source}") for name, price, text in prices if text]
+    if len(judges) == 1:
+        return "".join(text for _, text in told)
+    return "; ".join(f"{name} {text}" for name, text in told)
+
+
 def age_of(judge: Judge, now: date) -> int | None:
     """Return the age of a judge's prices in days; None if they have no date, or it is to come."""
-    checked = judge.price_date if isinstance(judge, Dated) else None
-    return None if checked is None or checked > now else (now - checked).days
+    price = judge.price if isinstance(judge, Metered) else None
+    if price is None or price.checked is None or price.checked > now:
+        return None
+    return (now - price.checked).days
 
 
 def age_sentence(judge: Judge, now: date) -> str:
