@@ -33,7 +33,12 @@ class Runs(click.Group):
 
 def runs() -> click.Command:
     """Return the command `runs` with its subcommands."""
-    run = PanelArgument(["run"], metavar="RUN", help="The run's id, or its beginning.")
+    run = PanelArgument(
+        ["run"],
+        metavar="[RUN]",
+        required=False,
+        help="The run's id, or its beginning; without it, the latest run that has a result here.",
+    )
     show = PanelCommand(
         "show",
         callback=_show,
@@ -80,12 +85,13 @@ def _list(*, as_json: bool, **given: Any) -> None:
             print("no runs yet")
 
 
-def _show(*, run: str, **given: Any) -> None:
+def _show(*, run: str | None, **given: Any) -> None:
     from judgeloop.core.errors import InputError
-    from judgeloop.run.past_runs import past_run
+    from judgeloop.run.past_runs import latest_run, past_run
 
     with explained():
-        found = past_run(VerifyConfig.of(**given).ledger, run)
+        ledger = VerifyConfig.of(**given).ledger
+        found = latest_run(ledger) if run is None else past_run(ledger, run)
         if found.text is None:
             raise InputError(
                 f"RUN {run}: it has no result beside the ledger; it has not ended, or its files "

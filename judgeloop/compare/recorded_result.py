@@ -14,8 +14,9 @@ from judgeloop.core.exits import EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.outcomes import About
 from judgeloop.core.records import TIE
 from judgeloop.report.json_fields import SCHEMA_VERSION
+from judgeloop.report.labels import LabelRow
 from judgeloop.report.page import Page
-from judgeloop.report.shown import LabelRow, Shown
+from judgeloop.report.shown import Shown
 from judgeloop.stats.sign_test import p_value, share_interval
 
 TEST = "exact sign test"

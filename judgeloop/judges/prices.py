@@ -41,6 +41,15 @@ class Metered(Protocol):
         ...
 
 
+def price_text(given: object) -> object:
+    """Return a pair of numbers as the text of a price; other values as they are.
+
+    >>> price_text((0.15, 0.6)), price_text("1,4")
+    ('0.15,0.6', '1,4')
+    """
+    return ",".join(map(str, given)) if isinstance(given, tuple | list) else given
+
+
 def price_from_text(text: str) -> Price:
     """Parse IN,OUT: dollars per million input tokens and per million output tokens.
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from judgeloop.report.escaping import visible, visible_lines
+from judgeloop.report.labels import LabelRow
 from judgeloop.report.page import Page as Words
 from judgeloop.report.page import Section
 from judgeloop.report.reported import Reported
-from judgeloop.report.shown import LabelRow
 from judgeloop.report.texts import MOST, Texts
 
 PAGE = """<!doctype html>

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol
 
-from judgeloop.report.shown import LabelRow
+from judgeloop.report.labels import LabelRow
 
 
 class Named(Protocol):

@@ -14,7 +14,8 @@ from judgeloop.core.exits import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, E
 from judgeloop.core.outcomes import About, DecoyTally, Spend, StopKind
 from judgeloop.core.records import Abstention, Key, Label, Verdict
 from judgeloop.report.json_fields import computed, heading
-from judgeloop.report.shown import LabelRow, Shown
+from judgeloop.report.labels import LabelRow
+from judgeloop.report.shown import Shown
 from judgeloop.stats.agreement import kappa
 from judgeloop.stats.proportion import wilson_interval
 

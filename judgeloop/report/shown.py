@@ -7,38 +7,15 @@ figures are the result's own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import asdict, fields
+from typing import Any, ClassVar
 
 from judgeloop.core.outcomes import StopKind
+from judgeloop.report.html import render_html
+from judgeloop.report.labels import LabelRow
+from judgeloop.report.markdown import render_markdown
 from judgeloop.report.notebook import render_notebook
 from judgeloop.report.page import Page, render
-
-
-@dataclass(frozen=True, slots=True)
-class LabelRow:
-    """A judged item, as files and pages show it.
-
-    - `system`, `against`: the two systems compared; `against` is None for a rating.
-    - `score`: in [0, 1]; in a comparison 1 means that `system` is better, 0 that `against` is. None
-      for an abstention.
-    - `winner`: the preferred system; None for a tie, a rating or an abstention.
-    - `flipped`: True for a tie because the two orders of presentation disagreed.
-    - `propensity`: the probability with which the item was drawn; None if it was picked.
-    - `in_decision`: False if the item was judged, but does not count in the decision.
-    - `votes`: the scores of a panel's judges; None for a judge that abstained.
-    """
-
-    item_id: str
-    system: str
-    against: str | None
-    score: float | None
-    winner: str | None
-    flipped: bool
-    reason: str
-    propensity: float | None
-    in_decision: bool
-    votes: tuple[float | None, ...]
 
 
 class Shown(ABC):
@@ -46,7 +23,14 @@ class Shown(ABC):
 
     __slots__ = ()
 
+    job: ClassVar[str]
+    setup: Any
     labels: tuple[LabelRow, ...]
+
+    @property
+    @abstractmethod
+    def exit_code(self) -> int:
+        """The exit code of the command."""
 
     @property
     @abstractmethod
@@ -70,6 +54,18 @@ class Shown(ABC):
         values = self.to_json() | {"labels": [asdict(label) for label in self.labels]}
         found: dict[str, Any] = _plain(values)
         return found
+
+    def to_markdown(self) -> str:
+        """Return the result as Markdown, for a comment on a pull request or a report."""
+        return render_markdown(self.page)
+
+    def to_html(self) -> str:
+        """Return the result as an HTML page of its own, with the judged items.
+
+        Unlike the page of `-o FILE.html`, it has no prompts and outputs, which a result does not
+        hold.
+        """
+        return render_html(self, self.page)
 
     def to_frame(self, library: str = "pandas") -> Any:
         """Return the judged items as a data frame of pandas, polars or pyarrow, a row for each.

@@ -10,8 +10,8 @@ import io
 from dataclasses import asdict, fields
 
 from judgeloop.report.escaping import csv_cell
+from judgeloop.report.labels import LabelRow
 from judgeloop.report.reported import Reported
-from judgeloop.report.shown import LabelRow
 
 
 def render_csv(result: Reported) -> str:

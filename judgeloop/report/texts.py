@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from judgeloop.core.pool import Pool
-from judgeloop.report.shown import LabelRow
+from judgeloop.report.labels import LabelRow
 
 LONGEST = 8_000  # characters shown of a text
 MOST = 1_000  # judged items whose texts are shown, so that a browser still opens the report

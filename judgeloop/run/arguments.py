@@ -60,7 +60,7 @@ class RunArguments(CallArguments, total=False):
     judge: Required[Judges]
     judge_base_url: str | None
     judge_name: str | Sequence[str] | None
-    judge_price: str | None
+    judge_price: str | tuple[float, float] | None
     prices: File | None
     tier: str | None
     judge_timeout: float | None

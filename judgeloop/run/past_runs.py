@@ -60,6 +60,19 @@ def past_runs(ledger: Path) -> list[PastRun]:
         ]
 
 
+def latest_run(ledger: Path) -> PastRun:
+    """Return the run that began last of those that have a result here.
+
+    Raises:
+        InputError: none has.
+        LedgerError: the ledger cannot be read, or a row is not as it was written.
+    """
+    found = next((run for run in past_runs(ledger) if run.text is not None), None)
+    if found is None:
+        raise InputError(f"no run in {ledger} has a result here; `judgeloop runs` lists all")
+    return found
+
+
 def past_run(ledger: Path, beginning: str) -> PastRun:
     """Return the run whose id begins so.
 

@@ -10,6 +10,7 @@ from annotated_types import Ge, Gt, Lt
 
 from judgeloop.formats.columns import map_text
 from judgeloop.judges.catalogue import JUDGES as PROVIDERS
+from judgeloop.judges.prices import price_text
 from judgeloop.judges.tiers import TIERS
 from judgeloop.run.form import AMOUNT, pattern_form
 from judgeloop.run.setting import Parse, Part, Setting, Source, amount, like, one_of
@@ -101,6 +102,7 @@ JudgeNames = Annotated[
 ]
 JudgePrice = Annotated[
     str | None,
+    Parse(price_text),
     Setting(
         "Dollars per million input and output tokens.",
         JUDGE,

@@ -183,3 +183,26 @@ def test_what_is_no_table_is_refused_by_the_parameters_name(table, says, rows):
 def test_a_search_needs_several_tables(outputs):
     with pytest.raises(InputError, match="`outputs`: expected"):
         judgeloop.select(outputs, baseline="a", judge=shorter)
+
+
+@pytest.mark.parametrize("question", [compared, searched, estimated])
+def test_a_result_is_a_page_and_a_comment_to_send_to_others(question, rows, tmp_path):
+    result = question(rows, tmp_path / "ledger.sqlite")
+    decision = result.page.headline
+    assert result.to_markdown().startswith(f"### {decision}\n")
+    page = result.to_html()
+    assert f"<h1>{decision}</h1>" in page
+    assert page.count('<div class="row">') >= len(result.labels) > 5
+    assert "<script" not in page
+
+
+def test_a_price_may_be_a_pair_of_numbers(rows, tmp_path):
+    first, second = rows["terse"], rows["chatty"]
+    options = {"judge": "openai/m", "ledger": tmp_path / "l.sqlite", "environment": {}}
+    for price in ((1, 2.5, 3), (-1, 4), "1"):
+        with pytest.raises(InputError, match="`judge_price`: expected IN,OUT in dollars"):
+            judgeloop.compare(first, second, judge_price=price, **options)
+    with pytest.raises(
+        InputError, match="OPENAI_API_KEY"
+    ):  # the price is right, the key is missing
+        judgeloop.compare(first, second, judge_price=(0.15, 0.6), **options)

@@ -49,6 +49,17 @@ def test_a_runs_result_is_shown_again_as_it_was_printed(two_runs):
     assert judgeloop("runs", ids[1][:6]).stdout == two_runs[0]
 
 
+def test_without_an_id_the_latest_run_that_has_a_result_is_shown(two_runs):
+    assert judgeloop("runs", "show").stdout == two_runs[1]
+    ids = [run["id"] for run in json.loads(judgeloop("runs", "--json").stdout)]
+    for run, shown in zip(ids, (two_runs[0], ""), strict=True):
+        (LEDGER.parent / "runs" / run / "result.txt").unlink()
+        assert judgeloop("runs", "show").stdout == shown
+    found = judgeloop("runs", "show")
+    assert found.exit_code == 2
+    assert "no run in .judgeloop/ledger.sqlite has a result here" in found.stderr
+
+
 def test_a_run_that_is_not_there_or_that_did_not_end_is_a_clear_error(two_runs):
     result = judgeloop("runs", "show", "none")
     assert result.exit_code == 2
