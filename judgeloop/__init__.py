@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from judgeloop.compare.call import compare as compare
     from judgeloop.compare.call import compare_async as compare_async
+    from judgeloop.compare.call import compare_dry_run as compare_dry_run
     from judgeloop.compare.call import compare_recorded as compare_recorded
     from judgeloop.compare.config import CompareConfig as CompareConfig
     from judgeloop.compare.config import compare_config as compare_config
@@ -29,17 +30,21 @@ if TYPE_CHECKING:
     from judgeloop.engine.terms import Terms as Terms
     from judgeloop.estimate.call import estimate as estimate
     from judgeloop.estimate.call import estimate_async as estimate_async
+    from judgeloop.estimate.call import estimate_dry_run as estimate_dry_run
     from judgeloop.estimate.config import EstimateConfig as EstimateConfig
     from judgeloop.estimate.result import Estimated as Estimated
     from judgeloop.judges.function import function_judge as function_judge
     from judgeloop.judges.scripted import ScriptedJudge as ScriptedJudge
+    from judgeloop.run.dry_run import DryRun as DryRun
     from judgeloop.select.call import select as select
     from judgeloop.select.call import select_async as select_async
+    from judgeloop.select.call import select_dry_run as select_dry_run
     from judgeloop.select.config import SelectConfig as SelectConfig
     from judgeloop.select.result import Selected as Selected
 
 _HOMES = {
     "CompareConfig": "compare.config",
+    "DryRun": "run.dry_run",
     "EstimateConfig": "estimate.config",
     "Estimated": "estimate.result",
     "InputError": "core.errors",
@@ -59,13 +64,16 @@ _HOMES = {
     "compare": "compare",
     "compare_async": "compare.call",
     "compare_config": "compare.config",
+    "compare_dry_run": "compare.call",
     "compare_recorded": "compare.call",
     "drive": "engine.loop",
     "estimate": "estimate",
     "estimate_async": "estimate.call",
+    "estimate_dry_run": "estimate.call",
     "function_judge": "judges.function",
     "select": "select",
     "select_async": "select.call",
+    "select_dry_run": "select.call",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - made from the dictionary, so that they cannot differ

@@ -152,17 +152,13 @@ class Asking:
         import asyncio
 
         from judgeloop.cli.files import json_text
-        from judgeloop.run.plan_text import plan_json, render_plan
+        from judgeloop.run.dry_run import DryRun
 
-        plan, result = asyncio.run(self.question.load("run").forecast(ready))
-        priced = all(judge.priced for judge in ready.judges)
+        found = DryRun.of(ready.judges, *asyncio.run(self.question.load("run").forecast(ready)))
         if as_json:
-            print(json_text(plan_json(plan, result, priced=priced), read.files), end="")
+            print(json_text(found.to_dict(), read.files), end="")
         else:
-            text = render_plan(
-                plan, result, self.page(result, read), priced=priced, width=columns()
-            )
-            print(as_flags(text))
+            print(as_flags(found.text(self.page(found.result, read), columns())))
 
     def _show(
         self, ready: Any, result: Any, read: Read, *, form: Form, output: Sequence[Path]

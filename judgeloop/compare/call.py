@@ -14,10 +14,11 @@ from judgeloop.compare.prepare import prepare
 from judgeloop.compare.recorded import recorded_of
 from judgeloop.compare.recorded_result import RecordedResult
 from judgeloop.compare.result import Result
-from judgeloop.compare.run import run
+from judgeloop.compare.run import forecast, run
 from judgeloop.engine.loop import Progress
 from judgeloop.run.arguments import ContestArguments, File
 from judgeloop.run.calling import Question, signed
+from judgeloop.run.dry_run import DryRun
 
 if TYPE_CHECKING:
     from judgeloop.run.arguments import Data
@@ -49,7 +50,7 @@ class RecordedArguments(TypedDict, total=False):
     require_winner: str | None
 
 
-QUESTION = Question(CompareConfig, ("first", "second"), prepare, run)
+QUESTION = Question(CompareConfig, ("first", "second"), prepare, run, forecast)
 SIGNED = signed(CompareConfig, CompareArguments, ("first", "second"), Result)
 
 
@@ -111,6 +112,25 @@ async def compare_async(*data: Any, **settings: Any) -> Result:
         asyncio.CancelledError: the task was cancelled; what was paid for is kept.
     """
     return await QUESTION.call_async(data, settings)
+
+
+@signed(CompareConfig, CompareArguments, ("first", "second"), DryRun)
+def compare_dry_run(first: Data, second: Data, **settings: Unpack[CompareArguments]) -> DryRun:
+    """Return what `compare` would take, with the same arguments: judgments, calls and cost.
+
+    No key is needed, nobody is asked, and nothing is spent.
+
+    Raises:
+        InputError: an argument or a file is wrong.
+        LedgerError: the ledger cannot be opened.
+    """
+    return QUESTION.dry_run(
+        (
+            first,
+            second,
+        ),
+        dict(settings),
+    )
 
 
 @signed(CompareConfig, RecordedArguments, ("first", "second"), RecordedResult, files=True)

@@ -13,9 +13,10 @@ from judgeloop.engine.loop import Progress
 from judgeloop.estimate.config import EstimateConfig
 from judgeloop.estimate.prepare import prepare
 from judgeloop.estimate.result import Estimated
-from judgeloop.estimate.run import run
+from judgeloop.estimate.run import forecast, run
 from judgeloop.run.arguments import OneJudge, RunArguments
 from judgeloop.run.calling import Question, signed
+from judgeloop.run.dry_run import DryRun
 
 if TYPE_CHECKING:
     from judgeloop.run.arguments import Data
@@ -38,7 +39,7 @@ class EstimateArguments(RunArguments, total=False):
     require_score: float | None
 
 
-QUESTION = Question(EstimateConfig, ("outputs",), prepare, run)
+QUESTION = Question(EstimateConfig, ("outputs",), prepare, run, forecast)
 SIGNED = signed(EstimateConfig, EstimateArguments, ("outputs",), Estimated)
 
 
@@ -98,3 +99,16 @@ async def estimate_async(*data: Any, **settings: Any) -> Estimated:
         asyncio.CancelledError: the task was cancelled; what was paid for is kept.
     """
     return await QUESTION.call_async(data, settings)
+
+
+@signed(EstimateConfig, EstimateArguments, ("outputs",), DryRun)
+def estimate_dry_run(outputs: Data, **settings: Unpack[EstimateArguments]) -> DryRun:
+    """Return what `estimate` would take, with the same arguments: judgments, calls and cost.
+
+    No key is needed, nobody is asked, and nothing is spent.
+
+    Raises:
+        InputError: an argument or a file is wrong.
+        LedgerError: the ledger cannot be opened.
+    """
+    return QUESTION.dry_run((outputs,), dict(settings))

@@ -120,7 +120,7 @@ def published_price(
         else plain,
         checked=table_date(),
         source=f"genai-prices {version('genai-prices')} for {where.id}/{found.id}"
-        f"{f' at {tier}' if tier else ''}, read on {now:%Y-%m-%d}",
+        f"{f' at {tier}' if tier else ''}",
     )
 
 

@@ -76,7 +76,7 @@ def tokens(usage: Usage) -> str:
         return ""
     text = f"{count(usage.input_tokens, 'input token')} and {count(usage.output_tokens, 'output token')}"
     if usage.reasoning_tokens:
-        text += f", of which {count(usage.reasoning_tokens, 'token')} of thoughts"
+        text += f", {usage.reasoning_tokens:,} of them thoughts"
     return text
 
 

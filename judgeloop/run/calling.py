@@ -17,8 +17,10 @@ from judgeloop.engine.halt import Interruption
 from judgeloop.engine.loop import Observe, Progress
 from judgeloop.run.arguments import COMMAND_ONLY, ELSEWHERE, signature_of
 from judgeloop.run.collecting import Collector
+from judgeloop.run.dry_run import DryRun
 from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.own_loop import drained, run_here
+from judgeloop.run.plan import Plan
 from judgeloop.run.setting import declared
 
 R = TypeVar("R")
@@ -63,6 +65,7 @@ class Question(Generic[R]):
     data: tuple[str, ...]
     prepare: Callable[..., Any]
     run: Running[R]
+    forecast: Callable[[Any], Coroutine[Any, Any, tuple[Plan, Any]]]
 
     def call(self, data: tuple[object, ...], arguments: dict[str, Any]) -> R:
         """Answer the question, with or without a running event loop.
@@ -82,8 +85,18 @@ class Question(Generic[R]):
         ready, told = await asyncio.to_thread(self._ready, data, arguments)
         return await self._run(ready, told)
 
+    def dry_run(self, data: tuple[object, ...], arguments: dict[str, Any]) -> DryRun:
+        """Return what an answer would take; needs no key, asks nobody and spends nothing.
+
+        Raises:
+            InputError: an argument is wrong.
+        """
+        ready, _ = self._ready(data, arguments, offline=True)
+        plan, result = run_here(lambda: self.forecast(ready))
+        return DryRun.of(ready.judges, plan, result)
+
     def _ready(
-        self, data: tuple[object, ...], arguments: dict[str, Any]
+        self, data: tuple[object, ...], arguments: dict[str, Any], *, offline: bool = False
     ) -> tuple[Any, Told | None]:
         settings = dict(arguments)
         told, environment = settings.pop("progress", None), settings.pop("environment", None)
@@ -94,7 +107,7 @@ class Question(Generic[R]):
         else:
             config, given = self._collected(data, settings)
         variables = os.environ if environment is None else environment
-        return self.prepare(config, variables, given=given), told
+        return self.prepare(config, variables, given=given, offline=offline), told
 
     def _beside(
         self, others: tuple[object, ...], settings: Mapping[str, Any]

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Required, Unpack, overload
 from judgeloop.engine.loop import Progress
 from judgeloop.run.arguments import ContestArguments
 from judgeloop.run.calling import Question, signed
+from judgeloop.run.dry_run import DryRun
 from judgeloop.select.config import SelectConfig
 from judgeloop.select.prepare import prepare
 from judgeloop.select.result import Selected
-from judgeloop.select.run import run
+from judgeloop.select.run import forecast, run
 
 if TYPE_CHECKING:
     from judgeloop.run.arguments import Several
@@ -31,7 +32,7 @@ class SelectArguments(ContestArguments, total=False):
     near_best: float | None
 
 
-QUESTION = Question(SelectConfig, ("outputs",), prepare, run)
+QUESTION = Question(SelectConfig, ("outputs",), prepare, run, forecast)
 SIGNED = signed(SelectConfig, SelectArguments, ("outputs",), Selected)
 
 
@@ -91,3 +92,16 @@ async def select_async(*data: Any, **settings: Any) -> Selected:
         asyncio.CancelledError: the task was cancelled; what was paid for is kept.
     """
     return await QUESTION.call_async(data, settings)
+
+
+@signed(SelectConfig, SelectArguments, ("outputs",), DryRun)
+def select_dry_run(outputs: Several, **settings: Unpack[SelectArguments]) -> DryRun:
+    """Return what `select` would take, with the same arguments: judgments, calls and cost.
+
+    No key is needed, nobody is asked, and nothing is spent.
+
+    Raises:
+        InputError: an argument or a file is wrong.
+        LedgerError: the ledger cannot be opened.
+    """
+    return QUESTION.dry_run((outputs,), dict(settings))

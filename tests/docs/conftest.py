@@ -18,9 +18,11 @@ PRICES = """\
 ["openai/gpt-4.1"]
 input_per_mtok = 2.0
 output_per_mtok = 8.0
+cache_read_per_mtok = 0.5
 ["openai/gpt-4.1-mini"]
 input_per_mtok = 0.4
 output_per_mtok = 1.6
+cache_read_per_mtok = 0.1
 """
 
 

@@ -1,0 +1,87 @@
+"""A dry run from Python says what the command line's says: nobody is asked, nothing is spent."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import judgeloop
+from judgeloop.cli.app import app
+from judgeloop.core.errors import InputError
+
+MODEL = {"judge": "openai/gpt-4.1-mini", "environment": {}}  # and no key
+
+
+def outputs(question, files):
+    """What a question takes by position, and what it needs besides."""
+    if question == "select":
+        return [list(files.values())], {"baseline": "terse"}
+    return ([*files.values()][: 2 if question == "compare" else 1]), {}
+
+
+def dry_run(question, files, **settings):
+    given, more = outputs(question, files)
+    return getattr(judgeloop, f"{question}_dry_run")(*given, **more, **settings)
+
+
+@pytest.mark.parametrize("question", ["compare", "select", "estimate"])
+def test_it_says_what_the_command_line_says(question, files, tmp_path):
+    ledger = tmp_path / "ledger.sqlite"
+    found = dry_run(question, files, **MODEL, ledger=ledger, budget=0.02)
+    given, more = outputs(question, files)
+    paths = given[0] if question == "select" else given
+    flags = [part for name, value in more.items() for part in (f"--{name}", value)]
+    command = [question, *map(str, paths), *flags, "--judge", MODEL["judge"], "--budget", "0.02"]
+    command += ["--ledger", str(ledger), "--dry-run"]
+    shown = CliRunner().invoke(app, command, env={"COLUMNS": "100"}).output
+    assert f"{found}\n" == shown
+    values = json.loads(CliRunner().invoke(app, [*command, "--json"]).output)
+    assert found.to_dict() | {"settings_files": {}} == values
+    assert values["usd"]["worst"] > values["usd"]["low"] > 0
+    assert values["run"] == found.result.setup.run
+
+
+def test_no_function_is_called_and_the_run_then_has_the_same_id(rows, tmp_path):
+    asked = []
+
+    def judge(*, first, second):
+        asked.append(first)
+        return "A" if len(first) < len(second) else "B"
+
+    given, settings = (rows["terse"], rows["chatty"]), {"judge": judge, "version": "1"}
+    found = judgeloop.compare_dry_run(*given, **settings, ledger=tmp_path / "l.sqlite")
+    assert not asked
+    assert found.plan.judgments.worst == len(rows["terse"])
+    assert found.to_dict()["usd"] == {"low": 0, "expected": 0, "worst": 0}
+    result = judgeloop.compare(*given, **settings, ledger=tmp_path / "l.sqlite")
+    assert asked
+    assert result.setup.run == found.result.setup.run
+    again = judgeloop.compare_dry_run(*given, **settings, ledger=tmp_path / "l.sqlite")
+    assert str(again).startswith("Nothing to ask")
+
+
+def test_it_works_where_an_event_loop_runs_and_shows_itself_in_a_notebook(files, tmp_path):
+    async def cell():
+        return dry_run("compare", files, **MODEL, ledger=tmp_path / "ledger.sqlite")
+
+    found = asyncio.run(cell())
+    assert "This is a forecast" in found._repr_html_()
+    assert found.priced
+
+
+def test_a_wrong_setting_is_an_error_as_in_the_question_itself(files):
+    with pytest.raises(InputError, match="`risk`"):
+        dry_run("compare", files, **MODEL, risk=2)
+    with pytest.raises(InputError, match="judg"):
+        dry_run("compare", files, **MODEL, judgements=3)
+
+
+@pytest.mark.parametrize("question", ["compare", "select", "estimate"])
+def test_it_takes_the_arguments_of_its_question(question):
+    own = inspect.signature(getattr(judgeloop, f"{question}_dry_run"))
+    assert own.parameters == inspect.signature(getattr(judgeloop, question)).parameters
+    assert own.return_annotation is judgeloop.DryRun
