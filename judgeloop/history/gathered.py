@@ -191,7 +191,7 @@ class Gatherer:
         self._numbers.frombytes(numbers.tobytes())
         for mine, theirs in zip(self.columns[1:], later.columns[1:], strict=True):
             mine.extend(theirs)
-        self.last = later.last
+        self.last = max(self.last, later.last)  # there may be none
 
     @property
     def _kinds(self) -> tuple[Numbered[Any], ...]:

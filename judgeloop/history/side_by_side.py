@@ -61,8 +61,13 @@ def add_verdicts(
 
 
 def answer(ledger: str, part: Part, of_runs: list[str]) -> None:
-    """Read a part of a ledger and write it to the standard output, in a process of its own."""
+    """Read a part of a ledger and write it to the standard output, in a process of its own.
+
+    Raises:
+        FileNotFoundError: there is no ledger any more; it is not made anew.
+    """
     gatherer = Gatherer()
+    Path(ledger).stat()
     with closing(connect(ledger)) as connection:
         looked_at = _add(connection, gatherer, part, of_runs)
         name = connection.sealer.ledger

@@ -66,6 +66,23 @@ def test_three_processes_find_what_one_finds_in_the_same_order(path, part, three
     assert len(found[1][1]) > 20
 
 
+def test_a_part_whose_verdicts_were_deleted_changes_nothing(path, three, monkeypatch):
+    with closing(connect(path)) as connection:
+        connection.execute("DELETE FROM verdicts WHERE seq BETWEEN 20 AND 80")
+    some = {"until": 60}
+    found = read(path, **some)
+    assert len(three) == 1
+    assert found[-2:] == (19, 19)
+    monkeypatch.setattr(side_by_side, "MOST", 1)
+    assert found == read(path, **some)
+
+
+def test_a_ledger_that_is_gone_is_not_made_anew(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        side_by_side.answer(str(tmp_path / "gone.sqlite"), (0, 9), [])
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_signed_ledger_is_read_with_the_key_of_the_environment(tmp_path, three, monkeypatch):
     monkeypatch.setenv(KEY_VARIABLE, "a key that nobody guesses")
     write(tmp_path / "ledger.sqlite", 1, VERDICTS + 1)
