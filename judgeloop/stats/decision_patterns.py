@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 Floats = NDArray[np.float64]
 Known = NDArray[np.bool_]
@@ -35,6 +34,8 @@ def patterns_of(decided: Known, known: Known, shares: Floats, counts: Floats) ->
     largest that as many independent verdicts would show by chance (the upper edge of Marchenko &
     Pastur 1967). Components with e ≤ b are left out. No pattern exceeds ± `LARGEST`.
     """
+    from scipy.linalg import eigh  # its import takes longer than most commands need it
+
     telling = (counts > 0) & known.any(axis=1)
     decided, known, counts = decided[telling], known[telling], counts[telling]
     comparisons, items = decided.shape
