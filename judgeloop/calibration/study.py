@@ -137,7 +137,9 @@ class Study:
             ]
 
     def _draw(self, selector: SelectorRow, power: float | None = None) -> Drawn:
-        foresee = partial(self._foreseen, power) if Need.HISTORY in selector.needs else None
+        foresee = None
+        if Need.HISTORY in selector.needs:
+            foresee = partial(_foreseen, self._foresight, power)
         return draw(
             self.past,
             self.found,
@@ -146,10 +148,6 @@ class Study:
             rng=self.rng,
             repetitions=REPETITIONS,
         )
-
-    def _foreseen(self, power: float | None, pair: Pair) -> Prospects | None:
-        found = self._foresight(pair)
-        return found if power is None or found is None else found.with_power(power)
 
     @cached_property
     def _foresight(self) -> Foresight:
@@ -238,6 +236,11 @@ class Study:
         over = None if give_up is None else given_up(drawn, stops, by, give_up, self.limits)
         ended = seen.ended(stops, over)
         return Ends(*(values.reshape(-1, REPETITIONS).mean(axis=1) for values in ended))
+
+
+def _foreseen(foresight: Foresight, power: float | None, pair: Pair) -> Prospects | None:
+    found = foresight(pair)
+    return found if power is None or found is None else found.with_power(power)
 
 
 def _suits(rule: RuleRow, selector: SelectorRow) -> bool:

@@ -6,10 +6,11 @@ session also end these walks (`Rule.met_along_each`); a test checks that both ag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
+from itertools import repeat
 from typing import final
 
 import numpy as np
@@ -180,16 +181,14 @@ def draw(
     drawn = np.zeros(
         (len(rows), repetitions, min(limits.max_judgments, past.known.shape[1])), dtype=np.int8
     )
-    # What is foreseen does not depend on the draws, and is computed beside them.
-    with ThreadPoolExecutor(THREADS) as pool:
-        prospects = pool.map(foresee or _nothing, [past.pairs[row] for row in rows])
-        for at, (row, foreseen) in enumerate(zip(rows, prospects, strict=True)):
-            positions = np.flatnonzero(past.known[row])
-            selector = decisive(foreseen and foreseen.at(positions))
-            looks = min(drawn.shape[2], len(positions))
-            preferences = past.preferences[row, positions]
-            orders = selector.orders(preferences != 0, looks, repetitions, rng)
-            drawn[at, :, :looks] = preferences[orders]
+    pairs = [past.pairs[row] for row in rows]
+    for at, foreseen in enumerate(_beside(foresee, pairs) if foresee else repeat(None, len(rows))):
+        positions = np.flatnonzero(past.known[rows[at]])
+        selector = decisive(foreseen and foreseen.at(positions))
+        looks = min(drawn.shape[2], len(positions))
+        preferences = past.preferences[rows[at], positions]
+        orders = selector.orders(preferences != 0, looks, repetitions, rng)
+        drawn[at, :, :looks] = preferences[orders]
     known = past.known[rows]
     winners = np.sign(np.where(known, past.preferences[rows], 0).sum(axis=1, dtype=np.int64))
     return Drawn(
@@ -199,9 +198,13 @@ def draw(
     )
 
 
-def _nothing(pair: Pair) -> None:
-    """Foresee nothing: draws are even."""
-    del pair
+def _beside(foresee: Foresee, pairs: Sequence[Pair]) -> Iterator[Prospects | None]:
+    """Yield what is foreseen for each pair; the next are computed in threads meanwhile."""
+    with ThreadPoolExecutor(THREADS) as pool:
+        try:
+            yield from pool.map(foresee, pairs)
+        finally:
+            pool.shutdown(cancel_futures=True)  # after an error nobody waits for the rest
 
 
 def walks(drawn: Drawn, least: int, statistic: Statistic | None = None) -> Walks:
