@@ -22,8 +22,9 @@ from judgeloop.run.setting import Declared, declared
 if TYPE_CHECKING:
     from judgeloop.formats.memory import Table
 
-    # A file, or rows in memory: `formats/memory.py` says which kinds.
-    Data: TypeAlias = str | PathLike[str] | Table
+    # A file, or rows in memory, also with the name of their system: `formats/memory.py` says which
+    # kinds of rows.
+    Data: TypeAlias = str | PathLike[str] | Table | tuple[str, Table]
     Several: TypeAlias = Mapping[str, Data] | Sequence[Data]
 
 File: TypeAlias = str | PathLike[str]

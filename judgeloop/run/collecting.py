@@ -82,6 +82,10 @@ class Collector:
         )
 
     def _data(self, name: str, value: object, system: str | None = None) -> object:
+        match value:
+            case tuple((str() as system, table)):
+                _check_named(name, system, table)
+                value = table
         if isinstance(value, str | PathLike) and system is None:
             return value
         path = named(name)
@@ -116,6 +120,19 @@ class Collector:
                 "judgeloop.function_judge(function, name=…)"
             )
         return spec
+
+
+def _check_named(name: str, system: str, table: object) -> None:
+    """Check a system's name beside its rows.
+
+    Raises:
+        InputError: the name is empty, or the rows are a file.
+    """
+    if not system or isinstance(table, str | PathLike):
+        raise InputError(
+            f"`{name}`: expected the name of a system and its rows, found {system!r} and "
+            f"{type(table).__name__}; a file names its system itself, by a column `model` or its name"
+        )
 
 
 def _judge_of(name: str, value: Any, version: str | None) -> Judge:

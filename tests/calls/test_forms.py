@@ -206,3 +206,27 @@ def test_a_price_may_be_a_pair_of_numbers(rows, tmp_path):
         InputError, match="OPENAI_API_KEY"
     ):  # the price is right, the key is missing
         judgeloop.compare(first, second, judge_price=(0.15, 0.6), **options)
+
+
+def test_a_system_may_be_named_beside_its_rows(rows, tmp_path):
+    unnamed = {
+        name: [{field: value for field, value in row.items() if field != "model"} for row in found]
+        for name, found in rows.items()
+    }
+    settings = {"judge": shorter, "version": "1", "ledger": tmp_path / "ledger.sqlite"}
+    pairs = [("terse", unnamed["terse"]), ("chatty", unnamed["chatty"])]
+    named = judgeloop.compare(*pairs, **settings)
+    assert str(named).startswith("terse is better than chatty")
+    assert named.setup.run == judgeloop.compare(rows["terse"], rows["chatty"], **settings).setup.run
+    plain = judgeloop.compare(unnamed["terse"], unnamed["chatty"], **settings)
+    assert str(plain).startswith("first is better than second")
+    found = judgeloop.select(pairs, baseline="chatty", **settings)
+    assert found.setup.systems == ("terse", "chatty")
+    rated = judgeloop.estimate(pairs[0], **settings | {"judge": brief})
+    assert rated.setup.systems == ("terse",)
+
+
+@pytest.mark.parametrize("pair", [("old", "old.jsonl"), ("", [{"id": 1}]), ("a.jsonl", "b.jsonl")])
+def test_a_name_without_rows_in_memory_is_a_clear_error(pair, rows):
+    with pytest.raises(InputError, match="`first`: expected the name of a system and its rows"):
+        judgeloop.compare(pair, rows["terse"], judge=shorter)
