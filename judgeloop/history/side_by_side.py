@@ -111,7 +111,8 @@ def _reader(
     connection: LedgerConnection, part: Part, of_runs: Collection[str]
 ) -> Iterator[Popen[bytes] | None]:
     """Start a process that reads a part, and end it; None where none can be started."""
-    path = [os.path.abspath(place) for place in sys.path]  # noqa: PTH100 - does not follow links
+    places = [place for place in sys.path if isinstance(place, str)]
+    path = [os.path.abspath(place) for place in places]  # noqa: PTH100 - does not follow links
     ledger = os.path.abspath(str(connection.path))  # noqa: PTH100
     given = {"path": path, "ledger": ledger, "part": part, "of_runs": list(of_runs)}
     command = [sys.executable, "-I", "-c", CODE, json.dumps(given)]
