@@ -175,11 +175,13 @@ def show_price(price: Price) -> str:
 def _show_rate(rate: Rate) -> str:
     """Return a rate in exact dollars for a million tokens."""
     amounts = [to_usd(rate_p * TOKENS_PER_MTOK) for rate_p in (rate.base_p, rate.highest())]
-    shown = [f"${amount.normalize():f}" for amount in dict.fromkeys(amounts)]
-    return " to ".join(
-        text if len(text.partition(".")[2]) > 1 else f"${amount:.2f}"
-        for text, amount in zip(shown, dict.fromkeys(amounts), strict=True)
-    )
+    return " to ".join(map(_show_exactly, dict.fromkeys(amounts)))
+
+
+def _show_exactly(amount: Decimal) -> str:
+    """Return dollars with all their decimals, two at least."""
+    decimals = f"{amount.normalize():f}".partition(".")[2]
+    return f"${amount:.{max(2, len(decimals))}f}"
 
 
 def show_usd(pico: int) -> str:

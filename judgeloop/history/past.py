@@ -51,7 +51,7 @@ class Past:
         systems = [numbers.setdefault(name, len(numbers)) for pair in self.pairs for name in pair]
         order = np.argsort(systems, kind="stable")
         begins = np.searchsorted(np.array(systems)[order], np.arange(len(numbers)))
-        # An item is a bit, so that more than a thousand comparisons are united in a millisecond.
+        # An item is a bit: so a byte unites eight of them at once.
         bits = np.packbits(self.known, axis=1)[order // 2]
         seen = np.unpackbits(np.bitwise_or.reduceat(bits, begins, axis=0))
         return float(seen.sum(dtype=np.int64) / max(1, self.known.shape[1]))

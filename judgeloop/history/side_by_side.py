@@ -24,8 +24,9 @@ from judgeloop.ledger.bulk import given_verdicts
 from judgeloop.ledger.connection import connect
 from judgeloop.ledger.rows import LedgerConnection
 
-LEAST = 100_000  # verdicts of a process; it takes longer to start one than to read fewer
-MOST = 4  # processes; more would wait for the disk, and each needs memory
+# Verdicts of a process: they take a second or two to read, and a process half a second to start.
+LEAST = 100_000
+MOST = 4  # processes; each takes memory, some 150 MiB for half a million verdicts
 # The child searches for modules where its parent does, and nowhere else: not in the working folder.
 CODE = (
     "import json, sys; given = json.loads(sys.argv[1]); sys.path[:] = given.pop('path'); "

@@ -37,7 +37,7 @@ class RunSetup:
     - `repeated`: the systems that gave the same output to many items, with the number of items.
     - `empty`: the systems that gave an output without text to some items, with the number of items.
     - `old_prices`: a warning of judges whose prices are old; empty if none are.
-    - `prices`: what a million tokens of each judge cost, and who says so; empty if nothing costs.
+    - `prices`: the price of each judge, and where it is from; empty if nothing costs.
     - `tier`: the service tier asked for and its price; empty for the standard tier.
     - `published`: the paper whose configuration was used, and its settings; None if none was named.
     - `sampled`: whether each item was judged in one of two orders, so that it is a sample.

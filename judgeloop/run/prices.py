@@ -21,13 +21,13 @@ def today() -> date:
 
 
 def price_sentence(judges: Sequence[Judge]) -> str:
-    """Return what a million tokens of each judge cost, and who says so; empty if nothing costs."""
+    """Return the price of each judge, and where it is from; empty if nothing costs."""
     prices = [
         (judge.identity.name, price, show_price(price))
         for judge in judges
         if isinstance(judge, Metered) and (price := judge.price) is not None
     ]
-    told = [(name, f"{text}, by {price.source}") for name, price, text in prices if text]
+    told = [(name, f"{text}, from {price.source}") for name, price, text in prices if text]
     if len(judges) == 1:
         return "".join(text for _, text in told)
     return "; ".join(f"{name} {text}" for name, text in told)

@@ -64,7 +64,7 @@ def _residuals(decided: Known, known: Known, shares: Floats, counts: Floats) -> 
     Each comparison is then multiplied by the root of its weight, as its square enters the energies.
     """
     residuals = np.empty(decided.shape)
-    # A few comparisons at a time stay in the processor's cache: so it takes a third of the time.
+    # A few comparisons at a time stay in the processor's cache: so it takes half of the time.
     for first in range(0, len(decided), AT_A_TIME):
         rows = slice(first, first + AT_A_TIME)
         there, left = known[rows].astype(np.float64), decided[rows].astype(np.float64)

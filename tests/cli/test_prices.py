@@ -170,7 +170,7 @@ def test_a_result_and_the_ledger_show_tokens_and_prices_to_check_an_invoice_agai
     for groups in json.loads(done.stdout).values():
         assert sum(group["input_tokens"] for group in groups.values()) == found["input_tokens"]
         assert sum(group["output_tokens"] for group in groups.values()) == found["output_tokens"]
-    price = "$1.00 in and $10.00 out for a million tokens, $0.10 for cached input, by"
+    price = "$1.00 in and $10.00 out for a million tokens, $0.10 for cached input, from"
     assert found["prices"].startswith(price)
     again = judgeloop("compare", "a.jsonl", "b.jsonl", *given, "--ledger", "other.sqlite")
     assert f"price {price} prices.toml" in unwrapped(again.stdout)
@@ -198,4 +198,4 @@ def test_the_prices_of_a_panel_are_shown_by_judge(tmp_path, given, monkeypatch, 
     done = judgeloop("compare", "a.jsonl", "b.jsonl", *panel, "--dry-run")
     said = unwrapped(done.output)
     assert "Price: openai/judge $1.00 in and $10.00 out for a million tokens" in said
-    assert "; openai/second $2.00 in and $3.00 out for a million tokens, by prices.toml" in said
+    assert "; openai/second $2.00 in and $3.00 out for a million tokens, from prices.toml" in said

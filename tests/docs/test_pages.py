@@ -87,10 +87,10 @@ def show(text, folder, environment):
 
 def anywhere(text):
     """What is shown, without what differs from place to place: a run's id (the judge's address
-    is part of it), who says the price, the version of SQLite, and the file system."""
+    is part of it), where the price is from, the version of SQLite, and the file system."""
     text = re.sub(r"runs/[0-9a-f]{16}", "runs/ID", text)
-    price = r"by\s+(genai-prices\s+\S+\s+for\s+[\w./-]*\w|\S+prices\.toml)"
-    text = re.sub(price, "by WHOM", text)
+    price = r"from\s+(genai-prices\s+\S+\s+for\s+[\w./-]*\w|\S+prices\.toml)"
+    text = re.sub(price, "from WHERE", text)
     return re.sub(r"SQLite [\d.]+, (\S+) on .*", r"SQLite, \1", text.strip())
 
 
