@@ -7,10 +7,10 @@ Each figure is of a whole command in its own process, from its start to its exit
 clock and of the processor, and peak memory. On a machine that others use too, compare the
 processor's. "Judgments" is a comparison by a metric that never decides, with every rule that grows
 in proportion. "Verdicts" is `calibrate`, and a comparison that draws by history, with a ledger of
-so many verdicts of an earlier baseline with other systems; "again" is the same with the copy of the
-history that the first command left beside the ledger. "Items" is a comparison of so many items
-that stops after the first query. The last columns are ratios to the smallest number: of the numbers
-and of the processor's seconds.
+so many verdicts of an earlier baseline with other systems, with segments as runs leave them. "Rows
+alone" is the same ledger without segments, as one of an earlier version when it is first used.
+"Items" is a comparison of so many items that stops after the first query. The last columns are
+ratios to the smallest number: of the numbers and of the processor's seconds.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +32,7 @@ import numpy as np
 
 from judgeloop.core.records import Call, Item, JudgeIdentity
 from judgeloop.core.verdict_key import KeyIngredients
+from judgeloop.history.remembered import extend_segments
 from judgeloop.ledger.booking import run_row
 from judgeloop.ledger.connection import connect
 from judgeloop.ledger.rows import AttemptRow, VerdictRow, insert
@@ -97,13 +99,13 @@ def by_items(folder: Path, items: int) -> Figure:
 
 
 def by_verdicts(
-    commands: Sequence[Callable[[Path], Figure]],
+    command: Callable[[Path], Figure], *, segments: bool
 ) -> Callable[[Path, int], Figure]:
-    """Return what measures the last of `commands`, one after another on so many verdicts."""
+    """Return what measures `command` on so many verdicts, with or without segments."""
 
     def measured(folder: Path, verdicts: int) -> Figure:
-        write_ledger(folder / "ledger.sqlite", verdicts)
-        return [command(folder) for command in commands][-1]
+        write_ledger(folder / "ledger.sqlite", verdicts, segments=segments)
+        return command(folder)
 
     return measured
 
@@ -120,19 +122,24 @@ def with_history(folder: Path) -> Figure:
     return figure(["compare", *files, *how, "--ledger", "ledger.sqlite"], folder)
 
 
-def write_ledger(path: Path, verdicts: int) -> None:
-    """Write a ledger of comparisons in both orders, of a baseline with one system after another."""
-    with closing(connect(path)) as connection:
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute("BEGIN")
-        run = ""
-        for number, (candidate, call, score) in enumerate(past_calls(verdicts), 1):
-            if run != f"{candidate:016x}":
-                run = f"{candidate:016x}"
-                run_row(connection, run)
-            insert(connection, attempt_of(number, run, call))
-            insert(connection, VerdictRow(number, f"{number:064x}", number, score, "why", WHEN))
-        connection.execute("COMMIT")
+def write_ledger(path: Path, verdicts: int, *, segments: bool = True) -> None:
+    """Write a ledger of comparisons in both orders, of a baseline with one system after another.
+
+    Each system is a run, which extends the ledger's `segments` at its end as every run does.
+    """
+    calls = enumerate(past_calls(verdicts), 1)
+    for candidate, of_run in groupby(calls, lambda numbered: numbered[1][0]):
+        with closing(connect(path)) as connection:
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.execute("BEGIN")
+            run = f"{candidate:016x}"
+            run_row(connection, run)
+            for number, (_, call, score) in of_run:
+                insert(connection, attempt_of(number, run, call))
+                insert(connection, VerdictRow(number, f"{number:064x}", number, score, "why", WHEN))
+            connection.execute("COMMIT")
+        if segments:
+            extend_segments(path)
 
 
 def past_calls(verdicts: int) -> Iterator[tuple[int, Call, float]]:
@@ -184,7 +191,7 @@ def show(name: str, numbers: Sequence[int], measure: Callable[[Path, int], Figur
         ratio = found.processor / first.processor
         times = f"{found.seconds:>10.1f}{found.processor:>11.1f}{found.peak:>10.0f}"
         print(
-            f"{name:<26}{number:>11,}{times}{number / numbers[0]:>11.0f}{ratio:>11.1f}", flush=True
+            f"{name:<32}{number:>11,}{times}{number / numbers[0]:>11.0f}{ratio:>11.1f}", flush=True
         )
 
 
@@ -199,12 +206,13 @@ def main() -> None:
     parser.add_argument("--items", type=int, nargs="*", default=[10_000, 1_000_000])
     arguments = parser.parse_args()
     head = f"{'number':>11}{'seconds':>10}{'processor':>11}{'peak MiB':>10}{'to first':>11}{'in time':>11}"
-    print(f"{'what grows':<26}{head}", flush=True)
+    print(f"{'what grows':<32}{head}", flush=True)
     for rule in arguments.rules:
         show(f"judgments, {rule}", arguments.judgments, by_judgments(rule))
     for name, command in (("calibrate", calibrated), ("a run", with_history)):
-        show(f"verdicts, {name}", arguments.verdicts, by_verdicts([command]))
-        show(f"verdicts, {name} again", arguments.verdicts, by_verdicts([command, command]))
+        show(f"verdicts, {name}", arguments.verdicts, by_verdicts(command, segments=True))
+        alone = by_verdicts(command, segments=False)
+        show(f"verdicts, {name}, rows alone", arguments.verdicts, alone)
     show("items", arguments.items, by_items)
 
 

@@ -7,9 +7,11 @@ by a number. `remembered.py` reads the verdicts; `matched.py` makes comparisons 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any, Generic, TypeVar, final
 
 import numpy as np
@@ -46,6 +48,19 @@ class Numbered(Generic[H]):
     def mapped(self, to: Mapping[H, int], missing: int) -> Numbers:
         """Return what each value is mapped to, shape (values,)."""
         return np.array([to.get(value, missing) for value in self.numbers], dtype=np.int32)
+
+    def renumbered(self, other: Numbered[H], numbers: Numbers) -> Numbers:
+        """Return the numbers here of those of `other`, with the same shape; new values are added.
+
+        `NOBODY` stays as it is.
+        """
+        used = np.zeros(len(other.numbers) + 1, dtype=np.bool_)  # `NOBODY` is -1: the last
+        used[numbers] = True
+        used[NOBODY] = False
+        new = np.full(len(used), NOBODY, dtype=np.int32)
+        new[used] = [self.number(value) for value in compress(other.numbers, used)]
+        renumbered: Numbers = new[numbers]
+        return renumbered
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +166,9 @@ class Gatherer:
             ValueError: they do not.
         """
         numbers = np.frombuffer(self._numbers, dtype=np.int32).reshape(len(self._seqs), ROW)
-        many = np.array([len(kind.numbers) for kind in self._kinds])
-        least = np.array([0, 0, 0, 0, NOBODY, 0, NOBODY])
+        many, least = np.zeros(ROW, dtype=np.int64), np.array([0, 0, 0, 0, NOBODY, 0, NOBODY])
+        for kind, at in self._kinds:
+            many[at] = len(kind.numbers)
         if (
             len({len(column) for column in self.columns[1:]}) > 1
             or not ((numbers >= least) & (numbers < many)).all()
@@ -182,22 +198,36 @@ class Gatherer:
         self._costs.append(charged_p)
         self._scores.append(score)
 
-    def extend(self, later: Gatherer) -> None:
-        """Add the verdicts of `later`, which come after these."""
-        numbers = np.frombuffer(later._numbers, dtype=np.int32).reshape(-1, ROW).copy()
-        for column, own, other in zip(numbers.T, self._kinds, later._kinds, strict=True):
-            renamed = [own.number(value) for value in other.numbers]
-            column[:] = np.array([*renamed, NOBODY], dtype=np.int32)[column]  # NOBODY is -1: last
+    def extend(self, later: Gatherer, begin: int = 0, end: int | None = None) -> None:
+        """Add the verdicts of `later`, from the place `begin` to before `end`, behind these."""
+        rows = slice(begin, end)
+        numbers = np.frombuffer(later._numbers, dtype=np.int32).reshape(-1, ROW)[rows].copy()
+        for (own, at), (other, _) in zip(self._kinds, later._kinds, strict=True):
+            numbers[:, at] = own.renumbered(other, numbers[:, at])
         self._numbers.frombytes(numbers.tobytes())
         for mine, theirs in zip(self.columns[1:], later.columns[1:], strict=True):
-            mine.extend(theirs)
+            mine.extend(theirs[rows])
         self.last = max(self.last, later.last)  # there may be none
 
+    def parts(self, after: int, longest: int) -> Iterator[Gatherer]:
+        """Yield the verdicts behind the number `after`, at most `longest` at a time."""
+        begin, end = bisect_right(self._seqs, after), len(self._seqs)
+        for at in range(begin, max(end, begin + 1), longest):
+            part, until = Gatherer(), min(at + longest, end)
+            part.extend(self, at, until)
+            part.last = self.last if until == end else self._seqs[until - 1]
+            yield part
+
     @property
-    def _kinds(self) -> tuple[Numbered[Any], ...]:
-        """What the numbers of each verdict name."""
-        names, outputs = self.names, self.outputs
-        return self.runs, self.judges, self.places, names, names, outputs, outputs
+    def _kinds(self) -> tuple[tuple[Numbered[Any], slice], ...]:
+        """What the numbers of each verdict name, and which of the seven numbers name it."""
+        return (
+            (self.runs, slice(0, 1)),
+            (self.judges, slice(1, 2)),
+            (self.places, slice(2, 3)),
+            (self.names, slice(3, 5)),
+            (self.outputs, slice(5, 7)),
+        )
 
     def gathered(self, until: int, besides: str | None, of_runs: Collection[str]) -> Gathered:
         """Return the verdicts up to the number `until`, in the order of their attempts.

@@ -1,7 +1,7 @@
-"""Gathered verdicts as bytes: for the copy beside a ledger, and between processes.
+"""Gathered verdicts as bytes: for the segments of a ledger, and between processes.
 
-Packs a `Gatherer` and unpacks it; reads and writes no file (`copied.py`, `side_by_side.py`). A head
-says how long each piece is, and what else the writer wants to tell.
+Packs a `Gatherer` and unpacks it; reads and writes no ledger (`segments.py`) and no pipe
+(`side_by_side.py`). A head says how long each piece is, and what else the writer wants to tell.
 """
 
 from __future__ import annotations

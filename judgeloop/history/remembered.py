@@ -14,15 +14,15 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.history.copied import WORTH, copied_until, load, save
 from judgeloop.history.gathered import Gathered, Gatherer
+from judgeloop.history.segments import append, last_in_segments, load
 from judgeloop.history.side_by_side import add_verdicts
 from judgeloop.ledger.booking import run_row
 from judgeloop.ledger.connection import connect
 from judgeloop.ledger.rows import LedgerConnection, RunRow, one, read
 
 EVER = 2**62  # a number above that of every verdict
-NEGLIGIBLE = 20  # a copy that lacks fewer than one verdict in so many is not written anew
+WORTH = 20_000  # verdicts; fewer are read as rows in a fraction of a second
 
 
 def remembered_verdicts(
@@ -47,32 +47,35 @@ def remembered_verdicts(
 
 
 def _gather(connection: LedgerConnection, seen: int, of_runs: Collection[str]) -> Gatherer:
-    """Return the verdicts up to the number `seen`, and further ones of a copy.
+    """Return the verdicts up to the number `seen`, and further ones of the segments.
 
     Those of other runs than `of_runs` may be missing. Verdicts whose notes have no ingredients are
-    left out. If many were read from the ledger, a copy is kept.
+    left out. If many were read as rows, they are appended to the segments.
     """
-    gatherer = load(connection) or Gatherer()
-    copied = gatherer.last
+    known = last_in_segments(connection)
+    gatherer = load(connection)
+    after = gatherer.last
     number = add_verdicts(connection, gatherer, until=seen, of_runs=of_runs)
-    if not of_runs and number >= max(WORTH, copied // NEGLIGIBLE):
-        save(connection, gatherer)
+    if not of_runs and number >= WORTH:
+        append(connection, gatherer, after=after, known=known)
     return gatherer
 
 
-def keep_copy(path: Path | str) -> None:
-    """Copy what the ledger remembers, if many of its verdicts are in no copy (`copied.py`).
+def extend_segments(path: Path | str) -> None:
+    """Append a ledger's verdicts to its segments, if many are in none (`segments.py`).
 
-    Called at the end of a run, so that nobody ever waits for a million verdicts to be read. Where a
-    row is not as it was written, there is no new copy.
+    Called at the end of a run, so that nobody ever waits for a million rows to be read. Where a row
+    is not as it was written, nothing is appended.
     """
     if not Path(path).exists():
         return
     with suppress(LedgerError, sqlite3.Error), closing(connect(path)) as connection:
         last = connection.execute("SELECT coalesce(max(seq), 0) FROM verdicts").fetchone()[0]
-        copied = copied_until(str(connection.path))
-        if last - copied >= max(WORTH, copied // NEGLIGIBLE):
-            _gather(connection, EVER, ())
+        known = last_in_segments(connection)
+        if last - known >= WORTH:
+            later = Gatherer(last=known)
+            add_verdicts(connection, later, until=last)
+            append(connection, later, after=known, known=known)
 
 
 def known_runs(path: Path | str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from judgeloop.core.errors import InputError, LedgerError, NoLedgerError
-from judgeloop.ledger.migration import make_about, migrate
+from judgeloop.ledger.migration import EARLIER, make_about, migrate
 from judgeloop.ledger.place import refuse_if_anybody_writes
 from judgeloop.ledger.rows import AboutRow, LedgerConnection, columns, damaged
 from judgeloop.ledger.schema import VERSION, check_schema, create_tables, version_of
@@ -40,8 +40,8 @@ def key_of(environment: Mapping[str, str]) -> bytes | None:
 def connect(path: Path | str) -> LedgerConnection:
     """Return a connection to the ledger at `path`, which is created if missing.
 
-    Rows are sealed with the key in the environment, if there is one. A ledger of version 1 is
-    brought to this version.
+    Rows are sealed with the key in the environment, if there is one. A ledger of an earlier version
+    is brought to this one.
 
     Raises:
         LedgerError: the file cannot be created or opened, or anybody may write it.
@@ -92,7 +92,7 @@ def _set_up(connection: LedgerConnection, path: Path | str, key: bytes | None) -
     version = version_of(connection, path)
     if version == 0:
         _create(connection, path, key)
-    elif version == 1:
+    elif version in EARLIER:
         migrate(connection, path, key)
     elif version != VERSION:
         raise NoLedgerError(

@@ -84,7 +84,7 @@ def _check_version(connection: LedgerConnection, path: Path) -> None:
     if version != VERSION:
         raise NoLedgerError(
             f"`ledger={path}`: expected a ledger of version {VERSION}, found version {version}; "
-            "the next command that uses a ledger of version 1 brings it to version 2"
+            "the next command that uses a ledger of an earlier version brings it to this one"
         )
 
 

@@ -1,7 +1,8 @@
-"""Brings a ledger of version 1 to this version, in one transaction, and keeps a copy beside it.
+"""Brings a ledger of an earlier version to this one in one transaction; keeps a copy beside it.
 
-The copy is `FILE.v1`. An attempt that was open in version 1 counts as sent, because version 1 did
-not record what was sent: it stays charged.
+The copy is `FILE.v1` or `FILE.v2`. An attempt that was open in version 1 counts as sent, because
+version 1 did not record what was sent: it stays charged. Version 2 lacked the table of segments,
+whose place a file beside the ledger took.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 import sqlite3
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from judgeloop.ledger.rows import (
     insert,
     now,
 )
-from judgeloop.ledger.schema import check_schema, create_tables, version_of
+from judgeloop.ledger.schema import DDL_2, check_schema, create_tables, version_of
 from judgeloop.ledger.seal import Sealer
 
 DDL_1 = (
@@ -75,19 +76,18 @@ def migrate(connection: LedgerConnection, path: object, key: bytes | None) -> No
     """Bring the ledger to this version, unless another process has done so meanwhile.
 
     Raises:
-        NoLedgerError: the file does not have the tables of version 1; it is not changed.
+        NoLedgerError: the file does not have the tables of its version; it is not changed.
         OSError, sqlite3.Error: the copy or the ledger cannot be written; nothing is changed.
     """
     connection.execute("PRAGMA foreign_keys = OFF")  # has no effect within a transaction
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if version_of(connection, path) == 1:
-            check_schema(connection, path, DDL_1)
-            _keep_copy(Path(str(path)))
-            _rename_tables(connection)
-            create_tables(connection)
-            make_about(connection, key)
-            _copy_rows(connection)
+        version = version_of(connection, path)
+        if version in EARLIER:
+            ddl, bring = EARLIER[version]
+            check_schema(connection, path, ddl)
+            _keep_copy(Path(str(path)), version)
+            bring(connection, key)
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")
@@ -101,17 +101,17 @@ def make_about(connection: LedgerConnection, key: bytes | None) -> None:
     insert(connection, AboutRow(connection.sealer.ledger, now()))
 
 
-def _keep_copy(path: Path) -> None:
+def _keep_copy(path: Path, version: int) -> None:
     """Copy the ledger, which this process has locked against writing, to a file of its own."""
-    copy = _free_name(path)
+    copy = _free_name(path, version)
     os.close(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
         target.execute("PRAGMA synchronous = EXTRA")
         source.backup(target)
 
 
-def _free_name(path: Path) -> Path:
-    names = (path.with_name(f"{path.name}.v1{end}") for end in _ends())
+def _free_name(path: Path, version: int) -> Path:
+    names = (path.with_name(f"{path.name}.v{version}{end}") for end in _ends())
     return next(name for name in names if not name.exists())
 
 
@@ -121,6 +121,19 @@ def _ends() -> Iterator[str]:
     while True:
         yield f"-{number}"
         number += 1
+
+
+def _from_1(connection: LedgerConnection, key: bytes | None) -> None:
+    _rename_tables(connection)
+    create_tables(connection)
+    make_about(connection, key)
+    _copy_rows(connection)
+
+
+def _from_2(connection: LedgerConnection, _: bytes | None) -> None:
+    create_tables(connection, besides=DDL_2)
+    with suppress(OSError):  # the file that did what segments do; nothing reads it any more
+        Path(os.path.realpath(str(connection.path)) + ".history").unlink(missing_ok=True)
 
 
 def _rename_tables(connection: LedgerConnection) -> None:
@@ -147,3 +160,10 @@ def _copy_rows(connection: LedgerConnection) -> None:
 def _as_sent(*values: Any) -> AttemptRow:
     row = AttemptRow(*values)
     return row._replace(state="sent") if row.state == "reserved" else row
+
+
+# The tables of each earlier version, and what brings them to this one.
+EARLIER: dict[int, tuple[tuple[str, ...], Callable[[LedgerConnection, bytes | None], None]]] = {
+    1: (DDL_1, _from_1),
+    2: (DDL_2, _from_2),
+}

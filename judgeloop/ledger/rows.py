@@ -68,12 +68,20 @@ class VerdictRow(NamedTuple):
     created_at: str
 
 
-Row = TypeVar("Row", AboutRow, RunRow, AttemptRow, VerdictRow)
+class SegmentRow(NamedTuple):
+    """Verdicts up to the number `until` as columns; only `history/segments.py` reads them."""
+
+    until: int
+    content: bytes
+
+
+Row = TypeVar("Row", AboutRow, RunRow, AttemptRow, VerdictRow, SegmentRow)
 TABLES: dict[type[Any], str] = {
     AboutRow: "about",
     RunRow: "runs",
     AttemptRow: "attempts",
     VerdictRow: "verdicts",
+    SegmentRow: "segments",
 }
 
 

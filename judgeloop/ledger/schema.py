@@ -10,12 +10,13 @@ import sqlite3
 from judgeloop.core.errors import NoLedgerError
 
 APPLICATION_ID = 0x4A4C4F50  # "JLOP"
-VERSION = 2
+VERSION = 3
 
 # Columns that end in _p are picodollars. Each transaction updates charged_p of a run together with
 # its attempts, so that the check against the budget is atomic among threads and processes. `seq`
 # numbers the rows in the order written, and `seen` is the last verdict recorded before the run
-# began: neither depends on the clock. `seal` is the row's checksum (`seal.py`).
+# began: neither depends on the clock. `seal` is the row's checksum (`seal.py`). A segment holds the
+# verdicts up to the number `until` once more, for histories (`history/segments.py`).
 DDL = (
     """CREATE TABLE about (
     id          TEXT PRIMARY KEY,
@@ -63,7 +64,13 @@ DDL = (
     created_at  TEXT NOT NULL,
     seal        BLOB NOT NULL
 ) STRICT""",
+    """CREATE TABLE segments (
+    until       INTEGER PRIMARY KEY,
+    content     BLOB NOT NULL,
+    seal        BLOB NOT NULL
+) STRICT""",
 )
+DDL_2 = DDL[:-1]  # of version 2
 
 
 def version_of(connection: sqlite3.Connection, path: object) -> int:
@@ -83,9 +90,9 @@ def version_of(connection: sqlite3.Connection, path: object) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def create_tables(connection: sqlite3.Connection) -> None:
-    """Create the tables, within the caller's transaction."""
-    for statement in DDL:
+def create_tables(connection: sqlite3.Connection, *, besides: tuple[str, ...] = ()) -> None:
+    """Create the tables and indexes that are not `besides`, within the caller's transaction."""
+    for statement in DDL[len(besides) :]:
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -21,7 +21,7 @@ from judgeloop.engine.loop import Finished, Observe, decoys_of, drive, unobserve
 from judgeloop.engine.presentation import Order, settles
 from judgeloop.engine.session import Session
 from judgeloop.engine.terms import Terms
-from judgeloop.history.remembered import keep_copy
+from judgeloop.history.remembered import extend_segments
 from judgeloop.judges.tiers import Tiered
 from judgeloop.judges.token_limit import Learns
 from judgeloop.ledger.sqlite import SqliteLedger
@@ -103,7 +103,7 @@ async def drive_session(
             await judge.aclose()
         await ledger.aclose()
     if not terms.offline:
-        await asyncio.to_thread(keep_copy, prepared.config.ledger)
+        await asyncio.to_thread(extend_segments, prepared.config.ledger)
     # Those of this command, and of commands before whose verdicts count.
     named = tuple(tuple(models.get(judge.identity.name, ())) for judge in asked)
     return replace(finished, models=named)

@@ -51,7 +51,7 @@ def read(path, *, after=0, until=EVER, of_runs=()):
     with closing(connect(path)) as connection:
         looked_at = side_by_side.add_verdicts(connection, gatherer, until=until, of_runs=of_runs)
     columns = [column.tolist() for column in gatherer.columns]
-    kinds = [kind.values() for kind in gatherer._kinds]
+    kinds = [kind.values() for kind, _ in gatherer._kinds]
     return told(gatherer.gathered(EVER, None, ())), columns, kinds, gatherer.last, looked_at
 
 

@@ -1,4 +1,4 @@
-"""A ledger of version 1 is brought to this version in one transaction, and a copy is kept."""
+"""A ledger of an earlier version is brought to this one in one transaction; a copy is kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from judgeloop.core.errors import LedgerError, NoLedgerError
 from judgeloop.core.records import Verdict
 from judgeloop.ledger.inspection import inspect
 from judgeloop.ledger.migration import DDL_1
-from judgeloop.ledger.schema import APPLICATION_ID
+from judgeloop.ledger.schema import APPLICATION_ID, DDL_2, VERSION
 from judgeloop.ledger.seal import KEY_VARIABLE
 from judgeloop.ledger.sqlite import SqliteLedger
 
@@ -22,6 +22,7 @@ ATTEMPTS = (
     (2, "old", "o", "k2", "i2", "j", "{}", "reserved", 9, 9, 0, None, None, None, None, "t1", None),
     (3, "new", "o", "k3", "i3", "j", "{}", "settled", 9, 5, 0, "verdict", None, "m", "r3", "t4", "t5"),
 )  # fmt: skip
+TABLES_2 = "about", "runs", "attempts", "verdicts"
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_every_row_is_there_and_sealed(path):
     held, spend = migrated(path)
     assert held == {"k1": Verdict(1.0, "why"), "k3": Verdict(0.5)}
     assert (spend.charged_p, spend.unconfirmed_p) == (13, 9)
-    assert version(path) == 2
+    assert version(path) == VERSION
     assert inspect(path).problems == ()
 
 
@@ -116,7 +117,7 @@ def test_a_version_1_that_somebody_changed_is_refused_and_left_alone(path):
 
 
 def test_when_no_copy_can_be_kept_nothing_is_changed(path, monkeypatch):
-    def refuse(path):
+    def refuse(path, version):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("judgeloop.ledger.migration._keep_copy", refuse)
@@ -146,3 +147,62 @@ def test_two_processes_at_once_migrate_once(path):
         assert process.exitcode == 0
     assert len(list(path.parent.glob("ledger.sqlite.v1*"))) == 1
     assert inspect(path).problems == ()
+
+
+@pytest.fixture
+def second(path):
+    """A ledger of version 2, with the file that it kept beside itself."""
+    migrated(path)
+    path.with_name("ledger.sqlite.v1").unlink()
+    with opened(path) as connection:
+        connection.execute("DROP TABLE segments")
+        connection.execute("PRAGMA user_version = 2")
+        found = [sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master") if sql]
+    assert sorted(found) == sorted(DDL_2)
+    path.with_name("ledger.sqlite.history").write_bytes(b"columns")
+    return path
+
+
+def test_a_ledger_of_version_2_has_every_row_as_it_was(second):
+    with opened(second) as connection:
+        before = [connection.execute(f"SELECT * FROM {table}").fetchall() for table in TABLES_2]
+    held, spend = migrated(second)
+    assert held == {"k1": Verdict(1.0, "why"), "k3": Verdict(0.5)}
+    assert (spend.charged_p, version(second)) == (13, VERSION)
+    with opened(second) as connection:
+        assert before == [
+            connection.execute(f"SELECT * FROM {table}").fetchall() for table in TABLES_2
+        ]
+    assert inspect(second).problems == ()
+
+
+def test_of_version_2_a_copy_is_kept_and_the_file_beside_it_goes(second):
+    migrated(second)
+    assert sorted(entry.name for entry in second.parent.iterdir()) == [
+        "ledger.sqlite",
+        "ledger.sqlite.v2",
+    ]
+    assert version(second.with_name("ledger.sqlite.v2")) == 2
+
+
+def test_with_a_link_the_file_beside_the_ledger_itself_goes(second, tmp_path):
+    link = tmp_path / "elsewhere" / "link.sqlite"
+    link.parent.mkdir()
+    link.symlink_to(second)
+    migrated(link)
+    assert not second.with_name("ledger.sqlite.history").exists()
+
+
+def test_a_version_2_that_somebody_changed_is_refused_and_left_alone(second):
+    with opened(second) as connection:
+        connection.execute("CREATE TABLE segments (x)")
+    before = second.read_bytes()
+    with pytest.raises(NoLedgerError, match="a strange table segments"):
+        migrated(second)
+    assert second.read_bytes() == before
+    assert second.with_name("ledger.sqlite.history").exists()
+
+
+def test_commands_that_only_look_say_that_a_ledger_is_of_an_earlier_version(second):
+    with pytest.raises(NoLedgerError, match="expected a ledger of version 3, found version 2; the"):
+        inspect(second)

@@ -260,6 +260,7 @@ def test_verify_finds_nothing_in_a_sound_ledger(signed):
         "runs": 1,
         "attempts": VERDICTS,
         "verdicts": VERDICTS,
+        "segments": 0,
     }
 
 
