@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
@@ -43,6 +43,7 @@ class RecordedArguments(TypedDict, total=False):
 
     score: str | None
     epoch: str | None
+    names: Sequence[str] | None
     map: str | Mapping[str, str] | None
     allow_partial: bool | None
     tie_margin: float | None

@@ -15,10 +15,11 @@ from judgeloop.formats.columns import parse_map
 from judgeloop.formats.recorded import Choice, Recorded, pair, read_recorded
 from judgeloop.formats.rows import stem
 from judgeloop.run.setting import Part, declared
+from judgeloop.run.system_names import names_for
 
 # The settings that count without a judge; others of the run's outcome would silently do nothing.
 USED = {
-    "first", "second", "map", "epoch", "score", "allow_partial", "tie_margin", "risk",
+    "first", "second", "map", "names", "epoch", "score", "allow_partial", "tie_margin", "risk",
     "require_winner",
 }  # fmt: skip
 OF_THE_OUTCOME = {Part.RUN, Part.KEY, Part.CONTENT}
@@ -33,7 +34,7 @@ def recorded_of(config: CompareConfig) -> RecordedResult:
     _check_unused(config)
     choice = Choice(parse_map(config.map), config.score, config.epoch)
     first, second = (read_recorded(path, choice) for path in config.output_files)
-    systems = _names(first, second)
+    systems = _names(config, first, second)
     if config.require_winner is not None and config.require_winner not in systems:
         raise InputError(
             f"`require_winner`: expected one of {', '.join(systems)}, found {config.require_winner!r}"
@@ -64,8 +65,11 @@ def _check_unused(config: CompareConfig) -> None:
             )
 
 
-def _names(first: Recorded, second: Recorded) -> tuple[str, str]:
-    """Return distinct names: those in the files, else the file names, else the paths."""
+def _names(config: CompareConfig, first: Recorded, second: Recorded) -> tuple[str, str]:
+    """Return distinct names: the given ones, else those in the files, the file names, the paths."""
+    match names_for(config.names, config.output_files):
+        case str() as one, str() as other:
+            return one, other
     for one, other in (
         (first.system, second.system),
         (stem(first.path), stem(second.path)),

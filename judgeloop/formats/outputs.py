@@ -32,7 +32,12 @@ __all__ = [
 
 
 def read_outputs(
-    path: Path, mapped: Map = NO_MAP, *, allow_failed: bool = False, epoch: str | None = None
+    path: Path,
+    mapped: Map = NO_MAP,
+    *,
+    allow_failed: bool = False,
+    epoch: str | None = None,
+    name: str | None = None,
 ) -> Outputs:
     """Read an output file of any format; see `rows.py` for the arguments.
 
@@ -42,7 +47,13 @@ def read_outputs(
     with _no_collection():
         found, rows = open_rows(path)
         return outputs_of(
-            rows, path, mapped=mapped, unit=found.unit, allow_failed=allow_failed, epoch=epoch
+            rows,
+            path,
+            mapped=mapped,
+            unit=found.unit,
+            allow_failed=allow_failed,
+            name=name,
+            epoch=epoch,
         )
 
 

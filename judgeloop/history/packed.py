@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 from judgeloop.core.verdict_key import KeyedJudge
@@ -81,4 +82,4 @@ def _end_of_head(content: bytes | memoryview) -> int:
 
 
 def _numbered(values: Any) -> Numbered[Any]:
-    return Numbered({value: number for number, value in enumerate(values)})
+    return Numbered(dict(zip(values, count(), strict=False)))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     # A file, or rows in memory, also with the name of their system: `formats/memory.py` says which
     # kinds of rows.
-    Data: TypeAlias = str | PathLike[str] | Table | tuple[str, Table]
+    Data: TypeAlias = str | PathLike[str] | Table | tuple[str, str | PathLike[str] | Table]
     Several: TypeAlias = Mapping[str, Data] | Sequence[Data]
 
 File: TypeAlias = str | PathLike[str]
@@ -79,6 +79,7 @@ class RunArguments(CallArguments, total=False):
     allow_partial: bool | None
     as_published: bool | None
     map: str | Mapping[str, str] | None
+    names: Sequence[str] | None
     epoch: str | None
     max_item_bytes: int | None
     seed: int | None

@@ -40,6 +40,7 @@ class Collector:
         """`version` identifies what the functions among the judges do."""
         self._version = version
         self._tables: dict[Path, GivenTable] = {}
+        self._names: dict[Path, str] = {}
         self._judges: dict[str, Judge] = {}
         self._named: list[str] = []  # the judges given by name
 
@@ -77,16 +78,18 @@ class Collector:
         paid = [*others, *filter(is_remote, self._named)]
         if unknown and paid:
             raise InputError(_beside(next(iter(unknown.items())), paid[0]))
-        return Given(
-            self._tables, self._judges, "; ".join(_anew(*pair) for pair in unknown.items())
-        )
+        anew = "; ".join(_anew(*pair) for pair in unknown.items())
+        return Given(self._tables, self._judges, self._names, anew)
 
     def _data(self, name: str, value: object, system: str | None = None) -> object:
         match value:
             case tuple((str() as system, table)):
-                _check_named(name, system, table)
                 value = table
-        if isinstance(value, str | PathLike) and system is None:
+        if system == "":
+            raise InputError(f"`{name}`: expected the name of a system, found an empty text")
+        if isinstance(value, str | PathLike):
+            if system is not None:
+                self._names[Path(value)] = system
             return value
         path = named(name)
         self._tables[path] = GivenTable(rows_of(path, value), system)
@@ -120,19 +123,6 @@ class Collector:
                 "judgeloop.function_judge(function, name=…)"
             )
         return spec
-
-
-def _check_named(name: str, system: str, table: object) -> None:
-    """Check a system's name beside its rows.
-
-    Raises:
-        InputError: the name is empty, or the rows are a file.
-    """
-    if not system or isinstance(table, str | PathLike):
-        raise InputError(
-            f"`{name}`: expected the name of a system and its rows, found {system!r} and "
-            f"{type(table).__name__}; a file names its system itself, by a column `model` or its name"
-        )
 
 
 def _judge_of(name: str, value: Any, version: str | None) -> Judge:

@@ -36,12 +36,14 @@ class GivenTable:
 class Given:
     """Tables by the path that stands for them, judges by the name that stands for them.
 
+    `names` holds the names of systems whose files the program names.
     `asked_anew` says which judges have no identity, so that their verdicts are not found again;
     empty if all have one.
     """
 
     tables: Mapping[Path, GivenTable] = field(default_factory=dict)
     judges: Mapping[str, Judge] = field(default_factory=dict)
+    names: Mapping[Path, str] = field(default_factory=dict)
     asked_anew: str = ""
 
     def outputs(
@@ -51,6 +53,7 @@ class Given:
         *,
         allow_failed: bool = False,
         epoch: str | None = None,
+        name: str | None = None,
     ) -> Outputs:
         """Return the outputs that `path` names; see `formats/rows.py` for the other arguments.
 
@@ -59,8 +62,10 @@ class Given:
         """
         table = self.tables.get(path)
         if table is None:
-            return read_outputs(path, mapped, allow_failed=allow_failed, epoch=epoch)
-        return outputs_of(table.rows, path, mapped=mapped, unit=UNIT, name=table.system)
+            name = name or self.names.get(path)
+            return read_outputs(path, mapped, allow_failed=allow_failed, epoch=epoch, name=name)
+        name = name or table.system
+        return outputs_of(table.rows, path, mapped=mapped, unit=UNIT, name=name)
 
     def items(self, path: Path, mapped: Map = NO_MAP) -> Items:
         """Return the items that `path` names.

@@ -28,6 +28,7 @@ from judgeloop.run.published import check_published
 from judgeloop.run.server_names import server_names
 from judgeloop.run.setting import declared
 from judgeloop.run.settings import JudgeSettings, RunSettings
+from judgeloop.run.system_names import names_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +75,12 @@ def read_inputs(
     _check_audit(config)
     limits = Limits(config.min_judgments, config.max_judgments, config.max_abstentions)
     mapped = parse_map(config.map)
+    files = config.output_files
     outputs = [
-        given.outputs(path, mapped, allow_failed=config.allow_partial, epoch=config.epoch)
-        for path in config.output_files
+        given.outputs(
+            path, mapped, allow_failed=config.allow_partial, epoch=config.epoch, name=name
+        )
+        for path, name in zip(files, names_for(config.names, files), strict=True)
     ]
     items = given.items(config.items, mapped) if config.items else None
     if mapped:

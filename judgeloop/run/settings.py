@@ -46,6 +46,7 @@ from judgeloop.run.shared_settings import (
     MinJudgments,
     Prices,
     Seed,
+    SystemNames,
     TieMargin,
     Tier,
 )
@@ -144,6 +145,7 @@ class RunSettings(JudgeSettings):
         bool, Setting("Judge only the items that all files have.", ITEMS, Part.CONTENT, Found)
     ] = False
     map: ColumnMap = None
+    names: SystemNames = ()
     epoch: Epoch = None
     max_item_bytes: Annotated[
         int,

@@ -13,7 +13,7 @@ from judgeloop.judges.catalogue import JUDGES as PROVIDERS
 from judgeloop.judges.prices import price_text
 from judgeloop.judges.tiers import TIERS
 from judgeloop.run.form import AMOUNT, pattern_form
-from judgeloop.run.setting import Parse, Part, Setting, Source, amount, like, one_of
+from judgeloop.run.setting import Parse, Part, Setting, Source, amount, like, listed, one_of
 
 DEFAULT_HOME = Path(".judgeloop")
 JUDGE, ITEMS, SELECTION, STOPPING = "Judge", "Items", "Selection", "Stopping"
@@ -54,6 +54,17 @@ Epoch = Annotated[
         Part.CONTENT,
         Found,
         metavar="NUMBER",
+    ),
+]
+SystemNames = Annotated[
+    tuple[str, ...],
+    Parse(listed),
+    Setting(
+        "The systems' names, in the order of their files, in place of those in the files.",
+        ITEMS,
+        Part.CONTENT,
+        CallerOnly,
+        metavar="NAME,...",
     ),
 ]
 

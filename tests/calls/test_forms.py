@@ -226,7 +226,36 @@ def test_a_system_may_be_named_beside_its_rows(rows, tmp_path):
     assert rated.setup.systems == ("terse",)
 
 
-@pytest.mark.parametrize("pair", [("old", "old.jsonl"), ("", [{"id": 1}]), ("a.jsonl", "b.jsonl")])
-def test_a_name_without_rows_in_memory_is_a_clear_error(pair, rows):
-    with pytest.raises(InputError, match="`first`: expected the name of a system and its rows"):
-        judgeloop.compare(pair, rows["terse"], judge=shorter)
+def test_a_pair_or_a_key_names_the_system_of_a_file(rows, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files = {}
+    for night, table in (("june", rows["terse"]), ("july", rows["chatty"])):
+        unnamed = [{name: row[name] for name in row if name != "model"} for row in table]
+        (tmp_path / night).mkdir()
+        files[night] = write(tmp_path / night, {"outputs": unnamed})["outputs"]
+    settings = {"judge": shorter, "version": "1"}
+    named = judgeloop.compare(*files.items(), **settings)
+    assert str(named).startswith("june is better than july")
+    assert (
+        judgeloop.compare(*files.values(), names=["june", "july"], **settings).setup == named.setup
+    )
+    found = judgeloop.select(files, baseline="july", **settings)
+    assert found.setup.systems == ("june", "july")
+    mixed = judgeloop.select(
+        {"june": rows["terse"], "july": files["july"]}, baseline="july", **settings
+    )
+    assert mixed.setup.run == found.setup.run
+    rated = judgeloop.estimate(("june", str(files["june"])), **settings | {"judge": brief})
+    assert rated.setup.systems == ("june",)
+
+
+@pytest.mark.parametrize("data", ["old.jsonl", [{"id": 1}]])
+def test_an_empty_name_is_a_clear_error(data, rows):
+    with pytest.raises(InputError, match="`first`: expected the name of a system, found an empty"):
+        judgeloop.compare(("", data), rows["terse"], judge=shorter)
+
+
+def test_a_file_with_two_names_is_given_twice(rows, tmp_path):
+    file = write(tmp_path, {"outputs": rows["terse"]})["outputs"]
+    with pytest.raises(InputError, match="given twice"):
+        judgeloop.compare(("june", file), ("july", file), judge=shorter)

@@ -43,6 +43,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "prompt": {"prompt": "pairwise.md"},
     "rubric": {"rubric": "Which is true?"},
     "items": {"items": "items.jsonl"},
+    "names": {"names": ("a", "another")},
     "require_winner": {"require_winner": "a"},
     "vote": {"vote": "unanimous"},
     "order": {"order": "random"},
@@ -91,11 +92,13 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
         "selector": {"selector": "random"},
         "rule": {"rule": "fixed-budget", "selector": "random"},
         "outputs": {"outputs": ("a.jsonl", "b.jsonl", "d.jsonl")},
+        "names": {"names": ("a", "b", "another")},
     },
     EstimateConfig: {
         "selector": {"selector": "stratified"},
         "history": {"proxy": "history", "history": "rated.csv"},
         "outputs": {"outputs": "c.jsonl"},
+        "names": {"names": ("another",)},
         "prompt": {"prompt": "rating.md"},
     },
 }

@@ -1,0 +1,93 @@
+"""Names that the caller gives the systems: one for each file, on the command line and in Python."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import judgeloop
+from judgeloop.cli.app import app
+from judgeloop.core.errors import InputError
+from judgeloop.run.system_names import names_for
+
+
+def command(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def nights(tmp_path, monkeypatch):
+    """Two files of the same name, whose rows name the same system."""
+    monkeypatch.chdir(tmp_path)
+    paths = []
+    for night, text in (("22", "yes"), ("23", "no")):
+        path = tmp_path / night / "outputs.jsonl"
+        path.parent.mkdir()
+        rows = [
+            {
+                "id": n,
+                "prompt": f"p{n}",
+                "reference": "yes",
+                "model": "bot",
+                "output": text,
+                "score": 1,
+            }
+            for n in range(40)
+        ]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        paths.append(path.relative_to(tmp_path))
+    return paths
+
+
+def test_names_replace_those_in_the_files(nights):
+    done = command("compare", *nights, "--names", "last night,tonight", "--judge", "metric:exact")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("last night is better than tonight")
+    unnamed = command("compare", *nights, "--judge", "metric:exact")
+    assert unnamed.stdout.startswith("22/outputs.jsonl is better than 23/outputs.jsonl")
+
+
+def test_the_baseline_and_the_required_winner_go_by_these_names(nights):
+    given = ["--names", "old,new", "--judge", "metric:exact"]
+    assert command("compare", *nights, *given, "--require-winner", "new").exit_code == 5
+    found = command("select", *nights, *given, "--baseline", "new")
+    assert (found.exit_code, found.stdout.split()[0]) == (0, "old")
+
+
+def test_one_name_is_for_an_estimate(nights):
+    done = command("estimate", nights[0], "--names", "bot 2", "--judge", "metric:exact")
+    assert done.exit_code == 0, done.output
+    assert "bot 2" in done.stdout.splitlines()[0]
+
+
+def test_recorded_scores_go_by_these_names(nights):
+    result = judgeloop.compare_recorded(*nights, names=["old", "new"])
+    assert result.setup.systems == ("old", "new")
+    assert "old" in command("compare", *nights, "--names", "old,new").stdout
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["one"], "`names=one`: expected as many names as files, 2; found 1"),
+        (["a", "b", "c"], "`names=a,b,c`: expected as many names as files, 2; found 3"),
+        (["a", "a"], "`names=a,a`: two systems have the same name"),
+        (["a", ""], "`names=a,`: expected names, and one is empty"),
+    ],
+)
+def test_wrong_names_are_a_clear_error(names, said, nights):
+    with pytest.raises(InputError, match=said):
+        names_for(names, nights)
+    with pytest.raises(InputError, match=said):
+        judgeloop.compare(*nights, names=names, judge="metric:exact")
+
+
+def test_a_file_that_was_found_may_not_name_systems(nights, tmp_path):
+    """It could swap two names, and with them the system that a gate lets pass."""
+    (tmp_path / "judgeloop.toml").write_text('[compare]\nnames = ["new", "old"]\n')
+    done = command("compare", *nights, "--judge", "metric:exact")
+    assert done.exit_code == 2
+    assert "names" in done.stderr
+    assert "only the caller" in done.stderr
