@@ -72,6 +72,9 @@ def reader(tmp_path):
                 for row in rows
             ],
         )
+    for day, source in (("monday", "old"), ("tuesday", "new")):
+        (folder / day).mkdir()
+        shutil.copy(folder / f"{source}.jsonl", folder / day / "outputs.jsonl")
     _foreign(folder)
     systems = [path.stem for path in sorted((INCIDENTS / "systems").glob("*.jsonl"))]
     _recorded(folder / "verdicts.csv", systems, prompts)
