@@ -107,7 +107,7 @@ def agreements(preferences: Preferences, known: Known) -> Floats:
     agreed = _total(signs[clear] * np.sign(leads[clear, None]).astype(np.int8))
     agreed += _total(signs[~clear] * np.sign(others))
     decisive = _total(signs != 0)
-    mean = agreed.sum() / max(1, decisive.sum())
+    mean = agreed.sum() / max(1, int(decisive.sum()))
     raw = (agreed + PRIOR_DECISIVE * mean) / (decisive + PRIOR_DECISIVE)
     found: Floats = np.clip(raw, LEAST_AGREEMENT, 1.0)
     return found
