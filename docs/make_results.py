@@ -55,6 +55,7 @@ PLAIN = {
     "standings": "a row for each system: counts, win rate, whether it is ruled out",
     "flip_rate": "the share of verdicts that changed with the order of presentation",
     "near_tie": "the win distance that counts as no practical difference; null without one",
+    "not_worse": "how much worse the second system may be; null if the question is which is better",
     "variant": "how the selector differs from its paper; null if it does not",
     "interval": "bounds of the mean score; null without an interval",
     "mean_biased": "whether items were picked, so that the error of the mean is unknown",

@@ -35,6 +35,7 @@ class CompareArguments(ContestArguments, total=False):
     representative: str | None
     rule: str | None
     near_tie: float | None
+    not_worse: float | None
     give_up: float | None
 
 

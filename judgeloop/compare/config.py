@@ -29,7 +29,14 @@ from judgeloop.run.shared_settings import (
 )
 from judgeloop.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
 from judgeloop.stats.names import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
-from judgeloop.stopping.catalogue import RuleRow, default_rule, rule_names, rule_row, rules_of
+from judgeloop.stopping.catalogue import (
+    RuleRow,
+    default_rule,
+    rule_for,
+    rule_names,
+    rule_row,
+    rules_of,
+)
 
 QUESTION = "compare"
 SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
@@ -160,6 +167,21 @@ class CompareConfig(RunSettings):
             Found,
         ),
     ] = None
+    not_worse: Annotated[
+        float | None,
+        Gt(0),
+        Lt(1),
+        Setting(
+            "Ask whether the second system is worse than the first by more than this gap (share won less "
+            "share lost). Exit code 0: it is not; 5: it is. With the rule anytime.",
+            STOPPING,
+            Part.RUN,
+            Found,
+            common=True,
+            example=0.05,
+            newer=True,
+        ),
+    ] = None
     give_up: Annotated[
         float | None,
         Gt(0),
@@ -181,8 +203,10 @@ class CompareConfig(RunSettings):
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
-        """Choose a missing selector to suit the rule, and a missing rule to suit the selector."""
+        """Choose a missing selector to suit the rule, and a missing rule to suit the question."""
         selector, rule = values.get("selector"), values.get("rule")
+        if rule is None and values.get("not_worse") is not None:
+            rule = rule_for(QUESTION, "not_worse")
         if selector is None:
             even = (
                 rule is None or rule not in RULES or rule_row(QUESTION, str(rule)).needs_even_draws

@@ -12,12 +12,14 @@ from judgeloop.core.outcomes import Tally
 from judgeloop.core.protocols import StoppingRule
 from judgeloop.engine.session import Limits
 from judgeloop.run.plan import Range
+from judgeloop.stopping.not_worse import NotWorse
 from judgeloop.stopping.projection import first_met
 
-# Assumed by the expected case until enough verdicts are known: shares in per cent.
-ASSUMED_WINS = (45, 25)
+# Assumed by the expected case until enough verdicts are known: shares in per cent. Who asks whether
+# a system is not worse expects no lead.
 ASSUMED_TIES = 30
-ASSUMED = "45 % to 25 % wins and 30 % ties"
+ASSUMED = (45, 25), "45 % to 25 % wins and 30 % ties"
+ASSUMED_LEVEL = (35, 35), "35 % wins each and 30 % ties"
 
 
 def judgments_to_decide(
@@ -30,13 +32,15 @@ def judgments_to_decide(
     limit allows. The assumption is a sentence on the assumed shares, None if none are assumed.
     """
     most = min(limits.max_judgments, tally.items) - asked
+    wins, said = ASSUMED_LEVEL if isinstance(rule, NotWorse) else ASSUMED
     assumed = tally.judged < limits.min_judgments or tally.leader is None
+    shares = replace(tally, wins=wins, ties=ASSUMED_TIES) if assumed else tally
     judgments = Range(
         low=_fewest(rule, tally, limits, most),
-        expected=_expected(rule, tally, limits, most, assumed=assumed),
+        expected=_expected(rule, tally, shares, limits, most),
         worst=most,
     )
-    return judgments, ASSUMED if assumed else None
+    return judgments, said if assumed else None
 
 
 def more_to_decide(
@@ -45,13 +49,11 @@ def more_to_decide(
     """Return how many further judgments would decide if the shares so far continue.
 
     None if not even all of them would decide. Judging all `unasked` items decides whatever the rule
-    says, unless an item has no verdict.
+    says, unless an item has no verdict, or the systems are level.
     """
-    if tally.leader is None:
-        return None
     most = tally.items - tally.abstentions
     enough = first_met(rule, tally, tally.judged + 1, most, limits.max_judgments)
-    if enough is None and tally.abstentions:
+    if enough is None and (tally.abstentions or tally.leader is None):
         return None
     return unasked if enough is None else min(unasked, enough - tally.judged)
 
@@ -62,9 +64,8 @@ def _fewest(rule: StoppingRule[Tally], tally: Tally, limits: Limits, most: int) 
 
 
 def _expected(
-    rule: StoppingRule[Tally], tally: Tally, limits: Limits, most: int, *, assumed: bool
+    rule: StoppingRule[Tally], tally: Tally, shares: Tally, limits: Limits, most: int
 ) -> int:
-    shares = replace(tally, wins=ASSUMED_WINS, ties=ASSUMED_TIES) if assumed else tally
     least = max(tally.judged + 1, limits.min_judgments)
     enough = first_met(rule, shares, least, tally.judged + most, limits.max_judgments)
     return most if enough is None else enough - tally.judged

@@ -75,6 +75,7 @@ def prepare(
     chosen: list[SelectorRow | RuleRow] = [config.selector_row, config.rule_row]
     check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
     _check_selector(config)
+    _check_not_worse(config)
     inputs = read_inputs(config, environment, offline=offline, given=given)
     run = _name(config, inputs)
     history = None
@@ -131,6 +132,7 @@ def _rule(
             items=population_of(config, inputs) or len(inputs.joined.pool),
             limit=config.max_judgments,
             near=config.near_tie,
+            worse=config.not_worse,
             threshold=None if calibrated is None else calibrated.threshold,
         )
     )
@@ -162,6 +164,21 @@ def _check_selector(config: CompareConfig) -> None:
             f"`rule={config.rule}` is calibrated with random draws, but "
             f"`selector={config.selector}` picks items; use `selector=decisive` or `selector=random`"
         )
+
+
+def _check_not_worse(config: CompareConfig) -> None:
+    """Refuse settings of another question than whether the second system is not worse."""
+    others = {
+        "near_tie": "it asks whether neither is better by so much",
+        "give_up": "its chance of a decision is about which system is better",
+        "require_winner": "`not_worse` alone fails if the second system is worse",
+    }
+    for name, why in others.items():
+        if config.not_worse is not None and getattr(config, name) is not None:
+            raise InputError(
+                f"`{name}={getattr(config, name)}` does not go with `not_worse={config.not_worse:g}`: "
+                f"{why}; leave one of them out"
+            )
 
 
 def _name(config: CompareConfig, inputs: Inputs) -> RunName:

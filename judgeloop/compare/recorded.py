@@ -22,6 +22,7 @@ USED = {
     "first", "second", "map", "names", "epoch", "score", "allow_partial", "tie_margin", "risk",
     "require_winner",
 }  # fmt: skip
+CHOSEN = {"selector", "rule"}  # other settings may have chosen these
 OF_THE_OUTCOME = {Part.RUN, Part.KEY, Part.CONTENT}
 
 
@@ -56,13 +57,20 @@ def _check_unused(config: CompareConfig) -> None:
     if config.judge:
         raise InputError("`judge`: `compare_recorded` asks no judge; `compare` does")
     plain = type(config).of(first=config.first, second=config.second)
-    for name, field in declared(type(config)).items():
-        outcome = field.setting is not None and field.setting.part in OF_THE_OUTCOME
-        if outcome and name not in USED and getattr(config, name) != getattr(plain, name):
-            raise InputError(
-                f"`{name}`: without a `judge`, the recorded scores of all items are compared, and this "
-                "setting would do nothing; leave it out, or name a judge"
-            )
+    unused = [
+        name
+        for name, field in declared(type(config)).items()
+        if field.setting is not None
+        and field.setting.part in OF_THE_OUTCOME
+        and name not in USED
+        and getattr(config, name) != getattr(plain, name)
+    ]
+    if unused:
+        name = min(unused, key=lambda one: one in CHOSEN)
+        raise InputError(
+            f"`{name}`: without a `judge`, the recorded scores of all items are compared, and this "
+            "setting would do nothing; leave it out, or name a judge"
+        )
 
 
 def _names(config: CompareConfig, first: Recorded, second: Recorded) -> tuple[str, str]:

@@ -18,17 +18,22 @@ from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label
 from judgeloop.stats.order_cost import FEWEST_BOTH, calls_of_one_order
 from judgeloop.stats.sign_test import p_value
 
+# The ends of a run that answer its question without naming a winner.
+WITHOUT_WINNER = {StopKind.NO_DIFFERENCE, StopKind.NOT_WORSE}
+
 
 @dataclass(frozen=True, slots=True)
 class CompareSetup(RunSetup):
     """What was compared, and with which settings.
 
+    `not_worse` is how much worse the second system may be, None if the question is which is better.
     `give_up` is the probability of a decision below which the run stops undecided. `represent` is
     None if the selector uses no vectors. `history` is None if no earlier comparisons were used.
     `instead` says why the requested rule was not used; None if it was.
     """
 
     near_tie: float | None
+    not_worse: float | None
     give_up: float | None
     variant: str | None
     represent: str | None
@@ -89,6 +94,12 @@ class Result(RunResult):
         return calls_of_one_order(decisive / self.judged, self.flips / self.both_orders)
 
     @property
+    def refused(self) -> bool:
+        """Whether the named system is not the one that had to win, or not to lose."""
+        required = self.setup.required_winner
+        return self.setup.not_worse is not None or required not in {None, self.winner}
+
+    @property
     def page(self) -> Page:
         """The result as text: the headline, and the details."""
         return text.page(self)
@@ -131,7 +142,7 @@ def result_of(
         ),
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
-        more_judgments=None if outcome.stop.kind is StopKind.NO_DIFFERENCE else more_judgments,
+        more_judgments=None if outcome.stop.kind in WITHOUT_WINNER else more_judgments,
         spend=spend,
         judge_models=judge_models,
         agreement=agreement_of(outcome.labels),

@@ -101,7 +101,8 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     more = None
     if outcome.winner is None:
         unasked = len(comparison.pool) - len(outcome.labels)
-        more = more_to_decide(comparison.rule, outcome.estimate.tally, comparison.limits, unasked)
+        rule = _deciding(comparison.rule)
+        more = more_to_decide(rule, outcome.estimate.tally, comparison.limits, unasked)
     return result_of(
         outcome,
         finished.spend,
@@ -122,6 +123,7 @@ def _setup(comparison: Comparison) -> CompareSetup:
         guarantee=rule.guarantee,
         selector=row.name,
         near_tie=config.near_tie,
+        not_worse=config.not_worse,
         give_up=config.give_up,
         variant=_variant(comparison),
         represent=config.represent if row.looks_at_vectors else None,

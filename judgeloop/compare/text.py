@@ -69,6 +69,8 @@ def headline(result: Result) -> str:
 def _decision(result: Result) -> str:
     first, second = map(visible, result.setup.systems)
     where = on_items(result.about, result.items)
+    if result.setup.not_worse is not None:
+        return _on_worse(result, where)
     if result.winner is not None:
         loser = next(name for name in result.setup.systems if name != result.winner)
         return f"{visible(result.winner)} is better than {visible(loser)} {where}."
@@ -79,10 +81,23 @@ def _decision(result: Result) -> str:
     return f"No winner yet between {first} and {second} {where}: {ended(result)}."
 
 
+def _on_worse(result: Result, where: str) -> str:
+    """Return whether the second system is worse than the first by more than the margin."""
+    first, second = map(visible, result.setup.systems)
+    worse = f"worse than {first} by more than {result.setup.not_worse:g} {where}"
+    if result.stop_reason is StopKind.NOT_WORSE:
+        return f"{second} is not {worse}."
+    if result.winner is not None:
+        return f"{second} is {worse}."
+    return f"Not known yet: is {second} {worse}? {sentence(ended(result))}"
+
+
 def summary(result: Result) -> list[str]:
     """Return what was judged, at which risk and cost, what would decide, and warnings."""
-    open_ = result.winner is None and result.stop_reason is not StopKind.NO_DIFFERENCE
-    parts = [_judged(result), *([_leads(result)] if open_ else []), _risk(result)]
+    settled = {StopKind.NO_DIFFERENCE, StopKind.NOT_WORSE}
+    open_ = result.winner is None and result.stop_reason not in settled
+    voted = open_ or result.stop_reason is StopKind.NOT_WORSE
+    parts = [_judged(result), *([_leads(result)] if voted else []), _risk(result)]
     line = " ".join([*filter(None, parts), f"Cost: {money(result)}."])
     return [
         line,
@@ -135,7 +150,8 @@ def _risk(result: Result) -> str:
         return "Stated risk: 0, as every item is judged."
     if result.stop_reason is StopKind.NO_DIFFERENCE:
         return f"Stated risk: {result.setup.risk_threshold:g} (guaranteed)."
-    if result.winner is None and (result.leader is None or show_risk(result.risk) == show_risk(1)):
+    leads = result.leader is not None or result.setup.not_worse is not None
+    if result.winner is None and (not leads or show_risk(result.risk) == show_risk(1)):
         return ""
     kind = "guaranteed" if result.setup.guarantee else "heuristic"
     kind = "on average" if result.setup.rule == "calibrated" else kind
@@ -145,6 +161,8 @@ def _risk(result: Result) -> str:
 def _risk_means(result: Result) -> str:
     """Return what the stated risk says, what is proved about it, and what it does not say."""
     means = "The stated risk is how often runs like this one name the wrong system."
+    if result.setup.not_worse is not None:
+        means = "The stated risk is how often runs like this one give the wrong answer."
     promise = (
         f"It is guaranteed: {result.setup.guarantee}."
         if result.setup.guarantee
@@ -162,7 +180,7 @@ def _what_would_decide(result: Result) -> str:
         return "Nothing is left to judge."
     if result.judged == 0:
         return "Nothing is judged."
-    if result.leader is None:
+    if result.leader is None and result.more_judgments is None:
         return "The systems are level, so no number of judgments is in sight that would decide."
     if result.more_judgments is None:
         return f"At these shares of votes, not even all {result.items:,} items would decide."
@@ -265,7 +283,11 @@ def _rule(result: Result) -> str:
         if give_up is not None
         else ""
     )
-    return f"{result.setup.rule}, stops at a stated risk of {result.setup.risk_threshold:g}{gives_up}{instead}"
+    margin, asks = result.setup.not_worse, ""
+    if margin is not None:
+        asks = f"; asks whether the gap for {visible(result.setup.systems[0])} is above {margin:g}"
+    threshold = result.setup.risk_threshold
+    return f"{result.setup.rule}, stops at a stated risk of {threshold:g}{asks}{gives_up}{instead}"
 
 
 def _selector(result: Result) -> str:

@@ -176,6 +176,7 @@ class StopKind(enum.StrEnum):
     PRECISE = "precise_enough"
     ALL_JUDGED = "all_judged"
     NO_DIFFERENCE = "no_difference"
+    NOT_WORSE = "not_worse"
     FUTILITY = "futility"
     POOL_EXHAUSTED = "pool_exhausted"
     JUDGMENT_LIMIT = "judgment_limit"

@@ -182,13 +182,20 @@ class RunResult(Shown):
         return self.exit_code in {EXIT_JUDGE, EXIT_INTERRUPTED}
 
     @property
+    def refused(self) -> bool:
+        """Whether the named system is not the one that was required to win."""
+        return self.setup.required_winner not in {None, self.winner}
+
+    @property
     def exit_code(self) -> int:
         """The exit code of the command."""
         if self.winner is not None:
-            return EXIT_OTHER_WON if self.setup.required_winner not in {None, self.winner} else 0
+            return EXIT_OTHER_WON if self.refused else 0
         if self.stop_reason is StopKind.INTERRUPTED:
             return EXIT_INTERRUPTED
         if self.stop_reason is StopKind.NO_DIFFERENCE and self.setup.required_winner is None:
+            return 0
+        if self.stop_reason is StopKind.NOT_WORSE:
             return 0
         failed = self.stop_reason in {StopKind.JUDGE_FAILED, StopKind.ABSTENTIONS}
         return EXIT_JUDGE if failed else EXIT_UNDECIDED

@@ -102,11 +102,12 @@ def sentence(text: str) -> str:
 
 
 def required_first(line: str, result: RunResult) -> str:
-    """Return the decision, after the fact that a required winner lost."""
+    """Return the decision, after the fact that it is not the one that was required."""
+    if result.winner is None or not result.refused:
+        return line
     required = result.setup.required_winner
-    if required not in {None, result.winner} and result.winner is not None:
-        return f"FAILED: {visible(required or '')} was required, and {line}"
-    return line
+    was = f"{visible(required)} was required, and " if required else ""
+    return f"FAILED: {was}{line}"
 
 
 def notes(

@@ -63,7 +63,15 @@ class JudgeSettings(Configuration):
         JUDGES,
     ]
     judge_base_url: Annotated[
-        str | None, Setting("Address of an OpenAI-compatible server.", JUDGE, Part.KEY, CallerOnly)
+        str | None,
+        Setting(
+            "Address of an OpenAI-compatible server.",
+            JUDGE,
+            Part.KEY,
+            CallerOnly,
+            common=True,
+            example="http://localhost:8000/v1",
+        ),
     ] = None
     judge_name: JudgeNames = ()
     judge_price: JudgePrice = None
@@ -188,6 +196,8 @@ class RunSettings(JudgeSettings):
             Part.REPORT,
             Found,
             metavar="NAME",
+            common=True,
+            example="new",
         ),
     ] = None
     order: Annotated[

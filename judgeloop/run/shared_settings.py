@@ -120,6 +120,8 @@ JudgePrice = Annotated[
         Part.MONEY,
         CallerOnly,
         metavar="IN,OUT",
+        common=True,
+        example="2,8",
     ),
 ]
 Prices = Annotated[

@@ -12,12 +12,13 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.growing import Following, Growing
+from judgeloop.core.growing import Following
 from judgeloop.core.outcomes import Tally
 from judgeloop.stats.betting import bound, log_wealth, log_wealth_path
 from judgeloop.stopping.catalogue import Ingredients
-from judgeloop.stopping.rule import Rule, in_order, scores_for
-from judgeloop.stopping.wagers import Wagers, level_after
+from judgeloop.stopping.not_worse import NotWorse
+from judgeloop.stopping.rule import Rule, scores_for
+from judgeloop.stopping.wagers import Wagers, followed, level_after
 
 GUARANTEE = (
     "for random draws, a system that is not the better of the two is ever named with probability "
@@ -52,7 +53,7 @@ class Anytime(Rule):
         """Return the stated risk of naming the leader of `tally`; 1 without a leader."""
         if tally.leader is None:
             return 1.0
-        wagers = self._followed(tally, self._on_the_lead)
+        wagers = followed(tally, self._on_the_lead)
         if wagers is not None:
             return wagers.risk(tally.leader)
         return log_wealth(scores_for(tally, tally.leader), self.items).risk
@@ -82,9 +83,9 @@ class Anytime(Rule):
 
     def no_difference(self, tally: Tally) -> bool:
         """Whether the win distance is shown to lie between minus and plus `near_tie`."""
-        if self.near_tie is None:
+        if self.near_tie is None or self._on_nearness is None:
             return False
-        wagers = self._followed(tally, self._on_nearness)
+        wagers = followed(tally, self._on_nearness)
         if wagers is not None:
             return max(map(wagers.risk, (0, 1))) <= self.threshold
         return all(
@@ -94,13 +95,13 @@ class Anytime(Rule):
 
     def can_be_met(self, tally: Tally, unknown: int) -> bool:
         """As `Rule.can_be_met`; the verdicts of a growing tally are each looked at once."""
-        wagers = self._followed(tally, self._on_the_lead)
+        wagers = followed(tally, self._on_the_lead)
         if wagers is None:
             return super().can_be_met(tally, unknown)
         lead = tally.wins[0] - tally.wins[1]
         if any(self._names_after(wagers, lead + sign * unknown, sign, unknown) for sign in (1, -1)):
             return True
-        near = self._followed(tally, self._on_nearness)
+        near = followed(tally, self._on_nearness) if self._on_nearness else None
         return near is not None and max(level_after(near, lead, unknown)) <= self.threshold
 
     def _names_after(self, wagers: Wagers, lead: int, sign: int, wins: int) -> bool:
@@ -109,15 +110,6 @@ class Anytime(Rule):
             return False
         side, score = (0, sign) if lead > 0 else (1, -sign)
         return wagers.risk_after(side, score, wins) <= self.threshold
-
-    def _followed(
-        self, tally: Tally, following: Following[int | None, Wagers] | None
-    ) -> Wagers | None:
-        """Return the wagers on a tally that grows; None for a tally with a tuple or only counts."""
-        preferences = tally.preferences
-        if following is None or not isinstance(preferences, Growing) or not in_order(tally):
-            return None
-        return following.after(preferences)
 
     @cached_property
     def _on_the_lead(self) -> Following[int | None, Wagers]:
@@ -130,6 +122,8 @@ class Anytime(Rule):
         return Following(partial(Wagers, self.items, -self.near_tie), Wagers.follow)
 
 
-def made_of(given: Ingredients) -> Anytime:
+def made_of(given: Ingredients) -> Anytime | NotWorse:
     """Make the rule for one run."""
+    if given.worse is not None:
+        return NotWorse(given.risk, given.items, given.worse)
     return Anytime(given.risk, given.items, given.near)

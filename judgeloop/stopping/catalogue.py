@@ -19,7 +19,8 @@ from judgeloop.core.records import Draws
 class Ingredients:
     """What a rule is made of, for a pool of `items` of which at most `limit` are judged.
 
-    `near` is the near-tie or near-best margin, None without a margin. `threshold` is what past
+    `near` is the near-tie or near-best margin, None without a margin. `worse` is how much worse the
+    second system may be, None if the question is which is better. `threshold` is what past
     comparisons chose, for the rule that they calibrate.
     """
 
@@ -27,6 +28,7 @@ class Ingredients:
     items: int
     limit: int
     near: float | None = None
+    worse: float | None = None
     threshold: Any = None
 
 
@@ -67,7 +69,7 @@ RULES: tuple[RuleRow, ...] = (
     RuleRow(
         "compare", "anytime", "anytime:made_of",
         "guaranteed, without a limit, with bounds for the win distance",
-        guaranteed=True, needs_even_draws=True, takes=frozenset({"near_tie"}),
+        guaranteed=True, needs_even_draws=True, takes=frozenset({"near_tie", "not_worse"}),
     ),
     RuleRow(
         "compare", "calibrated", "calibrated:made_of",
@@ -109,6 +111,18 @@ def rule_row(question: str, name: str) -> RuleRow:
         if row.name == name:
             return row
     raise KeyError(name)
+
+
+def rule_for(question: str, setting: str) -> str:
+    """Return the name of the first rule that reads a setting.
+
+    Raises:
+        KeyError: no rule of the question reads it.
+    """
+    for row in rules_of(question):
+        if setting in row.takes:
+            return row.name
+    raise KeyError(setting)
 
 
 def default_rule(question: str, draws: Draws) -> str:

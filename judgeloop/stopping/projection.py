@@ -21,9 +21,10 @@ def first_met(
     """
 
     def is_met(judged: int) -> bool:
-        return rule.for_limit(max(limit, judged)).is_met(_scaled(shares, judged))
+        ends = rule.for_limit(max(limit, judged)).reason_to_stop(_scaled(shares, judged))
+        return ends is not None
 
-    if shares.leader is None or least > most:
+    if not shares.judged or least > most:
         return None
     enough = least  # guaranteed rules process every verdict, so small numbers are cheap to test
     while not is_met(enough):

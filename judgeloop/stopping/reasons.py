@@ -50,6 +50,11 @@ def risk_met(risk: float, threshold: float) -> StopReason:
     )
 
 
+def not_worse(risk: float, threshold: float) -> StopReason:
+    """Return the reason that the second system is shown not to be worse, at a risk low enough."""
+    return StopReason(StopKind.NOT_WORSE, risk_met(risk, threshold).sentence)
+
+
 def given_up(likely: float, chance: float, limit: int) -> StopReason:
     """Return the reason that a decision within the limit is too unlikely."""
     return StopReason(

@@ -53,7 +53,7 @@ class Rule(ABC):
         """
         wins = (unknown,) if self.guarantee else range(unknown + 1)
         decided = any(
-            self.is_met(_with_wins(tally, side, won, unknown)) for side in (0, 1) for won in wins
+            self.is_met(with_wins(tally, side, won, unknown)) for side in (0, 1) for won in wins
         )
         return decided or self.no_difference(_levelled(tally, unknown))
 
@@ -154,7 +154,8 @@ def scores_for(tally: Tally, side: int) -> NDArray[np.int8]:
     return values[np.argsort(places, kind="stable")]
 
 
-def _with_wins(tally: Tally, side: int, wins: int, unknown: int) -> Tally:
+def with_wins(tally: Tally, side: int, wins: int, unknown: int) -> Tally:
+    """Return `tally` with `unknown` verdicts added: `wins` of one side, and ties."""
     sign = 1 if side == 0 else -1
     return _with(tally, [sign] * wins + [0] * (unknown - wins))
 

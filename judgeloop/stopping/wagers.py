@@ -1,7 +1,7 @@
 """The bets on two systems, followed verdict by verdict, and what further verdicts would do.
 
 Takes preferences in the order drawn; returns stated risks. `stats/betting.py` computes the wealth;
-`anytime.py` draws the conclusion.
+`anytime.py` and `not_worse.py` draw the conclusions.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import final
 
+from judgeloop.core.growing import Following, Growing
+from judgeloop.core.outcomes import Tally
 from judgeloop.stats.betting import Bettor
+from judgeloop.stopping.rule import in_order
 
 
 @final
@@ -51,6 +54,14 @@ class Wagers:
         while len(known) <= count:
             known.append(known[-1].after(score))
         return known[count]
+
+
+def followed(tally: Tally, following: Following[int | None, Wagers]) -> Wagers | None:
+    """Return the wagers on a tally that grows; None for a tally with a tuple or only counts."""
+    preferences = tally.preferences
+    if not isinstance(preferences, Growing) or not in_order(tally):
+        return None
+    return following.after(preferences)
 
 
 def level_after(wagers: Wagers, lead: int, unknown: int) -> Sequence[float]:

@@ -52,6 +52,7 @@ FIELDS = {
     "agreement": None,
     "decoys": None,
     "near_tie": None,
+    "not_worse": None,
     "give_up": None,
     "ahead": 0,
     "ahead_usd": 0.0,

@@ -13,9 +13,9 @@ from judgeloop.cli.catalogue import QUESTIONS
 from judgeloop.cli.every_command import every_command
 
 COMMON = {
-    "compare": 10,
-    "select": 11,  # and the baseline
-    "estimate": 10,  # a half-width in place of the order
+    "compare": 14,
+    "select": 14,  # the baseline in place of the margin
+    "estimate": 12,  # a half-width in place of the order, and no winner
 }
 
 

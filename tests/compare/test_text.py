@@ -23,7 +23,7 @@ PLAN = Plan(
     Range(5, 30, 1000),
     Range(10, 60, 2000),
     Range(10**9, 6 * 10**9, 2 * 10**11),
-    assumed=ASSUMED,
+    assumed=ASSUMED[1],
     affordable=None,
 )
 

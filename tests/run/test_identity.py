@@ -58,6 +58,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "interval": {"interval": "anytime"},
     "first": {"first": "c.jsonl"},
     "second": {"second": "c.jsonl"},
+    "not_worse": {"rule": "anytime", "not_worse": 0.05},
     "near_tie": {"rule": "anytime", "near_tie": 0.3},
     "give_up": {"give_up": 0.2},
     "combine": {"selector": "diffuse", "combine": "addition"},

@@ -122,6 +122,39 @@ def test_no_practical_difference_is_claimed_wrongly_with_at_most_the_risk(capsys
     assert binomtest(wrong, 150, 0.1, alternative="greater").pvalue > LEAST_CHANCE
 
 
+@pytest.mark.parametrize("ties", [0.0, 0.5])
+@pytest.mark.parametrize("worse", [True, False], ids=["just worse", "at the margin"])
+def test_each_answer_on_not_worse_is_wrong_with_at_most_the_risk(worse, ties, capsys):
+    """The lead of the first system is a little above the margin of 0.05, or exactly there."""
+    items, lead = 400, 22 if worse else 20
+    each = round(items * (1 - ties) - lead) // 2
+    population = np.repeat(
+        np.array([1, -1, 0], dtype=np.int8), [each + lead, each, items - 2 * each - lead]
+    )
+    assert population.sum() / items == (0.055 if worse else 0.05)
+    ends = [winner_of(population, "anytime", seed, not_worse=0.05) for seed in range(400)]
+    if worse:
+        wrong = sum(end.stop.kind is StopKind.NOT_WORSE for end in ends)
+    else:
+        wrong = sum(end.winner == 0 for end in ends)
+    with capsys.disabled():
+        print(
+            f"\nnot worse, {'just worse' if worse else 'at the margin'}: wrong in {wrong} of 400",
+            end="",
+        )
+    assert binomtest(wrong, 400, 0.1, alternative="greater").pvalue > LEAST_CHANCE
+
+
+@pytest.mark.parametrize("lead", [-60, 0, 300])
+def test_a_system_that_is_clearly_worse_or_not_is_answered_mostly(lead):
+    """A rule that never answers keeps any promise; this one has power."""
+    population = np.repeat(np.array([1, -1], dtype=np.int8), [250 + lead // 2, 250 - lead // 2])
+    ends = [winner_of(population, "anytime", seed, not_worse=0.3) for seed in range(100)]
+    kinds = [StopKind.RISK_MET if lead > 150 else StopKind.NOT_WORSE]
+    assert sum(end.stop.kind in kinds for end in ends) > 75
+    assert {end.winner for end in ends} <= {0, None}
+
+
 @pytest.mark.parametrize("name", ["sequential", "anytime"])
 def test_a_system_that_is_better_is_named_mostly(name):
     """A rule that never names anybody keeps any promise; these have power."""

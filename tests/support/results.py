@@ -25,6 +25,7 @@ SETUP = CompareSetup(
     risk_threshold=0.1,
     guarantee=None,
     near_tie=None,
+    not_worse=None,
     give_up=None,
     selector="random",
     variant=None,

@@ -14,10 +14,16 @@ GUARANTEED = {row.name for row in rules_of("compare") if row.guaranteed}
 
 
 def make_rule(
-    name: str, *, risk: float, items: int, limit: int, near_tie: float | None = None
+    name: str,
+    *,
+    risk: float,
+    items: int,
+    limit: int,
+    near_tie: float | None = None,
+    not_worse: float | None = None,
 ) -> Any:
     """A rule of `compare`."""
-    return rule_row("compare", name).make(Ingredients(risk, items, limit, near_tie))
+    return rule_row("compare", name).make(Ingredients(risk, items, limit, near_tie, not_worse))
 
 
 def make_rule_among(name: str, *, risk: float, items: int, near_best: float | None) -> Any:
