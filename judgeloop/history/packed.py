@@ -32,7 +32,7 @@ def packed(gatherer: Gatherer, **told: Any) -> Iterator[bytes | memoryview]:
     ).encode("ascii")
     columns = [memoryview(column).cast("B") for column in gatherer.columns]
     sizes = [len(texts), *(len(column) for column in columns)]
-    yield json.dumps({"last": gatherer.last, **told, "sizes": sizes}).encode("ascii") + b"\n"
+    yield json.dumps({"last": gatherer.last} | told | {"sizes": sizes}).encode("ascii") + b"\n"
     yield texts
     yield from columns
 

@@ -8,17 +8,15 @@ before is told by the ledger's own numbers, not by the clock. `comparisons.py`, 
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection
 from contextlib import closing, suppress
 from pathlib import Path
 
-from judgeloop.core.errors import LedgerError
 from judgeloop.history.gathered import Gathered, Gatherer
 from judgeloop.history.segments import append, last_in_segments, load
 from judgeloop.history.side_by_side import add_verdicts
 from judgeloop.ledger.booking import run_row
-from judgeloop.ledger.connection import connect
+from judgeloop.ledger.connection import connect, readable
 from judgeloop.ledger.rows import LedgerConnection, RunRow, one, read
 
 EVER = 2**62  # a number above that of every verdict
@@ -41,7 +39,7 @@ def remembered_verdicts(
     """
     if not begin and not Path(path).exists():
         return Gatherer().gathered(EVER, run, of_runs)
-    with closing(connect(path)) as connection:
+    with readable(path), closing(connect(path)) as connection:
         seen = _seen_by(connection, run, begin=begin)
         return _gather(connection, seen, of_runs).gathered(seen, run, of_runs)
 
@@ -69,10 +67,11 @@ def extend_segments(path: Path | str) -> None:
     """
     if not Path(path).exists():
         return
-    with suppress(LedgerError, sqlite3.Error), closing(connect(path)) as connection:
+    # Whatever is wrong with older rows, the result of a run is not lost for it.
+    with suppress(Exception), closing(connect(path)) as connection:
         last = connection.execute("SELECT coalesce(max(seq), 0) FROM verdicts").fetchone()[0]
         known = last_in_segments(connection)
-        if last - known >= WORTH:
+        if last - known >= WORTH and known >= 0:
             later = Gatherer(last=known)
             add_verdicts(connection, later, until=last)
             append(connection, later, after=known, known=known)

@@ -65,6 +65,9 @@ def _given(connection: LedgerConnection, values: Sequence[Any]) -> Given:
         number, run, opener, key, item, judge, note, state, reserved, charged, rehearsed, outcome,
         usage, model, request, began, ended, seal, seq, own_key, attempt, score, reason, at, own_seal,
     ) = values  # fmt: skip
+    if not isinstance(note, str) or not isinstance(seal, bytes) or not isinstance(own_seal, bytes):
+        checked(connection, AttemptRow, values[:VERDICT])
+        checked(connection, VerdictRow, values[VERDICT:])
     escaped = note.replace("\\", "\\\\").replace("'", "\\'")
     of_attempt = (
         f"('attempts', {number}, '{run}', '{opener}', '{key}', {item!a}, {judge!a}, '{escaped}', "

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from judgeloop.core.errors import InputError, LedgerError, NoLedgerError
+from judgeloop.core.errors import DamagedLedgerError, InputError, LedgerError, NoLedgerError
 from judgeloop.ledger.migration import EARLIER, make_about, migrate
 from judgeloop.ledger.place import refuse_if_anybody_writes
 from judgeloop.ledger.rows import AboutRow, LedgerConnection, columns, damaged
@@ -73,12 +73,23 @@ def readable(path: object) -> Iterator[None]:
     """Turn errors of SQLite while a ledger is opened into errors of the ledger."""
     try:
         yield
-    except (OSError, sqlite3.Error) as error:
+    except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
             raise NoLedgerError(
                 f"{path} is not a ledger, nor any SQLite database; name another file (`ledger`)"
             ) from error
+        if _is_damage(error):
+            raise DamagedLedgerError(
+                f"the ledger {path} is damaged ({error}); copy what can be read to a new file: "
+                "judgeloop ledger salvage"
+            ) from error
         raise _cannot_open(path, error) from error
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether SQLite found what it did not write."""
+    damage = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_CORRUPT
+    return damage or isinstance(error, UnicodeDecodeError) or "decode to UTF-8" in str(error)
 
 
 def _set_up(connection: LedgerConnection, path: Path | str, key: bytes | None) -> None:
@@ -122,7 +133,7 @@ def _use_key(connection: LedgerConnection, key: bytes | None) -> None:
     if len(found) != 1:
         raise damaged(connection, AboutRow, len(found), "is not the only one, or is missing")
     ledger, created_at, seal = found[0]
-    if key is None and len(seal) > CRC_BYTES:
+    if key is None and isinstance(seal, bytes) and len(seal) > CRC_BYTES:
         raise LedgerError(
             f"the ledger {connection.path} is signed; set {KEY_VARIABLE} to the key that it was "
             "written with, or name another file (`ledger`)"
@@ -158,6 +169,12 @@ def _cannot_open(path: object, error: Exception) -> LedgerError:
 
 
 def make_private(path: Path) -> None:
-    """Create the file and its folder, if missing, for their owner only."""
+    """Create the file and its folder, if missing, for their owner only.
+
+    A file that is there is not opened: closing it would drop the locks that this process holds on
+    it through SQLite (POSIX).
+    """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    if not path.exists():
+        with suppress(FileExistsError):  # another process was faster
+            os.close(os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))

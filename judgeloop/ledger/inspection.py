@@ -19,11 +19,13 @@ from judgeloop.ledger.rows import (
     TABLES,
     AboutRow,
     LedgerConnection,
+    SegmentRow,
     columns,
 )
-from judgeloop.ledger.schema import VERSION, check_schema, version_of
+from judgeloop.ledger.schema import DDL, DDL_2, VERSION, check_schema, version_of
 from judgeloop.ledger.seal import CRC_BYTES, Sealer
 
+WITH_CHECKSUMS = {2: DDL_2, VERSION: DDL}  # the tables of the versions that can be looked at
 CHARGES = """SELECT runs.seq, runs.id FROM runs WHERE charged_p <>
     (SELECT coalesce(sum(charged_p), 0) FROM attempts WHERE attempts.run = runs.id)"""
 
@@ -47,7 +49,7 @@ def inspect(path: Path) -> Inspection:
     with readable(path), closing(open_to_read(path)) as connection:
         rows: dict[str, int] = {}
         problems = list(_of_file(connection))
-        for kind, table in TABLES.items():
+        for kind, table in _tables(connection).items():
             rows[table] = 0
             for found in every_row(connection, kind, problems.append):
                 problem = connection.sealer.problem(table, found[:-1], found[-1])
@@ -79,9 +81,15 @@ def open_to_read(path: Path) -> LedgerConnection:
     return connection
 
 
+def _tables(connection: LedgerConnection) -> dict[type[Any], str]:
+    """Return the tables that a ledger of its version has."""
+    lacking = set() if version_of(connection, connection.path) == VERSION else {SegmentRow}
+    return {kind: table for kind, table in TABLES.items() if kind not in lacking}
+
+
 def _check_version(connection: LedgerConnection, path: Path) -> None:
     version = version_of(connection, path)
-    if version != VERSION:
+    if version not in WITH_CHECKSUMS:
         raise NoLedgerError(
             f"`ledger={path}`: expected a ledger of version {VERSION}, found version {version}; "
             "the next command that uses a ledger of an earlier version brings it to this one"
@@ -108,6 +116,7 @@ def every_row(
         yield values
     if damage:
         report(f"{table}: {damage[0]}, behind row {last}")
+    if damage and kind is not SegmentRow:  # segments are made anew, and their numbers have gaps
         for at in range(last + 1, _highest(connection, kind) + 1):
             yield from _rows(connection, f"{select} WHERE {number} = {at}", lambda _: None)
 
@@ -131,7 +140,8 @@ def _highest(connection: LedgerConnection, kind: type[Any]) -> int:
 def _of_file(connection: LedgerConnection) -> Iterator[str]:
     """Yield what SQLite itself finds, and what is strange about the tables."""
     try:
-        check_schema(connection, connection.path)
+        version = version_of(connection, connection.path)
+        check_schema(connection, connection.path, WITH_CHECKSUMS[version])
     except NoLedgerError as error:
         yield str(error)
     damage: list[str] = []
@@ -144,7 +154,7 @@ def _of_file(connection: LedgerConnection) -> Iterator[str]:
     abouts = list(_rows(connection, "SELECT seal FROM about", damage.append))
     if len(abouts) != 1:
         yield f"expected one row of about, found {len(abouts)}"
-    elif connection.sealer.key is None and len(abouts[0][0]) > CRC_BYTES:
+    elif connection.sealer.key is None and len(abouts[0][0] or b"") > CRC_BYTES:
         yield "the ledger is signed, and its key is not set: only checksums were compared"
 
 

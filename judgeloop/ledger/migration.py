@@ -105,9 +105,14 @@ def _keep_copy(path: Path, version: int) -> None:
     """Copy the ledger, which this process has locked against writing, to a file of its own."""
     copy = _free_name(path, version)
     os.close(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
-        target.execute("PRAGMA synchronous = EXTRA")
-        source.backup(target)
+    try:
+        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
+            target.execute("PRAGMA synchronous = EXTRA")
+            source.backup(target)
+    except BaseException:  # a part of a ledger would look like a copy
+        for part in (copy, copy.with_name(f"{copy.name}-journal")):
+            part.unlink(missing_ok=True)
+        raise
 
 
 def _free_name(path: Path, version: int) -> Path:

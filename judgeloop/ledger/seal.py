@@ -32,8 +32,10 @@ class Sealer:
         message = _message(table, row)
         return _crc(message) if self.key is None else _crc(message) + self._mac(message)
 
-    def problem(self, table: str, row: Sequence[object], seal: bytes) -> str | None:
+    def problem(self, table: str, row: Sequence[object], seal: object) -> str | None:
         """Return in words what is wrong with a row; None if it has its seal."""
+        if not isinstance(seal, bytes):
+            return "was changed after it was written (it has no checksum)"
         message = _message(table, row)
         if seal[:CRC_BYTES] != _crc(message):
             return "was changed after it was written (its checksum does not match)"

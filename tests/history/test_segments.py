@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 
 import numpy as np
 import pytest
@@ -12,12 +12,14 @@ from click.testing import CliRunner
 from support.past_verdicts import RUNS, told, write
 
 from judgeloop.cli.app import app
+from judgeloop.core.errors import DamagedLedgerError, LedgerError
 from judgeloop.history import remembered, segments, side_by_side
 from judgeloop.history.gathered import Gatherer
 from judgeloop.history.remembered import extend_segments, remembered_verdicts
 from judgeloop.ledger.connection import connect
 from judgeloop.ledger.inspection import inspect
 from judgeloop.ledger.rows import SegmentRow, insert
+from judgeloop.ledger.salvage import salvage
 from judgeloop.ledger.seal import KEY_VARIABLE, Sealer
 
 
@@ -236,14 +238,15 @@ def test_what_cannot_be_believed_is_read_as_rows_and_written_anew(path, spoil, a
     assert not any("segments" in problem for problem in inspect(path).problems)
 
 
-@pytest.mark.parametrize("head", [{"form": 0}, {"after": 1}, {"rows": 5}, {"seal": "ab"}])
+@pytest.mark.parametrize(
+    "head", [{"form": 0}, {"after": 1}, {"rows": 5}, {"seal": "ab"}, {"last": 98}, {"last": None}]
+)
 def test_a_segment_of_another_form_or_of_other_rows_is_passed_over(path, head, monkeypatch):
     whole = read(path)
     with closing(connect(path)) as connection:
         gatherer = segments.load(connection)
         connection.execute("DELETE FROM segments")
-        rows, seal = segments._state(connection, gatherer.last)
-        right = {"form": segments.FORM, "after": 0, "rows": rows, "seal": seal}
+        right = segments._told(connection, 0, gatherer.last)
         content = b"".join(segments.packed(gatherer, **(right | head)))
         insert(connection, SegmentRow(gatherer.last, content))
     after = last_read(monkeypatch)
@@ -251,7 +254,9 @@ def test_a_segment_of_another_form_or_of_other_rows_is_passed_over(path, head, m
     assert after == [0]
 
 
-@pytest.mark.parametrize("content", [b"no columns", b"{}\n", b'{"form": 1}\n', b"[]\n"])
+@pytest.mark.parametrize(
+    "content", [b"no columns", b"{}\n", b'{"form": 1}\n', b"[]\n", b"[" * 9000 + b"\n"]
+)
 def test_a_sealed_segment_that_is_none_is_passed_over(path, content, monkeypatch):
     whole = afresh(path)
     with closing(connect(path)) as connection:
@@ -288,6 +293,125 @@ def test_where_rows_are_missing_segments_are_passed_over(path, statement):
     read(path)
     tamper(path, statement)
     assert read(path) == afresh(path)
+
+
+@pytest.mark.parametrize("key", ["", "a key that nobody guesses"])
+@pytest.mark.parametrize(
+    "statement",
+    ["DELETE FROM verdicts WHERE seq BETWEEN 40 AND 60", "DELETE FROM verdicts WHERE seq > 80"],
+)
+def test_segments_of_rows_that_are_gone_do_not_come_true_by_later_ones(
+    tmp_path, statement, key, monkeypatch
+):
+    """A run that extends them does not look at the older ones; the next reading does."""
+    monkeypatch.setenv(KEY_VARIABLE, key)
+    path = tmp_path / "ledger.sqlite"
+    write(path, 1, 100)
+    read(path)
+    tamper(path, statement)
+    with closing(sqlite3.connect(path)) as connection:
+        (last,) = connection.execute("SELECT max(seq) FROM verdicts").fetchone()
+    tamper(path, "DELETE FROM attempts WHERE id > ?", last)
+    write(path, last + 1, last + 61)
+    extend_segments(path)
+    assert read(path) == afresh(path)
+    assert read(path) == afresh(path)
+
+
+@pytest.mark.parametrize("until", [-(2**63), 0, 2**40, 2**63 - 1])
+@pytest.mark.parametrize("at", [0, 2])
+def test_a_segment_whose_number_no_verdict_has_goes(path, until, at, monkeypatch):
+    whole = read(path)
+    sound = ends(path)
+    tamper(path, "UPDATE segments SET until = ? WHERE until = ?", until, sound[at])
+    assert read(path) == whole
+    assert ends(path) == sound
+    write(path, 100, 130)
+    extend_segments(path)
+    assert ends(path)[-1] == 129
+
+
+def pages_of_segments(path):
+    """Return the file's bytes, the size of a page, and the numbers of the segments' tree pages."""
+    with closing(sqlite3.connect(path)) as connection:
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        (root,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'segments'"
+        ).fetchone()
+    return bytearray(path.read_bytes()), size, root
+
+
+@pytest.mark.parametrize("damage", range(40))
+def test_damage_in_the_pages_of_segments_costs_no_row(path, damage, monkeypatch):
+    """A pointer that leads to another page must not free that page."""
+    whole = read(path)
+    content, size, root = pages_of_segments(path)
+    place = (root - 1) * size
+    cell = place + int.from_bytes(content[place + 8 : place + 10], "big")
+    spots = [*range(place, place + 12), *range(cell, cell + 12)]
+    at = spots[damage % len(spots)]
+    content[at] ^= 1 << (damage % 7)
+    path.write_bytes(content)
+    for _ in range(2):
+        with suppress(LedgerError):
+            assert read(path) == whole
+    extend_segments(path)
+    alone = path.parent / "salvaged.sqlite"
+    salvage(path, alone)
+    assert read(alone) == whole
+
+
+def test_a_bad_pointer_to_a_page_of_rows_frees_nothing(path, monkeypatch):
+    whole = read(path)
+    content, size, root = pages_of_segments(path)
+    with closing(sqlite3.connect(path)) as connection:
+        (rows,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'attempts'"
+        ).fetchone()
+    place = (root - 1) * size
+    if content[place] == 5:  # an inner page, whose first cell begins with the number of a leaf
+        cell = place + int.from_bytes(content[place + 12 : place + 14], "big")
+        place = (int.from_bytes(content[cell : cell + 4], "big") - 1) * size
+    with closing(sqlite3.connect(path)) as connection:
+        lengths = connection.execute("SELECT length(content) FROM segments").fetchall()
+    assert all(length > size for (length,) in lengths), "each has pages of its own"
+    # The pointer to the first of them is the last four bytes of a cell.
+    last = place + size
+    pointer = last - 4
+    assert 1 < int.from_bytes(content[pointer:last], "big") * size <= len(content)
+    content[pointer:last] = rows.to_bytes(4, "big")
+    path.write_bytes(content)
+    assert read(path) == whole
+    assert read(path) == whole
+    alone = path.parent / "salvaged.sqlite"
+    assert salvage(path, alone).left == {"runs": 0, "attempts": 0, "verdicts": 0}
+    assert read(alone) == whole
+    assert any("SQLite" in problem for problem in inspect(path).problems)
+
+
+def test_a_damaged_row_of_another_run_does_not_cost_a_run_its_result(path, incidents):
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        strict = "SELECT sql FROM sqlite_master WHERE name = 'attempts'"
+        (sql,) = connection.execute(strict).fetchone()
+        loose = sql.replace(") STRICT", ")").replace("note        TEXT NOT NULL", "note")
+        change = "UPDATE sqlite_master SET sql = ? WHERE name = 'attempts'"
+        connection.execute(change, (loose,))
+        connection.commit()
+        version = connection.execute("PRAGMA schema_version").fetchone()[0]
+        connection.execute(f"PRAGMA schema_version = {version + 1}")
+    tamper(path, "UPDATE attempts SET note = 5 WHERE id = 50")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(change, (sql,))
+        connection.commit()
+        connection.execute(f"PRAGMA schema_version = {version + 2}")
+    files = [incidents / "lead.jsonl", incidents / "central.jsonl"]
+    judged = ["--items", incidents / "items.jsonl", "--judge", "metric:exact", "--ledger", path]
+    done = CliRunner().invoke(app, ["compare", *map(str, [*files, *judged])])
+    assert done.exit_code in {0, 3}, done.output
+    with pytest.raises(DamagedLedgerError, match="row 50 of the table attempts"):
+        read(path)
 
 
 def test_a_signed_ledger_believes_signed_segments_only(tmp_path, monkeypatch):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import sqlite3
 import stat
+from functools import partial
 
 import pytest
 from support.database import opened
@@ -13,6 +15,7 @@ from judgeloop.core.errors import LedgerError, NoLedgerError
 from judgeloop.core.records import Verdict
 from judgeloop.ledger.inspection import inspect
 from judgeloop.ledger.migration import DDL_1
+from judgeloop.ledger.salvage import salvage
 from judgeloop.ledger.schema import APPLICATION_ID, DDL_2, VERSION
 from judgeloop.ledger.seal import KEY_VARIABLE
 from judgeloop.ledger.sqlite import SqliteLedger
@@ -203,6 +206,41 @@ def test_a_version_2_that_somebody_changed_is_refused_and_left_alone(second):
     assert second.with_name("ledger.sqlite.history").exists()
 
 
-def test_commands_that_only_look_say_that_a_ledger_is_of_an_earlier_version(second):
-    with pytest.raises(NoLedgerError, match="expected a ledger of version 3, found version 2; the"):
+def test_commands_that_only_look_read_version_2_and_say_so_of_version_1(second, tmp_path):
+    before = second.read_bytes()
+    found = inspect(second)
+    assert (found.problems, found.rows["verdicts"]) == ((), 2)
+    salvage(second, tmp_path / "new.sqlite")
+    assert inspect(tmp_path / "new.sqlite").rows["attempts"] == 3
+    assert second.read_bytes() == before
+    with opened(second) as connection:
+        connection.execute("PRAGMA user_version = 1")
+    with pytest.raises(NoLedgerError, match="expected a ledger of version 3, found version 1; the"):
         inspect(second)
+
+
+def test_a_version_2_with_a_strange_index_can_be_salvaged(second, tmp_path):
+    with opened(second) as connection:
+        connection.execute("CREATE INDEX mine ON verdicts (score)")
+    with pytest.raises(NoLedgerError, match="judgeloop ledger salvage"):
+        migrated(second)
+    assert any("strange index mine" in problem for problem in inspect(second).problems)
+    assert salvage(second, tmp_path / "new.sqlite").copied["verdicts"] == 2
+
+
+def test_a_copy_that_could_not_be_finished_is_removed(second, monkeypatch):
+    class Full(sqlite3.Connection):
+        def backup(self, target, **more):
+            target.execute("CREATE TABLE part (x)")
+            raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(
+        "judgeloop.ledger.migration.sqlite3.connect", partial(sqlite3.connect, factory=Full)
+    )
+    with pytest.raises(LedgerError, match="disk is full"):
+        migrated(second)
+    assert sorted(entry.name for entry in second.parent.iterdir()) == [
+        "ledger.sqlite",
+        "ledger.sqlite.history",
+    ]
+    assert version(second) == 2

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from judgeloop.core.errors import LedgerError
 from judgeloop.ledger import place
-from judgeloop.ledger.connection import ledger_id
+from judgeloop.ledger.connection import connect, ledger_id
 from judgeloop.ledger.seal import KEY_VARIABLE
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.run.ledger_memory import remember, sentences_about
@@ -109,3 +112,26 @@ def test_a_memory_that_cannot_be_read_is_no_memory(path, tmp_path, text):
 def test_a_ledger_keeps_its_id(path):
     assert ledger_id(path) == ledger_id(path)
     assert ledger_id(path.parent / "none") is None
+
+
+def test_another_connection_of_this_process_does_not_drop_the_lock_of_a_transaction(path):
+    """POSIX drops all locks of a process on a file once it closes the file."""
+    other = (
+        "import sqlite3, sys\n"
+        "sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None).execute('BEGIN IMMEDIATE')"
+    )
+    with closing(connect(path)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connect(path).close()
+        done = subprocess.run(
+            [sys.executable, "-c", other, str(path)], check=False, capture_output=True
+        )
+        assert b"database is locked" in done.stderr
+        connection.execute("ROLLBACK")
+
+
+def test_a_link_to_a_ledger_that_is_not_there_yet_makes_it_where_the_link_leads(tmp_path):
+    link = tmp_path / "link.sqlite"
+    link.symlink_to(tmp_path / "real.sqlite")
+    connect(link).close()
+    assert (tmp_path / "real.sqlite").stat().st_mode & 0o777 == 0o600

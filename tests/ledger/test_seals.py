@@ -323,3 +323,25 @@ def test_a_cost_that_no_column_holds_is_a_ledger_error(path):
         await ledger.aclose()
 
     asyncio.run(story())
+
+
+def test_a_row_without_a_checksum_is_listed_and_left_behind(path, tmp_path):
+    """A flipped bit can give a value another type, which the table does not allow."""
+    with opened(path) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        select = "SELECT sql FROM sqlite_master WHERE name = 'verdicts'"
+        (sql,) = connection.execute(select).fetchone()
+        loose = sql.replace("seal        BLOB NOT NULL", "seal BLOB")
+        change = "UPDATE sqlite_master SET sql = ? WHERE name = 'verdicts'"
+        connection.execute(change, (loose,))
+        version = connection.execute("PRAGMA schema_version").fetchone()[0]
+        connection.execute(f"PRAGMA schema_version = {version + 1}")
+    with opened(path) as connection:
+        connection.execute("UPDATE verdicts SET seal = NULL WHERE seq = 3")
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(change, (sql,))
+        connection.execute(f"PRAGMA schema_version = {version + 2}")
+    assert any("row 3 of verdicts" in problem for problem in inspect(path).problems)
+    assert salvage(path, tmp_path / "new.sqlite").left["verdicts"] == 1
+    with pytest.raises(DamagedLedgerError, match="row 3 of the table verdicts"):
+        remembered_verdicts(path, None, begin=False)
