@@ -15,6 +15,7 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
 from judgeloop.report.sentences import (
     CUT_SHORT,
+    DRAWN_WHOLE,
     HEADING_RISK,
     about_data,
     about_the_judge,
@@ -24,6 +25,7 @@ from judgeloop.report.sentences import (
     judged_by,
     notes,
     on_items,
+    promise,
     published,
     required_first,
     sentence,
@@ -150,27 +152,29 @@ def _risk(result: Result) -> str:
         return "Stated risk: 0, as every item is judged."
     if result.stop_reason is StopKind.NO_DIFFERENCE:
         return f"Stated risk: {result.setup.risk_threshold:g} (guaranteed)."
-    leads = result.leader is not None or result.setup.not_worse is not None
-    if result.winner is None and (not leads or show_risk(result.risk) == show_risk(1)):
-        return ""
     kind = "guaranteed" if result.setup.guarantee else "heuristic"
     kind = "on average" if result.setup.rule == "calibrated" else kind
-    return f"Stated risk: {show_risk(result.risk)} ({kind})."
+    shown = f"{show_risk(result.risk)} ({kind})."
+    if result.winner is not None or result.stop_reason is StopKind.NOT_WORSE:
+        return f"Stated risk: {shown}"
+    leads = result.leader is not None or result.setup.not_worse is not None
+    if not leads or show_risk(result.risk) == show_risk(1):
+        return ""
+    named = (
+        f"naming {visible(result.leader or '')}" if result.setup.not_worse is None else "an answer"
+    )
+    return f"Stated risk of {named} now: {shown}"
 
 
 def _risk_means(result: Result) -> str:
-    """Return what the stated risk says, what is proved about it, and what it does not say."""
-    means = "The stated risk is how often runs like this one name the wrong system."
-    if result.setup.not_worse is not None:
-        means = "The stated risk is how often runs like this one give the wrong answer."
-    promise = (
-        f"It is guaranteed: {result.setup.guarantee}."
-        if result.setup.guarantee
-        else "It is a heuristic: it looks many times, and no bound is proved."
-    )
+    """Return what is proved about the risk, what the stated risk is, and what it does not say."""
     if result.whole:
-        promise = "Every item is judged, so nothing is left to chance."
-    return f"{means} {visible(promise)} {about_the_judge(result)}"
+        says = DRAWN_WHOLE
+    elif result.setup.guarantee:
+        says = promise(result.setup.guarantee, result.setup.risk_threshold)
+    else:
+        says = "The stated risk is a heuristic: the rule looks many times, and no bound is proved."
+    return f"{says} {about_the_judge(result)}"
 
 
 def _what_would_decide(result: Result) -> str:

@@ -14,6 +14,7 @@ from judgeloop.report.page import Page
 from judgeloop.report.sentences import (
     ABOUT_THE_JUDGE,
     CUT_SHORT,
+    DRAWN_WHOLE,
     about_data,
     count,
     ended,
@@ -189,7 +190,7 @@ def _interval(result: Estimated) -> str:
 def _interval_means(result: Estimated) -> str:
     """Return what the interval says, what is proved about it, and what it does not say."""
     if result.stop_reason is StopKind.ALL_JUDGED:
-        return f"Every item is judged, so nothing is left to chance. {ABOUT_THE_JUDGE}"
+        return f"{DRAWN_WHOLE} {ABOUT_THE_JUDGE}"
     often = 100 * (1 - result.setup.risk_threshold)
     at_least = "at least" if result.setup.guarantee else "about"
     means = f"Of 100 such intervals {at_least} {often:g} contain the mean score of all items, judged or not."

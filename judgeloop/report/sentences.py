@@ -25,13 +25,14 @@ LONGEST_RUBRIC = 500  # characters of the criteria that are shown
 # Under so many items, another set of items may well turn out differently.
 FEW_ITEMS = 50
 ABOUT_THE_JUDGE = (
-    "It is about what this judge says on these items. It does not say that the judge is right, nor "
-    "what holds on other items."
+    "It is about what this judge says on these items. It does not say that the judge is right, that "
+    "it would say the same again, or what holds on other items."
 )
 ABOUT_ONE_ORDER = (
     "It is about what this judge says on items like these, each shown in one order drawn at random. "
-    "It does not say that the judge is right."
+    "It does not say that the judge is right, or that it would say the same again."
 )
+DRAWN_WHOLE = "Every item is judged, so the draw of items leaves nothing to chance."
 ALL_JUDGED = "Every item is judged."
 HEADING_STOP, HEADING_RISK = "Why it stopped", "What the stated risk means"
 
@@ -71,6 +72,14 @@ def on_items(about: About, items: int) -> str:
 def about_the_judge(result: RunResult) -> str:
     """Return what a decision is about, and what it does not say."""
     return ABOUT_ONE_ORDER if result.setup.sampled else ABOUT_THE_JUDGE
+
+
+def promise(guarantee: str, risk: float) -> str:
+    """Return what is proved about the risk that was asked for, and what the stated risk is."""
+    return (
+        f"The risk that was asked for, {risk:g}, is guaranteed: {visible(guarantee)}. The stated risk is "
+        "the lowest at which this run would have ended here."
+    )
 
 
 def few_items(about: About, items: int) -> list[str]:

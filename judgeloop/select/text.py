@@ -14,6 +14,7 @@ from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Section
 from judgeloop.report.sentences import (
     CUT_SHORT,
+    DRAWN_WHOLE,
     HEADING_RISK,
     about_data,
     about_the_judge,
@@ -23,6 +24,7 @@ from judgeloop.report.sentences import (
     judged_by,
     notes,
     on_items,
+    promise,
     published,
     required_first,
     sentence,
@@ -102,16 +104,15 @@ def _risk_means(result: Selected) -> str:
     """Return what the stated risk says, what is proved about it, and what it does not say."""
     guarantee = result.setup.guarantee
     if result.stop_reason is StopKind.ALL_JUDGED:
-        says = "Every item is judged, so nothing is left to chance."
+        says = DRAWN_WHOLE
     elif guarantee is None:
         return (
             "No risk is stated: this rule names the highest win rate once the budget is used up, "
             "and does not say how probably that is right."
         )
     else:
-        says = f"It is guaranteed: {guarantee}."
-    means = "The stated risk is how often runs like this one name the wrong system."
-    return f"{means} {says} {about_the_judge(result)}"
+        says = promise(guarantee, result.setup.risk_threshold)
+    return f"{says} {about_the_judge(result)}"
 
 
 def _what_would_decide(result: Selected) -> str:

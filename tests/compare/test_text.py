@@ -75,7 +75,9 @@ def test_a_decision_on_all_items_has_no_risk_and_warns_that_the_items_are_few():
         "Judged by openai/gpt-4.1: all 10 items. Stated risk: 0, as every item is judged. Cost: $0.042 of $5.00.",
         "Warning: the set has few items, 10. Another set of items may turn out differently.",
     ]
-    assert "Every item is judged, so nothing is left to chance." in note(result, HEADING_RISK)
+    assert "Every item is judged, so the draw of items leaves nothing to chance." in note(
+        result, HEADING_RISK
+    )
 
 
 @pytest.mark.parametrize(("items", "warned"), [(12, True), (49, True), (50, False), (800, False)])
@@ -120,7 +122,7 @@ def test_a_run_that_was_given_up_says_why_and_what_would_go_on():
         "No winner yet between small and large on these 100 items: a decision within the limit of judgments is unlikely."
     )
     assert summary(result) == [
-        "Judged by openai/gpt-4.1: 10 of 100 items. Votes: 5 to 4 for small. Stated risk: 0.042 (heuristic). Cost: $0.042 of $5.00.",
+        "Judged by openai/gpt-4.1: 10 of 100 items. Votes: 5 to 4 for small. Stated risk of naming small now: 0.042 (heuristic). Cost: $0.042 of $5.00.",
         "About 60 more judgments (about $0.24) would probably decide: raise `max_judgments`, or leave out `give_up`.",
     ]
     assert note(result, HEADING_STOP) == f"G{sentence[1:]}."
@@ -186,11 +188,11 @@ def test_no_decision_says_why_and_what_would_decide(changes, line):
     [
         (
             {},
-            "Judged by openai/gpt-4.1: 10 of 100 items. Votes: 5 to 4 for small. Stated risk: 0.042 (heuristic). Cost: $0.042 of $5.00.",
+            "Judged by openai/gpt-4.1: 10 of 100 items. Votes: 5 to 4 for small. Stated risk of naming small now: 0.042 (heuristic). Cost: $0.042 of $5.00.",
         ),
         (
             {"tally": Tally(items=100, wins=(4, 5), ties=1)},
-            "Judged by openai/gpt-4.1: 10 of 100 items. Votes: 5 to 4 for large. Stated risk: 0.042 (heuristic). Cost: $0.042 of $5.00.",
+            "Judged by openai/gpt-4.1: 10 of 100 items. Votes: 5 to 4 for large. Stated risk of naming large now: 0.042 (heuristic). Cost: $0.042 of $5.00.",
         ),
         (
             {"tally": Tally(items=100, wins=(5, 5))},
@@ -304,10 +306,10 @@ def test_a_result_wraps_at_words(width):
 def test_what_is_proved_stands_once_under_a_heading_of_its_own():
     text = printed(make_result(guarantee="a proved bound"))
     assert text.count("a proved bound") == 1
-    assert "It is guaranteed: a proved bound." in note(
+    assert "The risk that was asked for, 0.1, is guaranteed: a proved bound." in note(
         make_result(guarantee="a proved bound"), HEADING_RISK
     )
-    assert "It is a heuristic" in note(make_result(), HEADING_RISK)
+    assert "The stated risk is a heuristic" in note(make_result(), HEADING_RISK)
 
 
 def test_the_short_form_is_the_decision_the_cost_and_the_warnings():
