@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from judgeloop.cli.meant import meant_by
 from judgeloop.cli.naming import flag, variable
 from judgeloop.cli.progress import explained
 from judgeloop.run.setting import Declared
@@ -49,6 +50,14 @@ class PanelOption(click.Option):
         self.declared = declared
         self.variants = variants
 
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """As `click.Option`; a value that is missing is named with what it is for."""
+        try:
+            return super().process_value(ctx, value)
+        except click.MissingParameter as error:
+            said = f"{error.format_message()} {self.help or ''}".rstrip()
+            raise click.UsageError(said, ctx) from error
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return what a shell offers for the value: files, or the names it may have."""
         from judgeloop.cli.completion import completions
@@ -72,7 +81,14 @@ class PanelCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the settings files first: they give the defaults of all other options."""
-        given, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        try:
+            given, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        except click.NoSuchOption as error:
+            known = {flag for parameter in self.params for flag in parameter.opts}
+            meant = meant_by(error.option_name, known)
+            if meant is None:
+                raise
+            ctx.fail(f"No such option: {error.option_name}. Did you mean {meant}?")
         _refuse_two_outputs(order)
         help_option = self.get_help_option(ctx)
         asked_for_help = given.get(ALL) or (

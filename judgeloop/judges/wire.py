@@ -225,14 +225,21 @@ def _status_error(failure: Failure, codes: list[str], endpoint: Endpoint) -> Jud
             f"{what}: the server redirects; give the URL that it redirects to", billed=False
         )
     quoted = endpoint.quoted(failure.message) or "the request is not accepted"
-    if status == HTTPStatus.NOT_FOUND and not endpoint.own and not endpoint.has_path:
-        quoted += " (the address has no path; most servers want one, such as /v1)"
+    if status == HTTPStatus.NOT_FOUND:
+        quoted += f" ({endpoint.origin} has no such address or model{_lacks_path(endpoint)})"
     said, may_bill = f"{what}: {quoted}", not endpoint.refuses_free(FILTERED)
     return (
         JudgeRejectedError(said, billed=late)
         if concerns_every_request(failure, codes)
         else JudgeRefusedError(said, billed=late, by_filter_billed=may_bill)
     )
+
+
+def _lacks_path(endpoint: Endpoint) -> str:
+    """Return a hint if the address of a server of one's own has no path; else empty."""
+    if endpoint.own or endpoint.has_path:
+        return ""
+    return "; the address has no path, and most servers want one, such as /v1"
 
 
 def _said(failure: Failure, endpoint: Endpoint) -> str:

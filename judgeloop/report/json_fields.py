@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 Dollars = float | None
+WARNING = "Warning: "
 
 
 class Heading(TypedDict):
@@ -49,6 +50,11 @@ class Computed(TypedDict):
     attempts: Annotated[int, "requests that this command made"]
     exit_code: Annotated[int, "the exit code of the command"]
     remembered: Annotated[int, "verdicts that were answered from the ledger"]
+    p_value_beyond: Annotated[
+        float | None,
+        "p-value of the lead on other items like these, by a sign test; null if unknown",
+    ]
+    warnings: Annotated[list[str], "the warnings of the text"]
 
 
 def heading(result: RunResult) -> Heading:
@@ -85,6 +91,10 @@ def computed(result: RunResult) -> Computed:
         "attempts": spend.attempts,
         "exit_code": result.exit_code,
         "remembered": spend.remembered,
+        "p_value_beyond": result.p_value_beyond,
+        "warnings": [
+            line.removeprefix(WARNING) for line in result.page.summary if line.startswith(WARNING)
+        ],
     }
 
 

@@ -134,6 +134,11 @@ class RunResult(Shown):
         return wilson_interval(self.flips, self.both_orders) if self.both_orders else None
 
     @property
+    def p_value_beyond(self) -> float | None:
+        """The p-value of the lead on other items like these; None where it is not known."""
+        return None
+
+    @property
     def more_p(self) -> int | None:
         """The probable cost of `more_judgments`, at this run's mean cost, in picodollars."""
         return None if self.more_judgments is None else self._cost_of(self.more_judgments)

@@ -93,7 +93,11 @@ def few_items(about: About, items: int) -> list[str]:
 
 
 def ended(result: RunResult) -> str:
-    """Return in a few words why a run ended without a decision."""
+    """Return why a run ended without a decision: in few words, or in full if nothing is judged."""
+    if result.judged == 0 and result.stop_reason is StopKind.ABSTENTIONS:
+        return visible(result.stop_sentence)
+    if result.judged == 0 and result.stop_reason is StopKind.DEADLINE:
+        return "the time was up before the judge gave a verdict"
     return ENDED.get(result.stop_reason, visible(result.stop_sentence))
 
 

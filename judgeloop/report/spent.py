@@ -84,7 +84,11 @@ def _doubtful(spend: Spend) -> str:
     """Return which part of the cost is a worst case; empty if none is."""
     text = ""
     if spend.unconfirmed_p:
-        text += f"; {show_usd(spend.unconfirmed_p)} of it charged for attempts without a reply, which may not be billed"
+        of = "it" if spend.run_p == spend.now_p else "all that the run cost"
+        text += (
+            f"; {show_usd(spend.unconfirmed_p)} of {of} charged for attempts without a reply, which may "
+            "not be billed (see `judgeloop ledger reconcile`)"
+        )
     if spend.unreported == 1:
         text += "; 1 reply without a usage report is charged at its worst case"
     elif spend.unreported:

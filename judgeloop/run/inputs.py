@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from judgeloop.core.errors import InputError, UnpricedError
+from judgeloop.core.errors import InputError, UnpricedError, did_you_mean
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
 from judgeloop.engine import decoys
@@ -18,6 +19,7 @@ from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits
 from judgeloop.formats.columns import check_map, guesses_text, parse_map
 from judgeloop.formats.join import Joined, join
+from judgeloop.formats.rows import stem
 from judgeloop.history.about import About
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.options import JudgeOptions
@@ -144,7 +146,8 @@ def checked_judge(
         from judgeloop.judges.official import likely_model
 
         raise UnpricedError(
-            f"`judge={spec}`: no price is known for this model at this address"
+            f"`judge={spec}`: no price is known for this model at "
+            f"{judge.identity.parameters.get('endpoint') or 'this address'}"
             f"{likely_model(judge.identity)}, and without one the "
             f"budget of ${config.budget} cannot be kept. Give it, in dollars per million tokens: "
             "`judge_price=IN,OUT` (a server of your own: `judge_price=0,0`), or in a file: "
@@ -230,6 +233,6 @@ def _decoy_texts(config: RunSettings, given: Given) -> tuple[str, ...]:
 def _check_winner(config: RunSettings, pool: Pool) -> None:
     if config.require_winner is not None and config.require_winner not in pool.systems:
         raise InputError(
-            f"`require_winner`: expected one of {', '.join(pool.systems)}, "
-            f"found {config.require_winner!r}"
+            f"`require_winner`: expected one of {', '.join(pool.systems)}, found "
+            f"{config.require_winner!r}{did_you_mean(stem(Path(config.require_winner)), pool.systems)}"
         )

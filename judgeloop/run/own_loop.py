@@ -13,6 +13,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
+from contextlib import suppress
 from typing import Any, Generic, TypeVar, final
 
 from judgeloop.engine.halt import Interruption
@@ -97,6 +98,7 @@ class _InThread(Generic[R]):
         return await self._make()
 
     def _cancel(self) -> None:
-        """Cancel the coroutine; before it has begun there is nothing to cancel."""
+        """Cancel the coroutine; before it has begun, or once it has ended, there is none."""
         if self._task is not None:
-            self._task.get_loop().call_soon_threadsafe(self._task.cancel)
+            with suppress(RuntimeError):  # the loop was closed just now
+                self._task.get_loop().call_soon_threadsafe(self._task.cancel)

@@ -229,7 +229,7 @@ class RunSettings(JudgeSettings):
         Parse(seconds, DURATION),
         Gt(0),
         Setting(
-            "Stop asking after this time, such as 90s, 30m or 2h.",
+            "Stop asking after this time, such as 90s, 30m or 2h; calls in flight are waited for.",
             MONEY,
             Part.PACE,
             Found,

@@ -7,6 +7,7 @@ when a configuration is made.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from functools import cache
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -62,7 +63,7 @@ def checked(config: type[C], values: Mapping[str, object]) -> C:
     try:
         found: C = _adapter_of(config).validate_python(config.completed(given))
     except ValidationError as error:
-        raise InputError(_said(error.errors(include_url=False)[0])) from None
+        raise InputError(_said(config, error.errors(include_url=False)[0])) from None
     check_published(config.PAPER, found)
     return found
 
@@ -87,12 +88,19 @@ def _adapter(config: Any) -> Any:
     return TypeAdapter(config)
 
 
-def _said(first: Mapping[str, Any]) -> str:
+def _what_for(config: Any, name: str) -> str:
+    """Return what a setting is, as the end of a message; empty if it is not known."""
+    fields = declared(config) if is_dataclass(config) else {}
+    setting = fields[name].setting if name in fields else None
+    return f" ({setting.help.rstrip('.')})" if setting else ""
+
+
+def _said(config: Any, first: Mapping[str, Any]) -> str:
     """Return pydantic's error in judgeloop's form: the field, what was expected, what was found."""
     place = [str(part) for part in first["loc"] if part != "function-before"]
     name = place[0] if place else "configuration"
     if first["type"] == "missing":
-        return f"`{name}`: expected a value, found none"
+        return f"`{name}`: expected a value, found none{_what_for(config, name)}"
     return f"`{name}`: {_expected(first['msg'].removeprefix('Value error, '))}, found {first['input']!r}"
 
 

@@ -11,7 +11,8 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt, Lt
 
-from judgeloop.core.errors import InputError
+from judgeloop.core.errors import InputError, did_you_mean
+from judgeloop.formats.rows import stem
 from judgeloop.run.form import Form
 from judgeloop.run.published import Publication
 from judgeloop.run.setting import Parse, Part, Setting, described, listed, one_of, unless_auto
@@ -73,7 +74,7 @@ class SelectConfig(RunSettings):
     baseline: Annotated[
         str,
         Setting(
-            "System that all others are compared with.",
+            "System that all others are compared with; one of medium quality takes the fewest judgments.",
             SELECTION,
             Part.RUN,
             Found,
@@ -171,7 +172,7 @@ class SelectConfig(RunSettings):
         """
         if self.baseline not in systems:
             raise InputError(
-                f"`baseline`: expected one of {', '.join(systems)}, found {self.baseline!r}; its "
-                "outputs have to be among those given"
+                f"`baseline`: expected one of {', '.join(systems)}, found {self.baseline!r}"
+                f"{did_you_mean(stem(Path(self.baseline)), systems)}; its outputs have to be among those given"
             )
         return [(name, self.baseline) for name in systems if name != self.baseline]

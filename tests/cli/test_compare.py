@@ -352,7 +352,7 @@ def test_an_address_without_a_path_is_told_where_servers_are(files, chat_server)
     chat_server.respond = lambda request, number: error(404)
     result = judgeloop("compare", *arguments)
     assert result.exit_code == 4
-    assert "the address has no path; most servers want one, such as /v1" in result.stderr
+    assert "the address has no path, and most servers want one, such as /v1" in result.stderr
 
 
 def test_a_dry_runs_worst_case_covers_what_is_then_spent(files, chat_server):

@@ -450,8 +450,8 @@ def test_the_selector_is_named_with_what_it_looked_at():
         (
             replace(SPEND, unconfirmed_p=10**10),
             (
-                "$0.021 now, 12 attempts made, 3 answered from the ledger; $0.010 of it charged for attempts without a "
-                "reply, which may not be billed; $0.042 with the commands before"
+                "$0.021 now, 12 attempts made, 3 answered from the ledger; $0.010 of all that the run cost charged "
+                "for attempts without a reply, which may not be billed (see `judgeloop ledger reconcile`); $0.042 with the commands before"
             ),
         ),
         (
