@@ -23,7 +23,7 @@ from judgeloop.select.result import Selected
 
 RESULTS: dict[str, type] = {"compare": Result, "select": Selected, "estimate": Estimated}
 # Fields of a record that its JSON has in another form.
-NOT_SHOWN = {"setup", "labels", "spend", "job"}
+NOT_SHOWN = {"setup", "labels", "spend", "job", "texts"}
 BESIDE = {
     "decided": (bool, "whether the question is answered"),
     "reach": (float | None, "distance from the mean to the farther end of the interval"),

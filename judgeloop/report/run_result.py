@@ -7,7 +7,7 @@ A question's own `result.py` adds its figures. Nothing is formatted here (`sente
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 from judgeloop.core.exits import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
@@ -16,8 +16,11 @@ from judgeloop.core.records import Abstention, Key, Label, Verdict
 from judgeloop.report.json_fields import computed, heading
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.shown import Shown
+from judgeloop.report.texts import Texts
 from judgeloop.stats.agreement import kappa
 from judgeloop.stats.proportion import wilson_interval
+
+NOT_IN_JSON = {"labels", "spend", "texts"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,7 @@ class RunResult(Shown):
     - `more_judgments`: a forecast of the further judgments until a decision; None without a
       forecast.
     - `judge_models`: the model names that each judge's server reported.
+    - `texts`: prompts and outputs, after a call in Python; not a part of the JSON.
     """
 
     job: ClassVar[str]
@@ -122,6 +126,12 @@ class RunResult(Shown):
     agreement: Agreement | None
     decoys: DecoyTally | None
     labels: tuple[LabelRow, ...]
+    texts: Texts | None = field(default=None, kw_only=True, compare=False, repr=False)
+
+    @property
+    def of_texts(self) -> Texts | None:
+        """The texts of the judged items, after a call in Python."""
+        return self.texts
 
     @property
     def flip_rate(self) -> float | None:
@@ -207,9 +217,9 @@ class RunResult(Shown):
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON values, without the labels; amounts in dollars."""
-        figures = asdict(self)
+        figures = asdict(replace(self, texts=None))
         setup = figures.pop("setup")
-        kept = {name: value for name, value in figures.items() if name not in {"labels", "spend"}}
+        kept = {name: value for name, value in figures.items() if name not in NOT_IN_JSON}
         return {**heading(self), **kept, **setup, **computed(self)}
 
 

@@ -16,6 +16,7 @@ from judgeloop.report.labels import LabelRow
 from judgeloop.report.markdown import render_markdown
 from judgeloop.report.notebook import render_notebook
 from judgeloop.report.page import Page, render
+from judgeloop.report.texts import Texts
 
 
 class Shown(ABC):
@@ -36,6 +37,11 @@ class Shown(ABC):
     @abstractmethod
     def page(self) -> Page:
         """The result as text: the headline, and the details."""
+
+    @property
+    def of_texts(self) -> Texts | None:
+        """The texts of the judged items; None if the result does not hold them."""
+        return None
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -62,13 +68,14 @@ class Shown(ABC):
     def to_html(self) -> str:
         """Return the result as an HTML page of its own, with the judged items.
 
-        Unlike the page of `-o FILE.html`, it has no prompts and outputs, which a result does not
-        hold.
+        Their prompts and outputs are on it if the result holds them, as one of a call in Python.
         """
-        return render_html(self, self.page)
+        return render_html(self, self.page, self.of_texts)
 
     def to_frame(self, library: str = "pandas") -> Any:
         """Return the judged items as a data frame of pandas, polars or pyarrow, a row for each.
+
+        The last columns are the prompt and the outputs, if the result holds them.
 
         Raises:
             InputError: the library is another one, or it is not installed.
@@ -76,8 +83,10 @@ class Shown(ABC):
         from judgeloop.report.frame import frame_of
 
         rows = [_plain(asdict(label)) for label in self.labels]
-        names = [each.name for each in fields(LabelRow)]
-        return frame_of({name: [row[name] for row in rows] for name in names}, library)
+        columns = {name.name: [row[name.name] for row in rows] for name in fields(LabelRow)}
+        if self.of_texts is not None:
+            columns |= self.of_texts.columns(self.labels)
+        return frame_of(columns, library)
 
 
 def _plain(value: Any) -> Any:

@@ -5,6 +5,7 @@ Reads a pool. Cuts long texts and escapes nothing: who renders them does.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,6 +38,24 @@ class Texts:
         outputs = dict(zip(self.pool.systems, self.pool.outputs, strict=True))
         systems = [label.system] if label.against is None else [label.system, label.against]
         return [(system, cut(outputs[system][position])) for system in systems]
+
+    def columns(self, labels: Sequence[LabelRow]) -> dict[str, list[str | None]]:
+        """Return prompt and outputs of `labels`, whole, as columns of a table.
+
+        `output` is that of a label's system, `output_against` that of the other, if there is one.
+        """
+        places = [self._positions[label.item_id] for label in labels]
+        outputs = dict(zip(self.pool.systems, self.pool.outputs, strict=True))
+        return {
+            "prompt": [self.pool.items[place].prompt for place in places],
+            "output": [
+                outputs[label.system][place] for label, place in zip(labels, places, strict=True)
+            ],
+            "output_against": [
+                None if label.against is None else outputs[label.against][place]
+                for label, place in zip(labels, places, strict=True)
+            ],
+        }
 
 
 def cut(text: str) -> str:

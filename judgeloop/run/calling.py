@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from judgeloop.core.errors import InputError
 from judgeloop.engine.halt import Interruption
 from judgeloop.engine.loop import Observe, Progress
+from judgeloop.report.texts import Texts
 from judgeloop.run.arguments import COMMAND_ONLY, ELSEWHERE, signature_of
 from judgeloop.run.collecting import Collector
 from judgeloop.run.dry_run import DryRun
@@ -148,7 +149,8 @@ class Question(Generic[R]):
         result = await drained(running, interruption)
         if teller.failure is not None:
             raise teller.failure
-        return result
+        with_texts: R = replace(result, texts=Texts(ready.pool))  # type: ignore[type-var]
+        return with_texts
 
 
 class _Teller:

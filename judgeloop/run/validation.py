@@ -16,6 +16,7 @@ from judgeloop.run.published import Publication, check_published, filled
 from judgeloop.run.setting import declared, per_cent
 
 C = TypeVar("C", bound="Configuration")
+LONG = 100  # characters of a help text that a message does not repeat
 
 
 class Configuration:
@@ -89,10 +90,10 @@ def _adapter(config: Any) -> Any:
 
 
 def _what_for(config: Any, name: str) -> str:
-    """Return what a setting is, as the end of a message; empty if it is not known."""
+    """Return what a setting is, as the end of a message; empty if that is not known, or long."""
     fields = declared(config) if is_dataclass(config) else {}
     setting = fields[name].setting if name in fields else None
-    return f" ({setting.help.rstrip('.')})" if setting else ""
+    return f" ({setting.help.rstrip('.')})" if setting and len(setting.help) < LONG else ""
 
 
 def _said(config: Any, first: Mapping[str, Any]) -> str:

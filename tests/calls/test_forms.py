@@ -192,7 +192,7 @@ def test_a_result_is_a_page_and_a_comment_to_send_to_others(question, rows, tmp_
     assert result.to_markdown().startswith(f"### {decision}\n")
     page = result.to_html()
     assert f"<h1>{decision}</h1>" in page
-    assert page.count('<div class="row">') >= len(result.labels) > 5
+    assert page.count("<details>") >= len(result.labels) > 5
     assert "<script" not in page
 
 

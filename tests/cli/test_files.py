@@ -105,6 +105,8 @@ FIELDS = {
     "attempts": 12,
     "exit_code": 0,
     "remembered": 3,
+    "p_value_beyond": pytest.approx(0.0390625),
+    "warnings": [],
 }
 
 

@@ -158,7 +158,7 @@ def test_a_job_without_a_baseline_or_of_another_name_is_refused(data, tmp_path):
     without = replay(*data[:-2], "-o", tmp_path / "out")
     assert (without.exit_code, without.stderr) == (
         2,
-        "judgeloop: --baseline: expected a value, found none\n",
+        "judgeloop: --baseline: expected a value, found none (System that all others are compared with)\n",
     )
     data[-3] = "rank"
     assert (

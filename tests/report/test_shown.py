@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import sys
 from dataclasses import replace
@@ -118,12 +119,34 @@ def test_the_judged_items_are_a_data_frame_of_the_callers_library(name, library,
     table = narwhals.from_native(frame)
     assert table["item_id"].to_list() == [label.item_id for label in result.labels]
     assert table["score"].to_list() == [label.score for label in result.labels]
+    for row, label in zip(table.iter_rows(named=True), result.labels, strict=True):
+        written = {name: next(r for r in ROWS[name] if r["id"] == label.item_id) for name in ROWS}
+        assert row["prompt"] == written["chatty"]["prompt"]
+        assert row["output"] == written[label.system]["output"]
+        other = written[label.against]["output"] if label.against else None
+        assert row["output_against"] == other
+
+
+@pytest.mark.parametrize("name", ["compared", "searched", "estimated"])
+def test_a_page_shows_prompts_and_outputs_and_values_do_not(name, request):
+    result = request.getfixturevalue(name)
+    label = result.labels[0]
+    row = next(row for row in ROWS[label.system] if row["id"] == label.item_id)
+    assert html.escape(row["output"]) in result.to_html()
+    assert html.escape(row["prompt"]) in result.to_html()
+    assert row["output"] not in json.dumps(result.to_dict(), ensure_ascii=False)
+    assert "texts" not in result.to_dict()
+    assert "Texts" not in repr(result)
+    bare = replace(result, texts=None)
+    assert bare == result
+    assert html.escape(row["output"]) not in bare.to_html()
+    assert "prompt" not in bare.to_frame("polars").columns
 
 
 def test_a_data_frame_may_be_empty(compared):
     frame = replace(compared, labels=()).to_frame("polars")
     assert isinstance(frame, pl.DataFrame)
-    assert frame.shape == (0, 10)
+    assert frame.shape == (0, 13)
 
 
 def test_a_library_that_is_not_installed_or_not_known_is_named(compared, monkeypatch):
