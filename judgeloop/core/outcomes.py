@@ -112,6 +112,7 @@ class Spend:
     - `over_p`: what replies of the run cost above their worst case, against their quotes.
     - `next_p`: the worst case of the next query, if the budget did not cover it.
     - `unreported`: replies of the run without a usage report, charged at their worst case.
+    - `ledger_left_p`: the rest of the limit for all runs of the ledger; None without one.
     """
 
     now_p: int = 0
@@ -129,6 +130,7 @@ class Spend:
     over_p: int = 0
     next_p: int = 0
     unreported: int = 0
+    ledger_left_p: int | None = None
 
     @property
     def charged_p(self) -> int:
@@ -144,10 +146,11 @@ class Spend:
 
     @property
     def left_p(self) -> int | None:
-        """The rest of the budget; None without a budget."""
-        if self.budget_p is None:
-            return None
-        return max(0, self.budget_p - self.charged_p - self.former_p)
+        """The rest of the budget, or of the ledger's if that is less; None without either."""
+        left = [] if self.ledger_left_p is None else [self.ledger_left_p]
+        if self.budget_p is not None:
+            left.append(max(0, self.budget_p - self.charged_p - self.former_p))
+        return min(left, default=None)
 
 
 @dataclass(frozen=True, slots=True)

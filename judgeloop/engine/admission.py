@@ -124,12 +124,17 @@ class Admission:
     def out_of_money(self, planned: Planned) -> StopReason:
         """Return the reason to halt when the budget does not cover `planned`."""
         need = sum(self._judges[ask.judge].quote(ask.call).cost_p for ask in planned.asks)
+        of_all, own = self._terms.ledger_budget_p, self._terms.budget_p
+        limits = [] if own is None else [("the budget of", own, "`budget`")]
+        limits += [] if of_all is None else [("all runs' limit of", of_all, "`ledger_budget`")]
+        left = " or of ".join(f"{name} {show_usd(limit)}" for name, limit, _ in limits)
         return StopReason(
             StopKind.BUDGET,
-            f"what is left of the budget of {show_usd(self._terms.budget_p or 0)} does not cover "
-            f"the worst case of the next query, {show_usd(need)}; with a higher `budget` the same "
+            f"what is left of {left} does not cover the worst case of the next query, "
+            f"{show_usd(need)}; with a higher {' or '.join(name for *_, name in limits)} the same "
             "command goes on",
-            need_p=need,
+            # Which of two limits is too low is not known here, nor which would do.
+            need_p=need if of_all is None else 0,
         )
 
 

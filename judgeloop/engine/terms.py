@@ -21,7 +21,7 @@ class Terms:
     answered from the ledger alone, and halts at the first query that the ledger cannot answer.
     An item that takes more than `max_item_bytes` with its outputs is an abstention, without a call;
     None is no limit. `former` holds earlier ids of the run; `former_p`, the money spent under them,
-    counts against the budget.
+    counts against the budget. `ledger_budget_p` is the limit for all runs of the ledger together.
     """
 
     run: str
@@ -42,6 +42,7 @@ class Terms:
     max_item_bytes: int | None = None
     former: tuple[str, ...] = ()
     former_p: int = 0
+    ledger_budget_p: int | None = None
 
     @property
     def available_p(self) -> int | None:

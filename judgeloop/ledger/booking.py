@@ -13,6 +13,7 @@ from dataclasses import asdict
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.protocols import Reservation, Ticket
 from judgeloop.core.records import Abstention, Reply, Verdict
+from judgeloop.ledger.reading import charged_to_others
 from judgeloop.ledger.rows import (
     AttemptRow,
     LedgerConnection,
@@ -47,9 +48,17 @@ def reserve(
     opener: str,
     groups: Sequence[Sequence[Reservation]],
     budget_p: int | None,
+    *,
+    ledger_budget_p: int | None = None,
 ) -> list[list[Ticket]]:
-    """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers."""
+    """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers.
+
+    All runs of the ledger together are charged at most `ledger_budget_p`.
+    """
     row = run_row(connection, run)
+    if ledger_budget_p is not None:
+        left_p = max(0, ledger_budget_p - charged_to_others(connection, run))
+        budget_p = left_p if budget_p is None else min(budget_p, left_p)
     charged_p = row.charged_p
     granted: list[list[Ticket]] = []
     for group in groups:

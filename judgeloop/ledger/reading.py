@@ -80,7 +80,19 @@ def attempts_of(connection: LedgerConnection, item_id: str) -> list[RecordedAtte
     ]
 
 
-def spend_of(connection: LedgerConnection, run: str, opener: str, budget_p: int | None) -> Spend:
+def charged_to_others(connection: LedgerConnection, run: str) -> int:
+    """Return what all runs but `run` were charged, rehearsed costs included, in picodollars."""
+    found = connection.execute("SELECT coalesce(sum(charged_p), 0) FROM runs WHERE id <> ?", (run,))
+    return int(found.fetchone()[0])
+
+
+def spend_of(
+    connection: LedgerConnection,
+    run: str,
+    opener: str,
+    budget_p: int | None,
+    ledger_budget_p: int | None = None,
+) -> Spend:
     """Return what `run` has cost, and what its attempts by `opener` have cost.
 
     `opener` identifies the ledger object that recorded an attempt. In `Spend`, `now_p` is only what
@@ -106,6 +118,9 @@ def spend_of(connection: LedgerConnection, run: str, opener: str, budget_p: int 
     if (known.charged_p if known else 0) != run_p + rehearsed_p:
         problem = "does not hold the sum of what its attempts were charged"
         raise damaged(connection, RunRow, known.seq if known else run, problem)
+    left_p = None
+    if ledger_budget_p is not None:
+        left_p = max(0, ledger_budget_p - charged_to_others(connection, run) - run_p - rehearsed_p)
     return Spend(
         now_p,
         run_p,
@@ -115,4 +130,5 @@ def spend_of(connection: LedgerConnection, run: str, opener: str, budget_p: int 
         paid_attempts=paid,
         over_p=over_p,
         unreported=unreported,
+        ledger_left_p=left_p,
     )

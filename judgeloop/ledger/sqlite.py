@@ -47,13 +47,16 @@ T = TypeVar("T")
 class SqliteLedger:
     """A ledger file that several processes may share; `:memory:` exists only in this object."""
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, budget_p: int | None = None) -> None:
         """Open the file; create it if it is missing.
+
+        `budget_p` is the limit for all its runs together, in picodollars; None without one.
 
         Raises:
             LedgerError: the file cannot be created or opened, or is not a ledger of this version.
         """
         self.path = path
+        self._budget_p = budget_p
         self._opener = uuid.uuid4().hex
         self._writer = Writer(lambda: connect(path))
 
@@ -66,7 +69,9 @@ class SqliteLedger:
     ) -> list[list[Ticket]]:
         """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers."""
         return await self._do(
-            lambda connection: booking.reserve(connection, run, self._opener, groups, budget_p)
+            lambda connection: booking.reserve(
+                connection, run, self._opener, groups, budget_p, ledger_budget_p=self._budget_p
+            )
         )
 
     async def sending(self, ticket: Ticket) -> Clearance:
@@ -118,7 +123,9 @@ class SqliteLedger:
 
     async def spend(self, run: str, budget_p: int | None) -> Spend:
         """Return what `run` has cost so far, and how much of it through this object."""
-        return await self._do(lambda connection: spend_of(connection, run, self._opener, budget_p))
+        return await self._do(
+            lambda connection: spend_of(connection, run, self._opener, budget_p, self._budget_p)
+        )
 
     async def models(self, run: str) -> dict[str, list[str]]:
         """Return the models that servers named in replies to `run`, the first first, by judge."""

@@ -74,6 +74,7 @@ class RunArguments(CallArguments, total=False):
     rubric: str | None
     allow_plugins: bool | None
     budget: Dollars | None
+    ledger_budget: Dollars | None
     ledger: File | None
     items: Data | None
     allow_partial: bool | None

@@ -88,7 +88,7 @@ async def examine(
             *findings,
             Finding("verdict", None, "nothing to try: this judge is not asked over a wire"),
         ]
-    ledger = SqliteLedger(config.ledger)
+    ledger = SqliteLedger(config.ledger, config.ledger_budget_p)
     try:
         findings += await _try(config, judge, ledger, call)
         return [*findings, *await _order(judge, ledger)]
@@ -115,11 +115,13 @@ async def _try(
 
     ticket = await reserve()
     if ticket is None:
-        return [
-            Finding(
-                "budget", False, f"one call may cost {show_usd(quote.cost_p)}, more than `budget`"
-            )
-        ]
+        limit = (
+            "`budget`"
+            if config.ledger_budget is None
+            else "what `budget` and `ledger_budget` leave"
+        )
+        may = f"one call may cost {show_usd(quote.cost_p)}, more than {limit}"
+        return [Finding("budget", False, may)]
     attempts = Attempts(
         judge,
         ledger,

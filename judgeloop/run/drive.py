@@ -48,6 +48,7 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
         vote=config.vote,
         seed=config.seed,
         budget_p=config.budget_p,
+        ledger_budget_p=config.ledger_budget_p,
         concurrency=config.max_judgments if by_hand else config.concurrency,
         calls_a_minute=config.rpm,
         tokens_a_minute=config.tpm,
@@ -77,7 +78,7 @@ async def drive_session(
     `judges` replace the run's judges.
     """
     asked = prepared.judges if judges is None else judges
-    ledger = SqliteLedger(prepared.config.ledger)
+    ledger = SqliteLedger(prepared.config.ledger, prepared.config.ledger_budget_p)
     try:
         with nullcontext(False) if terms.offline else ledger.only_run(terms.run) as alone:
             if alone:

@@ -142,14 +142,15 @@ def checked_judge(
     """
     judge = given.judges.get(spec) or judge_from_spec(spec, options)
     judge.check(config.questions(pool.systems), pool.items, config.max_abstentions)
-    if not judge.priced and config.budget is not None:
+    limited = config.budget is not None or config.ledger_budget is not None
+    if not judge.priced and limited:
         from judgeloop.judges.official import likely_model
 
         raise UnpricedError(
             f"`judge={spec}`: no price is known for this model at "
             f"{judge.identity.parameters.get('endpoint') or 'this address'}"
             f"{likely_model(judge.identity)}, and without one the "
-            f"budget of ${config.budget} cannot be kept. Give it, in dollars per million tokens: "
+            f"budget of ${config.ledger_budget if config.budget is None else config.budget} cannot be kept. Give it, in dollars per million tokens: "
             "`judge_price=IN,OUT` (a server of your own: `judge_price=0,0`), or in a file: "
             "`prices=FILE`. To run without any limit of money: `budget=none`"
         )

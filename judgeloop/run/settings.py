@@ -30,6 +30,7 @@ from judgeloop.run.shared_settings import (
     STOPPING,
     AsPublished,
     AuditShare,
+    BaseUrl,
     Budget,
     CallerOnly,
     ColumnMap,
@@ -40,6 +41,7 @@ from judgeloop.run.shared_settings import (
     JudgeNames,
     JudgePrice,
     Ledger,
+    LedgerBudget,
     LenientReplies,
     MaxJudgments,
     MaxTokens,
@@ -62,17 +64,7 @@ class JudgeSettings(Configuration):
         MinLen(1),
         JUDGES,
     ]
-    judge_base_url: Annotated[
-        str | None,
-        Setting(
-            "Address of an OpenAI-compatible server.",
-            JUDGE,
-            Part.KEY,
-            CallerOnly,
-            common=True,
-            example="http://localhost:8000/v1",
-        ),
-    ] = None
+    judge_base_url: BaseUrl = None
     judge_name: JudgeNames = ()
     judge_price: JudgePrice = None
     prices: Prices = None
@@ -121,12 +113,18 @@ class JudgeSettings(Configuration):
         ),
     ] = False
     budget: Budget = Decimal("5.00")
+    ledger_budget: LedgerBudget = None
     ledger: Ledger = DEFAULT_HOME / "ledger.sqlite"
 
     @property
     def budget_p(self) -> int | None:
         """The budget in picodollars; None without a budget."""
         return None if self.budget is None else to_pico(self.budget)
+
+    @property
+    def ledger_budget_p(self) -> int | None:
+        """The limit for all runs of the ledger in picodollars; None without one."""
+        return None if self.ledger_budget is None else to_pico(self.ledger_budget)
 
     @property
     def specs(self) -> tuple[str, ...]:

@@ -99,6 +99,28 @@ Budget = Annotated[
         common=True,
     ),
 ]
+LedgerBudget = Annotated[
+    Decimal | None,
+    Parse(amount, AMOUNT),
+    Setting(
+        "Limit of dollars for all runs of the ledger together, or none.",
+        MONEY,
+        Part.MONEY,
+        CallerOnly,
+        metavar="DOLLARS",
+    ),
+]
+BaseUrl = Annotated[
+    str | None,
+    Setting(
+        "Address of an OpenAI-compatible server.",
+        JUDGE,
+        Part.KEY,
+        CallerOnly,
+        common=True,
+        example="http://localhost:8000/v1",
+    ),
+]
 JudgeNames = Annotated[
     tuple[str, ...],
     Setting(

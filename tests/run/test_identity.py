@@ -37,6 +37,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "judge_price": {"judge_price": "1,1"},
     "prices": {"prices": "prices.toml"},
     "tier": {"tier": "flex"},
+    "ledger_budget": {"ledger_budget": 20},
     "judge_max_tokens": {"judge_max_tokens": 99},
     "judge_effort": {"judge_effort": "low"},
     "verdict": {"verdict": "logprob"},
