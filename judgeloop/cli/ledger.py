@@ -1,7 +1,9 @@
-"""The commands `ledger show`, `ledger verify`, `ledger salvage` and `ledger reconcile`."""
+"""The commands `ledger show`, `export`, `verify`, `salvage` and `reconcile`."""
 
 from __future__ import annotations
 
+import itertools
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -35,6 +37,16 @@ def show() -> click.Command:
         _show,
         "Show what was spent, and how many tokens were used: by day, judge, run and state.",
         flags.as_json(),
+    )
+
+
+def export() -> click.Command:
+    """Return the command `ledger export`."""
+    return _command(
+        VerifyConfig,
+        _export,
+        "Print a line for every request as CSV: time, run, judge, model, request id, item, tokens, dollars. "
+        "To compare with an invoice.",
     )
 
 
@@ -105,6 +117,30 @@ def _show(*, as_json: bool, **given: Any) -> None:
             print(json.dumps(values, indent=2))
             return
         print("\n".join(map(visible, _spent(found))))
+
+
+def _export(**given: Any) -> None:
+    import csv
+    import io
+
+    from judgeloop.ledger.requests import Request, requests_of
+    from judgeloop.report.escaping import csv_cell
+
+    with explained():
+        line = io.StringIO()
+        writer = csv.writer(line, lineterminator="")
+        for row in itertools.chain([Request._fields], requests_of(VerifyConfig.of(**given).ledger)):
+            writer.writerow(
+                f"{cell:f}"
+                if isinstance(cell, Decimal)
+                else csv_cell(cell)
+                if isinstance(cell, str)
+                else cell
+                for cell in row
+            )
+            print(line.getvalue())
+            line.seek(0)
+            line.truncate()
 
 
 def _spent(found: dict[str, dict[str, Charged]]) -> list[str]:

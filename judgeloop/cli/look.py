@@ -112,7 +112,7 @@ def _flags(settings: dict[str, str] | None) -> str | None:
 
 def ledger() -> click.Command:
     """Return the command `ledger` with its subcommands."""
-    from judgeloop.cli.ledger import reconcile, salvage, show, verify
+    from judgeloop.cli.ledger import export, reconcile, salvage, show, verify
     from judgeloop.compare.config import CompareConfig
 
     item = PanelArgument(["item"], metavar="ITEM", required=True, help="The item's id.")
@@ -125,7 +125,7 @@ def ledger() -> click.Command:
     )
     return click.Group(
         "ledger",
-        commands=[show(), explain, verify(), salvage(), reconcile()],
+        commands=[show(), export(), explain, verify(), salvage(), reconcile()],
         no_args_is_help=True,
         help="Show what was spent, look up paid verdicts in the ledger, check it, settle what is unknown.",
         context_settings=CONTEXT,

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import csv
+import io
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -11,6 +15,8 @@ from support.chat_server import goodness, verdict
 from support.outputs import write_good_and_poor
 
 from judgeloop.cli.app import app
+from judgeloop.core.protocols import Reservation
+from judgeloop.ledger.sqlite import SqliteLedger
 
 LEDGER = Path(".judgeloop/ledger.sqlite")
 
@@ -106,3 +112,42 @@ def test_what_was_spent_is_shown_by_day_judge_run_and_state(two_runs):
     text = judgeloop("ledger", "show").stdout
     assert "openai/m" in text
     assert "attempts" in text
+
+
+def test_every_request_is_a_line_to_compare_with_an_invoice(two_runs, chat_server):
+    done = judgeloop("ledger", "export")
+    assert done.exit_code == 0
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    paid = [row for row in rows if row["judge"] == "openai/m"]
+    assert len(paid) == len(chat_server.requests)
+    assert {row["state"] for row in rows} == {"settled"}
+    assert all(row["model"] and row["began_at"].endswith("+00:00") for row in paid)
+    assert all(int(row["input_tokens"]) > 0 < int(row["output_tokens"]) for row in paid)
+    spent = json.loads(judgeloop("ledger", "show", "--json").stdout)["judge"]["openai/m"]["usd"]
+    assert float(sum(Decimal(row["usd"]) for row in paid)) == pytest.approx(spent)
+    assert all("E" not in row["usd"] for row in rows), "exact, and no power of ten"
+
+
+def test_an_export_has_no_reservation_that_was_never_sent_and_runs_no_formula(tmp_path):
+    async def story():
+        ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+        wanted = [[Reservation(f"k{at}", 5, f"=1+{at}", "j", {})] for at in range(5)]
+        tickets = [ticket for (ticket,) in await ledger.reserve("run", wanted, None)]
+        await ledger.release(tickets[0], "never sent")
+        await ledger.release(tickets[1], "not needed: the first order settles it")
+        await ledger.release(tickets[2], "HTTP 400: refused")
+        await ledger.abandon(tickets[3], "no reply")
+        await ledger.aclose()
+
+    asyncio.run(story())
+    done = judgeloop("ledger", "export", "--ledger", tmp_path / "ledger.sqlite")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [row["state"] for row in rows] == ["released", "abandoned"]
+    assert all(row["item_id"].startswith("'=") for row in rows)
+    assert Decimal(rows[1]["usd"]) == Decimal("0.000000000005")
+
+
+def test_an_export_without_a_ledger_says_so():
+    done = judgeloop("ledger", "export")
+    assert done.exit_code == 2
+    assert "there is no such file" in done.stderr
