@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 from judgeloop.core.exits import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
+from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import About, DecoyTally, Spend, StopKind
 from judgeloop.core.records import Abstention, Key, Label, Verdict
 from judgeloop.report.json_fields import computed, heading
@@ -142,6 +143,16 @@ class RunResult(Shown):
     def flip_interval(self) -> tuple[float, float] | None:
         """A 95 % interval for `flip_rate`."""
         return wilson_interval(self.flips, self.both_orders) if self.both_orders else None
+
+    @property
+    def spent_usd(self) -> float | None:
+        """What this call or command has paid, in dollars; None if a price is unknown."""
+        return float(to_usd(self.spend.now_p)) if self.spend.known else None
+
+    @property
+    def run_spent_usd(self) -> float | None:
+        """What the run has paid since it began, in dollars; None if a price is unknown."""
+        return float(to_usd(self.spend.run_p)) if self.spend.known else None
 
     @property
     def p_value_beyond(self) -> float | None:

@@ -139,6 +139,16 @@ class Question(Generic[R]):
                 f"expected {' and '.join(self.data)} by position, once, and all else by keyword; found "
                 f"{len(data)} by position"
             )
+        if (
+            len(self.data) > 1
+            and len(data) == 1
+            and isinstance(data[0], Mapping)
+            and self.data[1] not in values
+        ):
+            raise InputError(
+                f"`{self.data[1]}`: expected the outputs of a second system, found none; two systems in "
+                "a dictionary by name go as `compare(*systems.items(), …)`"
+            )
         config = self.config.of(**collector.settings(self.config, values))
         return config, collector.given()
 

@@ -127,6 +127,14 @@ def test_the_judged_items_are_a_data_frame_of_the_callers_library(name, library,
         assert row["output_against"] == other
 
 
+def test_what_was_paid_is_a_number_of_dollars(compared):
+    paid = replace(compared, spend=replace(compared.spend, now_p=25 * 10**10, run_p=10**12))
+    assert (paid.spent_usd, paid.run_spent_usd) == (0.25, 1.0)
+    assert paid.to_dict()["spent_usd"] == 0.25
+    unknown = replace(compared, spend=replace(compared.spend, known=False))
+    assert (unknown.spent_usd, unknown.run_spent_usd) == (None, None)
+
+
 @pytest.mark.parametrize("name", ["compared", "searched", "estimated"])
 def test_a_page_shows_prompts_and_outputs_and_values_do_not(name, request):
     result = request.getfixturevalue(name)
