@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -120,27 +118,17 @@ def _show(*, as_json: bool, **given: Any) -> None:
 
 
 def _export(**given: Any) -> None:
-    import csv
-    import io
+    from itertools import chain, islice
 
     from judgeloop.ledger.requests import Request, requests_of
-    from judgeloop.report.escaping import csv_cell
+    from judgeloop.report.table import csv_line
 
     with explained():
-        line = io.StringIO()
-        writer = csv.writer(line, lineterminator="")
-        for row in itertools.chain([Request._fields], requests_of(VerifyConfig.of(**given).ledger)):
-            writer.writerow(
-                f"{cell:f}"
-                if isinstance(cell, Decimal)
-                else csv_cell(cell)
-                if isinstance(cell, str)
-                else cell
-                for cell in row
-            )
-            print(line.getvalue())
-            line.seek(0)
-            line.truncate()
+        rows = requests_of(VerifyConfig.of(**given).ledger)
+        first = list(islice(rows, 1))  # an error comes before the heading
+        print(csv_line(Request._fields))
+        for row in chain(first, rows):
+            print(csv_line((*row[:-1], f"{row.usd:f}")))  # dollars without a power of ten
 
 
 def _spent(found: dict[str, dict[str, Charged]]) -> list[str]:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 EXITS = (
     "Exit codes: 0 decided, 1 error, 2 usage, 3 undecided, 4 the judge failed, 5 another system than --require-winner "
-    "won, or the second one is worse (--not-worse), or --require-score was missed, 130 interrupted, 141 standard output was closed before the result was printed "
-    "(its files are written). The same command again continues the run, and pays for no verdict twice."
+    "won, or the second one is worse (--not-worse), or --require-score was missed, 130 interrupted, 141 standard "
+    "output was closed before the result was printed (its files are written). The same command again continues the run, and pays for no verdict twice."
 )
 
 

@@ -11,15 +11,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from judgeloop.compare import text
-from judgeloop.core.outcomes import DecoyTally, Outcome, Spend, StopKind, Tally
+from judgeloop.core.outcomes import ANSWERS, DecoyTally, Outcome, Spend, Tally
 from judgeloop.estimators.preferences import WeightedDistance, weighted_distance
 from judgeloop.report.page import Page
 from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label_rows
 from judgeloop.stats.order_cost import FEWEST_BOTH, calls_of_one_order
 from judgeloop.stats.sign_test import p_value
-
-# The ends of a run that answer its question without naming a winner.
-WITHOUT_WINNER = {StopKind.NO_DIFFERENCE, StopKind.NOT_WORSE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +91,9 @@ class Result(RunResult):
         return calls_of_one_order(decisive / self.judged, self.flips / self.both_orders)
 
     @property
-    def refused(self) -> bool:
-        """Whether the named system is not the one that had to win, or not to lose."""
-        required = self.setup.required_winner
-        return self.setup.not_worse is not None or required not in {None, self.winner}
+    def winner_fails(self) -> bool:
+        """Whether the first system is named only if the second is worse, which must not be."""
+        return self.setup.not_worse is not None
 
     @property
     def page(self) -> Page:
@@ -142,7 +138,7 @@ def result_of(
         ),
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
-        more_judgments=None if outcome.stop.kind in WITHOUT_WINNER else more_judgments,
+        more_judgments=None if outcome.stop.kind in ANSWERS else more_judgments,
         spend=spend,
         judge_models=judge_models,
         agreement=agreement_of(outcome.labels),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from judgeloop.compare.doubts import alike_in, all_ties, on_others
 from judgeloop.core.money import show_usd
-from judgeloop.core.outcomes import StopKind, Tally
+from judgeloop.core.outcomes import ANSWERS, StopKind, Tally
 from judgeloop.estimators.preferences import MISSES
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
@@ -96,8 +96,7 @@ def _on_worse(result: Result, where: str) -> str:
 
 def summary(result: Result) -> list[str]:
     """Return what was judged, at which risk and cost, what would decide, and warnings."""
-    settled = {StopKind.NO_DIFFERENCE, StopKind.NOT_WORSE}
-    open_ = result.winner is None and result.stop_reason not in settled
+    open_ = result.winner is None and result.stop_reason not in ANSWERS
     voted = open_ or result.stop_reason is StopKind.NOT_WORSE
     parts = [_judged(result), *([_leads(result)] if voted else []), _risk(result)]
     line = " ".join([*filter(None, parts), f"Cost: {money(result)}."])
@@ -171,7 +170,8 @@ def _risk_means(result: Result) -> str:
     if result.whole:
         says = DRAWN_WHOLE
     elif result.setup.guarantee:
-        says = promise(result.setup.guarantee, result.setup.risk_threshold)
+        decided = result.winner is not None or result.stop_reason is StopKind.NOT_WORSE
+        says = promise(result.setup.guarantee, result.setup.risk_threshold, decided=decided)
     else:
         says = "The stated risk is a heuristic: the rule looks many times, and no bound is proved."
     return f"{says} {about_the_judge(result)}"

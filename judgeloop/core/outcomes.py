@@ -147,10 +147,22 @@ class Spend:
     @property
     def left_p(self) -> int | None:
         """The rest of the budget, or of the ledger's if that is less; None without either."""
-        left = [] if self.ledger_left_p is None else [self.ledger_left_p]
-        if self.budget_p is not None:
-            left.append(max(0, self.budget_p - self.charged_p - self.former_p))
-        return min(left, default=None)
+        return min(
+            (left for left in (self._own_left_p, self.ledger_left_p) if left is not None),
+            default=None,
+        )
+
+    @property
+    def ledger_is_short(self) -> bool:
+        """Whether less is left of the limit for all runs of the ledger than of the budget."""
+        own = self._own_left_p
+        return self.ledger_left_p is not None and (own is None or self.ledger_left_p < own)
+
+    @property
+    def _own_left_p(self) -> int | None:
+        if self.budget_p is None:
+            return None
+        return max(0, self.budget_p - self.charged_p - self.former_p)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +201,10 @@ class StopKind(enum.StrEnum):
     INTERRUPTED = "interrupted"
     DEADLINE = "deadline"
     DRY_RUN = "dry_run"
+
+
+# The ends of a comparison that answer its question without naming a winner.
+ANSWERS = frozenset({StopKind.NO_DIFFERENCE, StopKind.NOT_WORSE})
 
 
 class About(enum.StrEnum):

@@ -125,13 +125,17 @@ class Admission:
         """Return the reason to halt when the budget does not cover `planned`."""
         need = sum(self._judges[ask.judge].quote(ask.call).cost_p for ask in planned.asks)
         of_all, own = self._terms.ledger_budget_p, self._terms.budget_p
-        limits = [] if own is None else [("the budget of", own, "`budget`")]
-        limits += [] if of_all is None else [("all runs' limit of", of_all, "`ledger_budget`")]
-        left = " or of ".join(f"{name} {show_usd(limit)}" for name, limit, _ in limits)
+        limits = {}
+        if own is not None:
+            limits["`budget`"] = f"the budget of {show_usd(own)}"
+        if of_all is not None:
+            limits["`ledger_budget`"] = (
+                f"the limit of {show_usd(of_all)} for all runs of the ledger"
+            )
         return StopReason(
             StopKind.BUDGET,
-            f"what is left of {left} does not cover the worst case of the next query, "
-            f"{show_usd(need)}; with a higher {' or '.join(name for *_, name in limits)} the same "
+            f"what is left of {' or of '.join(limits.values())} does not cover the worst case of the next query, "
+            f"{show_usd(need)}; with a higher {' or '.join(limits)} the same "
             "command goes on",
             # Which of two limits is too low is not known here, nor which would do.
             need_p=need if of_all is None else 0,

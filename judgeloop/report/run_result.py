@@ -130,11 +130,6 @@ class RunResult(Shown):
     texts: Texts | None = field(default=None, kw_only=True, compare=False, repr=False)
 
     @property
-    def of_texts(self) -> Texts | None:
-        """The texts of the judged items, after a call in Python."""
-        return self.texts
-
-    @property
     def flip_rate(self) -> float | None:
         """The share of verdicts that changed with the order, of those asked in both orders."""
         return self.flips / self.both_orders if self.both_orders else None
@@ -209,8 +204,13 @@ class RunResult(Shown):
 
     @property
     def refused(self) -> bool:
-        """Whether the named system is not the one that was required to win."""
-        return self.setup.required_winner not in {None, self.winner}
+        """Whether the named system is not the one that was required to win, or must not win."""
+        return self.winner_fails or self.setup.required_winner not in {None, self.winner}
+
+    @property
+    def winner_fails(self) -> bool:
+        """Whether any named winner is the answer that fails."""
+        return False
 
     @property
     def exit_code(self) -> int:

@@ -74,12 +74,11 @@ def about_the_judge(result: RunResult) -> str:
     return ABOUT_ONE_ORDER if result.setup.sampled else ABOUT_THE_JUDGE
 
 
-def promise(guarantee: str, risk: float) -> str:
+def promise(guarantee: str, risk: float, *, decided: bool) -> str:
     """Return what is proved about the risk that was asked for, and what the stated risk is."""
-    return (
-        f"The risk that was asked for, {risk:g}, is guaranteed: {visible(guarantee)}. The stated risk is "
-        "the lowest at which this run would have ended here."
-    )
+    proved = f"The risk that was asked for, {risk:g}, is guaranteed: {visible(guarantee)}."
+    lowest = " The stated risk is the lowest at which this run would have ended here."
+    return proved + (lowest if decided else "")
 
 
 def few_items(about: About, items: int) -> list[str]:
@@ -98,6 +97,8 @@ def ended(result: RunResult) -> str:
         return visible(result.stop_sentence)
     if result.judged == 0 and result.stop_reason is StopKind.DEADLINE:
         return "the time was up before the judge gave a verdict"
+    if result.stop_reason is StopKind.BUDGET and result.spend.ledger_is_short:
+        return "the limit for all runs of the ledger does not cover another judgment"
     return ENDED.get(result.stop_reason, visible(result.stop_sentence))
 
 

@@ -39,7 +39,7 @@ class Shown(ABC):
         """The result as text: the headline, and the details."""
 
     @property
-    def of_texts(self) -> Texts | None:
+    def texts(self) -> Texts | None:
         """The texts of the judged items; None if the result does not hold them."""
         return None
 
@@ -70,7 +70,7 @@ class Shown(ABC):
 
         Their prompts and outputs are on it if the result holds them, as one of a call in Python.
         """
-        return render_html(self, self.page, self.of_texts)
+        return render_html(self, self.page, self.texts)
 
     def to_frame(self, library: str = "pandas") -> Any:
         """Return the judged items as a data frame of pandas, polars or pyarrow, a row for each.
@@ -84,8 +84,8 @@ class Shown(ABC):
 
         rows = [_plain(asdict(label)) for label in self.labels]
         columns = {name.name: [row[name.name] for row in rows] for name in fields(LabelRow)}
-        if self.of_texts is not None:
-            columns |= self.of_texts.columns(self.labels)
+        if self.texts is not None:
+            columns |= self.texts.columns(self.labels)
         return frame_of(columns, library)
 
 

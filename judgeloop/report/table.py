@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable
 from dataclasses import asdict, fields
 
 from judgeloop.report.escaping import csv_cell
@@ -14,18 +15,18 @@ from judgeloop.report.labels import LabelRow
 from judgeloop.report.reported import Reported
 
 
+def csv_line(values: Iterable[object]) -> str:
+    """Return a line of CSV, without its end."""
+    text = io.StringIO()
+    cells = [csv_cell(value) if isinstance(value, str) else value for value in values]
+    csv.writer(text, lineterminator="").writerow(cells)
+    return text.getvalue()
+
+
 def render_csv(result: Reported) -> str:
     """Return a header and a row for each judged item."""
-    text = io.StringIO()
-    names = [field.name for field in fields(LabelRow)]
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
+    lines = [csv_line(field.name for field in fields(LabelRow))]
     for label in result.labels:
         row = asdict(label) | {"votes": " ".join(map(str, label.votes))}
-        writer.writerow(
-            {
-                name: csv_cell(value) if isinstance(value, str) else value
-                for name, value in row.items()
-            }
-        )
-    return text.getvalue()
+        lines.append(csv_line(row.values()))
+    return "".join(f"{line}\n" for line in lines)

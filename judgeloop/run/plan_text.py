@@ -145,26 +145,28 @@ def _learned(result: RunResult) -> list[str]:
 
 
 def _affordable(plan: Plan, result: RunResult) -> str:
-    budget = result.spend.budget_p
-    if budget is None:
+    left, budget = result.spend.left_p, result.spend.budget_p
+    if left is None:
         return "No budget limits the cost."
-    shown = show_usd(budget)
+    shown = f"budget of {show_usd(budget or 0)}"
+    if result.spend.ledger_is_short:
+        shown = f"limit for all runs of the ledger, of which {show_usd(left)} is left,"
     if plan.affordable is None or plan.affordable >= plan.judgments.worst:
-        if plan.cost_p.worst <= budget - result.spend.charged_p - result.spend.former_p:
-            return f"The budget of {shown} is enough."
-        return f"The budget of {shown} is enough at likely costs; at the highest costs it ends the run."
+        if plan.cost_p.worst <= left:
+            return f"The {shown} is enough."
+        return f"The {shown} is enough at likely costs; at the highest costs it ends the run."
     if plan.affordable == 0:
         aside = f"a judgment is set aside at its worst case, about {show_usd(plan.reserved_p)}"
         if plan.beside_p:
             aside = f"other calls come first, for about {show_usd(plan.beside_p)}, and {aside}"
-        return f"What is left of the budget of {shown} covers no judgment: {aside}."
+        return f"What is left of the {shown} covers no judgment: {aside}."
     ends = (
         "probably before it is decided"
         if plan.affordable < plan.judgments.expected
         else "if it takes longer"
     )
     pays = f"pays for about {count(plan.affordable, 'judgment')}"
-    return f"The budget of {shown} {pays}, and ends the run {ends}."
+    return f"The {shown} {pays}, and ends the run {ends}."
 
 
 def plan_json(plan: Plan, result: RunResult, *, priced: bool) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def _risk_means(result: Selected) -> str:
             "and does not say how probably that is right."
         )
     else:
-        says = promise(guarantee, result.setup.risk_threshold)
+        says = promise(guarantee, result.setup.risk_threshold, decided=result.winner is not None)
     return f"{says} {about_the_judge(result)}"
 
 

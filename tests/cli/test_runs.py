@@ -151,3 +151,4 @@ def test_an_export_without_a_ledger_says_so():
     done = judgeloop("ledger", "export")
     assert done.exit_code == 2
     assert "there is no such file" in done.stderr
+    assert done.stdout == ""

@@ -312,6 +312,14 @@ def test_what_is_proved_stands_once_under_a_heading_of_its_own():
     assert "The stated risk is a heuristic" in note(make_result(), HEADING_RISK)
 
 
+def test_only_of_a_decision_it_is_said_at_which_risk_it_would_have_been_made():
+    lowest = "The stated risk is the lowest at which this run would have ended here."
+    assert lowest in note(make_result(guarantee="a bound"), HEADING_RISK)
+    limit = StopReason(StopKind.JUDGMENT_LIMIT, "the limit is reached")
+    undecided = make_result(guarantee="a bound", winner=None, stop=limit)
+    assert "stated risk" not in note(undecided, HEADING_RISK)
+
+
 def test_the_short_form_is_the_decision_the_cost_and_the_warnings():
     result = make_result(repeated={"small": 40})
     assert render_short(page(result)).split("\n") == [headline(result), *summary(result)]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.tallies import grown_and_plain, tally_of
 
-from judgeloop.core.outcomes import Tally
-from judgeloop.core.records import Abstention, Choice, Label, Verdict
+from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.stats.betting import BETS, STAKES, bound, log_wealth
 from judgeloop.stopping.anytime import Anytime
@@ -21,13 +21,6 @@ from judgeloop.stopping.wagers import Wagers
 
 def orders(wins, losses, ties):
     return sorted(set(itertools.permutations([1] * wins + [-1] * losses + [0] * ties)))
-
-
-def tally_of(history, items):
-    return Tally(
-        items=items, wins=(history.count(1), history.count(-1)), ties=history.count(0),
-        abstentions=history.count(None), preferences=tuple(history),
-    )  # fmt: skip
 
 
 def test_the_first_bets_are_won_or_lost_by_hand():
@@ -145,11 +138,7 @@ def test_a_tally_that_grows_is_decided_as_one_that_is_counted_anew(
 ):
     items = len(verdicts) + spare
     growing, anew = (Anytime(threshold, items, near_tie) for _ in (0, 1))
-    tally = Preferences().tally((), items)
-    for at, verdict in enumerate(verdicts):
-        answer = Abstention("no") if verdict is None else Verdict((1 + verdict) / 2)
-        tally = Preferences().extended(tally, [Label(Choice(at, 1 / (items - at)), answer)])
-        plain = replace(tally, preferences=tuple(tally.preferences))
+    for tally, plain in grown_and_plain(verdicts, items):
         assert growing.is_met(tally) == anew.is_met(plain)
         assert growing.risk(tally) == pytest.approx(anew.risk(plain), rel=1e-12)
         assert growing.no_difference(tally) == anew.no_difference(plain)

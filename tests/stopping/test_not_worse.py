@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.tallies import grown_and_plain, tally_of
 
-from judgeloop.core.outcomes import StopKind, Tally
-from judgeloop.core.records import Abstention, Choice, Label, Verdict
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.estimators.preferences import Preferences
 from judgeloop.selectors.random import Random
 from judgeloop.stats.betting import log_wealth
 from judgeloop.stopping.not_worse import NotWorse
-
-
-def tally_of(verdicts, items):
-    """1 is a win of the first system."""
-    return Tally(
-        items,
-        wins=(verdicts.count(1), verdicts.count(-1)),
-        ties=verdicts.count(0),
-        abstentions=verdicts.count(None),
-        preferences=tuple(verdicts),
-    )
 
 
 def kind(rule, verdicts):
@@ -124,11 +112,7 @@ def test_a_tally_that_grows_is_decided_as_one_that_is_counted_anew(
 ):
     items = len(verdicts) + spare
     growing, anew = (NotWorse(threshold, items, margin) for _ in (0, 1))
-    tally = Preferences().tally((), items)
-    for at, verdict in enumerate(verdicts):
-        answer = Abstention("no") if verdict is None else Verdict((1 + verdict) / 2)
-        tally = Preferences().extended(tally, [Label(Choice(at, 1 / (items - at)), answer)])
-        plain = replace(tally, preferences=tuple(tally.preferences))
+    for tally, plain in grown_and_plain(verdicts, items):
         assert growing.reason_to_stop(tally) == anew.reason_to_stop(plain)
         assert growing.risk(tally) == pytest.approx(anew.risk(plain), rel=1e-12)
         for unknown in (0, 1, 2, 5, 13):

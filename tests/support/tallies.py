@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from judgeloop.core.outcomes import Tally
+from judgeloop.core.records import Abstention, Choice, Label, Verdict
+from judgeloop.estimators.preferences import Preferences
 
 
 def tally_of(history, items):
@@ -14,3 +18,12 @@ def tally_of(history, items):
         abstentions=history.count(None),
         preferences=tuple(history),
     )
+
+
+def grown_and_plain(history, items):
+    """Yield the tally after each verdict, once as a session grows it and once counted anew."""
+    tally = Preferences().tally((), items)
+    for at, verdict in enumerate(history):
+        answer = Abstention("no") if verdict is None else Verdict((1 + verdict) / 2)
+        tally = Preferences().extended(tally, [Label(Choice(at, 1 / (items - at)), answer)])
+        yield tally, replace(tally, preferences=tuple(tally.preferences))
