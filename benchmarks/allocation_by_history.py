@@ -25,9 +25,9 @@ from typing import NamedTuple
 import numpy as np
 from score_tables import score_table
 
-from judgeloop.stats.foretelling import Forecast, foretell, with_forecast
-from judgeloop.stats.mean_intervals import interval_at_once
-from judgeloop.stats.strata import Counts, Floats, Strata
+from judgeloop.methods.stats.foretelling import Forecast, foretell, with_forecast
+from judgeloop.methods.stats.mean_intervals import interval_at_once
+from judgeloop.methods.stats.strata import Counts, Floats, Strata
 
 TABLES = {
     "AlpacaEval, GPT-4": ("alpacaeval/verdicts-gpt4.csv.gz", (0.05, 0.15)),

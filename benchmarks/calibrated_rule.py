@@ -28,13 +28,13 @@ from judgeloop.calibration.threshold import TooLittle, calibrate
 from judgeloop.core.records import TIE, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.estimators.preferences import Preferences
 from judgeloop.history.past import past_of_scores, signs
 from judgeloop.history.prospects import prospects_of
-from judgeloop.selectors.decisive import decisive
-from judgeloop.stats.decisiveness import Floats, Prospects
-from judgeloop.stopping.calibrated import Calibrated
-from judgeloop.stopping.giving_up import GivingUp
+from judgeloop.methods.estimators.preferences import Preferences
+from judgeloop.methods.selectors.decisive import decisive
+from judgeloop.methods.stats.decisiveness import Floats, Prospects
+from judgeloop.methods.stopping.calibrated import Calibrated
+from judgeloop.methods.stopping.giving_up import GivingUp
 
 RISKS = (0.1, 0.2)
 SELECTORS = ("random", "decisive")

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from judgeloop.calibration.walks import Drawn, given_up, met_along, walks
 from judgeloop.core.outcomes import Tally
 from judgeloop.engine.session import Limits
-from judgeloop.stopping.calibrated import chance_not_to_win
-from judgeloop.stopping.rule import CountingRule
-from judgeloop.stopping.tie_aware import TieAware
+from judgeloop.methods.stopping.calibrated import chance_not_to_win
+from judgeloop.methods.stopping.rule import CountingRule
+from judgeloop.methods.stopping.tie_aware import TieAware
 
 LEAST = 5  # minimum number of judgments
 THRESHOLDS = np.geomspace(0.005, 0.6, 60)

@@ -24,7 +24,7 @@ from decisive_variants import Setting, built, read, run
 from decisive_weights import Floats
 from numpy.typing import NDArray
 
-from judgeloop.stats.decisiveness import exponent
+from judgeloop.methods.stats.decisiveness import exponent
 
 HISTORY = 16  # number of systems
 THRESHOLDS = np.geomspace(0.08, 0.35, 16)

@@ -18,11 +18,10 @@ from judgeloop.core.records import Verdict
 from judgeloop.engine.walk import walk
 from judgeloop.history.past import Past
 from judgeloop.history.prospects import prospects_of
-from judgeloop.replay.recordings import Contest
-from judgeloop.selectors.decisive import Decisive, decisive
-from judgeloop.selectors.random import Random
-from judgeloop.stats.decision_patterns import patterns_of
-from judgeloop.stats.decisiveness import (
+from judgeloop.methods.selectors.decisive import Decisive, decisive
+from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.stats.decision_patterns import patterns_of
+from judgeloop.methods.stats.decisiveness import (
     Prospects,
     agreements,
     counts_of_each,
@@ -30,6 +29,7 @@ from judgeloop.stats.decisiveness import (
     exponent,
     prospects,
 )
+from judgeloop.replay.recordings import Contest
 
 Floats = NDArray[np.float64]
 
@@ -85,7 +85,7 @@ class World:
 
     @property
     def known(self) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-        """The arguments of the functions in `stats/decisiveness.py`: preferences and `known`."""
+        """The arguments of the functions in `methods/stats/decisiveness.py`: preferences and `known`."""
         return self.past.preferences, self.past.known
 
     @property

@@ -27,14 +27,14 @@ from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.walk import walk
-from judgeloop.estimators.preferences import MISSES, Preferences, weighted_distance
 from judgeloop.history.past import past_of_scores, signs
 from judgeloop.history.prospects import prospects_of
-from judgeloop.selectors.decisive import Decisive, decisive
-from judgeloop.selectors.random import Random
-from judgeloop.stats.mean_intervals import interval_whenever
-from judgeloop.stats.weighted_draws import weighted_moments
-from judgeloop.stopping.tie_aware import TieAware
+from judgeloop.methods.estimators.preferences import MISSES, Preferences, weighted_distance
+from judgeloop.methods.selectors.decisive import Decisive, decisive
+from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.stats.mean_intervals import interval_whenever
+from judgeloop.methods.stats.weighted_draws import weighted_moments
+from judgeloop.methods.stopping.tie_aware import TieAware
 
 # By name: the file, the margin within which two scores tie, and the numbers of judgments.
 TABLES = {

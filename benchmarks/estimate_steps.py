@@ -15,8 +15,8 @@ import numpy as np
 from scipy.stats import wasserstein_distance
 
 from judgeloop.core.records import Label, Verdict
-from judgeloop.selectors.stratified import Stratified
-from judgeloop.stats.strata import Strata
+from judgeloop.methods.selectors.stratified import Stratified
+from judgeloop.methods.stats.strata import Strata
 
 SIZES = (1_000, 4_000, 18_000, 100_000)
 CLUSTERS = 32

@@ -20,13 +20,13 @@ import numpy as np
 from judgeloop.core.records import Verdict
 from judgeloop.engine.walk import walk
 from judgeloop.formats.verdicts import read_verdicts
+from judgeloop.methods.selectors.stratified import Stratified
+from judgeloop.methods.stats.allocation import paying_strata
+from judgeloop.methods.stats.balanced_kmeans import balanced_kmeans
+from judgeloop.methods.stats.mean_intervals import interval_at_once
+from judgeloop.methods.stats.sections import by_sections
+from judgeloop.methods.stats.strata import Strata, stratified, with_proxy
 from judgeloop.represent.reducing import reduced
-from judgeloop.selectors.stratified import Stratified
-from judgeloop.stats.allocation import paying_strata
-from judgeloop.stats.balanced_kmeans import balanced_kmeans
-from judgeloop.stats.mean_intervals import interval_at_once
-from judgeloop.stats.sections import by_sections
-from judgeloop.stats.strata import Strata, stratified, with_proxy
 
 RISK = 0.1
 SHARES = (0.05, 0.1, 0.25)

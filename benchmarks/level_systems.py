@@ -16,9 +16,9 @@ import numpy as np
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.estimators.preferences import Preferences
-from judgeloop.selectors.random import Random
-from judgeloop.stopping.catalogue import Ingredients, RuleRow, rules_of
+from judgeloop.methods.estimators.preferences import Preferences
+from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rules_of
 
 # Shares of items that the first and the second system win; the rest are ties.
 POPULATIONS = {

@@ -24,10 +24,10 @@ from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.estimators.preferences import Preferences
 from judgeloop.history.past import signs
-from judgeloop.selectors.random import Random
-from judgeloop.stopping.catalogue import Ingredients, rule_row
+from judgeloop.methods.estimators.preferences import Preferences
+from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.stopping.catalogue import Ingredients, rule_row
 
 RISK = 0.1
 

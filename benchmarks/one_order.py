@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.stopping.sequential import Sequential
+from judgeloop.methods.stopping.sequential import Sequential
 
 RISK = 0.1
 LEAST = 5  # the fewest judgments of a run

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
+from judgeloop.methods.selectors.mmd_critic import OUTLIERS, MMDCritic, clusters_of
+from judgeloop.methods.selectors.mmd_critic import reduced as components
 from judgeloop.represent.reducing import reduced
-from judgeloop.selectors.mmd_critic import OUTLIERS, MMDCritic, clusters_of
-from judgeloop.selectors.mmd_critic import reduced as components
 
 SHARES = range(5, 51)
 

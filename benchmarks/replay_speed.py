@@ -15,10 +15,10 @@ import time
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
+from judgeloop.methods.selectors.ingredients import Variant
+from judgeloop.methods.stats.representatives import closest_in_cosine
 from judgeloop.replay.compare import Protocol, run_pair
 from judgeloop.replay.recordings import Recordings
-from judgeloop.selectors.ingredients import Variant
-from judgeloop.stats.representatives import closest_in_cosine
 
 SYSTEMS, DIMENSIONS = 5, 384
 

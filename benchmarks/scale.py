@@ -18,8 +18,8 @@ import time
 
 import numpy as np
 
-from judgeloop.selectors.diffuse import DiffUse
-from judgeloop.stats.dendrogram import MOST_EXACT
+from judgeloop.methods.selectors.diffuse import DiffUse
+from judgeloop.methods.stats.dendrogram import MOST_EXACT
 
 TOPICS = 300
 START = 5

@@ -28,15 +28,15 @@ from judgeloop.core.records import Item, Usage
 from judgeloop.engine.loop import Finished, drive
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.terms import Terms
-from judgeloop.estimators.preferences import Preferences
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.options import JudgeOptions
-from judgeloop.judges.prices import price_from_text
 from judgeloop.judges.prompt_files import shipped_template
-from judgeloop.judges.token_limit import Learns
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.selectors.random import Random
-from judgeloop.stopping.tie_aware import TieAware
+from judgeloop.methods.estimators.preferences import Preferences
+from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.stopping.tie_aware import TieAware
+from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.token_limit import Learns
 
 PRICE = "1.10,4.40"
 ANSWER_TOKENS = 60

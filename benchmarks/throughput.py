@@ -31,15 +31,15 @@ from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.terms import Terms
-from judgeloop.estimators.preferences import Preferences
 from judgeloop.judges.openai import OpenAIJudge
-from judgeloop.judges.pools import Clients
-from judgeloop.judges.prices import price_from_text
 from judgeloop.judges.prompt_files import shipped_template
-from judgeloop.judges.wire import Endpoint
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.selectors.random import Random
-from judgeloop.stopping.tie_aware import TieAware
+from judgeloop.methods.estimators.preferences import Preferences
+from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.stopping.tie_aware import TieAware
+from judgeloop.providers.pools import Clients
+from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.wire import Endpoint
 
 DELAY_S = 0.2
 BODY = json.dumps(

@@ -25,12 +25,12 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.methods.selectors.catalogue import selector_row
+from judgeloop.methods.selectors.ingredients import ForMany
+from judgeloop.methods.stats.information import choose_epsilons
+from judgeloop.methods.stats.kgrams import likelihoods
+from judgeloop.methods.stats.weak import opinions
 from judgeloop.represent.weak_judges import weak_opinions
-from judgeloop.selectors.catalogue import selector_row
-from judgeloop.selectors.ingredients import ForMany
-from judgeloop.stats.information import choose_epsilons
-from judgeloop.stats.kgrams import likelihoods
-from judgeloop.stats.weak import opinions
 
 R = TypeVar("R")
 

@@ -31,7 +31,7 @@ from judgeloop.cli.environment import example
 from judgeloop.cli.init import schema_text
 from judgeloop.cli.naming import flag, variable
 from judgeloop.cli.panel_command import PanelArgument, PanelOption
-from judgeloop.run.setting import Declared, Part, Source, declared
+from judgeloop.settings.setting import Declared, Part, Source, declared
 
 DOCS = Path(__file__).parent
 BY_HAND = "<!-- made by docs/make.py: change the code, not this page -->\n"
@@ -195,7 +195,7 @@ def _public(module: str, name: str) -> Iterator[str]:
     """Yield the lines of a public name: its signature and its docstring."""
     thing = getattr(importlib.import_module(module), name)
     if inspect.ismodule(thing):  # a question is a folder that can be called
-        thing = getattr(importlib.import_module(f"judgeloop.{name}.call"), name)
+        thing = getattr(importlib.import_module(f"judgeloop.api.{name}"), name)
     yield f"### {name}"
     yield ""
     signature = _signature(thing)

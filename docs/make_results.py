@@ -14,12 +14,12 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter
 
-from judgeloop.compare.recorded_result import RecordedResult
-from judgeloop.compare.result import Result
-from judgeloop.estimate.result import Estimated
+from judgeloop.questions.compare.recorded_result import RecordedResult
+from judgeloop.questions.compare.result import Result
+from judgeloop.questions.estimate.result import Estimated
+from judgeloop.questions.select.result import Selected
 from judgeloop.report.json_fields import Computed, Heading
 from judgeloop.report.run_result import LabelRow
-from judgeloop.select.result import Selected
 
 RESULTS: dict[str, type] = {"compare": Result, "select": Selected, "estimate": Estimated}
 # Fields of a record that its JSON has in another form.

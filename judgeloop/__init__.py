@@ -10,14 +10,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from judgeloop.compare.call import compare as compare
-    from judgeloop.compare.call import compare_async as compare_async
-    from judgeloop.compare.call import compare_dry_run as compare_dry_run
-    from judgeloop.compare.call import compare_recorded as compare_recorded
-    from judgeloop.compare.config import CompareConfig as CompareConfig
-    from judgeloop.compare.config import compare_config as compare_config
-    from judgeloop.compare.recorded_result import RecordedResult as RecordedResult
-    from judgeloop.compare.result import Result as Result
+    from judgeloop.api.compare import compare as compare
+    from judgeloop.api.compare import compare_async as compare_async
+    from judgeloop.api.compare import compare_dry_run as compare_dry_run
+    from judgeloop.api.compare import compare_recorded as compare_recorded
+    from judgeloop.api.estimate import estimate as estimate
+    from judgeloop.api.estimate import estimate_async as estimate_async
+    from judgeloop.api.estimate import estimate_dry_run as estimate_dry_run
+    from judgeloop.api.select import select as select
+    from judgeloop.api.select import select_async as select_async
+    from judgeloop.api.select import select_dry_run as select_dry_run
     from judgeloop.core.errors import InputError as InputError
     from judgeloop.core.errors import JudgeError as JudgeError
     from judgeloop.core.errors import JudgeloopError as JudgeloopError
@@ -28,25 +30,23 @@ if TYPE_CHECKING:
     from judgeloop.engine.session import Limits as Limits
     from judgeloop.engine.session import Session as Session
     from judgeloop.engine.terms import Terms as Terms
-    from judgeloop.estimate.call import estimate as estimate
-    from judgeloop.estimate.call import estimate_async as estimate_async
-    from judgeloop.estimate.call import estimate_dry_run as estimate_dry_run
-    from judgeloop.estimate.config import EstimateConfig as EstimateConfig
-    from judgeloop.estimate.result import Estimated as Estimated
     from judgeloop.judges.function import function_judge as function_judge
     from judgeloop.judges.scripted import ScriptedJudge as ScriptedJudge
+    from judgeloop.questions.compare.config import CompareConfig as CompareConfig
+    from judgeloop.questions.compare.config import compare_config as compare_config
+    from judgeloop.questions.compare.recorded_result import RecordedResult as RecordedResult
+    from judgeloop.questions.compare.result import Result as Result
+    from judgeloop.questions.estimate.config import EstimateConfig as EstimateConfig
+    from judgeloop.questions.estimate.result import Estimated as Estimated
+    from judgeloop.questions.select.config import SelectConfig as SelectConfig
+    from judgeloop.questions.select.result import Selected as Selected
     from judgeloop.run.dry_run import DryRun as DryRun
-    from judgeloop.select.call import select as select
-    from judgeloop.select.call import select_async as select_async
-    from judgeloop.select.call import select_dry_run as select_dry_run
-    from judgeloop.select.config import SelectConfig as SelectConfig
-    from judgeloop.select.result import Selected as Selected
 
 _HOMES = {
-    "CompareConfig": "compare.config",
+    "CompareConfig": "questions.compare.config",
     "DryRun": "run.dry_run",
-    "EstimateConfig": "estimate.config",
-    "Estimated": "estimate.result",
+    "EstimateConfig": "questions.estimate.config",
+    "Estimated": "questions.estimate.result",
     "InputError": "core.errors",
     "Interruption": "engine.halt",
     "JudgeError": "core.errors",
@@ -54,26 +54,26 @@ _HOMES = {
     "LedgerError": "core.errors",
     "Limits": "engine.session",
     "Progress": "engine.loop",
-    "RecordedResult": "compare.recorded_result",
-    "Result": "compare.result",
+    "RecordedResult": "questions.compare.recorded_result",
+    "Result": "questions.compare.result",
     "ScriptedJudge": "judges.scripted",
-    "SelectConfig": "select.config",
-    "Selected": "select.result",
+    "SelectConfig": "questions.select.config",
+    "Selected": "questions.select.result",
     "Session": "engine.session",
     "Terms": "engine.terms",
-    "compare": "compare",
-    "compare_async": "compare.call",
-    "compare_config": "compare.config",
-    "compare_dry_run": "compare.call",
-    "compare_recorded": "compare.call",
+    "compare": "api.compare",
+    "compare_async": "api.compare",
+    "compare_config": "questions.compare.config",
+    "compare_dry_run": "api.compare",
+    "compare_recorded": "api.compare",
     "drive": "engine.loop",
-    "estimate": "estimate",
-    "estimate_async": "estimate.call",
-    "estimate_dry_run": "estimate.call",
+    "estimate": "api.estimate",
+    "estimate_async": "api.estimate",
+    "estimate_dry_run": "api.estimate",
     "function_judge": "judges.function",
-    "select": "select",
-    "select_async": "select.call",
-    "select_dry_run": "select.call",
+    "select": "api.select",
+    "select_async": "api.select",
+    "select_dry_run": "api.select",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - made from the dictionary, so that they cannot differ
@@ -83,9 +83,7 @@ def __getattr__(name: str) -> Any:
     """Import a public name on first use."""
     if name not in _HOMES:
         raise AttributeError(f"module 'judgeloop' has no attribute {name!r}")
-    module = import_module(f"judgeloop.{_HOMES[name]}")
-    # `compare`, `select` and `estimate` are packages that can be called.
-    value = module if _HOMES[name] == name else getattr(module, name)
+    value = getattr(import_module(f"judgeloop.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
 

@@ -54,7 +54,7 @@ RULE = '''
 
 from dataclasses import dataclass
 
-from judgeloop.stopping.rule import Rule
+from judgeloop.methods.stopping.rule import Rule
 
 
 @dataclass(frozen=True)
@@ -141,15 +141,15 @@ QUESTION = {
 
 from dataclasses import dataclass
 
-from judgeloop.estimate.config import EstimateConfig
+from judgeloop.questions.estimate.config import EstimateConfig
 
 
 @dataclass(frozen=True, kw_only=True)
 class PassesConfig(EstimateConfig):
     pass
 ''',
-    "prepare": "from judgeloop.estimate.prepare import prepare as prepare\n",
-    "run": "from judgeloop.estimate.run import forecast as forecast, run as run\n",
+    "prepare": "from judgeloop.questions.estimate.prepare import prepare as prepare\n",
+    "run": "from judgeloop.questions.estimate.run import forecast as forecast, run as run\n",
     "text": '''
 """The result as text."""
 
@@ -243,7 +243,9 @@ def test_a_selector_is_its_file_and_one_row(
     copy: Copy, pair: list[object], recorded: list[object], tmp_path: Path
 ) -> None:
     copy.add("selectors/last_first.py", SELECTOR)
-    copy.row("selectors/catalogue.py", "SELECTORS: tuple[SelectorRow, ...] = (", SELECTOR_ROW)
+    copy.row(
+        "methods/selectors/catalogue.py", "SELECTORS: tuple[SelectorRow, ...] = (", SELECTOR_ROW
+    )
 
     chosen = ["--selector", "last-first"]
     live = json.loads(copy.run(*pair, "--judge", "metric:rouge2", *chosen, "--json"))
@@ -261,7 +263,7 @@ def test_a_rule_is_its_file_and_one_row(
     copy: Copy, pair: list[object], recorded: list[object], tmp_path: Path
 ) -> None:
     copy.add("stopping/clear_lead.py", RULE)
-    copy.row("stopping/catalogue.py", "RULES: tuple[RuleRow, ...] = (", RULE_ROW)
+    copy.row("methods/stopping/catalogue.py", "RULES: tuple[RuleRow, ...] = (", RULE_ROW)
 
     live = json.loads(copy.run(*pair, "--judge", "metric:rouge2", "--rule", "clear-lead", "--json"))
     assert (live["rule"], live["guarantee"]) == ("clear-lead", "heuristic")
@@ -298,13 +300,13 @@ def test_a_format_is_its_file_and_one_row(copy: Copy, tmp_path: Path) -> None:
 
 
 def test_a_flag_is_one_annotated_field(copy: Copy, tmp_path: Path) -> None:
-    copy.insert("compare/config.py", "\n    @classmethod\n    def completed", FLAG)
+    copy.insert("questions/compare/config.py", "\n    @classmethod\n    def completed", FLAG)
     assert "--colour" in copy.run("compare", "--help-all")
 
     program = tmp_path / "program.py"
     program.write_text(
         "import sys\n"
-        "import judgeloop.compare.prepare as prepare\n"
+        "import judgeloop.questions.compare.prepare as prepare\n"
         "from judgeloop.cli.app import app\n"
         "prepare.prepare = lambda config, *_, **__: print(config.colour, file=sys.__stdout__)\n"
         "app(['compare', 'a', 'b', '--judge', 'human'], standalone_mode=False)\n"

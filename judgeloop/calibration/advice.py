@@ -10,8 +10,8 @@ import math
 
 from judgeloop.calibration.result import ROUNDING, CalibrationFigures, Settings, Strategy
 from judgeloop.calibration.study import QUESTION
-from judgeloop.selectors.catalogue import names_of, selector_row
-from judgeloop.stopping.catalogue import rule_names, rule_row
+from judgeloop.methods.selectors.catalogue import names_of, selector_row
+from judgeloop.methods.stopping.catalogue import rule_names, rule_row
 
 
 def default(figures: CalibrationFigures, risk: float) -> Strategy:
@@ -33,7 +33,7 @@ def keeps_its_risk(strategy: Strategy, comparisons: int) -> bool:
 
     A rule without a guarantee must keep the risk with one more comparison counted as wrong:
     (nR + 1) / (n + 1) ≤ risk, with R the share of wrong winners over n `comparisons`. A threshold
-    chosen on past comparisons is held to the same bound (`stats/risk_control.py`).
+    chosen on past comparisons is held to the same bound (`methods/stats/risk_control.py`).
     """
     if strategy.power is not None or strategy.wrong is None:
         return False

@@ -2,7 +2,7 @@
 
 Only their errors say something about the errors of the new comparison. The selection reads which
 systems were compared and on how many items. It does not read which system was preferred: that would
-void the guarantee that rests on it (`stats/risk_control.py`).
+void the guarantee that rests on it (`methods/stats/risk_control.py`).
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt, Lt, MinLen
 
-from judgeloop.run.setting import Parse, Part, Setting, shares
-from judgeloop.run.shared_settings import (
+from judgeloop.settings.setting import Parse, Part, Setting, shares
+from judgeloop.settings.shared import (
     DEFAULT_HOME,
     PAST,
     STOPPING,
@@ -20,7 +20,7 @@ from judgeloop.run.shared_settings import (
     Seed,
     Share,
 )
-from judgeloop.run.validation import Configuration
+from judgeloop.settings.validation import Configuration
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,9 +20,9 @@ from judgeloop.core.errors import InputError
 from judgeloop.engine.session import Limits
 from judgeloop.history.comparisons import AUTO
 from judgeloop.history.past import Pair
+from judgeloop.methods.stats.decisiveness import exponent
 from judgeloop.report.sentences import count
-from judgeloop.run.setting import declared
-from judgeloop.stats.decisiveness import exponent
+from judgeloop.settings.setting import declared
 
 MOST_REPLAYED = 120  # number of comparisons; more take time and change the figures little
 FEWEST = 2  # number of comparisons; a single comparison has no past and no standard error

@@ -34,10 +34,10 @@ from judgeloop.calibration.walks import (
 from judgeloop.core.records import Draws
 from judgeloop.engine.session import Limits
 from judgeloop.history.past import Pair, Past
-from judgeloop.selectors.catalogue import Need, SelectorRow, selectors_of
-from judgeloop.stats.decisiveness import Prospects
-from judgeloop.stats.risk_control import bounds_of, critical_values
-from judgeloop.stopping.catalogue import Ingredients, RuleRow, rules_of
+from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selectors_of
+from judgeloop.methods.stats.decisiveness import Prospects
+from judgeloop.methods.stats.risk_control import bounds_of, critical_values
+from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rules_of
 
 QUESTION = "compare"
 REPETITIONS = 10

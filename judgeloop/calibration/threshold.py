@@ -1,7 +1,7 @@
 """Chooses the threshold that kept the error rate of past comparisons under the risk.
 
 Reads past comparisons, replays the comparable ones, and returns bounds for the rule `calibrated`.
-Asks no judge. `stats/risk_control.py` proves that past errors bound the errors of a new comparison.
+Asks no judge. `methods/stats/risk_control.py` proves that past errors bound the errors of a new comparison.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from judgeloop.calibration.comparable import Comparable, comparable
 from judgeloop.calibration.walks import Walks, replayed
 from judgeloop.engine.session import Limits
 from judgeloop.history.past import Pair, Past
-from judgeloop.stats.risk_control import (
+from judgeloop.methods.stats.risk_control import (
     Bounds,
     bounds_of,
     critical_values,

@@ -22,12 +22,12 @@ from judgeloop.core.protocols import StoppingRule
 from judgeloop.engine.session import Limits
 from judgeloop.history.past import Pair, Past
 from judgeloop.history.prospects import prospects_of
-from judgeloop.selectors.decisive import decisive
-from judgeloop.stats.decisiveness import Prospects
-from judgeloop.stats.risk_control import Bounds, new_minima
-from judgeloop.stopping.calibrated import chances_not_to_win
-from judgeloop.stopping.giving_up import LOOK_EVERY, GivingUp
-from judgeloop.stopping.rule import Rule
+from judgeloop.methods.selectors.decisive import decisive
+from judgeloop.methods.stats.decisiveness import Prospects
+from judgeloop.methods.stats.risk_control import Bounds, new_minima
+from judgeloop.methods.stopping.calibrated import chances_not_to_win
+from judgeloop.methods.stopping.giving_up import LOOK_EVERY, GivingUp
+from judgeloop.methods.stopping.rule import Rule
 
 THREADS = 2  # they take two thirds of the time of one; each copies the comparisons it weighs
 Floats = NDArray[np.float64]

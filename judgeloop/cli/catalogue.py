@@ -22,7 +22,7 @@ class Question:
 
     def load(self, module: str) -> Any:
         """Import a module of the question."""
-        return import_module(f"judgeloop.{self.name}.{module}")
+        return import_module(f"judgeloop.questions.{self.name}.{module}")
 
     @property
     def configuration(self) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from judgeloop.run.setting import Declared, Source
+from judgeloop.settings.setting import Declared, Source
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -34,7 +34,7 @@ def _names_files(field: Declared) -> bool:
 
 def _names(field: Declared) -> list[str]:
     """Return the names that the value may have; of a list, each value's."""
-    from judgeloop.run.form_of import form_of
+    from judgeloop.settings.form_of import form_of
 
     schema: Any = form_of(field).schema
     listed = [arm["items"] for arm in schema.get("anyOf", []) if "items" in arm]

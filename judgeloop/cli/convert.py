@@ -13,7 +13,7 @@ from judgeloop.cli.panel_command import CONTEXT, PanelCommand, PanelOption
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import say
 from judgeloop.report.escaping import visible
-from judgeloop.run.shared_settings import OUTPUT
+from judgeloop.settings.shared import OUTPUT
 
 
 def convert() -> click.Command:

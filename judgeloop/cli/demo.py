@@ -19,8 +19,8 @@ from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns, show
 
 if TYPE_CHECKING:
-    from judgeloop.compare.config import CompareConfig
-    from judgeloop.compare.result import Result
+    from judgeloop.questions.compare.config import CompareConfig
+    from judgeloop.questions.compare.result import Result
 
 FILES = FIRST, SECOND, ITEMS = "lead.jsonl", "central.jsonl", "items.jsonl"
 JUDGE = "metric:rouge2"
@@ -79,9 +79,9 @@ def demo() -> click.Command:
 
 def _decide(*, keep: Path | None) -> None:
     """Run the comparison twice, until it is decided and on all items, and print both."""
+    from judgeloop.api.compare import compare
     from judgeloop.cli.naming import page_as_flags
-    from judgeloop.compare.call import compare
-    from judgeloop.compare.text import page
+    from judgeloop.questions.compare.text import page
     from judgeloop.report.page import render
 
     with explained(), _folder(keep) as folder:
@@ -133,8 +133,8 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 def _example(folder: Path) -> CompareConfig:
     """Return the settings of `SAME`, run in `folder`."""
-    from judgeloop.compare.config import CompareConfig
-    from judgeloop.run.shared_settings import DEFAULT_HOME
+    from judgeloop.questions.compare.config import CompareConfig
+    from judgeloop.settings.shared import DEFAULT_HOME
 
     return CompareConfig.of(
         first=str(folder / FIRST),

@@ -1,7 +1,7 @@
 """Lists every environment variable that judgeloop reads; `.env.example` is made from this list.
 
 The names stand where the variables are read: settings in the commands' declarations, keys and
-addresses in the judges' files, proxies and certificates in `judges/network.py`, the others in
+addresses in the judges' files, proxies and certificates in `providers/network.py`, the others in
 `variables.py`. Reads no environment and no file.
 """
 
@@ -15,12 +15,12 @@ from importlib import import_module
 
 import click
 
-from judgeloop.cli.settings_file import KEYS
-from judgeloop.cli.variables import BESIDE, options_by_variable
 from judgeloop.judges.catalogue import JUDGES
-from judgeloop.judges.credentials import Provider
-from judgeloop.judges.network import VARIABLES as OF_THE_NETWORK
-from judgeloop.run.setting import Source
+from judgeloop.providers.credentials import Provider
+from judgeloop.providers.network import VARIABLES as OF_THE_NETWORK
+from judgeloop.settings.setting import Source
+from judgeloop.settings.sources import KEYS
+from judgeloop.settings.variables import BESIDE, options_by_variable
 
 API_KEYS, SERVERS, NETWORK, LIMITS = "API keys", "Servers", "Proxies and certificates", "Limits"
 # What a `.env` in the working folder may set a setting to; a source that is missing: to nothing.

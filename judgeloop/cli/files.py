@@ -16,6 +16,7 @@ from typing import Any
 
 from judgeloop.cli.naming import as_flags
 from judgeloop.core.errors import InputError, JudgeloopError
+from judgeloop.diagnostics.past_runs import RESULT_JSON, RESULT_TEXT
 from judgeloop.report.html import render_html
 from judgeloop.report.junit import render_junit
 from judgeloop.report.markdown import render_markdown
@@ -24,7 +25,6 @@ from judgeloop.report.reported import Reported
 from judgeloop.report.run_result import RunResult
 from judgeloop.report.table import render_csv
 from judgeloop.report.texts import Texts
-from judgeloop.run.past_runs import RESULT_JSON, RESULT_TEXT
 
 # Fields of a result or a forecast that may name settings.
 SENTENCES = ("headline", "stop_sentence", "instead", "guessed")

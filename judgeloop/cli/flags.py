@@ -1,6 +1,6 @@
 """Makes click's options and arguments from declared settings.
 
-A setting is declared in a configuration (`run/setting.py`). Options that are not settings, such as
+A setting is declared in a configuration (`settings/setting.py`). Options that are not settings, such as
 `--json` and `--dry-run`, are declared here. Values are not checked here: the configuration checks
 them.
 """
@@ -16,8 +16,8 @@ import click
 
 from judgeloop.cli.naming import flag, variable
 from judgeloop.cli.panel_command import RESULT_FILE, PanelArgument, PanelOption
-from judgeloop.run.setting import Declared, Part, Setting, Source, declared
-from judgeloop.run.shared_settings import MONEY, OUTPUT
+from judgeloop.settings.setting import Declared, Part, Setting, Source, declared
+from judgeloop.settings.shared import MONEY, OUTPUT
 
 # Of options that are not settings: a switch, a file to write, and the files of a result.
 SWITCH = Declared("", bool, False, Setting("", OUTPUT, Part.REPORT, Source.FOUND, common=True))

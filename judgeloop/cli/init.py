@@ -100,8 +100,8 @@ def _write(folder: Path, text: str) -> Path:
     Raises:
         InputError: the file exists, or the folder does not.
     """
-    from judgeloop.cli.found_file import SETTINGS_FILE
     from judgeloop.core.errors import InputError
+    from judgeloop.settings.found_file import SETTINGS_FILE
 
     path = folder / SETTINGS_FILE
     try:

@@ -10,13 +10,13 @@ from judgeloop.cli import flags
 from judgeloop.cli.naming import as_flags
 from judgeloop.cli.panel_command import CONTEXT, PanelCommand
 from judgeloop.cli.progress import explained
-from judgeloop.run.ledger_config import ReconcileConfig, SalvageConfig, VerifyConfig
+from judgeloop.diagnostics.config import ReconcileConfig, SalvageConfig, VerifyConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from judgeloop.diagnostics.reconcile import Reconciled
     from judgeloop.ledger.spending import Charged
-    from judgeloop.run.reconcile import Reconciled
 
 EXIT_DAMAGED = 1
 # What the states of attempts mean that their names do not say.
@@ -191,7 +191,7 @@ def _salvage(**given: Any) -> None:
 
 
 def _reconcile(**given: Any) -> None:
-    from judgeloop.run.reconcile import reconcile as settle
+    from judgeloop.diagnostics.reconcile import reconcile as settle
 
     with explained():
         print("\n".join(_lines(settle(ReconcileConfig.of(**given)))))

@@ -12,15 +12,15 @@ from judgeloop.cli.panel_command import CONTEXT, PanelArgument, PanelCommand
 from judgeloop.cli.progress import counting, explained
 from judgeloop.cli.results import quiet_option
 from judgeloop.cli.streams import columns, say
-from judgeloop.run.shared_settings import JUDGE
+from judgeloop.settings.shared import JUDGE
 
 if TYPE_CHECKING:
-    from judgeloop.cli.settings_file import Read
+    from judgeloop.settings.sources import Read
 
 
 def doctor() -> click.Command:
     """Return the command `doctor`."""
-    from judgeloop.run.settings import JudgeSettings
+    from judgeloop.settings.run_settings import JudgeSettings
 
     rating = flags.switch(
         "rating", "Let the judge rate a single answer, as estimate does, not compare two.", JUDGE
@@ -39,9 +39,9 @@ def _examine(*, rating: bool, **given: Any) -> None:
     import asyncio
 
     from judgeloop.core.exits import EXIT_JUDGE
-    from judgeloop.run.doctor import examine
-    from judgeloop.run.findings import render_findings
-    from judgeloop.run.settings import JudgeSettings
+    from judgeloop.diagnostics.doctor import examine
+    from judgeloop.diagnostics.findings import render_findings
+    from judgeloop.settings.run_settings import JudgeSettings
 
     read = click.get_current_context().obj
     _say_settings(read)
@@ -113,7 +113,7 @@ def _flags(settings: dict[str, str] | None) -> str | None:
 def ledger() -> click.Command:
     """Return the command `ledger` with its subcommands."""
     from judgeloop.cli.ledger import export, reconcile, salvage, show, verify
-    from judgeloop.compare.config import CompareConfig
+    from judgeloop.questions.compare.config import CompareConfig
 
     item = PanelArgument(["item"], metavar="ITEM", required=True, help="The item's id.")
     explain = PanelCommand(
@@ -135,10 +135,10 @@ def ledger() -> click.Command:
 def _explain(*, item: str, **given: Any) -> None:
     import asyncio
 
-    from judgeloop.compare.config import CompareConfig
-    from judgeloop.compare.prepare import prepare
-    from judgeloop.run.explain import explain
-    from judgeloop.run.findings import render_explanation
+    from judgeloop.diagnostics.explain import explain
+    from judgeloop.diagnostics.findings import render_explanation
+    from judgeloop.questions.compare.config import CompareConfig
+    from judgeloop.questions.compare.prepare import prepare
 
     read = click.get_current_context().obj
     with explained():

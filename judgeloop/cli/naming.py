@@ -81,7 +81,7 @@ def _known() -> dict[str, str]:
     from judgeloop.calibration.config import CalibrateConfig
     from judgeloop.cli.catalogue import QUESTIONS
     from judgeloop.replay.config import CONFIGS
-    from judgeloop.run.setting import declared
+    from judgeloop.settings.setting import declared
 
     found: dict[str, str] = {}
     asked = [question.configuration for question in QUESTIONS]

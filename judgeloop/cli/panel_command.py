@@ -16,13 +16,13 @@ import click
 from judgeloop.cli.meant import meant_by
 from judgeloop.cli.naming import flag, variable
 from judgeloop.cli.progress import explained
-from judgeloop.run.setting import Declared
-from judgeloop.run.shared_settings import OUTPUT, PANELS
+from judgeloop.settings.setting import Declared
+from judgeloop.settings.shared import OUTPUT, PANELS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from judgeloop.cli.settings_file import Read
+    from judgeloop.settings.sources import Read
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 ARGUMENTS, OTHER = "Arguments", "Other"
@@ -193,7 +193,7 @@ def _help_all() -> click.Option:
 
 def _read(command: click.Command, ctx: click.Context, config: str | None, *, skip: bool) -> Read:
     """Read what the files set for a command."""
-    from judgeloop.cli.settings_file import Commanded, read_settings
+    from judgeloop.settings.sources import Commanded, read_settings
 
     root = ctx.find_root()
     table = tuple(ctx.command_path.removeprefix(str(root.info_name)).split())

@@ -25,9 +25,9 @@ from judgeloop.report.escaping import visible
 
 if TYPE_CHECKING:
     from judgeloop.cli.progress import Watched
-    from judgeloop.cli.settings_file import Read
     from judgeloop.engine.halt import Interruption
     from judgeloop.report.page import Page
+    from judgeloop.settings.sources import Read
 
 EXITS = (
     "Exit codes: 0 decided, 1 error, 2 usage, 3 undecided, 4 the judge failed, 5 another system than --require-winner "
@@ -165,8 +165,8 @@ class Asking:
     ) -> None:
         """Print a result and write its files; a run that broke off has no result to print."""
         from judgeloop.cli.files import write_outputs, write_pictures, write_run
+        from judgeloop.ledger.ledger_memory import remember
         from judgeloop.report.texts import Texts
-        from judgeloop.run.ledger_memory import remember
 
         config, page = ready.config, self.page(result, read)
         folder = _folder(ready)
@@ -239,7 +239,7 @@ def _say_instead(ready: Any) -> None:
 
 def _folder(ready: Any) -> Path:
     """Return the folder of a run's files."""
-    from judgeloop.run.past_runs import FOLDER
+    from judgeloop.diagnostics.past_runs import FOLDER
 
     config = ready.config
     return Path(config.run_dir or config.ledger.parent / FOLDER / ready.run.id)
@@ -247,7 +247,7 @@ def _folder(ready: Any) -> Path:
 
 def _note_ledger(ready: Any) -> None:
     """Say what is wrong with the place of the ledger, or that it is not the one of before."""
-    from judgeloop.run.ledger_memory import remember, sentences_about
+    from judgeloop.ledger.ledger_memory import remember, sentences_about
 
     ledger, folder = ready.config.ledger, _folder(ready)
     for sentence in sentences_about(ledger, folder, ready.run.id):

@@ -11,14 +11,14 @@ from judgeloop.cli.results import Form, shown_as
 from judgeloop.cli.streams import show
 
 if TYPE_CHECKING:
-    from judgeloop.cli.settings_file import Read
+    from judgeloop.settings.sources import Read
 
 
 def compare_recorded(config: Any, read: Read, *, form: Form, output: Sequence[Path]) -> int:
     """Compare two finished runs, print the result and return the exit code."""
     from judgeloop.cli.files import write_outputs
-    from judgeloop.compare.recorded import recorded_of
-    from judgeloop.compare.recorded_text import page
+    from judgeloop.questions.compare.recorded import recorded_of
+    from judgeloop.questions.compare.recorded_text import page
 
     result = recorded_of(config)
     words = page_as_flags(page(result))

@@ -20,7 +20,7 @@ from judgeloop.cli.panel_command import CONTEXT, PanelCommand, PanelOption
 from judgeloop.cli.progress import counting, explained
 from judgeloop.cli.results import quiet_option
 from judgeloop.core.errors import InputError
-from judgeloop.run.published import published_name
+from judgeloop.settings.published import published_name
 
 if TYPE_CHECKING:
     from judgeloop.replay.compare_config import ReplayConfig
@@ -35,7 +35,7 @@ PAPER = "published"  # the column that names the paper whose configuration was u
 def replay() -> click.Command:
     """Return the command `replay`."""
     from judgeloop.replay.config import CONFIGS
-    from judgeloop.run.shared_settings import PROTOCOL
+    from judgeloop.settings.shared import PROTOCOL
 
     job = PanelOption(
         ["--job"],
@@ -62,7 +62,7 @@ def replay() -> click.Command:
 
 def _replay(*, job: str, as_json: bool, quiet: bool, **given: Any) -> None:
     from judgeloop.replay.config import CONFIGS
-    from judgeloop.run.setting import alternatives, declared
+    from judgeloop.settings.setting import alternatives, declared
 
     runs: dict[str, Callable[..., None]] = {
         "compare": _replay_compare,

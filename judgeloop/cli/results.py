@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from judgeloop.cli.naming import variable
 from judgeloop.cli.panel_command import PanelOption
 from judgeloop.cli.streams import columns
-from judgeloop.run.setting import Declared, Part, Setting, Source
-from judgeloop.run.shared_settings import OUTPUT
+from judgeloop.settings.setting import Declared, Part, Setting, Source
+from judgeloop.settings.shared import OUTPUT
 
 if TYPE_CHECKING:
     from judgeloop.report.page import Page

@@ -10,7 +10,7 @@ import click
 from judgeloop.cli import flags
 from judgeloop.cli.panel_command import CONTEXT, PanelArgument, PanelCommand
 from judgeloop.cli.progress import explained
-from judgeloop.run.ledger_config import VerifyConfig
+from judgeloop.diagnostics.config import VerifyConfig
 
 SECOND = 19  # characters of a time in ISO 8601 up to its seconds
 _ID = frozenset("0123456789abcdef")  # what a run's id is made of
@@ -65,8 +65,8 @@ def _list(*, as_json: bool, **given: Any) -> None:
     import json
 
     from judgeloop.core.money import show_usd, to_usd
+    from judgeloop.diagnostics.past_runs import past_runs
     from judgeloop.report.escaping import visible
-    from judgeloop.run.past_runs import past_runs
 
     with explained():
         found = past_runs(VerifyConfig.of(**given).ledger)
@@ -87,7 +87,7 @@ def _list(*, as_json: bool, **given: Any) -> None:
 
 def _show(*, run: str | None, **given: Any) -> None:
     from judgeloop.core.errors import InputError
-    from judgeloop.run.past_runs import latest_run, past_run
+    from judgeloop.diagnostics.past_runs import latest_run, past_run
 
     with explained():
         ledger = VerifyConfig.of(**given).ledger

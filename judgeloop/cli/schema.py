@@ -13,10 +13,10 @@ import click
 
 from judgeloop.cli.every_command import every_command, flags_of
 from judgeloop.cli.panel_command import PanelOption
-from judgeloop.cli.shared_section import SHARED, declaration, takes
-from judgeloop.run.form import BOOLEAN, TEXT
-from judgeloop.run.form_of import form_of
-from judgeloop.run.setting import Source
+from judgeloop.settings.form import BOOLEAN, TEXT
+from judgeloop.settings.form_of import form_of
+from judgeloop.settings.setting import Source
+from judgeloop.settings.shared_section import SHARED, declaration, takes
 
 DIALECT = "http://json-schema.org/draft-07/schema#"  # what editors of TOML support
 BESIDE = ("description", "default", "$comment")  # what does not say which values are allowed

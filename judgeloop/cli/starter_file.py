@@ -15,9 +15,9 @@ import click
 
 from judgeloop.cli.every_command import every_command
 from judgeloop.cli.schema import settings_of
-from judgeloop.cli.shared_section import SHARED
-from judgeloop.run.form_of import file_value, form_of
-from judgeloop.run.setting import Declared, Source
+from judgeloop.settings.form_of import file_value, form_of
+from judgeloop.settings.setting import Declared, Source
+from judgeloop.settings.shared_section import SHARED
 
 WIDTH = 98  # columns of a comment, without "# "
 HEAD = """\

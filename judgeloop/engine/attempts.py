@@ -21,11 +21,11 @@ from judgeloop.core.errors import (
 )
 from judgeloop.core.protocols import Judge, Ledger, Ticket
 from judgeloop.core.records import NO_TOKENS, Abstention, Answer, Call, Verdict
-from judgeloop.engine.breach import contradiction
+from judgeloop.engine.overcharge import contradiction
 from judgeloop.engine.pace import Pace
 from judgeloop.engine.refusals import Refusals
-from judgeloop.judges.retrying import LeftS, RetryPolicy, unbounded
-from judgeloop.judges.time_limit import TimeLimit
+from judgeloop.engine.retrying import LeftS, RetryPolicy, unbounded
+from judgeloop.engine.time_limit import TimeLimit
 
 # Number of calls in a row that fail in all their attempts, after which the judge counts as down.
 FAILURES_IN_A_ROW = 5

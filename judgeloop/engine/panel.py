@@ -2,7 +2,7 @@
 
 The answer of a single judge is returned as it is. For ratings only `mean` makes sense: the other
 votes count preferences, which a rating does not have. `batch.py` asks the judges;
-`stats/agreement.py` computes how far they agree over many queries.
+`methods/stats/agreement.py` computes how far they agree over many queries.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ from judgeloop.core.errors import InputError, SessionError
 from judgeloop.core.outcomes import Belief, Estimate, Outcome, StopKind, StopReason
 from judgeloop.core.protocols import Believer, Estimator, Selector, StoppingRule, T
 from judgeloop.core.records import Abstention, Answer, Choice, Draws, Key, Label, Step
-from judgeloop.engine.queued import Active, Queued
-from judgeloop.engine.queued import take as _take
+from judgeloop.engine.pending_steps import Active, Queued
+from judgeloop.engine.pending_steps import take as _take
 
 # The share of abstentions is computed over at least this many items, so that a few early
 # abstentions do not halt a run.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from judgeloop.engine.decoys import TEXTS
 from judgeloop.engine.panel import Vote
 from judgeloop.engine.presentation import Order
-from judgeloop.judges.retrying import RetryPolicy
+from judgeloop.engine.retrying import RetryPolicy
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@
 
 Amounts are dollars per million tokens. `cache_read_per_mtok`, `cache_write_per_mtok` and
 `checked_on`, the date on which somebody last looked the price up, are optional. So is the table
-`flex`, the price at the tier `flex`. `judges/prices.py` looks up published prices.
+`flex`, the price at the tier `flex`. `providers/prices.py` looks up published prices.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Finds earlier comparisons for a new comparison: in the ledger, in some of its runs, or in a file.
 
 Returns a `History`: the comparisons, their source in words, and what they say of each item.
-`stats/decisiveness.py` computes the latter.
+`methods/stats/decisiveness.py` computes the latter.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from judgeloop.history.matched import compared
 from judgeloop.history.past import Pair, Past, no_past, past_of_pairs, past_of_scores
 from judgeloop.history.prospects import prospects_of
 from judgeloop.history.remembered import known_runs, remembered_verdicts
+from judgeloop.methods.stats.decisiveness import Prospects, exponent
 from judgeloop.report.sentences import count
-from judgeloop.stats.decisiveness import Prospects, exponent
 
 AUTO, NONE = "auto", "none"
 RUN_ID = re.compile(r"[0-9a-f]{16}")

@@ -1,7 +1,7 @@
 """Earlier comparisons on the items of a pool, as arrays of preferences.
 
 Does not know the judges. `comparisons.py` and `remembered.py` read the verdicts;
-`stats/decisiveness.py` computes what they say of an item.
+`methods/stats/decisiveness.py` computes what they say of an item.
 """
 
 from __future__ import annotations

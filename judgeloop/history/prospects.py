@@ -1,6 +1,6 @@
 """What earlier comparisons say of each item for a new comparison of two systems.
 
-Chooses the comparisons and passes them to the formulas in `stats/decisiveness.py`.
+Chooses the comparisons and passes them to the formulas in `methods/stats/decisiveness.py`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from judgeloop.history.past import Past
-from judgeloop.stats.decisiveness import Prospects, prospects
+from judgeloop.methods.stats.decisiveness import Prospects, prospects
 
 # Most comparisons used, evenly spaced over all. More take time and add little.
 MOST_WEIGHED = 300

@@ -1,6 +1,6 @@
 """Finds earlier ratings for a new estimate: in the ledger, in some of its runs, or in a file.
 
-Returns the forecast of each item's score, which `stats/foretelling.py` computes, and the source of
+Returns the forecast of each item's score, which `methods/stats/foretelling.py` computes, and the source of
 the ratings in words.
 """
 
@@ -20,9 +20,9 @@ from judgeloop.history.comparisons import NONE, named_runs, where_of
 from judgeloop.history.gathered import Gathered
 from judgeloop.history.matched import labelled
 from judgeloop.history.remembered import remembered_verdicts
+from judgeloop.methods.stats.decisiveness import Floats
+from judgeloop.methods.stats.foretelling import Forecast, foretell
 from judgeloop.report.sentences import count
-from judgeloop.stats.decisiveness import Floats
-from judgeloop.stats.foretelling import Forecast, foretell
 
 
 @dataclass(frozen=True, slots=True)

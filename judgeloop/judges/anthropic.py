@@ -13,17 +13,17 @@ from typing import Any, final
 
 from judgeloop.core.money import Price
 from judgeloop.core.records import Abstention, Answer, Call
-from judgeloop.judges.billing import Published, unpublished
 from judgeloop.judges.chat_model import ChatModel
-from judgeloop.judges.codes import ABOUT_THIS_ITEM
-from judgeloop.judges.credentials import Provider
-from judgeloop.judges.messages import Message
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.parsing import parse_verdict
 from judgeloop.judges.prompt import Template
-from judgeloop.judges.provider import published_at, reach
-from judgeloop.judges.thinking import thinking_tokens_for, thoughts_budget
-from judgeloop.judges.wire import Endpoint
+from judgeloop.providers.billing import Published, unpublished
+from judgeloop.providers.codes import ABOUT_THIS_ITEM
+from judgeloop.providers.credentials import Provider
+from judgeloop.providers.messages import Message
+from judgeloop.providers.provider import published_at, reach
+from judgeloop.providers.thinking import thinking_tokens_for, thoughts_budget
+from judgeloop.providers.wire import Endpoint
 
 OFFICIAL_URL = "https://api.anthropic.com"
 TOOL = "verdict"

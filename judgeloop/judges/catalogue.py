@@ -101,7 +101,7 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
     """
     row, rest = parse_spec(spec)
     if options.price is not None:
-        from judgeloop.judges.prices import price_from_text
+        from judgeloop.providers.prices import price_from_text
 
         price_from_text(options.price)  # a wrong price is an error even if the judge is free
     if row.verdicts and options.verdict not in row.verdicts:
@@ -121,7 +121,7 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
             "and the server says whether the model has it"
         )
     if row.remote and options.effort is not None:
-        from judgeloop.judges.thinking import check_effort
+        from judgeloop.providers.thinking import check_effort
 
         check_effort(options)
     options = replace(options, name=options.names.get(spec, ""))

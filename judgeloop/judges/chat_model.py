@@ -30,17 +30,17 @@ from judgeloop.core.records import (
     Usage,
 )
 from judgeloop.core.verdict_key import digest
-from judgeloop.judges.billing import Asked, Bill, Published, bill, unpublished
-from judgeloop.judges.failures import Failure
+from judgeloop.engine.time_limit import TimeLimit
 from judgeloop.judges.lenient import LENIENT_VERSION, Read, read_reply
 from judgeloop.judges.parsing import PARSER_VERSION
-from judgeloop.judges.pools import Clients
 from judgeloop.judges.prompt import Template
-from judgeloop.judges.quoting import least_tokens, most_tokens, quote
-from judgeloop.judges.replies import WireReply
-from judgeloop.judges.time_limit import TimeLimit
-from judgeloop.judges.token_limit import TokenLimit, ran_out
-from judgeloop.judges.wire import (
+from judgeloop.providers.billing import Asked, Bill, Published, bill, unpublished
+from judgeloop.providers.failures import Failure
+from judgeloop.providers.pools import Clients
+from judgeloop.providers.quoting import least_tokens, most_tokens, quote
+from judgeloop.providers.replies import WireReply
+from judgeloop.providers.token_limit import TokenLimit, ran_out
+from judgeloop.providers.wire import (
     Endpoint,
     answer_of,
     answer_or_raise,
@@ -202,7 +202,7 @@ class ChatModel(ABC, Generic[WireT]):
         await self._clients.aclose()
 
     def _make_client(self) -> Any:
-        from judgeloop.judges.bounded import http_client, time_limits
+        from judgeloop.providers.http_client import http_client, time_limits
 
         return self._client_of(self._sdk())(
             api_key=self._endpoint.api_key,

@@ -17,19 +17,19 @@ from urllib.parse import urlsplit
 from judgeloop.core.errors import TransientJudgeError
 from judgeloop.core.money import Price
 from judgeloop.core.records import Abstention, Answer, Call, Reply, Verdict
-from judgeloop.judges.billing import Published, unpublished
-from judgeloop.judges.chat_completions import ChatCompletion, Choice
 from judgeloop.judges.chat_model import ChatModel
-from judgeloop.judges.codes import FILTERED
-from judgeloop.judges.credentials import Provider
-from judgeloop.judges.failures import Failure
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.parsing import parse_label, parse_verdict
 from judgeloop.judges.prompt import Template
-from judgeloop.judges.provider import published_at, reach
-from judgeloop.judges.thinking import effort_in_words, thinking_tokens_for
-from judgeloop.judges.tiers import FLEX, FLEX_OR_STANDARD, STANDARD, note
-from judgeloop.judges.wire import Endpoint
+from judgeloop.providers.billing import Published, unpublished
+from judgeloop.providers.chat_completions import ChatCompletion, Choice
+from judgeloop.providers.codes import FILTERED
+from judgeloop.providers.credentials import Provider
+from judgeloop.providers.failures import Failure
+from judgeloop.providers.provider import published_at, reach
+from judgeloop.providers.thinking import effort_in_words, thinking_tokens_for
+from judgeloop.providers.tiers import FLEX, FLEX_OR_STANDARD, STANDARD, note
+from judgeloop.providers.wire import Endpoint
 
 OFFICIAL_URL = "https://api.openai.com/v1"
 LONGEST_FREE_TEXT = 300  # characters

@@ -18,14 +18,14 @@ from judgeloop.core.errors import JudgeRejectedError, TransientJudgeError
 from judgeloop.core.money import Price
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import Call, Item, JudgeIdentity, Quote, Reply
-from judgeloop.judges.chat_completions import ChatCompletion
-from judgeloop.judges.credentials import Provider
+from judgeloop.engine.time_limit import TimeLimit
 from judgeloop.judges.openai import VLLM, OpenAIJudge
 from judgeloop.judges.options import JudgeOptions
-from judgeloop.judges.provider import reach
-from judgeloop.judges.thinking import effort_in_words, thinking_tokens_for
-from judgeloop.judges.time_limit import TimeLimit
-from judgeloop.judges.wire import Endpoint
+from judgeloop.providers.chat_completions import ChatCompletion
+from judgeloop.providers.credentials import Provider
+from judgeloop.providers.provider import reach
+from judgeloop.providers.thinking import effort_in_words, thinking_tokens_for
+from judgeloop.providers.wire import Endpoint
 
 if TYPE_CHECKING:
     import httpx2
@@ -117,7 +117,7 @@ class VllmJudge:
         """
         import httpx2
 
-        from judgeloop.judges.bounded import http_client
+        from judgeloop.providers.http_client import http_client
 
         async with http_client(self._endpoint) as client:
             client.headers["Authorization"] = f"Bearer {self._endpoint.api_key}"

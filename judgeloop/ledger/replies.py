@@ -14,7 +14,7 @@ LATEST = 2_000  # attempts that are looked through, of all judges
 AMONG_THE_LATEST = (
     "id > (SELECT coalesce(max(id), 0) FROM attempts) - ? AND judge = ? AND NOT rehearsed"
 )
-# Conditions on the outcome of an attempt (`booking.py`, `judges/token_limit.py`).
+# Conditions on the outcome of an attempt (`booking.py`, `providers/token_limit.py`).
 WITH_VERDICT = "outcome = 'verdict'"
 CUT_OFF = "outcome LIKE 'abstained: truncated at %'"
 

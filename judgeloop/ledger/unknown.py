@@ -1,7 +1,7 @@
 """Attempts of which nobody knows whether they were billed: finds them, and settles them.
 
 They are charged at their worst case until a person settles them (`ledger reconcile`). What the
-provider billed is told by the caller (`run/reconcile.py`).
+provider billed is told by the caller (`diagnostics/reconcile.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Pictures of DiffUse's picks and clusters, for one run and for a replay.
 
-Gathers the arrays for the analyses of the DiffUse papers (`stats/anatomy.py`) and passes them to
+Gathers the arrays for the analyses of the DiffUse papers (`methods/stats/anatomy.py`) and passes them to
 `pictures.py`. Returns SVG texts and writes no files.
 """
 
@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from judgeloop.compare.prepare import Comparison
-from judgeloop.compare.result import Result
-from judgeloop.compare.selector import LiveMaterial
 from judgeloop.core.records import TIE
+from judgeloop.methods.stats.anatomy import anatomy, projection
+from judgeloop.methods.stats.combining import combined
+from judgeloop.questions.compare.prepare import Comparison
+from judgeloop.questions.compare.result import Result
+from judgeloop.questions.compare.selector import LiveMaterial
 from judgeloop.replay import paper_pictures, pictures
 from judgeloop.replay.analyse_tables import Analysis, PairAnalysis, Picks, analyse_pair, picks_of
 from judgeloop.replay.compare import Row
 from judgeloop.replay.compare_config import ReplayConfig
 from judgeloop.replay.compare_inputs import protocol_of, recordings_for
 from judgeloop.replay.recordings import Recordings
-from judgeloop.stats.anatomy import anatomy, projection
-from judgeloop.stats.combining import combined
 
 Pictures = dict[str, str]  # SVG by name
 

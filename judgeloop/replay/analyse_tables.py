@@ -1,7 +1,7 @@
 """DiffUse's picks on each pair of systems: its clusters, vector norms, and success by norm.
 
 Takes recordings and returns arrays, from one contest per pair. The formulas are in
-`stats/anatomy.py`, the pictures in `pictures.py`.
+`methods/stats/anatomy.py`, the pictures in `pictures.py`.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.replay.compare import Protocol, selector_for
-from judgeloop.replay.recordings import Recordings
-from judgeloop.stats.anatomy import (
+from judgeloop.methods.stats.anatomy import (
     Anatomy,
     Clusters,
     anatomy,
     clusters_by_number,
     named_by_norm_bin,
 )
-from judgeloop.stats.combining import combined
+from judgeloop.methods.stats.combining import combined
+from judgeloop.replay.compare import Protocol, selector_for
+from judgeloop.replay.recordings import Recordings
 
 LEAST_A_BIN = 4  # items drawn from a bin; fewer say nothing
 

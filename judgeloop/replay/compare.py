@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.compare.selector import make_selector
 from judgeloop.core.protocols import Selector
 from judgeloop.core.records import Choice, Draws, Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.estimators.preferences import Preferences
 from judgeloop.history.prospects import prospects_of
+from judgeloop.methods.estimators.preferences import Preferences
+from judgeloop.methods.selectors.catalogue import selector_row
+from judgeloop.methods.selectors.ingredients import Variant
+from judgeloop.methods.stats.decisiveness import Prospects
+from judgeloop.methods.stopping.catalogue import Ingredients, rule_row
+from judgeloop.methods.stopping.giving_up import GivingUp
+from judgeloop.questions.compare.selector import make_selector
 from judgeloop.replay.recordings import Contest, Recordings
-from judgeloop.selectors.catalogue import selector_row
-from judgeloop.selectors.ingredients import Variant
-from judgeloop.stats.decisiveness import Prospects
-from judgeloop.stopping.catalogue import Ingredients, rule_row
-from judgeloop.stopping.giving_up import GivingUp
 
 QUESTION = "compare"
 

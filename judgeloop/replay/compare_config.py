@@ -8,12 +8,15 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
-from judgeloop.compare.config import Clustering, Combine, Representative
-from judgeloop.compare.published import REPLAYED
+from judgeloop.methods.selectors.catalogue import Need, names_of, selector_row
+from judgeloop.methods.stats.names import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
+from judgeloop.methods.stopping.catalogue import rules_of
+from judgeloop.questions.compare.config import Clustering, Combine, Representative
+from judgeloop.questions.compare.published import REPLAYED
 from judgeloop.replay.settings import Caller, Found, ReplaySettings, Vectors
-from judgeloop.run.published import Publication
-from judgeloop.run.setting import Parse, Part, Setting, listed, numbers, some_of
-from judgeloop.run.shared_settings import (
+from judgeloop.settings.published import Publication
+from judgeloop.settings.setting import Parse, Part, Setting, listed, numbers, some_of
+from judgeloop.settings.shared import (
     OUTPUT,
     PROTOCOL,
     SELECTION,
@@ -23,9 +26,6 @@ from judgeloop.run.shared_settings import (
     MinJudgments,
     Represent,
 )
-from judgeloop.selectors.catalogue import Need, names_of, selector_row
-from judgeloop.stats.names import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
-from judgeloop.stopping.catalogue import rules_of
 
 # A rule that is calibrated on earlier comparisons is left out: a replay has none to give it.
 REPLAYED_RULES = tuple(row.name for row in rules_of("compare") if not row.by_past)

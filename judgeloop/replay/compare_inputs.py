@@ -17,6 +17,8 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.verdict_table import VerdictTable
 from judgeloop.engine.session import Limits
 from judgeloop.formats.outputs import read_items
+from judgeloop.methods.selectors.catalogue import Need, selector_row
+from judgeloop.methods.selectors.ingredients import Variant
 from judgeloop.replay.compare import Protocol, suiting
 from judgeloop.replay.compare_config import ReplayConfig
 from judgeloop.replay.pictures import ANALYSED, check_pictures
@@ -30,9 +32,7 @@ from judgeloop.replay.recorded_files import (
 )
 from judgeloop.replay.recordings import Recordings
 from judgeloop.represent.embed import embed
-from judgeloop.run.setting import declared
-from judgeloop.selectors.catalogue import Need, selector_row
-from judgeloop.selectors.ingredients import Variant
+from judgeloop.settings.setting import declared
 
 FEWEST_SYSTEMS = 2
 SHOWN = 3  # systems named in a message

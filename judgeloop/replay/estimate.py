@@ -16,16 +16,16 @@ from judgeloop.core.protocols import Estimator, Selector
 from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.estimate.selector import SEARCHED, Wanted, make_selector, strata_of
-from judgeloop.estimators.foretold_mean import ForetoldMean
-from judgeloop.estimators.mean_score import MeanScore
+from judgeloop.methods.estimators.foretold_mean import ForetoldMean
+from judgeloop.methods.estimators.mean_score import MeanScore
+from judgeloop.methods.selectors.catalogue import SelectorRow, selector_row
+from judgeloop.methods.stats.foretelling import Forecast, foretell
+from judgeloop.methods.stats.mean_intervals import Interval
+from judgeloop.methods.stats.ratings import Ratings
+from judgeloop.methods.stopping.precise import Precise
+from judgeloop.questions.estimate.selector import SEARCHED, Wanted, make_selector, strata_of
 from judgeloop.replay.compare import Row
 from judgeloop.replay.estimate_subject import RecordedMaterial, Subject, needed
-from judgeloop.selectors.catalogue import SelectorRow, selector_row
-from judgeloop.stats.foretelling import Forecast, foretell
-from judgeloop.stats.mean_intervals import Interval
-from judgeloop.stats.ratings import Ratings
-from judgeloop.stopping.precise import Precise
 
 QUESTION = "estimate"
 # The part with the runs of all selectors that walk; parts from 1 on are the shares.

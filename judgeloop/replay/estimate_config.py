@@ -8,13 +8,18 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
-from judgeloop.estimate.config import BY_CONFIDENCE, BY_HISTORY, CONFIDENCE_FIELD, CONFIDENCES
-from judgeloop.estimate.published import REPLAYED
+from judgeloop.methods.selectors.catalogue import names_of
+from judgeloop.questions.estimate.config import (
+    BY_CONFIDENCE,
+    BY_HISTORY,
+    CONFIDENCE_FIELD,
+    CONFIDENCES,
+)
+from judgeloop.questions.estimate.published import REPLAYED
 from judgeloop.replay.settings import Caller, Found, ReplaySettings, Vectors
-from judgeloop.run.published import Publication
-from judgeloop.run.setting import Parse, Part, Setting, numbers, one_of, some_of
-from judgeloop.run.shared_settings import ONE, PROTOCOL, SELECTION, Layer, RepresentOne
-from judgeloop.selectors.catalogue import names_of
+from judgeloop.settings.published import Publication
+from judgeloop.settings.setting import Parse, Part, Setting, numbers, one_of, some_of
+from judgeloop.settings.shared import ONE, PROTOCOL, SELECTION, Layer, RepresentOne
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.verdict_table import VerdictTable
-from judgeloop.estimate.config import BY_CONFIDENCE, BY_HISTORY
-from judgeloop.estimate.selector import HIDDEN, distance_of, states_of
 from judgeloop.formats.confidence import read_confidence
 from judgeloop.formats.join import join
 from judgeloop.formats.outputs import Outputs, read_items, read_outputs
 from judgeloop.formats.tables import read_rows
+from judgeloop.methods.selectors.catalogue import VECTORS, Need, names_of, selector_row
+from judgeloop.methods.stats.strata import Floats
+from judgeloop.questions.estimate.config import BY_CONFIDENCE, BY_HISTORY
+from judgeloop.questions.estimate.selector import HIDDEN, distance_of, states_of
 from judgeloop.replay.estimate import Estimations
 from judgeloop.replay.estimate_config import ReplayEstimateConfig
 from judgeloop.replay.estimate_subject import Subject
@@ -33,8 +35,6 @@ from judgeloop.replay.recorded_files import (
 )
 from judgeloop.represent.embed import embed
 from judgeloop.represent.reducing import reduced
-from judgeloop.selectors.catalogue import VECTORS, Need, names_of, selector_row
-from judgeloop.stats.strata import Floats
 
 QUESTION = "estimate"
 STATES = frozenset({Need.LAST_STATES, Need.CLUSTERS})  # vectors of hidden states, or in their place

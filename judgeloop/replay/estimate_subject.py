@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.estimate.selector import most_clusters
-from judgeloop.stats.balanced_kmeans import balanced_kmeans
-from judgeloop.stats.strata import Floats, Strata
+from judgeloop.methods.stats.balanced_kmeans import balanced_kmeans
+from judgeloop.methods.stats.strata import Floats, Strata
+from judgeloop.questions.estimate.selector import most_clusters
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +93,7 @@ class RecordedMaterial:
 
     def search(self, size: int, rng: np.random.Generator) -> int:
         """Return the number of clusters that CluSearch finds for `size` judgments."""
-        from judgeloop.stats.cluster_search import strata_by_clusters
+        from judgeloop.methods.stats.cluster_search import strata_by_clusters
 
         vectors = self.states(last=False)
         most = most_clusters(size, self.items)

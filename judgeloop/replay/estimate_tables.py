@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.methods.stats.strata import Floats
 from judgeloop.replay.compare import Row
-from judgeloop.stats.strata import Floats
 
 RESAMPLES = 400
 SHOWN = (10, 30)  # shares in per cent of the items whose errors are printed

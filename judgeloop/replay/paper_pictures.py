@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from judgeloop.methods.stats.anatomy import Clusters, Floats
 from judgeloop.replay.canvas import panel, panels, svg, verbatim
 from judgeloop.replay.compare import Row
-from judgeloop.stats.anatomy import Clusters, Floats
 
 BINS = 20
 OUTCOMES = ((1, "the winner is preferred", "C0"), (0, "tie", "0.5"), (-1, "the other is", "C3"))

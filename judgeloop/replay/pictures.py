@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.errors import InputError
+from judgeloop.methods.stats.anatomy import Anatomy
 from judgeloop.replay.canvas import Z, panel, svg, verbatim
 from judgeloop.replay.compare import Row
-from judgeloop.stats.anatomy import Anatomy
 
 NOT_JUDGED = -2  # the preference of an item that is not judged
 CAP_OF_BARS = 15  # width of all bars' caps together

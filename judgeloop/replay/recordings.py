@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from judgeloop.core.records import TIE
 from judgeloop.history.past import Past, past_of_scores, signs
-from judgeloop.stats.decision_model import length_distances
+from judgeloop.methods.stats.decision_model import length_distances
 
 
 @dataclass(frozen=True, slots=True)

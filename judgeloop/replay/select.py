@@ -18,15 +18,15 @@ from judgeloop.core.protocols import StoppingRule
 from judgeloop.core.records import Abstention, Answer, Choice, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.estimators.win_rates import WinRates
+from judgeloop.methods.estimators.win_rates import WinRates
+from judgeloop.methods.selectors.catalogue import Need, selector_row
+from judgeloop.methods.stats.information import Epsilons
+from judgeloop.methods.stats.racing import Flags, Floats
+from judgeloop.methods.stats.standings import Standings
+from judgeloop.methods.stopping.catalogue import Ingredients, rules_of
+from judgeloop.questions.select.config import QUESTION
+from judgeloop.questions.select.selector import make_selector
 from judgeloop.replay.compare import Row
-from judgeloop.select.config import QUESTION
-from judgeloop.select.selector import make_selector
-from judgeloop.selectors.catalogue import Need, selector_row
-from judgeloop.stats.information import Epsilons
-from judgeloop.stats.racing import Flags, Floats
-from judgeloop.stats.standings import Standings
-from judgeloop.stopping.catalogue import Ingredients, rules_of
 
 
 @dataclass(frozen=True, slots=True)

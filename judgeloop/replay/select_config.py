@@ -7,13 +7,13 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt, Lt, MinLen
 
+from judgeloop.methods.selectors.catalogue import names_of
+from judgeloop.questions.select.config import EPSILONS, Epsilons, epsilons
+from judgeloop.questions.select.published import REPLAYED
 from judgeloop.replay.settings import Found, ReplaySettings
-from judgeloop.run.published import Publication
-from judgeloop.run.setting import Parse, Part, Setting, numbers, some_of
-from judgeloop.run.shared_settings import MANY, PROTOCOL, SELECTION, Count
-from judgeloop.select.config import EPSILONS, Epsilons, epsilons
-from judgeloop.select.published import REPLAYED
-from judgeloop.selectors.catalogue import names_of
+from judgeloop.settings.published import Publication
+from judgeloop.settings.setting import Parse, Part, Setting, numbers, some_of
+from judgeloop.settings.shared import MANY, PROTOCOL, SELECTION, Count
 
 
 @dataclass(frozen=True, kw_only=True)

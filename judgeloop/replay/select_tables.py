@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from judgeloop.methods.selectors.catalogue import selector_row
+from judgeloop.methods.stats.racing import Floats
+from judgeloop.questions.select.config import QUESTION
 from judgeloop.replay.compare import Row
-from judgeloop.select.config import QUESTION
-from judgeloop.selectors.catalogue import selector_row
-from judgeloop.stats.racing import Floats
 
 LEVELS = (0.7, 0.8, 0.9, 1.0)  # shares of realisations that reach a goal
 NEAR = (0.01, 0.005, 0.001)  # gaps of win rate within which a system is near the best

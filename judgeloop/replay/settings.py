@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from judgeloop.run.identity import plain
-from judgeloop.run.setting import Parse, Part, Setting, Source, listed
-from judgeloop.run.shared_settings import DATA, DEFAULT_HOME, OUTPUT, AsPublished, Seed
-from judgeloop.run.validation import Configuration
+from judgeloop.settings.setting import Parse, Part, Setting, Source, listed
+from judgeloop.settings.shared import DATA, DEFAULT_HOME, OUTPUT, AsPublished, Seed
+from judgeloop.settings.validation import Configuration
 
 Caller, Found, Vectors = Source.CALLER, Source.FOUND, Source.VECTORS
 

@@ -14,12 +14,12 @@ from judgeloop.core.exits import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, E
 from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import About, DecoyTally, Spend, StopKind
 from judgeloop.core.records import Abstention, Key, Label, Verdict
+from judgeloop.methods.stats.agreement import kappa
+from judgeloop.methods.stats.proportion import wilson_interval
 from judgeloop.report.json_fields import computed, heading
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.shown import Shown
 from judgeloop.report.texts import Texts
-from judgeloop.stats.agreement import kappa
-from judgeloop.stats.proportion import wilson_interval
 
 NOT_IN_JSON = {"labels", "spend", "texts"}
 

@@ -17,15 +17,15 @@ from judgeloop.formats.plain_rows import scores_of
 from judgeloop.formats.row_reader import RowReader
 from judgeloop.formats.rows import items_of, outputs_of
 from judgeloop.formats.tables import Row
-from judgeloop.run.setting import Part, Setting
-from judgeloop.run.shared_settings import (
+from judgeloop.settings.setting import Part, Setting
+from judgeloop.settings.shared import (
     ITEMS,
     CallerOnly,
     ColumnMap,
     Epoch,
     Found,
 )
-from judgeloop.run.validation import Configuration
+from judgeloop.settings.validation import Configuration
 
 
 @dataclass(frozen=True, kw_only=True)

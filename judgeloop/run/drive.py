@@ -22,12 +22,12 @@ from judgeloop.engine.presentation import Order, settles
 from judgeloop.engine.session import Session
 from judgeloop.engine.terms import Terms
 from judgeloop.history.remembered import extend_segments
-from judgeloop.judges.tiers import Tiered
-from judgeloop.judges.token_limit import Learns
 from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.providers.tiers import Tiered
+from judgeloop.providers.token_limit import Learns
 from judgeloop.run.prepared import Prepared
 from judgeloop.run.prices import old_prices, price_sentence, today
-from judgeloop.run.published import published_name
+from judgeloop.settings.published import published_name
 
 # An output counts as repeated from this many items and this share of the items on.
 FEWEST_REPEATS, REPEATED_SHARE = 3, 0.2

@@ -18,7 +18,7 @@ from typing import Any
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
 from judgeloop.core.verdict_key import digest
-from judgeloop.run.setting import Part, declared
+from judgeloop.settings.setting import Part, declared
 
 ID_VERSION = 2
 LENGTH = 16  # hexadecimal digits

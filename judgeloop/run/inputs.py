@@ -26,11 +26,11 @@ from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt import Template
 from judgeloop.judges.prompt_files import template_for
 from judgeloop.run.given import NOTHING_GIVEN, Given
-from judgeloop.run.published import check_published
 from judgeloop.run.server_names import server_names
-from judgeloop.run.setting import declared
-from judgeloop.run.settings import JudgeSettings, RunSettings
 from judgeloop.run.system_names import names_for
+from judgeloop.settings.published import check_published
+from judgeloop.settings.run_settings import JudgeSettings, RunSettings
+from judgeloop.settings.setting import declared
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def checked_judge(
     judge.check(config.questions(pool.systems), pool.items, config.max_abstentions)
     limited = config.budget is not None or config.ledger_budget is not None
     if not judge.priced and limited:
-        from judgeloop.judges.official import likely_model
+        from judgeloop.providers.official import likely_model
 
         raise UnpricedError(
             f"`judge={spec}`: no price is known for this model at "

@@ -10,11 +10,11 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.pool import UNLIMITED, Pool
 from judgeloop.core.protocols import Judge
 from judgeloop.engine.session import Limits
+from judgeloop.methods.selectors.catalogue import SelectorRow
+from judgeloop.methods.stopping.catalogue import RuleRow
 from judgeloop.run.inputs import Inputs
-from judgeloop.run.setting import alternatives, declared
-from judgeloop.run.settings import RunSettings
-from judgeloop.selectors.catalogue import SelectorRow
-from judgeloop.stopping.catalogue import RuleRow
+from judgeloop.settings.run_settings import RunSettings
+from judgeloop.settings.setting import alternatives, declared
 
 NONE = "none"  # a value that switches a setting off, so it may be given to any selector or rule
 

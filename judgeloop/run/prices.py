@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 
 from judgeloop.core.money import show_price
 from judgeloop.core.protocols import Judge
-from judgeloop.judges.prices import Metered
+from judgeloop.providers.prices import Metered
 
 LONGEST_AGE_DAYS = 90
 

@@ -16,12 +16,12 @@ from judgeloop.calibration.walks import draw
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.estimators.preferences import Preferences
 from judgeloop.history.past import Past, past_of_scores
-from judgeloop.selectors.random import Random
-from judgeloop.stats.decisiveness import exponent
-from judgeloop.stopping.catalogue import rule_row
-from judgeloop.stopping.giving_up import GivingUp
+from judgeloop.methods.estimators.preferences import Preferences
+from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.stats.decisiveness import exponent
+from judgeloop.methods.stopping.catalogue import rule_row
+from judgeloop.methods.stopping.giving_up import GivingUp
 
 RISKS = (0.05, 0.2)
 REPETITIONS = 5  # enough to see that each walk ends as its session does

@@ -19,13 +19,13 @@ from judgeloop.calibration.walks import replayed
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.estimators.preferences import Preferences
 from judgeloop.history.past import Past, no_past, past_of_scores
 from judgeloop.history.prospects import prospects_of
-from judgeloop.selectors.decisive import decisive
-from judgeloop.stats.risk_control import bounds_of
-from judgeloop.stopping.calibrated import Calibrated, chance_not_to_win
-from judgeloop.stopping.catalogue import Ingredients, rule_row
+from judgeloop.methods.estimators.preferences import Preferences
+from judgeloop.methods.selectors.decisive import decisive
+from judgeloop.methods.stats.risk_control import bounds_of
+from judgeloop.methods.stopping.calibrated import Calibrated, chance_not_to_win
+from judgeloop.methods.stopping.catalogue import Ingredients, rule_row
 
 
 def past_of(rows, known=None):

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from support.text import unwrapped
 
 from judgeloop.cli.app import app
-from judgeloop.compare import selector as comparing
-from judgeloop.estimate import selector as estimating
+from judgeloop.questions.compare import selector as comparing
+from judgeloop.questions.estimate import selector as estimating
 
 INCIDENTS = Path(__file__).parents[2] / "examples" / "incidents"
 SYSTEMS = sorted((INCIDENTS / "systems").glob("*.jsonl"))

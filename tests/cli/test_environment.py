@@ -20,13 +20,13 @@ from judgeloop.cli.environment import (
 )
 from judgeloop.core.errors import InputError
 from judgeloop.judges.catalogue import JUDGES, judge_from_spec
-from judgeloop.judges.credentials import JUDGE_KEY
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.ledger.connection import key_of
 from judgeloop.ledger.seal import KEY_VARIABLE
-from judgeloop.run.ceiling import CEILING, within_ceiling
-from judgeloop.run.settings import JudgeSettings
+from judgeloop.providers.credentials import JUDGE_KEY
+from judgeloop.settings.ceiling import CEILING, within_ceiling
+from judgeloop.settings.run_settings import JudgeSettings
 
 ROOT = Path(__file__).parents[2]
 KNOWN = {one.name: one for one in variables(app)}

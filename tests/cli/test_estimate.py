@@ -13,10 +13,10 @@ from click.testing import CliRunner
 from support.chat_server import candidates, completion, error, used
 from support.text import unwrapped
 
+from judgeloop.api.estimate import estimate
 from judgeloop.cli.app import app
-from judgeloop.estimate.call import estimate
-from judgeloop.estimate.config import EstimateConfig
-from judgeloop.run.validation import checked
+from judgeloop.questions.estimate.config import EstimateConfig
+from judgeloop.settings.validation import checked
 
 ITEMS = 60
 GOOD, POOR = 8 / 9, 1 / 9  # what a rating of 9 and of 2 are worth

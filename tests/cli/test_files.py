@@ -15,10 +15,10 @@ from judgeloop.cli.files import (
     write_run,
     write_whole,
 )
-from judgeloop.compare.text import page
 from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.core.outcomes import DecoyTally, Spend, StopKind, StopReason, Tally
 from judgeloop.core.records import Abstention, Choice, Label, Verdict
+from judgeloop.questions.compare.text import page
 from judgeloop.report.html import render_html
 from judgeloop.report.markdown import render_markdown
 from judgeloop.report.page import render

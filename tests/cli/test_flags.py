@@ -15,14 +15,14 @@ from judgeloop.calibration.config import CalibrateConfig
 from judgeloop.cli import flags
 from judgeloop.cli.app import app
 from judgeloop.cli.panel_command import PanelArgument, PanelCommand
-from judgeloop.compare.config import CompareConfig
-from judgeloop.estimate.config import EstimateConfig
+from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.questions.estimate.config import EstimateConfig
+from judgeloop.questions.select.config import SelectConfig
 from judgeloop.replay.config import CONFIGS as REPLAYS
-from judgeloop.run.setting import Part, Setting, Source, declared
-from judgeloop.run.settings import JudgeSettings
-from judgeloop.run.shared_settings import ITEMS, JUDGE, OUTPUT, SELECTION, STOPPING
-from judgeloop.run.validation import Configuration
-from judgeloop.select.config import SelectConfig
+from judgeloop.settings.run_settings import JudgeSettings
+from judgeloop.settings.setting import Part, Setting, Source, declared
+from judgeloop.settings.shared import ITEMS, JUDGE, OUTPUT, SELECTION, STOPPING
+from judgeloop.settings.validation import Configuration
 
 COMMANDS = {
     "compare": (CompareConfig,),

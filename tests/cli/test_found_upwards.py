@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from judgeloop.cli.app import app
-from judgeloop.cli.found_file import found_settings_file, searched
 from judgeloop.core.errors import DataError
+from judgeloop.settings.found_file import found_settings_file, searched
 
 STRANGER = 4321  # a user id
 

@@ -17,9 +17,9 @@ from judgeloop.cli.app import app
 from judgeloop.cli.catalogue import QUESTIONS
 from judgeloop.cli.every_command import every_command
 from judgeloop.cli.schema import settings_of
-from judgeloop.cli.settings_file import Commanded, read_settings
-from judgeloop.run.form_of import file_value, form_of
-from judgeloop.run.setting import Source, declared
+from judgeloop.settings.form_of import file_value, form_of
+from judgeloop.settings.setting import Source, declared
+from judgeloop.settings.sources import Commanded, read_settings
 
 ROOT = Path(__file__).parent.parent.parent
 PUBLISHED = ROOT / "docs" / "reference" / "judgeloop.schema.json"

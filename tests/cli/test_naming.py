@@ -13,7 +13,7 @@ from judgeloop.cli.catalogue import QUESTIONS
 from judgeloop.cli.naming import as_flags, flag, page_as_flags
 from judgeloop.replay.config import CONFIGS
 from judgeloop.report.page import Page
-from judgeloop.run.setting import declared
+from judgeloop.settings.setting import declared
 
 
 @pytest.mark.parametrize(

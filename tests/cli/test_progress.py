@@ -11,14 +11,14 @@ import pytest
 
 from judgeloop.cli.progress import SECONDS_BETWEEN_LINES, Watched, counting, watching
 from judgeloop.cli.progress_line import Seen, Speed, fitted, sentence
-from judgeloop.compare.text import so_far
 from judgeloop.core.outcomes import Estimate, Tally
 from judgeloop.engine.loop import Progress
-from judgeloop.estimate.text import so_far as mean_so_far
-from judgeloop.select.text import so_far as best_so_far
-from judgeloop.stats.ratings import Ratings
-from judgeloop.stats.standings import Standings
-from judgeloop.stats.strata import Strata
+from judgeloop.methods.stats.ratings import Ratings
+from judgeloop.methods.stats.standings import Standings
+from judgeloop.methods.stats.strata import Strata
+from judgeloop.questions.compare.text import so_far
+from judgeloop.questions.estimate.text import so_far as mean_so_far
+from judgeloop.questions.select.text import so_far as best_so_far
 
 EVIL = "[red]gpt\x1b[31m\u202e\n4"
 USD = 10**12

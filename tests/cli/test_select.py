@@ -17,10 +17,10 @@ from support.chat_server import Response, candidates, error, goodness, verdict
 from support.patience import PATIENCE_S
 from support.text import unwrapped
 
+from judgeloop.api.select import select
 from judgeloop.cli.app import app
-from judgeloop.run.validation import checked
-from judgeloop.select.call import select
-from judgeloop.select.config import SelectConfig
+from judgeloop.questions.select.config import SelectConfig
+from judgeloop.settings.validation import checked
 
 ITEMS = 40
 SHARES = {

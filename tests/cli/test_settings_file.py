@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from judgeloop.cli.app import app
-from judgeloop.cli.settings_file import SETTINGS_FILE, Commanded, read_settings
 from judgeloop.core.errors import DataError
+from judgeloop.settings.sources import SETTINGS_FILE, Commanded, read_settings
 
 ASKS = click.Command(
     "ask",

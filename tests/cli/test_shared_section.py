@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from judgeloop.cli.app import app
 from judgeloop.cli.every_command import every_command
-from judgeloop.cli.settings_file import Commanded, read_settings
 from judgeloop.core.errors import DataError
+from judgeloop.settings.sources import Commanded, read_settings
 
 COMMANDS = dict(every_command(app))
 

@@ -21,10 +21,10 @@ from judgeloop.judges.metric import MetricJudge
 from judgeloop.judges.openai import Endpoint, OpenAIJudge
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.plugin import PluginJudge
-from judgeloop.judges.prices import price_from_text
 from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.judges.replay import ReplayJudge
 from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.providers.prices import price_from_text
 
 CALL = Call(Item("i", "Which word is good?", reference="good"), ("a", "b"), ("good", "poor"))
 TURNED = replace(CALL, systems=CALL.systems[::-1], outputs=CALL.outputs[::-1])

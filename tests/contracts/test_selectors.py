@@ -11,9 +11,9 @@ from support.pools import differences, known_beforehand
 from support.selectors import make_selector, steps_of
 from support.walking import all_steps
 
-from judgeloop.selectors.ingredients import Variant
-from judgeloop.stats.combining import combined
-from judgeloop.stats.names import COMBINATIONS, REPRESENTATIVES
+from judgeloop.methods.selectors.ingredients import Variant
+from judgeloop.methods.stats.combining import combined
+from judgeloop.methods.stats.names import COMBINATIONS, REPRESENTATIVES
 
 
 def variant(name="diffuse", **how):

@@ -10,10 +10,10 @@ import pytest
 from support.selectors import PICKERS, make_picker, steps_of
 
 from judgeloop.core.records import Abstention, Label, Verdict
-from judgeloop.selectors.credible import Credible
-from judgeloop.selectors.halving import Halving
-from judgeloop.selectors.race import Racing
-from judgeloop.selectors.random import Random
+from judgeloop.methods.selectors.credible import Credible
+from judgeloop.methods.selectors.halving import Halving
+from judgeloop.methods.selectors.race import Racing
+from judgeloop.methods.selectors.random import Random
 
 SYSTEMS, BASELINE, RISK = 5, 2, 0.1
 OTHERS = [system for system in range(SYSTEMS) if system != BASELINE]

@@ -11,13 +11,13 @@ from support.pools import differences
 from support.selectors import steps_of
 from support.walking import all_steps
 
-from judgeloop.selectors.confidence_systematic import ConfidenceSystematic
-from judgeloop.selectors.cross_entropy import CrossEntropy
-from judgeloop.selectors.diffuse import DiffUse
-from judgeloop.selectors.mmd_critic import MMDCritic
-from judgeloop.selectors.random import Random
-from judgeloop.selectors.stratified import Stratified
-from judgeloop.stats.strata import Strata
+from judgeloop.methods.selectors.confidence_systematic import ConfidenceSystematic
+from judgeloop.methods.selectors.cross_entropy import CrossEntropy
+from judgeloop.methods.selectors.diffuse import DiffUse
+from judgeloop.methods.selectors.mmd_critic import MMDCritic
+from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.selectors.stratified import Stratified
+from judgeloop.methods.stats.strata import Strata
 
 ONE = (0,)
 

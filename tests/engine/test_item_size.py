@@ -10,9 +10,6 @@ import pytest
 from support.driving import AT_ONCE, run, script_from
 from support.pools import make_pool
 
-from judgeloop.compare import prepare as comparing
-from judgeloop.compare import run as compare_run
-from judgeloop.compare.config import compare_config
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Item, Query
 from judgeloop.engine.asks import plan_for, size_of
@@ -20,6 +17,9 @@ from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.questions.compare import prepare as comparing
+from judgeloop.questions.compare import run as compare_run
+from judgeloop.questions.compare.config import compare_config
 
 LARGE = "x" * 50_000_000
 

@@ -12,11 +12,11 @@ from support.driving import AT_ONCE, failing, run, script_from
 from judgeloop.core.errors import TransientJudgeError
 from judgeloop.core.records import Abstention, Verdict
 from judgeloop.engine.presentation import Order
+from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.retrying import RetryPolicy
 from judgeloop.judges.scripted import ScriptedJudge
-from judgeloop.stopping.tie_aware import TieAware
+from judgeloop.methods.stopping.tie_aware import TieAware
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 

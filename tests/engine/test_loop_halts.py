@@ -17,12 +17,12 @@ from judgeloop.engine.admission import AHEAD
 from judgeloop.engine.halt import Interruption
 from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order
+from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.retrying import RetryPolicy
 from judgeloop.judges.scripted import ScriptedJudge
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.stopping.tie_aware import TieAware
+from judgeloop.methods.stopping.tie_aware import TieAware
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 

@@ -9,8 +9,8 @@ from support.walking import all_steps
 
 from judgeloop.core.records import Verdict
 from judgeloop.engine.walk import walk
-from judgeloop.selectors.decisive import decisive
-from judgeloop.selectors.random import Random
+from judgeloop.methods.selectors.decisive import decisive
+from judgeloop.methods.selectors.random import Random
 
 
 @pytest.mark.parametrize(

@@ -21,15 +21,15 @@ from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Verdict
 from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order
+from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.anthropic import AnthropicJudge
 from judgeloop.judges.openai import OpenAIJudge
-from judgeloop.judges.prices import price_from_text
 from judgeloop.judges.prompt_files import shipped_template
-from judgeloop.judges.retrying import RetryPolicy
-from judgeloop.judges.wire import Endpoint
 from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.wire import Endpoint
 
 KEY = "sk-canary-5f2c9d81ab3e4760"
 PRICE = price_from_text("1.00,10.00")

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import pytest
 from support.fault_server import FaultServer, Pause, whole
 
-from judgeloop.judges.prices import price_from_text
+from judgeloop.providers.prices import price_from_text
 
 pytestmark = pytest.mark.processes
 

@@ -12,7 +12,7 @@ import pytest
 from support.fault_server import USED, FaultServer, whole
 from support.patience import PATIENCE_S
 
-from judgeloop.judges.prices import price_from_text
+from judgeloop.providers.prices import price_from_text
 
 pytestmark = pytest.mark.processes
 

@@ -18,14 +18,14 @@ from support.pools import make_pool, make_session
 from judgeloop.core.records import Verdict
 from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order
+from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.openai import OpenAIJudge
-from judgeloop.judges.prices import price_from_text
 from judgeloop.judges.prompt_files import shipped_template
-from judgeloop.judges.retrying import RetryPolicy
-from judgeloop.judges.wire import Endpoint
 from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.wire import Endpoint
 
 pytestmark = pytest.mark.processes
 

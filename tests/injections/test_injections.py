@@ -17,12 +17,12 @@ from support.results import make_result, undecided
 
 from judgeloop.cli.files import FORMS, render_json, write_run
 from judgeloop.cli.naming import page_as_flags
-from judgeloop.compare.text import page
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Verdict
 from judgeloop.core.verdict_key import KeyIngredients, verdict_key
 from judgeloop.judges.parsing import parse_verdict
 from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.questions.compare.text import page
 
 HERE = Path(__file__).parent
 ROWS = [

@@ -15,9 +15,9 @@ from judgeloop.core.errors import JudgeRejectedError, TransientJudgeError
 from judgeloop.core.money import Price, Rate
 from judgeloop.core.records import Abstention, Call, Item, Usage, Verdict
 from judgeloop.judges.anthropic import AnthropicJudge
-from judgeloop.judges.prices import price_from_text
 from judgeloop.judges.prompt_files import shipped_template
-from judgeloop.judges.wire import Endpoint
+from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.wire import Endpoint
 
 KEY = "sk-ant-canary-0123456789abcdef"
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))

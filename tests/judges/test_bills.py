@@ -21,15 +21,15 @@ from judgeloop.core.records import Abstention, Call, Item, Usage, Verdict
 from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.refusals import FIRST_ITEMS, IN_A_ROW
+from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.anthropic import AnthropicJudge
 from judgeloop.judges.openai import OpenAIJudge
-from judgeloop.judges.prices import price_from_text, published_price
 from judgeloop.judges.prompt_files import shipped_template
-from judgeloop.judges.retrying import RetryPolicy
-from judgeloop.judges.wire import Endpoint, answer_or_raise
 from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.providers.prices import price_from_text, published_price
+from judgeloop.providers.wire import Endpoint, answer_or_raise
 
 PRICE = price_from_text("1.00,10.00")
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))

@@ -15,10 +15,10 @@ from support.chat_server import ChatServer, Response, completion, verdict
 
 from judgeloop.core.errors import JudgeError, TransientJudgeError
 from judgeloop.core.records import Call, Item, Usage, Verdict
-from judgeloop.judges.bounded import MOST_BYTES, bound_body
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.providers.http_client import MOST_BYTES, bound_body
 
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
 MEGABYTE = 1024 * 1024

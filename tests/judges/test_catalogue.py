@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from support.judges import LOCAL, TEMPLATE, judge
 
-from judgeloop.compare.config import CompareConfig
 from judgeloop.core.errors import InputError
 from judgeloop.judges.catalogue import JUDGES, parse_spec
 from judgeloop.judges.options import JudgeOptions
-from judgeloop.run.setting import declared
+from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.settings.setting import declared
 
 each_row = pytest.mark.parametrize("row", JUDGES, ids=lambda row: row.kind)
 

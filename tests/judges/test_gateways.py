@@ -22,8 +22,8 @@ from judgeloop.core.errors import JudgeRefusedError, JudgeRejectedError, Transie
 from judgeloop.core.money import PICO_PER_DOLLAR
 from judgeloop.core.records import Abstention, Call, Item, Verdict
 from judgeloop.judges.openai import Endpoint, OpenAIJudge
-from judgeloop.judges.prices import price_from_text
 from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.providers.prices import price_from_text
 
 KEY = "sk-canary-0123456789abcdef"
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))

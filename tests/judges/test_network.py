@@ -15,12 +15,12 @@ from support.chat_server import ChatServer, Response, completion, goodness, verd
 
 from judgeloop.core.errors import JudgeRejectedError, TransientJudgeError
 from judgeloop.core.records import Call, Item, Verdict
-from judgeloop.judges.bounded import http_client
 from judgeloop.judges.catalogue import judge_from_spec
-from judgeloop.judges.network import Network
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt_files import shipped_template
-from judgeloop.judges.wire import Endpoint
+from judgeloop.providers.http_client import http_client
+from judgeloop.providers.network import Network
+from judgeloop.providers.wire import Endpoint
 
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
 SPECS = ["openai/m", "anthropic/m", "vllm/m"]

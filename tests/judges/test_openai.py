@@ -24,8 +24,8 @@ from judgeloop.core.errors import InputError, JudgeRejectedError, TransientJudge
 from judgeloop.core.money import Price, Rate
 from judgeloop.core.records import Abstention, Call, Item, Usage, Verdict
 from judgeloop.judges.openai import Endpoint, OpenAIJudge
-from judgeloop.judges.prices import price_from_text
 from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.providers.prices import price_from_text
 
 KEY = "sk-canary-0123456789abcdef"
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))

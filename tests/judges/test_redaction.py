@@ -19,10 +19,10 @@ from judgeloop.core.errors import JudgeError, JudgeRejectedError
 from judgeloop.core.records import Call, Item
 from judgeloop.judges.anthropic import AnthropicJudge
 from judgeloop.judges.openai import OpenAIJudge
-from judgeloop.judges.prices import price_from_text
 from judgeloop.judges.prompt_files import shipped_template
-from judgeloop.judges.redaction import redact, redacted
-from judgeloop.judges.wire import LONGEST_MESSAGE, Endpoint
+from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.redaction import redact, redacted
+from judgeloop.providers.wire import LONGEST_MESSAGE, Endpoint
 
 KEY = "sk-proj+canary/openai==7d1e5b9a42"
 SHOWN = 8  # characters of a key that would already say too much

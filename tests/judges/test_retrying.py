@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeloop.core.errors import JudgeRejectedError, TransientJudgeError
-from judgeloop.judges.retrying import RetryPolicy, retry_after_s
+from judgeloop.engine.retrying import RetryPolicy
+from judgeloop.providers.retry_after import retry_after_s
 
 
 def dated(seconds):

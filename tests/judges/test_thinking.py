@@ -22,9 +22,9 @@ from judgeloop.core.verdict_key import verdict_key
 from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.prices import price_from_text
-from judgeloop.judges.thinking import thinks, truncated
 from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.thinking import thinks, truncated
 
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
 KEYS = WITH_KEY | {"ANTHROPIC_API_KEY": "k"}

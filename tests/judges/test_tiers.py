@@ -19,12 +19,12 @@ from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Call, Item, Usage
 from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order
+from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
 from judgeloop.formats.prices import read_price
-from judgeloop.judges.prices import price_from_text, published_price
-from judgeloop.judges.retrying import RetryPolicy
 from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.providers.prices import price_from_text, published_price
 
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
 TRUE = Usage(400, 20)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from judgeloop.judges.time_limit import TICKS, TimeLimit
+from judgeloop.engine.time_limit import TICKS, TimeLimit
 
 
 def run(story):

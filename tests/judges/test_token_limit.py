@@ -15,7 +15,7 @@ from support.database import opened
 
 from judgeloop.cli.app import app
 from judgeloop.core.records import Call, Item
-from judgeloop.judges.token_limit import FEWEST_REPLIES, LOWEST, TokenLimit
+from judgeloop.providers.token_limit import FEWEST_REPLIES, LOWEST, TokenLimit
 
 CALL, OTHER = (Call(Item(name, "p"), ("a", "b"), ("x", "y")) for name in "io")
 FULL = 512 + 8192

@@ -19,10 +19,10 @@ from judgeloop.cli.app import app
 from judgeloop.core.errors import JudgeRejectedError
 from judgeloop.core.records import Call, Item, Verdict
 from judgeloop.judges.openai import VLLM, OpenAIJudge
-from judgeloop.judges.prices import FREE
 from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.judges.vllm import VllmJudge
-from judgeloop.judges.wire import Endpoint
+from judgeloop.providers.prices import FREE
+from judgeloop.providers.wire import Endpoint
 
 URL = os.environ.get("JUDGELOOP_TEST_VLLM_URL", "")
 MODEL = os.environ.get("JUDGELOOP_TEST_VLLM_MODEL", "tiny")

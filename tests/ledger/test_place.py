@@ -15,9 +15,9 @@ import pytest
 from judgeloop.core.errors import LedgerError
 from judgeloop.ledger import place
 from judgeloop.ledger.connection import connect, ledger_id
+from judgeloop.ledger.ledger_memory import remember, sentences_about
 from judgeloop.ledger.seal import KEY_VARIABLE
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.run.ledger_memory import remember, sentences_about
 
 MOUNTS = """22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw
 23 22 0:40 / /home/me/my\\040share rw shared:2 master:1 - nfs4 server:/export rw

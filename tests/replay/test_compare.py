@@ -9,13 +9,13 @@ from scipy.cluster.hierarchy import fcluster, linkage
 
 from judgeloop.core.errors import InputError
 from judgeloop.engine.session import Limits
+from judgeloop.methods.selectors.ingredients import Variant
+from judgeloop.methods.stats.combining import combined
+from judgeloop.methods.stats.representatives import closest_in_cosine
 from judgeloop.replay.compare import Protocol, run_pair, suiting
 from judgeloop.replay.compare_tables import by_rule, by_size
 from judgeloop.replay.journal import Journal
 from judgeloop.replay.recordings import Recordings
-from judgeloop.selectors.ingredients import Variant
-from judgeloop.stats.combining import combined
-from judgeloop.stats.representatives import closest_in_cosine
 
 
 def recordings(systems=4, items=60, seed=0, tie_margin=0.0):

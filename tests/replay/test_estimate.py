@@ -12,13 +12,13 @@ from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item, Verdict
 from judgeloop.engine.recorded import replay as drive
 from judgeloop.engine.session import Limits, Session
-from judgeloop.estimate.config import EstimateConfig
-from judgeloop.estimate.selector import LiveMaterial, make_selector, strata_of, wanted_by
-from judgeloop.estimators.mean_score import MeanScore
+from judgeloop.methods.estimators.mean_score import MeanScore
+from judgeloop.methods.selectors.catalogue import selector_row, selectors_of
+from judgeloop.methods.stopping.precise import Precise
+from judgeloop.questions.estimate.config import EstimateConfig
+from judgeloop.questions.estimate.selector import LiveMaterial, make_selector, strata_of, wanted_by
 from judgeloop.replay.estimate import Estimations, judgments, stratify, walk
 from judgeloop.replay.estimate_subject import RecordedMaterial, Subject
-from judgeloop.selectors.catalogue import selector_row, selectors_of
-from judgeloop.stopping.precise import Precise
 
 ITEMS = 60
 SHARES = (10, 25, 50)

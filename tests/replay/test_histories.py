@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from judgeloop.cli.app import app
 from judgeloop.engine.session import Limits
 from judgeloop.history.prospects import prospects_of
+from judgeloop.methods.selectors.ingredients import Variant
 from judgeloop.replay.compare import Protocol, RecordedMaterial, run_pair
 from judgeloop.replay.compare_tables import by_rule
 from judgeloop.replay.recordings import Earlier, Recordings
-from judgeloop.selectors.ingredients import Variant
 
 ITEMS, SYSTEMS = 300, 12
 

@@ -7,9 +7,9 @@ from html import escape
 
 from support.results import make_result
 
-from judgeloop.compare.text import page
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Choice, Item, Label, Verdict
+from judgeloop.questions.compare.text import page
 from judgeloop.report import texts
 from judgeloop.report.html import render_html
 from judgeloop.report.texts import LONGEST, Texts

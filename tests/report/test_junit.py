@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.results import make_result, undecided
 
-from judgeloop.compare.text import page
 from judgeloop.core.outcomes import StopKind, StopReason
+from judgeloop.questions.compare.text import page
 from judgeloop.report.junit import render_junit
 
 FAILED = StopReason(StopKind.JUDGE_FAILED, "the judge failed: HTTP 401")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from support.results import make_result, undecided
 
-from judgeloop.compare.text import page
+from judgeloop.questions.compare.text import page
 from judgeloop.report.markdown import escape, render_markdown
 from judgeloop.report.page import Page, Section
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from judgeloop.compare.config import CompareConfig
 from judgeloop.core.errors import InputError
-from judgeloop.run.ceiling import CEILING, within_ceiling
+from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.settings.ceiling import CEILING, within_ceiling
 
 
 def budget(ceiling: str | None, **given: Any) -> Decimal | None:

@@ -11,20 +11,20 @@ import pytest
 from support.chat_server import ChatServer
 from support.text import unwrapped
 
-from judgeloop.compare import prepare as comparing
-from judgeloop.compare import run as compare_run
-from judgeloop.compare.config import CompareConfig
-from judgeloop.compare.text import page
 from judgeloop.core.money import show_usd, to_pico
 from judgeloop.core.protocols import Reservation
-from judgeloop.estimate import prepare as estimating
-from judgeloop.estimate.config import EstimateConfig
 from judgeloop.ledger.locks import run_lock
 from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.questions.compare import prepare as comparing
+from judgeloop.questions.compare import run as compare_run
+from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.questions.compare.text import page
+from judgeloop.questions.estimate import prepare as estimating
+from judgeloop.questions.estimate.config import EstimateConfig
+from judgeloop.questions.select import prepare as selecting
+from judgeloop.questions.select.config import SelectConfig
 from judgeloop.report.page import render
 from judgeloop.run.prepared import RunName
-from judgeloop.select import prepare as selecting
-from judgeloop.select.config import SelectConfig
 
 METRIC = {"judge": ("metric:rouge2",)}
 CHEAP = {"judge": ("openai/gpt-4.1-mini",)}

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from judgeloop.calibration.config import CalibrateConfig
-from judgeloop.compare import prepare as comparing
-from judgeloop.compare.config import CompareConfig
-from judgeloop.estimate import prepare as estimating
-from judgeloop.estimate.config import EstimateConfig
+from judgeloop.questions.compare import prepare as comparing
+from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.questions.estimate import prepare as estimating
+from judgeloop.questions.estimate.config import EstimateConfig
+from judgeloop.questions.select import prepare as selecting
+from judgeloop.questions.select.config import SelectConfig
 from judgeloop.replay.config import CONFIGS
-from judgeloop.run.setting import Part, declared
-from judgeloop.run.settings import RunSettings
-from judgeloop.select import prepare as selecting
-from judgeloop.select.config import SelectConfig
+from judgeloop.settings.run_settings import RunSettings
+from judgeloop.settings.setting import Part, declared
 
 QUESTIONS: dict[type[RunSettings], Callable[..., Any]] = {
     CompareConfig: comparing.prepare,

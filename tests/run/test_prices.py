@@ -11,14 +11,15 @@ import pytest
 from genai_prices import data_snapshot
 from support.judges import LOCAL, judge
 
-from judgeloop.compare import prepare as comparing
-from judgeloop.compare import run as compare_run
-from judgeloop.compare.config import compare_config
-from judgeloop.compare.text import page
 from judgeloop.core.errors import DataError
-from judgeloop.judges import prices
+from judgeloop.diagnostics import doctor
+from judgeloop.providers import prices
+from judgeloop.questions.compare import prepare as comparing
+from judgeloop.questions.compare import run as compare_run
+from judgeloop.questions.compare.config import compare_config
+from judgeloop.questions.compare.text import page
 from judgeloop.report.page import render
-from judgeloop.run import doctor, drive
+from judgeloop.run import drive
 from judgeloop.run.plan_text import plan_json, render_plan
 from judgeloop.run.prices import LONGEST_AGE_DAYS, age_of, age_sentence, old_prices
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from judgeloop.compare.config import CompareConfig
-from judgeloop.compare.prepare import prepare
 from judgeloop.core.errors import InputError
-from judgeloop.estimate.config import EstimateConfig
+from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.questions.compare.prepare import prepare
+from judgeloop.questions.estimate.config import EstimateConfig
+from judgeloop.questions.select.config import SelectConfig
 from judgeloop.replay.config import CONFIGS
-from judgeloop.run.published import published_name
-from judgeloop.run.setting import declared
-from judgeloop.select.config import SelectConfig
+from judgeloop.settings.published import published_name
+from judgeloop.settings.setting import declared
 
 REPLAYS = {"outputs": "outputs", "items": "items.jsonl", "verdicts": "v.csv", "output": "out"}
 LEAST = {

@@ -15,10 +15,10 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.money import to_pico
 from judgeloop.core.protocols import Reservation
 from judgeloop.core.records import Reply, Verdict
+from judgeloop.diagnostics.config import ReconcileConfig
+from judgeloop.diagnostics.reconcile import Request, matched, reconcile
 from judgeloop.ledger.inspection import inspect
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.run.ledger_config import ReconcileConfig
-from judgeloop.run.reconcile import Request, matched, reconcile
 
 WORST_P = to_pico("0.01")
 NOW = datetime.now(UTC)

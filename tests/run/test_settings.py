@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from judgeloop.compare.config import CompareConfig, compare_config
 from judgeloop.core.errors import InputError
 from judgeloop.engine.panel import Vote
 from judgeloop.engine.presentation import Order
-from judgeloop.run.setting import declared
-from judgeloop.select.config import SelectConfig
+from judgeloop.questions.compare.config import CompareConfig, compare_config
+from judgeloop.questions.select.config import SelectConfig
+from judgeloop.settings.setting import declared
 
 LEAST = {"first": "a.jsonl", "second": "b.jsonl", "judge": "metric:rouge2"}
 

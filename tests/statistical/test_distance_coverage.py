@@ -17,11 +17,11 @@ from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.walk import walk
-from judgeloop.estimators.preferences import Preferences, weighted_distance
-from judgeloop.selectors.decisive import Decisive, decisive
-from judgeloop.stats.decisiveness import Prospects
-from judgeloop.stats.weighted_draws import weighted_interval, weighted_moments
-from judgeloop.stopping.tie_aware import TieAware
+from judgeloop.methods.estimators.preferences import Preferences, weighted_distance
+from judgeloop.methods.selectors.decisive import Decisive, decisive
+from judgeloop.methods.stats.decisiveness import Prospects
+from judgeloop.methods.stats.weighted_draws import weighted_interval, weighted_moments
+from judgeloop.methods.stopping.tie_aware import TieAware
 
 ITEMS, RISK, RUNS = 800, 0.1, 2000
 LEAST = 0.887

@@ -15,10 +15,10 @@ from scipy.stats import binom
 from support.selectors import steps_of
 
 from judgeloop.core.records import Choice, Label, Verdict
-from judgeloop.estimators.mean_score import MeanScore
-from judgeloop.selectors.stratified import Stratified
-from judgeloop.stats.strata import Strata
-from judgeloop.stopping.precise import Precise
+from judgeloop.methods.estimators.mean_score import MeanScore
+from judgeloop.methods.selectors.stratified import Stratified
+from judgeloop.methods.stats.strata import Strata
+from judgeloop.methods.stopping.precise import Precise
 
 ITEMS, STRATA, RISK, RUNS = 1000, 8, 0.1, 2000
 LEAST = 0.887

@@ -8,11 +8,11 @@ import pytest
 from scipy.stats import binom
 
 from judgeloop.core.records import Choice, Label, Verdict
-from judgeloop.estimators.foretold_mean import ForetoldMean
-from judgeloop.estimators.mean_score import MeanScore
-from judgeloop.stats.foretelling import foretell
-from judgeloop.stats.strata import Strata
-from judgeloop.stopping.precise import Precise
+from judgeloop.methods.estimators.foretold_mean import ForetoldMean
+from judgeloop.methods.estimators.mean_score import MeanScore
+from judgeloop.methods.stats.foretelling import foretell
+from judgeloop.methods.stats.strata import Strata
+from judgeloop.methods.stopping.precise import Precise
 
 ITEMS, RISK, RUNS = 400, 0.1, 500
 WHOLE, RULE = Strata.single(ITEMS), Precise(RISK, ITEMS)

@@ -12,10 +12,10 @@ from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.estimators.preferences import Preferences
-from judgeloop.selectors.random import Random
-from judgeloop.stats.betting import log_wealth
-from judgeloop.stats.spending import Spending, first_crossing
+from judgeloop.methods.estimators.preferences import Preferences
+from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.stats.betting import log_wealth
+from judgeloop.methods.stats.spending import Spending, first_crossing
 
 RUNS, MORE_RUNS = 2000, 20_000
 LIMIT = 200

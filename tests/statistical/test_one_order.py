@@ -13,8 +13,8 @@ import pytest
 from scipy.stats import binomtest
 
 from judgeloop.core.pool import UNLIMITED
-from judgeloop.stats.betting import log_wealth
-from judgeloop.stats.spending import Spending, first_crossing
+from judgeloop.methods.stats.betting import log_wealth
+from judgeloop.methods.stats.spending import Spending, first_crossing
 
 RUNS = 2000
 RISKS = np.array([0.05, 0.1, 0.2])

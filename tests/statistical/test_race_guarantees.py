@@ -10,12 +10,12 @@ from scipy.stats import binomtest
 from judgeloop.core.records import Abstention, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.estimators.win_rates import WinRates
-from judgeloop.selectors.race import Racing
-from judgeloop.selectors.random import Random
-from judgeloop.stats.betting import BETS, STAKES
-from judgeloop.stats.racing import after, start
-from judgeloop.stopping.separated import Separated
+from judgeloop.methods.estimators.win_rates import WinRates
+from judgeloop.methods.selectors.race import Racing
+from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.stats.betting import BETS, STAKES
+from judgeloop.methods.stats.racing import after, start
+from judgeloop.methods.stopping.separated import Separated
 
 RUNS, MORE_RUNS, SESSIONS = 2000, 20_000, 150
 RISKS = (0.01, 0.05, 0.1, 0.2, 0.5)

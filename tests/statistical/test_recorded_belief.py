@@ -7,10 +7,10 @@ import pytest
 from support.selectors import steps_of
 
 from judgeloop.core.records import Abstention, Label, Verdict
+from judgeloop.methods.selectors.credible import Credible
+from judgeloop.methods.selectors.llm_selector import LLMSelector
 from judgeloop.replay.select_config import ReplaySelectConfig
 from judgeloop.replay.select_inputs import field_for
-from judgeloop.selectors.credible import Credible
-from judgeloop.selectors.llm_selector import LLMSelector
 
 POOLS, SIZE, SURE = 100, 400, 0.9
 TABLES = {

@@ -12,7 +12,7 @@ from judgeloop.calibration.threshold import Calibration, calibrate
 from judgeloop.calibration.walks import replayed
 from judgeloop.engine.session import Limits
 from judgeloop.history.past import Past, past_of_scores
-from judgeloop.stats.risk_control import bounds_of
+from judgeloop.methods.stats.risk_control import bounds_of
 
 ITEMS = 60
 LIMITS = Limits(min_judgments=3, max_judgments=40)

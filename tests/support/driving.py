@@ -7,8 +7,8 @@ from collections import Counter
 
 from judgeloop.core.records import Verdict
 from judgeloop.engine.loop import drive
+from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.retrying import RetryPolicy
 from judgeloop.ledger.sqlite import SqliteLedger
 from support.pools import make_pool, make_session
 

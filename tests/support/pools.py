@@ -7,12 +7,12 @@ import numpy as np
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
 from judgeloop.engine.session import Limits, Session
-from judgeloop.estimators.preferences import Preferences
-from judgeloop.selectors.decisive import decisive
-from judgeloop.selectors.diffuse import DiffUse
-from judgeloop.selectors.random import Random
-from judgeloop.stats.decisiveness import Prospects
-from judgeloop.stopping.tie_aware import TieAware
+from judgeloop.methods.estimators.preferences import Preferences
+from judgeloop.methods.selectors.decisive import decisive
+from judgeloop.methods.selectors.diffuse import DiffUse
+from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.stats.decisiveness import Prospects
+from judgeloop.methods.stopping.tie_aware import TieAware
 
 
 def make_pool(items: int = 40) -> Pool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from judgeloop.compare.result import CompareSetup, Result, result_of
 from judgeloop.core.outcomes import (
     DecoyTally,
     Estimate,
@@ -15,6 +14,7 @@ from judgeloop.core.outcomes import (
     Tally,
 )
 from judgeloop.core.records import Choice, Label, Verdict
+from judgeloop.questions.compare.result import CompareSetup, Result, result_of
 
 SETUP = CompareSetup(
     systems=("small", "large"),

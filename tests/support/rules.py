@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from judgeloop.methods.selectors.catalogue import selectors_of
+from judgeloop.methods.stopping.catalogue import Ingredients, rule_names, rule_row, rules_of
 from judgeloop.run.prepared import check_idle_settings
-from judgeloop.selectors.catalogue import selectors_of
-from judgeloop.stopping.catalogue import Ingredients, rule_names, rule_row, rules_of
 
 RULES = tuple(row.name for row in rules_of("compare") if not row.by_past)
 RULES_AMONG_MANY = rule_names("select")

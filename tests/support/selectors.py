@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from judgeloop.core.records import Step
-from judgeloop.selectors.catalogue import Need, names_of, selector_row, selectors_of
-from judgeloop.selectors.ingredients import ForMany, ForTwo, Variant
+from judgeloop.methods.selectors.catalogue import Need, names_of, selector_row, selectors_of
+from judgeloop.methods.selectors.ingredients import ForMany, ForTwo, Variant
 
 SELECTORS = names_of("compare")
 PICKERS = tuple(row.name for row in selectors_of("select") if Need.OPINIONS in row.needs)

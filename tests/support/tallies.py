@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.records import Abstention, Choice, Label, Verdict
-from judgeloop.estimators.preferences import Preferences
+from judgeloop.methods.estimators.preferences import Preferences
 
 
 def tally_of(history, items):

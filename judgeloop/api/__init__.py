@@ -1,0 +1,1 @@
+"""The three questions as calls in Python."""

@@ -1,0 +1,150 @@
+"""The parameters of `compare`, `select` and `estimate` in Python, as types for mypy and editors.
+
+Each setting that a program may set stands here once, with the type that a program may pass; the
+settings themselves are declared in the configurations (`settings/run_settings.py`), and a test compares the
+two. A question's own parameters are in its `call.py`. `signature_of` makes the signature that
+`inspect` and notebooks show.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING
+from decimal import Decimal
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict
+
+from judgeloop.core.protocols import Judge
+from judgeloop.engine.loop import Progress
+from judgeloop.settings.setting import Declared, declared
+
+if TYPE_CHECKING:
+    from judgeloop.formats.memory import Table
+
+    # A file, or rows in memory, also with the name of their system: `formats/memory.py` says which
+    # kinds of rows.
+    Data: TypeAlias = str | PathLike[str] | Table | tuple[str, str | PathLike[str] | Table]
+    Several: TypeAlias = Mapping[str, Data] | Sequence[Data]
+
+File: TypeAlias = str | PathLike[str]
+# A judge's name, a function, or an object of one's own.
+OneJudge: TypeAlias = str | Callable[..., Any] | Judge
+Judges: TypeAlias = OneJudge | Sequence[OneJudge]
+Dollars: TypeAlias = Decimal | float | str
+Duration: TypeAlias = float | str
+OrderName: TypeAlias = Literal["both", "random", "audited", "fixed"]
+VoteName: TypeAlias = Literal["majority", "mean", "unanimous"]
+
+# Settings whose effect is the command line's: it writes the files of a run.
+COMMAND_ONLY = ("run_dir", "analyse", "output")
+# Settings that a call of their own reads.
+ELSEWHERE = {"score": "recorded scores are compared by `compare_recorded`, which asks no judge"}
+
+
+class CallArguments(TypedDict, total=False):
+    """The parameters that are no settings.
+
+    - `environment`: variables such as API keys, by default those of the process.
+    - `progress`: called with a `Progress` after each answer.
+    - `version`: identifies what the function that judges does (`judges/function.py`).
+    """
+
+    environment: Mapping[str, str] | None
+    progress: Callable[[Progress[Any]], object] | None
+    version: str | None
+
+
+class RunArguments(CallArguments, total=False):
+    """The settings that all questions share."""
+
+    judge: Required[Judges]
+    judge_base_url: str | None
+    judge_name: str | Sequence[str] | None
+    judge_price: str | tuple[float, float] | None
+    prices: File | None
+    tier: str | None
+    judge_timeout: float | None
+    judge_max_tokens: int | None
+    judge_effort: str | None
+    tie_margin: float | None
+    verdict: str | None
+    lenient_replies: bool | None
+    prompt: str | None
+    rubric: str | None
+    allow_plugins: bool | None
+    budget: Dollars | None
+    ledger_budget: Dollars | None
+    ledger: File | None
+    items: Data | None
+    allow_partial: bool | None
+    as_published: bool | None
+    map: str | Mapping[str, str] | None
+    names: Sequence[str] | None
+    epoch: str | None
+    max_item_bytes: int | None
+    seed: int | None
+    risk: float | None
+    min_judgments: int | None
+    max_judgments: int | None
+    max_abstentions: float | None
+    decoys: int | None
+    decoy_outputs: Data | None
+    deadline: Duration | None
+    concurrency: int | None
+    lookahead: int | None
+    rpm: int | None
+    tpm: int | None
+    cache_dir: File | None
+
+
+class ContestArguments(RunArguments, total=False):
+    """The settings of questions in which systems meet each other."""
+
+    require_winner: str | None
+    order: OrderName | None
+    audit_share: float | str | None
+    vote: VoteName | None
+
+
+def signature_of(
+    config: type[Any],
+    arguments: Any,
+    data: Sequence[str],
+    returns: type[Any],
+    *,
+    files: bool = False,
+) -> inspect.Signature:
+    """Return the signature of a call: `data` by position, `arguments` by keyword with defaults.
+
+    With `files`, the data are files, and no rows in memory.
+    """
+    fields = declared(config)
+    keywords = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=_default(fields[name].default) if name in fields else None,
+            annotation=_shown(hint),
+        )
+        for name, hint in arguments.__annotations__.items()
+    ]
+    places = [_place(fields[name], "File" if files else "Data") for name in data]
+    return inspect.Signature([*places, *keywords], return_annotation=returns)
+
+
+def _place(field: Declared, annotation: str) -> inspect.Parameter:
+    annotation = "Several" if field.repeated else annotation
+    return inspect.Parameter(
+        field.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=annotation
+    )
+
+
+def _default(value: object) -> object:
+    return inspect.Parameter.empty if value is MISSING else value
+
+
+def _shown(hint: Any) -> str:
+    """Return the annotation of a parameter as it is written above."""
+    text = str(getattr(hint, "__forward_arg__", hint))
+    return text.removeprefix("Required[").removesuffix("]") if text.startswith("Required") else text

@@ -1,0 +1,1 @@
+"""Looks at what there is: a judge, past runs, a provider's export. Decides nothing."""

@@ -1,0 +1,71 @@
+"""The settings of the commands `ledger verify`, `ledger salvage` and `ledger reconcile`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from judgeloop.settings.setting import Part, Setting
+from judgeloop.settings.shared import DEFAULT_HOME, MONEY, OUTPUT, CallerOnly, Ledger
+from judgeloop.settings.validation import Configuration
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyConfig(Configuration):
+    """The settings of `ledger verify`."""
+
+    ledger: Ledger = DEFAULT_HOME / "ledger.sqlite"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SalvageConfig(Configuration):
+    """The settings of `ledger salvage`."""
+
+    to: Annotated[Path, Setting("The new file.", OUTPUT, Part.PLACE, CallerOnly)]
+    sign: Annotated[
+        bool,
+        Setting(
+            "Believe rows that are not signed, and sign them with JUDGELOOP_LEDGER_KEY.",
+            OUTPUT,
+            Part.PLACE,
+            CallerOnly,
+        ),
+    ] = False
+    ledger: Ledger = DEFAULT_HOME / "ledger.sqlite"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReconcileConfig(Configuration):
+    """The settings of `ledger reconcile`."""
+
+    usage: Annotated[
+        Path | None,
+        Setting(
+            "The provider's export of requests: CSV, JSON or JSON lines with request_id, time, "
+            "model, and cost or tokens. Default: only list the unknown attempts.",
+            MONEY,
+            Part.MONEY,
+            CallerOnly,
+        ),
+    ] = None
+    judge_price: Annotated[
+        str | None,
+        Setting(
+            "Dollars per million input and output tokens, for an export without costs.",
+            MONEY,
+            Part.MONEY,
+            CallerOnly,
+            metavar="IN,OUT",
+        ),
+    ] = None
+    complete: Annotated[
+        bool,
+        Setting(
+            "The export has every request of that time: what it does not have was not billed.",
+            MONEY,
+            Part.MONEY,
+            CallerOnly,
+        ),
+    ] = False
+    ledger: Ledger = DEFAULT_HOME / "ledger.sqlite"

@@ -1,0 +1,222 @@
+"""`doctor`: checks a judge's key, server, model, structured output and price with at most one call.
+
+The call compares a right answer with a wrong answer, or rates the right answer. It is reserved and
+booked in the ledger like any other call. `findings.py` formats the findings.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from judgeloop.core.errors import InputError, JudgeError, TransientJudgeError
+from judgeloop.core.money import show_usd
+from judgeloop.core.protocols import Judge, Reservation, Ticket
+from judgeloop.core.records import Abstention, Answer, Call, Item
+from judgeloop.core.verdict_key import KeyIngredients
+from judgeloop.diagnostics.order_advice import order_advice
+from judgeloop.engine.attempts import Attempts, NotAskedError, Reserve
+from judgeloop.engine.halt import Interruption
+from judgeloop.engine.pace import Limits, Pace
+from judgeloop.engine.refusals import Refusals
+from judgeloop.engine.retrying import RetryPolicy
+from judgeloop.judges.catalogue import judge_from_spec, parse_spec
+from judgeloop.ledger.place import file_system_of, warnings_about
+from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.providers.official import likely_model
+from judgeloop.providers.tiers import Tiered
+from judgeloop.report.spent import tokens
+from judgeloop.run.inputs import judge_options
+from judgeloop.run.prices import age_sentence, old_prices, today
+from judgeloop.settings.ceiling import within_ceiling
+from judgeloop.settings.run_settings import JudgeSettings
+
+RUN = "doctor"
+CALL = Call(
+    Item("doctor", "What is the capital of France?", reference="The capital of France is Paris."),
+    systems=("right", "wrong"),
+    outputs=(
+        "The capital of France is Paris.",
+        "The capital of France is Berlin, as far as I know.",
+    ),
+)
+RATING = replace(CALL, systems=CALL.systems[:1], outputs=CALL.outputs[:1])
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of a check, with a sentence on it.
+
+    `what` names the check. `fine` is True if it passed, False if it failed, None for a note.
+    """
+
+    what: str
+    fine: bool | None
+    sentence: str
+
+
+NO_USAGE = Finding(
+    "usage", None, "the server reports no usage: every call counts at its worst case"
+)
+
+
+async def examine(
+    config: JudgeSettings, spec: str, environment: Mapping[str, str], *, rating: bool = False
+) -> list[Finding]:
+    """Check the judge that `spec` names, as a judge that compares or, with `rating`, that rates.
+
+    The checks end at the first failure that makes the others pointless.
+    """
+    call = RATING if rating else CALL
+    try:
+        config = within_ceiling(config, environment)
+        judge = judge_from_spec(spec, judge_options(config, environment, rating=rating))
+    except InputError as error:
+        return [Finding("settings", False, str(error))]
+    findings = [
+        Finding("settings", True, _settings(judge)),
+        _price(config, judge, call),
+        *_tier(judge, call),
+        _place(config.ledger),
+    ]
+    if any(finding.fine is False for finding in findings):
+        return findings
+    if judge.by_hand or parse_spec(spec)[0].reads_file:
+        return [
+            *findings,
+            Finding("verdict", None, "nothing to try: this judge is not asked over a wire"),
+        ]
+    ledger = SqliteLedger(config.ledger, config.ledger_budget_p)
+    try:
+        findings += await _try(config, judge, ledger, call)
+        return [*findings, *await _order(judge, ledger)]
+    finally:
+        await judge.aclose()
+        await ledger.aclose()
+
+
+async def _try(
+    config: JudgeSettings, judge: Judge, ledger: SqliteLedger, call: Call
+) -> list[Finding]:
+    """Make an attempt, and book it."""
+    key = KeyIngredients.of(judge.identity, call, blind=judge.blind).key
+    quote = judge.quote(call)
+    wanted = Reservation(
+        key, quote.cost_p, call.item.id, judge.identity.name, {"price": quote.price}, anew=True
+    )
+    before = await ledger.spend(RUN, None)
+    cap_p = None if config.budget_p is None else before.charged_p + config.budget_p
+
+    async def reserve() -> Ticket | None:
+        granted = await ledger.reserve(RUN, [[wanted]], cap_p)
+        return granted[0][0] if granted else None
+
+    ticket = await reserve()
+    if ticket is None:
+        limit = (
+            "`budget`"
+            if config.ledger_budget is None
+            else "what `budget` and `ledger_budget` leave"
+        )
+        may = f"one call may cost {show_usd(quote.cost_p)}, more than {limit}"
+        return [Finding("budget", False, may)]
+    attempts = Attempts(
+        judge,
+        ledger,
+        pace=Pace(Limits(1)),
+        policy=RetryPolicy(attempts=1, patience_s=0),
+        timeout_s=config.judge_timeout,
+        closed=Interruption().requested,
+        refusals=Refusals(first_items=1),  # the only item is not to blame
+    )
+    try:
+        answer = await _attempt(attempts, call, ticket, reserve)
+    except (JudgeError, NotAskedError) as error:
+        return [Finding("server", False, str(error))]
+    cost = f"; the call cost {show_usd(attempts.spent_p)}"
+    if used := tokens(attempts.tokens):
+        cost += f", for {used}"
+    models = ", ".join(attempts.models)
+    server = Finding(
+        "server", True, f"it answers{f' and calls its model {models}' if models else ''}{cost}"
+    )
+    reported = (await ledger.spend(RUN, None)).unreported == before.unreported
+    return [server, *([] if reported else [NO_USAGE]), _verdict(answer, call)]
+
+
+async def _attempt(attempts: Attempts, call: Call, ticket: Ticket, reserve: Reserve) -> Answer:
+    """Make a single attempt; another if the server refused the form of the first, unbilled."""
+    try:
+        return await attempts.attempt(call, ticket)
+    except TransientJudgeError as error:
+        another = await reserve() if error.changed else None
+        if another is None:
+            raise
+        return await attempts.attempt(call, another)
+
+
+def _settings(judge: Judge) -> str:
+    where = judge.identity.parameters.get("endpoint")
+    name = judge.identity.parameters.get("server")
+    known = f", known as {name} whatever its address" if name else ""
+    return f"{judge.identity.name}{f' at {where}' if where else known}"
+
+
+def _price(config: JudgeSettings, judge: Judge, call: Call) -> Finding:
+    if judge.priced:
+        quote = judge.quote(call)
+        source = f", by {quote.price}" if quote.price else ""
+        now = today()
+        age = age_sentence(judge, now)
+        return Finding(
+            "price",
+            None if old_prices([judge], now) else True,
+            f"a call of this size costs at most {show_usd(quote.cost_p)}{source}"
+            f"{f'; {age}' if age else ''}",
+        )
+    return Finding(
+        "price",
+        None if config.budget is None else False,
+        f"no price is known for this model at this address{likely_model(judge.identity)}, "
+        "so that no budget can be kept; give `judge_price=IN,OUT`",
+    )
+
+
+def _tier(judge: Judge, call: Call) -> list[Finding]:
+    """Say what the tier asked for is expected to cost; nothing for the standard tier."""
+    said = judge.tier_note if isinstance(judge, Tiered) else ""
+    likely = show_usd(judge.quote(call).likely_cost_p)
+    return [Finding("tier", None, f"{said}; a call probably costs {likely}")] if said else []
+
+
+async def _order(judge: Judge, ledger: SqliteLedger) -> list[Finding]:
+    """Say which order of presentation takes fewer calls, if its verdicts in the ledger tell."""
+    if not judge.order_matters:
+        return []
+    said = order_advice(await ledger.replies(judge.identity))
+    return [Finding("order", None, said)] if said else []
+
+
+def _place(path: Path) -> Finding:
+    """Say what the ledger is kept by and on, and what is wrong with its place."""
+    kind = file_system_of(path) or "a file system of unknown type"
+    said = f"SQLite {sqlite3.sqlite_version}, {path} on {kind}"
+    warnings = warnings_about(path)
+    return Finding("ledger", None if warnings else True, "; ".join([said, *warnings]))
+
+
+def _verdict(answer: Answer, call: Call) -> Finding:
+    rated = len(call.outputs) == 1
+    if isinstance(answer, Abstention):
+        return Finding("verdict", False, f"the reply is no verdict: {answer.reason}")
+    if answer.preference > 0:
+        how = f"rated {answer.score:.2f} of 1" if rated else "preferred"
+        return Finding("verdict", True, f"well-formed, and the right answer was {how}")
+    found = (
+        f"it rated the right answer (Paris) {answer.score:.2f} of 1"
+        if rated
+        else "it did not prefer the right answer (Paris) to the wrong one (Berlin)"
+    )
+    return Finding("verdict", None, f"well-formed, but {found}")

@@ -1,0 +1,111 @@
+"""Finds the runs beside a ledger: their folders, their results and what they were charged.
+
+Reads the ledger and the folder `runs` next to it. Changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from judgeloop.core.errors import InputError
+from judgeloop.ledger.connection import connect, readable
+from judgeloop.ledger.ledger_memory import is_of_another
+from judgeloop.ledger.rows import RunRow, read
+
+FOLDER = "runs"  # beside the ledger
+# In the folder of a run: its result as it was printed, and all its fields.
+RESULT_TEXT, RESULT_JSON = "result.txt", "result.json"
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """A run: its id, when it began (ISO 8601, UTC), its charges, and its result as text.
+
+    `text` is None if the run has not ended, if its files are in a folder of the caller's, or if the
+    same run with another ledger has written them.
+    `decision` is the headline of its result; None if it has none, or an earlier version wrote it.
+    """
+
+    id: str
+    began_at: str
+    charged_p: int
+    text: str | None
+    decision: str | None = None
+
+    @property
+    def headline(self) -> str:
+        """The decision, or that there is none here."""
+        if self.text is None:
+            return "no result here"
+        return self.decision or self.text.partition("\n")[0]
+
+
+def past_runs(ledger: Path) -> list[PastRun]:
+    """Return the runs of a ledger, the latest first.
+
+    Raises:
+        InputError: there is no such file.
+        LedgerError: the ledger cannot be read, or a row is not as it was written.
+    """
+    if not ledger.exists():
+        raise InputError(f"`ledger={ledger}`: there is no ledger there")
+    with readable(ledger), closing(connect(ledger)) as connection:
+        own = connection.sealer.ledger
+        return [
+            _past_run(row, ledger.parent / FOLDER / row.id, own)
+            for row in read(connection, RunRow, "1 ORDER BY seq DESC")
+        ]
+
+
+def latest_run(ledger: Path) -> PastRun:
+    """Return the run that began last of those that have a result here.
+
+    Raises:
+        InputError: none has.
+        LedgerError: the ledger cannot be read, or a row is not as it was written.
+    """
+    found = next((run for run in past_runs(ledger) if run.text is not None), None)
+    if found is None:
+        raise InputError(f"no run in {ledger} has a result here; `judgeloop runs` lists all")
+    return found
+
+
+def past_run(ledger: Path, beginning: str) -> PastRun:
+    """Return the run whose id begins so.
+
+    Raises:
+        InputError: there is no such run, or there are several.
+        LedgerError: the ledger cannot be read, or a row is not as it was written.
+    """
+    found = [run for run in past_runs(ledger) if run.id.startswith(beginning)]
+    if len(found) != 1:
+        said = "there is no such run" if not found else f"{len(found)} runs begin so"
+        raise InputError(f"RUN {beginning}: {said} in {ledger}; `judgeloop runs` lists all")
+    return found[0]
+
+
+def _past_run(row: RunRow, folder: Path, ledger: str) -> PastRun:
+    """Return a run; a result that another ledger's run has left in its folder is not its own."""
+    if is_of_another(folder, row.id, ledger):
+        return PastRun(row.id, row.created_at, row.charged_p, None)
+    return PastRun(row.id, row.created_at, row.charged_p, _text(folder), _decision(folder))
+
+
+def _decision(folder: Path) -> str | None:
+    """Return the headline of a result; None if its file does not have it."""
+    try:
+        found = json.loads((folder / RESULT_JSON).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    headline = found.get("headline") if isinstance(found, dict) else None
+    return headline if isinstance(headline, str) else None
+
+
+def _text(folder: Path) -> str | None:
+    try:
+        return (folder / RESULT_TEXT).read_text(encoding="utf-8")
+    except OSError:
+        return None

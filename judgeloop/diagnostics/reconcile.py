@@ -1,0 +1,209 @@
+"""`ledger reconcile`: settles attempts of unknown cost from a provider's export of requests.
+
+The export has a row for each request: its id, its time, and its cost or its tokens. A request that
+the ledger knows is left out. Of the others each may be that of one unknown attempt: one by the same
+model, after the reservation and before the attempt was given up. Where there is a choice, unknown
+attempts get as many requests as possible, and the dearest. So no run is charged too little.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Self
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, NonNegativeInt
+
+from judgeloop.core.errors import DataError, InputError
+from judgeloop.core.money import Price, cost, to_pico
+from judgeloop.core.records import Usage
+from judgeloop.diagnostics.config import ReconcileConfig
+from judgeloop.formats.tables import Row, parse_row, read_rows
+from judgeloop.ledger.rows import AttemptRow
+from judgeloop.ledger.unknown import (
+    Settlement,
+    known_requests,
+    settle_unknown,
+    unknown_attempts,
+)
+from judgeloop.providers.prices import price_from_text
+
+CLOCKS = timedelta(minutes=2)  # by which the provider's clock and ours may differ
+LATEST = datetime.max.replace(tzinfo=UTC)
+
+
+class _Exported(BaseModel):
+    """A row of an export; the names of its columns differ from provider to provider."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    request: str = Field(validation_alias=AliasChoices("request_id", "x_request_id", "id"))
+    time: datetime = Field(
+        validation_alias=AliasChoices(
+            "time", "timestamp", "created_at", "created", "start_time", "startTime"
+        )
+    )
+    model: str = ""
+    cost: str | float | None = Field(
+        None, validation_alias=AliasChoices("cost", "cost_usd", "spend")
+    )
+    input_tokens: NonNegativeInt | None = Field(
+        None, validation_alias=AliasChoices("input_tokens", "prompt_tokens")
+    )
+    output_tokens: NonNegativeInt | None = Field(
+        None, validation_alias=AliasChoices("output_tokens", "completion_tokens")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request that the provider billed; its cost is in picodollars."""
+
+    id: str
+    time: datetime
+    model: str
+    cost_p: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """The attempts that were of unknown cost, and what is known of them now."""
+
+    unknown: tuple[AttemptRow, ...]
+    settled: tuple[Settlement, ...]
+
+
+def reconcile(config: ReconcileConfig) -> Reconciled:
+    """Find the unknown attempts; settle those that the export tells about, if one is given.
+
+    Raises:
+        InputError: there is no ledger, or the export is not as expected; nothing is settled.
+        LedgerError: the ledger cannot be read or written.
+    """
+    if not config.ledger.is_file():
+        raise InputError(f"`ledger={config.ledger}`: there is no such file")
+    if config.usage is None:
+        return Reconciled(tuple(unknown_attempts(config.ledger)), ())
+    price = None if config.judge_price is None else price_from_text(config.judge_price)
+    requests = merged(_request(config.usage, row, price) for row in read_rows(config.usage))
+    unknown = unknown_attempts(config.ledger)
+    known = known_requests(config.ledger)
+    found = matched(unknown, [request for request in requests if request.id not in known])
+    settled = [_billed(row, found[row.id]) for row in unknown if row.id in found]
+    if config.complete:
+        settled += [_unbilled(row) for row in unknown if row.id not in found]
+    settle_unknown(config.ledger, settled)
+    return Reconciled(tuple(unknown), tuple(settled))
+
+
+def merged(requests: Iterable[Request]) -> list[Request]:
+    """Return a request for each id, so that one request settles one attempt.
+
+    Exports overlap: a row that is there twice counts once. A provider may have several rows for
+    what one request cost: their costs are added.
+    """
+    found: dict[str, Request] = {}
+    for request in dict.fromkeys(requests):
+        before = found.get(request.id)
+        cost_p = request.cost_p + (before.cost_p if before else 0)
+        found[request.id] = replace(before or request, cost_p=cost_p)
+    return list(found.values())
+
+
+def matched(unknown: Sequence[AttemptRow], requests: Sequence[Request]) -> dict[int, Request]:
+    """Return the request of each unknown attempt that can have one, by the attempt's number.
+
+    The requests together cost as much as any such assignment can (augmenting paths, the dearest
+    request first).
+    """
+    windows = list(map(_Window.of, unknown))
+    found: dict[int, Request] = {}
+    for request in sorted(requests, key=lambda request: request.cost_p, reverse=True):
+        _place(request, windows, found)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """Which requests may be that of an attempt: the times between, and a model that begins so."""
+
+    attempt: int
+    since: datetime
+    until: datetime
+    model: str
+
+    @classmethod
+    def of(cls, row: AttemptRow) -> Self:
+        """Return the window of an attempt."""
+        ended = datetime.fromisoformat(row.ended_at) + CLOCKS if row.ended_at else LATEST
+        began = datetime.fromisoformat(row.began_at) - CLOCKS
+        return cls(row.id, began, ended, row.judge.partition("/")[2])
+
+    def admits(self, request: Request) -> bool:
+        """Return whether the request may be that of the attempt."""
+        in_time = self.since <= request.time <= self.until
+        return in_time and (not request.model or request.model.startswith(self.model))
+
+
+def _place(request: Request, windows: Sequence[_Window], found: dict[int, Request]) -> None:
+    """Give the request to an attempt if there is a place, moving others if needed."""
+    # Each request that is reached, with the attempt that it would leave.
+    reached: deque[tuple[Request, int | None]] = deque([(request, None)])
+    came: dict[int, tuple[Request, int | None]] = {}
+    while reached:
+        mover = reached.popleft()
+        for window in windows:
+            if window.attempt in came or not window.admits(mover[0]):
+                continue
+            came[window.attempt] = mover
+            if window.attempt not in found:
+                _move(window.attempt, came, found)
+                return
+            reached.append((found[window.attempt], window.attempt))
+
+
+def _move(
+    free: int, came: Mapping[int, tuple[Request, int | None]], found: dict[int, Request]
+) -> None:
+    """Move each request on the path that ends at the attempt `free`."""
+    to: int | None = free
+    while to is not None:
+        found[to], to = came[to]
+
+
+def _billed(row: AttemptRow, request: Request) -> Settlement:
+    said = f"reconciled: billed as request {request.id}"
+    return Settlement(row.id, request.cost_p, request.id, said)
+
+
+def _unbilled(row: AttemptRow) -> Settlement:
+    return Settlement(row.id, 0, None, "reconciled: the provider has no such request")
+
+
+def _request(path: Any, row: Row, price: Price | None) -> Request:
+    """Return a row of the export as a request.
+
+    Raises:
+        DataError: it lacks its id, its time, or what it cost.
+    """
+    exported = parse_row(path, row, _Exported)
+    time = exported.time if exported.time.tzinfo else exported.time.replace(tzinfo=UTC)
+    return Request(exported.request, time, exported.model, _cost_p(path, row, exported, price))
+
+
+def _cost_p(path: Any, row: Row, exported: _Exported, price: Price | None) -> int:
+    if exported.cost not in {None, ""}:
+        try:
+            return to_pico(str(exported.cost))
+        except ValueError as error:
+            raise DataError(path, f"cost: {error}", line=row.line) from None
+    if price is None or exported.input_tokens is None or exported.output_tokens is None:
+        raise DataError(
+            path,
+            "expected the column cost (in dollars), or input_tokens and output_tokens together "
+            "with `judge_price=IN,OUT`",
+            line=row.line,
+        )
+    return cost(Usage(exported.input_tokens, exported.output_tokens), price)

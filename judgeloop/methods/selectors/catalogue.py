@@ -1,0 +1,235 @@
+"""The catalogue of selectors: for each question and name, what makes it and what it needs.
+
+A new selector takes its own file and one row here. Settings, live runs, replays and calibration
+read this table. It imports nothing heavy: a row names the function that makes the selector as text,
+and the function's module is imported when a selector is made.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+from judgeloop.core.records import Draws
+
+
+class Need(enum.Enum):
+    """What a selector reads before the first judgment."""
+
+    OUTPUT_VECTORS = "vectors of the outputs"
+    PROMPT_VECTORS = "vectors of the prompts"
+    LAST_STATES = "vectors of the system's hidden states in the last layer, or of prompt and output"
+    CLUSTERS = "balanced clusters of the hidden states, or of vectors of prompt and output"
+    SECTIONS = "sections of equal width by confidence"
+    CONFIDENCE = "the system's own confidence"
+    LENGTHS = "lengths of the outputs"
+    OPINIONS = "opinions of weak judges"
+    EPSILONS = "how often the best system loses and ties"
+    HISTORY = "earlier comparisons"
+    RISK = "a stated risk at which it drops a system"
+
+
+VECTORS = frozenset({Need.OUTPUT_VECTORS, Need.PROMPT_VECTORS, Need.LAST_STATES, Need.CLUSTERS})
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorRow:
+    """One selector of one question.
+
+    `makes` is `module:function` in `judgeloop.methods.selectors`; the function takes the question's record
+    from `ingredients.py`. `draws` says whether the selector draws at random or picks. `takes` names
+    the settings that this selector reads, beside those that every selector reads. `help` completes
+    "NAME: ".
+
+    For the best of many: `drops` is True if the selector leaves systems out while it goes on.
+    `by_limit` is True if it has to know the number of judgments beforehand.
+
+    For estimates: `clusters` is the number of strata: "searched" (chosen by CluSearch), "paying"
+    (as many as random draws can use), or a fixed number. `allocation` fixes how a variant divides
+    the judgments between strata; None leaves it to the setting. `walks` is True if the order of the
+    items depends neither on the number of judgments nor on the answers. `ablation` marks a variant
+    of AcTracer without one of its parts; only replays run it.
+    """
+
+    question: str
+    name: str
+    makes: str
+    draws: Draws
+    help: str
+    needs: frozenset[Need] = frozenset()
+    takes: frozenset[str] = frozenset()
+    drops: bool = False
+    by_limit: bool = False
+    clusters: str | int | None = None
+    allocation: str | None = None
+    walks: bool = False
+    ablation: bool = False
+
+    @property
+    def looks_at_vectors(self) -> bool:
+        """Whether the selector needs vectors of any kind."""
+        return bool(self.needs & VECTORS)
+
+    def make(self, ingredients: Any) -> Any:
+        """Make the selector from the question's ingredients."""
+        module, _, function = self.makes.partition(":")
+        maker: Callable[[Any], Any] = getattr(
+            import_module(f"judgeloop.methods.selectors.{module}"), function
+        )
+        return replace(maker(ingredients), name=self.name)
+
+
+def _row(
+    question: str, name: str, makes: str, draws: Draws, help_: str, **more: Any
+) -> SelectorRow:
+    sets: dict[str, Any] = {key: frozenset(more.pop(key, ())) for key in ("needs", "takes")}
+    return SelectorRow(question, name, makes, draws, help_, **sets, **more)
+
+
+_VARIANT = ("combine", "clustering", "representative")
+_STATES = ("represent", "layer")
+
+SELECTORS: tuple[SelectorRow, ...] = (
+    _row("compare", "random", "random:for_two", Draws.EVEN, "uniform random draws"),
+    _row(
+        "compare", "decisive", "decisive:for_two", Draws.KNOWN,
+        "random draws that prefer items which had decisive verdicts before",
+        needs=[Need.HISTORY, Need.LENGTHS], takes=["history"],
+    ),
+    _row(
+        "compare", "diffuse", "diffuse:for_two", Draws.PICKED,
+        "one representative of each cluster of output differences",
+        needs=[Need.OUTPUT_VECTORS], takes=["represent", *_VARIANT],
+    ),
+    _row(
+        "compare", "max-norm", "max_norm:for_two", Draws.PICKED, "largest output difference first",
+        needs=[Need.OUTPUT_VECTORS], takes=["represent", "combine"],
+    ),
+    _row(
+        "compare", "input-cluster", "diffuse:for_two", Draws.PICKED,
+        "one representative of each cluster of prompts",
+        needs=[Need.PROMPT_VECTORS], takes=["represent", "clustering", "representative"],
+    ),
+    _row(
+        "select", "race", "race:for_many", Draws.EVEN,
+        "random draws; drops each system that is shown not to be the best",
+        needs=[Need.RISK], drops=True,
+    ),
+    _row("select", "random", "random:for_many", Draws.EVEN, "random draws for all systems"),
+    _row(
+        "select", "halving", "halving:for_many", Draws.PICKED,
+        "rounds; the better half of the systems goes on to the next",
+        needs=[Need.LENGTHS], drops=True, by_limit=True,
+    ),
+    _row(
+        "select", "credible", "credible:for_many", Draws.KNOWN,
+        "random draws; drops each system that is improbable to be the best",
+        drops=True,
+    ),
+    _row(
+        "select", "llm-selector", "llm_selector:for_many", Draws.PICKED,
+        "the query with the largest expected information about which system is best",
+        needs=[Need.OPINIONS, Need.EPSILONS], takes=["weak_judges", "epsilon"],
+    ),
+    _row(
+        "select", "bradley-terry", "bradley_terry:for_many", Draws.PICKED,
+        "llm-selector by Bradley-Terry coefficients", needs=[Need.OPINIONS], takes=["weak_judges"],
+    ),
+    *(
+        _row(
+            "select", name, f"outcome_order:{name.replace('-', '_')}", Draws.PICKED, help_,
+            needs=[Need.OPINIONS], takes=["weak_judges"],
+        )
+        for name, help_ in (
+            ("most-draws", "queries with the most expected ties first"),
+            ("confidence", "queries with the lowest entropy of expected outcomes first"),
+            ("uncertainty", "queries with the highest entropy of expected outcomes first"),
+        )
+    ),
+    _row("estimate", "random", "random:for_one", Draws.EVEN, "uniform random draws", walks=True),
+    _row(
+        "estimate", "stratified", "stratified:drawing", Draws.KNOWN,
+        "random draws within balanced clusters",
+        needs=[Need.CLUSTERS], takes=[*_STATES, "clusters", "allocation"], clusters="paying",
+    ),
+    _row(
+        "estimate", "actracer", "stratified:resembling", Draws.PICKED,
+        "AcTracer: clusters; in each, a sample with the cluster's distribution of confidence",
+        needs=[Need.CLUSTERS, Need.CONFIDENCE],
+        takes=[*_STATES, "clusters", "allocation", "confidence", "confidence_by"],
+        clusters="searched",
+    ),
+    _row(
+        "estimate", "stratified-confidence", "stratified:by_sections", Draws.KNOWN,
+        "random draws within sections by confidence",
+        needs=[Need.SECTIONS, Need.CONFIDENCE], takes=["clusters", "confidence", "confidence_by"],
+        walks=True,
+    ),
+    _row(
+        "estimate", "confidence-systematic", "confidence_systematic:for_one", Draws.PICKED,
+        "a sample spread evenly over the confidence",
+        needs=[Need.CONFIDENCE], takes=["confidence", "confidence_by"], walks=True,
+    ),
+    _row(
+        "estimate", "cross-entropy", "cross_entropy:for_one", Draws.PICKED,
+        "a sample with the pool's distribution of neuron activations",
+        needs=[Need.LAST_STATES], takes=["represent"], walks=True,
+    ),
+    _row(
+        "estimate", "mmd-critic", "mmd_critic:for_one", Draws.PICKED,
+        "PACE: prototypes of clusters, and outliers",
+        needs=[Need.LAST_STATES], takes=["represent"], walks=True,
+    ),
+    _row(
+        "estimate", "diffuse", "diffuse:for_one", Draws.PICKED,
+        "one representative of each cluster of outputs",
+        needs=[Need.OUTPUT_VECTORS], takes=["represent"], walks=True,
+    ),
+    # AcTracer without one of its parts (Huang et al. 2024, table 2).
+    _row(
+        "estimate", "actracer-8", "stratified:resembling", Draws.PICKED,
+        "AcTracer without CluSearch: 8 clusters",
+        needs=[Need.CLUSTERS, Need.CONFIDENCE], clusters=8, ablation=True,
+    ),
+    _row(
+        "estimate", "actracer-proportional", "stratified:resembling", Draws.PICKED,
+        "AcTracer without MC-UCB",
+        needs=[Need.CLUSTERS, Need.CONFIDENCE], clusters="searched", allocation="proportional",
+        ablation=True,
+    ),
+    _row(
+        "estimate", "actracer-random", "stratified:drawing", Draws.KNOWN,
+        "AcTracer without the picks by confidence",
+        needs=[Need.CLUSTERS], clusters="searched", ablation=True,
+    ),
+)  # fmt: skip
+
+
+def selectors_of(question: str, *, ablations: bool = False) -> tuple[SelectorRow, ...]:
+    """Return every selector of a question, the default first.
+
+    With `ablations`, the variants that only replays run are included.
+    """
+    return tuple(
+        row for row in SELECTORS if row.question == question and (ablations or not row.ablation)
+    )
+
+
+def names_of(question: str, *, ablations: bool = False) -> tuple[str, ...]:
+    """Return the names of a question's selectors, the default first."""
+    return tuple(row.name for row in selectors_of(question, ablations=ablations))
+
+
+def selector_row(question: str, name: str) -> SelectorRow:
+    """Return the row of one selector.
+
+    Raises:
+        KeyError: the question has no selector of that name.
+    """
+    for row in selectors_of(question, ablations=True):
+        if row.name == name:
+            return row
+    raise KeyError(name)

@@ -1,0 +1,182 @@
+"""Cross-entropy sampling (CES): a sample with the pool's distribution of neuron activations.
+
+Li et al. (2019), "Boosting Operational DNN Testing Efficiency through Conditioning". The constants
+are those of the authors' program. The vectors, from the model's last hidden layer, are not computed
+here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.core.records import ONE_SYSTEM, Choice, Draws, Label, Step
+from judgeloop.methods.selectors.ingredients import ForOne
+
+FIRST = 30  # items drawn at random before the first group
+GROUP = 5  # items in a group
+TRIED = 30  # groups compared; the best enters the sample
+SECTIONS = 29  # intervals that each dimension is cut into, by 30 equidistant bounds
+MOST_SECTIONS = 256  # an interval's number is stored in a byte
+ROWS_AT_A_TIME = 4096
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossEntropyState:
+    """The sample so far, as its histograms, and the items still to ask.
+
+    `left` holds the positions outside the sample. `queued` holds the part of the sample that has
+    not been asked for yet.
+    """
+
+    seed: int
+    left: NDArray[np.int64]
+    counts: NDArray[np.int64]  # shape (dimensions * sections,)
+    queued: tuple[int, ...]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CrossEntropy:
+    """Adds groups of items, each the best of some random groups at matching the pool's histograms.
+
+    `vectors` has the shape (items, dimensions). Each dimension is cut into `sections` equal
+    intervals from its smallest to its largest value. The first items are drawn at random. Then
+    `tried` random groups are compared, and the group enters that minimizes the mean over the
+    dimensions of the cross-entropy from sample to pool minus the sample's entropy. That is the
+    Kullback-Leibler divergence, as in the authors' program. The cross-entropy alone would be
+    smallest for a sample that holds nothing but the most common values. The probability with which
+    an item enters is not known, so the choices count as picked.
+    """
+
+    vectors: NDArray[np.floating]
+    sections: int = SECTIONS
+    tried: int = TRIED
+    name: str = "cross-entropy"
+    draws: Draws = Draws.PICKED
+
+    def __post_init__(self) -> None:
+        """Refuse settings that make no histogram or no choice.
+
+        Raises:
+            ValueError: `sections` is not between 1 and 256, or `tried` is less than 1.
+        """
+        if not 1 <= self.sections <= MOST_SECTIONS:
+            raise ValueError(f"expected from 1 to {MOST_SECTIONS} sections, found {self.sections}")
+        if self.tried < 1:
+            raise ValueError(f"expected `tried` to be at least 1, found {self.tried}")
+
+    def init(self, items: int, rng: np.random.Generator) -> CrossEntropyState:
+        """Draw the first items, and the seed for the groups.
+
+        Raises:
+            ValueError: there is not exactly one finite vector for each item.
+        """
+        if len(self.vectors) != items:
+            raise ValueError(f"{len(self.vectors)} vectors for {items} items")
+        if not np.isfinite(self.vectors).all():
+            raise ValueError("the vectors hold values that are not finite")
+        shuffled = rng.permutation(items)
+        first, left = shuffled[:FIRST], np.sort(shuffled[FIRST:])
+        seed = int(rng.integers(2**31))
+        return CrossEntropyState(
+            seed, left, self._histograms(first[None, :])[0], tuple(first.tolist())
+        )
+
+    def ask(
+        self, state: CrossEntropyState, rng: np.random.Generator
+    ) -> tuple[Step | None, CrossEntropyState]:
+        """Return the next item of the sample, which grows by a group when it runs out."""
+        del rng  # groups come from the seed, so they do not depend on when they are drawn
+        if not state.queued and len(state.left):
+            state = self._grown(state)
+        if not state.queued:
+            return None, state
+        position, *later = state.queued
+        step = Step((Choice(position, None, ONE_SYSTEM),))
+        return step, replace(state, queued=tuple(later))
+
+    def tell(self, state: CrossEntropyState, labels: Sequence[Label]) -> CrossEntropyState:
+        """Return the state unchanged: the picks do not depend on answers."""
+        del labels
+        return state
+
+    def _grown(self, state: CrossEntropyState) -> CrossEntropyState:
+        """Add the best of the groups tried.
+
+        Once no more than `GROUP` items are left, every group holds all of them.
+        """
+        rng = np.random.default_rng((state.seed, len(state.left)))
+        size = min(GROUP, len(state.left))
+        places = np.stack(
+            [rng.choice(len(state.left), size, replace=False) for _ in range(self.tried)]
+        )
+        groups = state.left[places]
+        counts = state.counts + self._histograms(groups)
+        best = int(self._divergences(counts, len(self.vectors) - len(state.left) + size).argmin())
+        return replace(
+            state,
+            left=np.delete(state.left, places[best]),
+            counts=counts[best],
+            queued=(*state.queued, *groups[best].tolist()),
+        )
+
+    def _histograms(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Count how often each cell is hit by the items of each group, shape (groups, cells).
+
+        `groups` holds positions, shape (groups, size).
+        """
+        dimensions = self._intervals.shape[1]
+        cells = dimensions * self.sections
+        hit = self._intervals[groups] + np.arange(dimensions) * self.sections
+        hit += np.arange(len(groups))[:, None, None] * cells
+        return np.bincount(hit.ravel(), minlength=len(groups) * cells).reshape(len(groups), cells)
+
+    def _divergences(self, counts: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+        """Return the divergence of each sample of `size` items from the pool, in nats.
+
+        It is summed over the dimensions; `counts` has the shape (groups, cells), the result
+        (groups,).
+        """
+        from scipy.special import xlogy
+
+        shares = counts / size
+        return np.asarray(xlogy(shares, shares).sum(axis=1) - shares @ self._log_pool)
+
+    @cached_property
+    def _intervals(self) -> NDArray[np.uint8]:
+        """The number of each value's interval, shape (items, dimensions)."""
+        low = self.vectors.min(axis=0).astype(np.float64)
+        width = self.vectors.max(axis=0) - low
+        width[width == 0] = 1.0
+        found = np.empty(self.vectors.shape, dtype=np.uint8)
+        for begin in range(0, len(found), ROWS_AT_A_TIME):
+            rows = slice(begin, begin + ROWS_AT_A_TIME)
+            section = (self.vectors[rows] - low) / width * self.sections
+            # The last interval includes the largest value.
+            found[rows] = np.minimum(section, self.sections - 1)
+        return found
+
+    @cached_property
+    def _log_pool(self) -> NDArray[np.float64]:
+        """The logarithms of the pool's shares, shape (cells,).
+
+        They are 0 for an empty cell: no sample has an item there either.
+        """
+        offsets = np.arange(self._intervals.shape[1]) * self.sections
+        counts = np.zeros(len(offsets) * self.sections)
+        for begin in range(0, len(self._intervals), ROWS_AT_A_TIME):
+            hit = self._intervals[begin : begin + ROWS_AT_A_TIME] + offsets
+            counts += np.bincount(hit.ravel(), minlength=len(counts))
+        return np.log(counts / len(self._intervals), out=np.zeros_like(counts), where=counts > 0)
+
+
+def for_one(given: ForOne) -> CrossEntropy:
+    """Make the selector that rates one system."""
+    assert given.vectors is not None, "the catalogue asks for vectors"
+    return CrossEntropy(given.vectors)

@@ -1,0 +1,86 @@
+"""What selectors are made of: one record per question, filled by live runs and replays alike.
+
+A field that the selector's catalogue row does not ask for is None. Nothing is read or computed
+here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.methods.stats.decisiveness import Prospects
+from judgeloop.methods.stats.information import Epsilons
+from judgeloop.methods.stats.strata import Floats, Strata
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Options of a selector that clusters; the defaults are those of the DiffUse papers.
+
+    `combine` says which vectors are clustered (`methods/stats/combining.py`), `clustering` which algorithm
+    clusters them, and `representative` which item of a cluster is judged.
+    """
+
+    combine: str = "difference"
+    clustering: str = "ward"
+    representative: str = "cosine"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ForTwo:
+    """What a selector that compares two systems is made of.
+
+    `start` is the number of clusters in the first step. `vectors` has the shape (items,
+    dimensions): the combined vectors of the outputs, or the vectors of the prompts. `prospects`
+    says how likely each item is to have a decisive verdict.
+    """
+
+    start: int
+    variant: Variant = field(default_factory=Variant)
+    vectors: NDArray[np.floating] | None = None
+    prospects: Prospects | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ForMany:
+    """What a selector that looks for the best of `systems` systems is made of.
+
+    Each system is compared with the system numbered `baseline`. `level` is the risk at which a race
+    drops a system, None under a rule without a stated risk. `limit` is the maximum number of
+    judgments. `lengths` holds the lengths of the outputs in characters, shape (systems, items).
+    `opinions` holds those of the weak judges, shape (judges, items, systems). `epsilons` are the
+    probabilities that the best system loses to and ties with the baseline. With `sampled`, the
+    items are a sample of the population that the result is about.
+    """
+
+    systems: int
+    baseline: int
+    level: float | None
+    limit: int
+    lengths: NDArray[np.int64] | None = None
+    opinions: NDArray[np.int8] | None = None
+    epsilons: Epsilons | None = None
+    sampled: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ForOne:
+    """What a selector that estimates one system's mean score is made of.
+
+    `limit` is the maximum number of items judged. `strata` are the parts of the pool that items
+    are drawn from: a single part if the selector uses no strata. `start` is the number of clusters
+    in the first step. `vectors`, of hidden states or outputs, has the shape (items, dimensions),
+    `confidence` the shape (items,).
+    `distance` names the distance between samples of confidences, "wasserstein" or "ks".
+    """
+
+    strata: Strata
+    limit: int
+    start: int
+    vectors: NDArray[np.floating] | None = None
+    confidence: Floats | None = None
+    allocation: str = "mc-ucb"
+    distance: str = "wasserstein"

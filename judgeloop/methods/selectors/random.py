@@ -1,0 +1,81 @@
+"""Uniform random draws without replacement: the baseline for every other selector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.core.records import ONE_SYSTEM, Choice, Draws, Label, Step
+from judgeloop.methods.selectors.ingredients import ForMany, ForOne, ForTwo
+
+
+@dataclass(frozen=True, slots=True)
+class RandomState:
+    """A shuffled pool, and the number of items drawn."""
+
+    order: NDArray[np.int64]  # shape (items,)
+    drawn: int = 0
+
+
+@final
+@dataclass(frozen=True)
+class Random:
+    """Draws every remaining item with equal probability.
+
+    `queries` holds the systems to judge on the item: for each query one system to rate, or two to
+    compare.
+    """
+
+    queries: tuple[tuple[int, ...], ...] = ((0, 1),)
+    name: str = "random"
+    draws: Draws = Draws.EVEN
+
+    def init(self, items: int, rng: np.random.Generator) -> RandomState:
+        """Shuffle the pool once: draws then do not depend on how many are asked for at a time."""
+        return RandomState(rng.permutation(items))
+
+    def ask(self, state: RandomState, rng: np.random.Generator) -> tuple[Step | None, RandomState]:
+        """Return the next item, with propensity 1 / (items left); None once all are drawn."""
+        del rng  # all randomness is in the shuffle
+        left = len(state.order) - state.drawn
+        if not left:
+            return None, state
+        position = int(state.order[state.drawn])
+        choices = tuple(Choice(position, 1.0 / left, systems) for systems in self.queries)
+        return Step(choices), RandomState(state.order, state.drawn + 1)
+
+    def tell(self, state: RandomState, labels: Sequence[Label]) -> RandomState:
+        """Return the state unchanged: the draws do not depend on answers."""
+        del labels
+        return state
+
+    def orders(
+        self, decided: NDArray[np.bool_], most: int, runs: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Return the items that so many runs draw, one after another, shape (runs, most).
+
+        `decided`, shape (items,), is not read, as the draws do not depend on the verdicts.
+        """
+        return np.array([rng.permutation(len(decided))[:most] for _ in range(runs)])
+
+
+def for_two(given: ForTwo) -> Random:
+    """Make the selector that compares two systems."""
+    del given
+    return Random()
+
+
+def for_many(given: ForMany) -> Random:
+    """Make the selector that compares every system with the baseline, on the same items."""
+    others = (system for system in range(given.systems) if system != given.baseline)
+    return Random(tuple((system, given.baseline) for system in others))
+
+
+def for_one(given: ForOne) -> Random:
+    """Make the selector that rates one system."""
+    del given
+    return Random((ONE_SYSTEM,))

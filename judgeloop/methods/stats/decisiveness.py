@@ -1,0 +1,191 @@
+"""Which items told systems apart in earlier comparisons, and draw weights that prefer them.
+
+Takes earlier comparisons as arrays of preferences; returns `Prospects` and draw weights.
+`decision_model.py` adds what a run's own verdicts say of its items. `methods/selectors/decisive.py` draws
+by the weights. That earlier comparisons say something about the next one is an assumption:
+`judgeloop calibrate` and `judgeloop replay` test it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.methods.stats.decision_patterns import patterns_of
+
+Floats = NDArray[np.float64]
+Preferences = NDArray[np.int8]
+Known = NDArray[np.bool_]
+
+# Each value was the best, or as good as the best, on every recorded data set (docs/results).
+PRIOR_VERDICTS = 4.0  # verdicts on an item that the mean share over all items is worth
+PRIOR_DECISIVE = 20.0  # decisive verdicts on an item that the mean agreement is worth
+LEAST_AGREEMENT = 0.02
+# Most that the verdicts with a system of the new comparison weigh together, as a share of the other
+# verdicts.
+WITH_TODAYS = 0.25
+LEAST_EVEN = 0.1  # share of the probability that is spread evenly over all items
+MOST_EXPONENT = 2.0
+FULLY_KNOWN_BY = 16.0  # number of systems from which on the exponent is MOST_EXPONENT
+
+
+class Prospects(NamedTuple):
+    """What is known of each item before a comparison.
+
+    `shares` says how often each item's verdict was decisive, `agreements` how far it agreed with
+    the winner; both have the shape (items,). `power` is the exponent of the draw weights.
+    `distances`, shape (items,), says how far the two outputs are apart, if that is known.
+    `patterns`, shape (patterns, items), describes how comparisons differ in the items that are
+    decisive.
+    """
+
+    shares: Floats
+    agreements: Floats
+    power: float
+    distances: Floats | None = None
+    patterns: Floats | None = None
+
+    def with_power(self, power: float) -> Prospects | None:
+        """Return the same with another exponent; None if no item is then preferred."""
+        return _if_preferring(self._replace(power=power))
+
+    def at(self, positions: NDArray[np.int64]) -> Prospects:
+        """Return the prospects of the items at `positions`."""
+        distances = None if self.distances is None else self.distances[positions]
+        patterns = None if self.patterns is None else self.patterns[:, positions]
+        return Prospects(
+            self.shares[positions], self.agreements[positions], self.power, distances, patterns
+        )
+
+
+def decisive_shares(
+    preferences: Preferences, known: Known, apart: NDArray[np.bool_] | None = None
+) -> Floats:
+    """Compute how often each item was decisive, smoothed towards the mean of all; shape (items,).
+
+    The shares are in (0, 1). `preferences` and `known` have the shape (comparisons, items).
+    Comparisons that are not `apart`, shape (comparisons,), together count at most a quarter of the
+    others. A system of the new comparison took part in them, so that they all show what is peculiar
+    to this system. Items preferred for that favour it or disfavour it.
+    """
+    counts = counts_of_each(known, apart)
+    asked = _weighed(known, counts)
+    decisive = _weighed(known & (preferences != 0), counts)
+    mean = (decisive.sum() + 1) / (asked.sum() + 2)
+    shares: Floats = (decisive + PRIOR_VERDICTS * mean) / (asked + PRIOR_VERDICTS)
+    return shares
+
+
+def counts_of_each(known: Known, apart: NDArray[np.bool_] | None = None) -> Floats:
+    """Compute the weight of each comparison, shape (comparisons,).
+
+    The weight is 1, but comparisons that are not `apart` together weigh at most a quarter of the
+    others.
+    """
+    if apart is None or apart.all():
+        return np.ones(len(known))
+    others, todays = int(known[apart].sum()), int(known[~apart].sum())
+    return np.where(apart, 1.0, min(1.0, WITH_TODAYS * others / max(1, todays)))
+
+
+def agreements(preferences: Preferences, known: Known) -> Floats:
+    """Compute how far each item's decisive verdicts agreed with the winner on the other items.
+
+    The result has the shape (items,) and is in (0, 1]. Before smoothing, an item that always agreed
+    has 1, and an item that agreed as often as it disagreed has 0. The values are smoothed towards
+    the mean of all items. Values below `LEAST_AGREEMENT`, also those of items that contradict the
+    winner, are raised to it.
+    """
+    signs = np.where(known, preferences, np.int8(0))
+    leads = signs.sum(axis=1, dtype=np.int64)
+    # The winner on the other items is the winner on all, unless the lead is a single item.
+    clear = np.abs(leads) > 1
+    others = leads[~clear, None] - signs[~clear]
+    agreed = _total(signs[clear] * np.sign(leads[clear, None]).astype(np.int8))
+    agreed += _total(signs[~clear] * np.sign(others))
+    decisive = _total(signs != 0)
+    mean = agreed.sum() / max(1, int(decisive.sum()))
+    raw = (agreed + PRIOR_DECISIVE * mean) / (decisive + PRIOR_DECISIVE)
+    found: Floats = np.clip(raw, LEAST_AGREEMENT, 1.0)
+    return found
+
+
+def _weighed(flags: Known, counts: Floats) -> Floats:
+    """Sum the weights of the comparisons that have each flag, shape (items,)."""
+    total = np.zeros(flags.shape[1])
+    for weight in np.unique(counts).tolist():  # there are one or two
+        total += weight * _total(flags[counts == weight])
+    return total
+
+
+def _total(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Sum the comparisons' flags or signs, shape (items,), three times as fast as a product."""
+    total: NDArray[np.int64] = values.sum(axis=0, dtype=np.int32).astype(np.int64)
+    return total
+
+
+def exponent(systems: float) -> float:
+    """Compute the exponent of the draw weights from the number of systems compared on an item.
+
+    It is 0 for no systems and 2 for 16 and more. It grows with the square root of their number, as
+    does the ratio of a share to its standard error.
+    """
+    return MOST_EXPONENT * min(1.0, math.sqrt(systems / FULLY_KNOWN_BY))
+
+
+def prospects(
+    preferences: Preferences,
+    known: Known,
+    systems: float,
+    *,
+    apart: NDArray[np.bool_] | None = None,
+    power: float | None = None,
+) -> Prospects | None:
+    """Summarise what earlier comparisons say of the items; None if they prefer no item.
+
+    `preferences` and `known` have the shape (comparisons, items). `systems` is the number of
+    systems compared on an item, and `power` is the exponent of the draw weights, by default
+    `exponent(systems)`.
+
+    `apart`, shape (comparisons,), is True where neither system of the new comparison took part; by
+    default it is True everywhere. Agreement is computed from these comparisons alone. In a
+    comparison with one of the two systems, an item that agrees with the winner speaks for that
+    system or against it. Draws that prefer these items name the wrong system several times as often
+    (docs/results).
+    """
+    if not (known & (preferences != 0)).any():
+        return None
+    apart = np.ones(len(known), dtype=np.bool_) if apart is None else apart
+    shares = decisive_shares(preferences, known, apart)
+    found = Prospects(
+        shares,
+        agreements(preferences[apart], known[apart]),
+        exponent(systems) if power is None else power,
+        patterns=patterns_of(preferences != 0, known, shares, counts_of_each(known, apart)),
+    )
+    return _if_preferring(found)
+
+
+def _if_preferring(found: Prospects) -> Prospects | None:
+    weights = draw_weights(found, found.shares)
+    return None if np.allclose(weights, weights.mean(), rtol=1e-9) else found
+
+
+def draw_weights(known: Prospects, chances: Floats) -> Floats:
+    """Compute the probability of each item to be drawn first, shape (..., items); the sum is 1.
+
+    `chances`, shape (..., items), are the probabilities that an item is decisive. The weight grows
+    with (h² c)^p: h is that probability, c the agreement with the winner, p the power. A tenth of
+    the probability is spread evenly. No item is thus out of reach, and no weight is so small that
+    an estimate would rest on a few items.
+    """
+    preferred = chances * chances
+    preferred *= known.agreements
+    preferred **= known.power
+    total = preferred.sum(axis=-1, keepdims=True)
+    preferred *= (1 - LEAST_EVEN) / total
+    preferred += LEAST_EVEN / chances.shape[-1]
+    return preferred

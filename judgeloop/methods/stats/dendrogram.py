@@ -1,0 +1,117 @@
+"""Hierarchical clustering, stored as a tree in which every node is a slice of one array.
+
+Takes vectors, returns a `Dendrogram` that can be cut into clusters. Does not choose which items to
+judge: `methods/selectors/diffuse.py` does. SciPy is imported on first use.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_EXACT = 20_000  # items; their distances and a copy take 3.2 GB
+
+
+class Dendrogram(NamedTuple):
+    """A binary tree of merges over n items.
+
+    Nodes 0 to n-1 are the items. Node n+i is the i-th merge, so that the last node, 2n-2, holds all
+    items.
+    """
+
+    children: NDArray[np.int64]  # shape (n - 1, 2): the two nodes that each merge joined
+    leaves: NDArray[np.int64]  # shape (n,): items, ordered so that each node's are neighbours
+    start: NDArray[np.int64]  # shape (2n - 1,): where a node's items begin in `leaves`
+    size: NDArray[np.int64]  # shape (2n - 1,): how many items a node holds
+
+    def members(self, node: int) -> NDArray[np.int64]:
+        """Return the items under `node`, ascending."""
+        begin = self.start[node]
+        return np.sort(self.leaves[begin : begin + self.size[node]])
+
+    def cut(self, clusters: int) -> list[int]:
+        """Return the nodes left when all but the last `clusters` - 1 merges are made."""
+        nodes = {2 * len(self.leaves) - 2}
+        for made in range(1, clusters):
+            parent = self.next_split(made)
+            nodes.remove(parent)
+            nodes.update(int(child) for child in self.children[parent - len(self.leaves)])
+        return sorted(nodes)
+
+    def next_split(self, clusters: int) -> int:
+        """Return the node to split next of `clusters` nodes: the last merge not yet undone."""
+        return 2 * len(self.leaves) - 1 - clusters
+
+
+def ward(vectors: NDArray[np.floating]) -> Dendrogram:
+    """Cluster `vectors`, shape (n, d), by Ward's method with Euclidean distance.
+
+    Müllner (2011), "Modern hierarchical, agglomerative clustering algorithms", through SciPy.
+    Memory is that of n(n-1)/2 distances, twice: about 0.8 GB for 10,000 items.
+    """
+    if len(vectors) == 1:
+        return _from_children(np.empty((0, 2), dtype=np.int64))
+    from scipy.cluster.hierarchy import linkage
+
+    merges = linkage(np.asarray(vectors, dtype=np.float64), method="ward", metric="euclidean")
+    return _from_children(merges[:, :2].astype(np.int64))
+
+
+def approximate_ward(vectors: NDArray[np.floating]) -> Dendrogram:
+    """Cluster `vectors` by Ward's method approximately, for more items than `ward` has memory for.
+
+    Groups the items into micro-clusters first (`methods/stats/microclusters.py`).
+    """
+    from judgeloop.methods.stats.microclusters import micro_ward
+
+    if len(vectors) == 1:
+        return _from_children(np.empty((0, 2), dtype=np.int64))
+    return _from_children(micro_ward(vectors, np.random.default_rng(len(vectors))))
+
+
+def ward_by_size(vectors: NDArray[np.floating]) -> Dendrogram:
+    """Cluster `vectors` by Ward's method: exactly up to `MOST_EXACT` items, else approximately."""
+    return ward(vectors) if len(vectors) <= MOST_EXACT else approximate_ward(vectors)
+
+
+def average_cosine(vectors: NDArray[np.floating]) -> Dendrogram:
+    """Cluster `vectors`, shape (n, d), by the mean cosine distance between two clusters' members.
+
+    A zero vector is orthogonal to all others, and the same as another zero vector. Memory as for
+    `ward`.
+    """
+    if len(vectors) == 1:
+        return _from_children(np.empty((0, 2), dtype=np.int64))
+    from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import pdist, squareform
+
+    exact = np.asarray(vectors, dtype=np.float64)
+    empty = np.linalg.norm(exact, axis=1) == 0
+    distances = squareform(pdist(np.where(empty[:, None], 1.0, exact), metric="cosine"))
+    distances[empty, :] = distances[:, empty] = 1.0
+    distances[np.ix_(empty, empty)] = 0.0
+    np.fill_diagonal(distances, 0.0)
+    merges = linkage(squareform(np.maximum(distances, 0.0), checks=False), method="average")
+    return _from_children(merges[:, :2].astype(np.int64))
+
+
+# The hierarchical clusterings of Ashury-Tahan et al. (2024), appendix A.4, by name. `micro-ward` is
+# the approximation that `ward` uses beyond `MOST_EXACT` items.
+HIERARCHIES = {"ward": ward_by_size, "cosine": average_cosine, "micro-ward": approximate_ward}
+
+
+def _from_children(children: NDArray[np.int64]) -> Dendrogram:
+    items = len(children) + 1
+    size = np.ones(2 * items - 1, dtype=np.int64)
+    for merge, (left, right) in enumerate(children):
+        size[items + merge] = size[left] + size[right]
+    start = np.zeros(2 * items - 1, dtype=np.int64)
+    for merge in range(items - 2, -1, -1):  # parents before children
+        left, right = children[merge]
+        start[left] = start[items + merge]
+        start[right] = start[items + merge] + size[left]
+    leaves = np.empty(items, dtype=np.int64)
+    leaves[start[:items]] = np.arange(items)
+    return Dendrogram(children, leaves, start, size)

@@ -1,0 +1,221 @@
+"""Strata of a pool, and the mean over all its items estimated from the scores of some of them.
+
+Takes the stratum of every item, and the positions and scores of the judged items. Returns
+`Moments`: the mean, its variance and its degrees of freedom. `methods/stats/mean_intervals.py` makes an
+interval of them; selectors choose the items.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+FEWEST = 2  # known scores that it takes to estimate a spread
+ROUNDING = 1e-12  # relative: what varies less counts as constant
+LEAST_SPREAD = 0.25  # share of the proxy's variance among all items
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """The stratum of each item of a pool.
+
+    `labels`, shape (items,), holds the numbers 0 to strata - 1; no stratum is empty.
+
+    Raises:
+        ValueError: there is no item, or a number is negative or left out.
+    """
+
+    labels: Counts
+
+    def __post_init__(self) -> None:
+        if not len(self.labels):
+            raise ValueError("expected at least one item, found none")
+        if self.labels.min() < 0 or not self.sizes.all():
+            raise ValueError("expected strata numbered from 0 without a gap")
+
+    @classmethod
+    def single(cls, items: int) -> Strata:
+        """Return the whole pool as one stratum."""
+        return cls(np.zeros(items, dtype=np.int64))
+
+    @cached_property
+    def sizes(self) -> Counts:
+        """Number of items in each stratum, shape (strata,)."""
+        return np.bincount(self.labels)
+
+    @cached_property
+    def shares(self) -> Floats:
+        """Each stratum's share of the items, shape (strata,).
+
+        This is the w of Huang et al. (2024), algorithm 1.
+        """
+        shares: Floats = self.sizes / len(self.labels)
+        return shares
+
+
+class Moments(NamedTuple):
+    """An estimated mean over a whole pool, its variance, and its degrees of freedom.
+
+    The variance and the degrees of freedom are NaN if too few items have a score.
+    """
+
+    mean: float
+    variance: float
+    freedom: float
+
+
+UNKNOWN = Moments(math.nan, math.nan, math.nan)
+
+
+class _Part(NamedTuple):
+    """What the strata of one kind add to a mean.
+
+    `share` is their share of the pool, `total` their part of the mean, `variances` the parts of its
+    variance, with their `freedoms`.
+    """
+
+    share: float
+    total: float
+    variances: Floats
+    freedoms: Floats
+
+
+def stratified(strata: Strata, positions: Counts, scores: Floats) -> Moments:
+    """Estimate the mean of all items from the `scores` of the items at `positions`.
+
+    The items were drawn at random within each stratum. The estimate is the weighted mean of the
+    strata's means (Huang et al. 2024, algorithm 1, line 23). Its variance has the finite population
+    correction (Cochran 1977, equation 5.12), and the degrees of freedom are Satterthwaite's
+    (equation 5.16). Strata with too few known scores to estimate their spread are pooled; their
+    first draws came in a random order of the strata. Strata without a known score are taken to be
+    like the others that are pooled.
+    """
+    if not len(positions):
+        return UNKNOWN
+    within = strata.labels[positions]
+    known = np.bincount(within, minlength=len(strata.sizes))
+    few = known < np.minimum(FEWEST, strata.sizes)
+    parts = [_apart(strata, within, scores, known, few), _together(strata, within, scores, few)]
+    share = sum(part.share for part in parts)
+    mean = sum(part.total for part in parts) / share
+    if share < 1 - ROUNDING:  # strata without a known score, and none to pool them with
+        return Moments(mean, math.nan, math.nan)
+    return Moments(
+        mean,
+        *_satterthwaite(
+            *(np.concatenate(pieces) for pieces in zip(*(p[2:] for p in parts), strict=True))
+        ),
+    )
+
+
+def _apart(
+    strata: Strata, within: Counts, scores: Floats, known: Counts, few: NDArray[np.bool_]
+) -> _Part:
+    """Return the part of the strata with enough known scores, each by itself."""
+    means = np.bincount(within, scores, minlength=len(known)) / np.maximum(known, 1)
+    squares = np.bincount(within, (scores - means[within]) ** 2, minlength=len(known))
+    shares = np.where(few, 0.0, strata.shares)
+    spread = squares / np.maximum(known - 1, 1) / np.maximum(known, 1)
+    variances: Floats = shares**2 * (1 - known / strata.sizes) * spread
+    partly = ~few & (known < strata.sizes)
+    return _Part(
+        float(shares.sum()),
+        float(shares @ means),
+        variances[partly],
+        (known - 1)[partly].astype(np.float64),
+    )
+
+
+def _together(strata: Strata, within: Counts, scores: Floats, few: NDArray[np.bool_]) -> _Part:
+    """Return the part of the strata with too few known scores, pooled into one stratum.
+
+    Each known item stands for its stratum (a ratio to size: Cochran 1977, equation 6.13).
+    """
+    taken = few[within]
+    share, count = float(strata.shares[few].sum()), int(taken.sum())
+    if not count:
+        return _Part(0.0, 0.0, np.zeros(0), np.zeros(0))
+    weights = strata.sizes[within[taken]] / strata.sizes[within[taken]].sum()
+    mean = float(weights @ scores[taken])
+    if count < FEWEST:
+        return _Part(share, share * mean, np.full(1, np.nan), np.full(1, np.nan))
+    left = 1 - count / strata.sizes[few].sum()
+    spread = float((weights**2) @ (scores[taken] - mean) ** 2) * count / (count - 1)
+    return _Part(share, share * mean, np.full(1, share**2 * left * spread), np.full(1, count - 1.0))
+
+
+def _satterthwaite(variances: Floats, freedoms: Floats) -> tuple[float, float]:
+    """Return the sum of independent variances and its degrees of freedom.
+
+    Both are NaN if one of the variances is.
+    """
+    if not len(variances):
+        return 0.0, math.inf
+    variance = float(variances.sum())
+    if variance == 0:
+        return 0.0, float(freedoms.sum())
+    return variance, variance**2 / float((variances**2 / freedoms).sum())
+
+
+def with_proxy(strata: Strata, positions: Counts, scores: Floats, proxy: Floats) -> Moments:
+    """Estimate the mean of all items as `stratified` does, with the help of a `proxy`.
+
+    `proxy`, shape (items,), is known for every item. The estimate is the proxy's mean times a
+    coefficient, plus the mean of the scores less the coefficient times the proxy. The coefficient
+    is the one that leaves the least variance, so a useless proxy does no harm, except for the one
+    degree of freedom that the coefficient takes (Angelopoulos et al. 2023, "PPI++", equation 4;
+    combined regression estimator, Cochran 1977, section 7.11). `best_slope` says how a proxy that
+    hardly varies among the judged items gets a smaller coefficient.
+    """
+    slope = best_slope(strata, positions, scores, proxy)
+    left = stratified(strata, positions, scores - slope * proxy[positions])
+    fewer = left.freedom - (slope != 0)
+    if not fewer >= 1:  # too few to give one up
+        return stratified(strata, positions, scores)
+    return Moments(
+        left.mean + slope * float(proxy.mean()), left.variance * left.freedom / fewer, fewer
+    )
+
+
+def best_slope(strata: Strata, positions: Counts, scores: Floats, proxy: Floats) -> float:
+    """Return the coefficient of `proxy` that leaves the stratified mean the least variance.
+
+    `proxy` has shape (items,). The mean is that of the `scores` at `positions`. If the proxy's
+    variance among these items is less than `LEAST_SPREAD` of its variance among all items, that
+    share is used instead. Otherwise a few large values of the proxy, none of them judged, would be
+    multiplied by whatever coefficient the small values seem to show.
+    """
+    within, own = strata.labels[positions], proxy[positions]
+    known = np.bincount(within, minlength=len(strata.sizes))
+    usable = (known > 1) & (known < strata.sizes)
+    if not usable.any():
+        return 0.0
+    weights = np.zeros(len(known))
+    weights[usable] = (strata.shares**2 * (1 - known / strata.sizes))[usable] / (
+        known * (known - 1)
+    )[usable]
+    left, foretold = (centred(within, values, len(known)) for values in (scores, own))
+    together = float(weights[within] @ (left * foretold))
+    alone = float(weights[within] @ foretold**2)
+    spread = (
+        np.bincount(strata.labels, centred(strata.labels, proxy, len(known)) ** 2) / strata.sizes
+    )
+    expected = float((weights * np.maximum(known - 1, 0)) @ spread)
+    constant = ROUNDING * float(weights[within] @ own**2)
+    if alone <= constant:
+        return 0.0
+    return together / max(alone, LEAST_SPREAD * expected)
+
+
+def centred(labels: Counts, values: Floats, strata: int) -> Floats:
+    """Return the values less the mean of their stratum."""
+    counts = np.maximum(np.bincount(labels, minlength=strata), 1)
+    less: Floats = values - (np.bincount(labels, values, minlength=strata) / counts)[labels]
+    return less

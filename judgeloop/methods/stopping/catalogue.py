@@ -1,0 +1,140 @@
+"""The catalogue of stopping rules: for each question and name, what makes a rule, and its promise.
+
+A new rule takes its own file and one row here. Settings and their help texts, live runs, replays
+and calibration read this table. It imports nothing heavy: a row names the function that makes the
+rule as text, and the function's module is imported when a rule is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from judgeloop.core.records import Draws
+
+
+@dataclass(frozen=True, slots=True)
+class Ingredients:
+    """What a rule is made of, for a pool of `items` of which at most `limit` are judged.
+
+    `near` is the near-tie or near-best margin, None without a margin. `worse` is how much worse the
+    second system may be, None if the question is which is better. `threshold` is what past
+    comparisons chose, for the rule that they calibrate.
+    """
+
+    risk: float
+    items: int
+    limit: int
+    near: float | None = None
+    worse: float | None = None
+    threshold: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    """One stopping rule of one question.
+
+    `makes` is `module:function` in `judgeloop.methods.stopping`; the function takes `Ingredients`.
+    `guaranteed` is True if the stated risk is proved for random draws. `needs_even_draws` is True
+    if it holds only when every item not drawn yet is equally likely to be next. `by_past` is True
+    if past comparisons choose the threshold. `takes` names the settings that only this rule reads.
+    `help` completes "NAME: ".
+    """
+
+    question: str
+    name: str
+    makes: str
+    help: str
+    guaranteed: bool = False
+    needs_even_draws: bool = False
+    by_past: bool = False
+    takes: frozenset[str] = frozenset()
+
+    def make(self, ingredients: Ingredients) -> Any:
+        """Make the rule from `ingredients`."""
+        module, _, function = self.makes.partition(":")
+        maker: Callable[[Ingredients], Any] = getattr(
+            import_module(f"judgeloop.methods.stopping.{module}"), function
+        )
+        return maker(ingredients)
+
+
+RULES: tuple[RuleRow, ...] = (
+    RuleRow(
+        "compare", "sequential", "sequential:made_of", "guaranteed, within the limit of judgments",
+        guaranteed=True, needs_even_draws=True,
+    ),
+    RuleRow(
+        "compare", "anytime", "anytime:made_of",
+        "guaranteed, without a limit, with bounds for the win distance",
+        guaranteed=True, needs_even_draws=True, takes=frozenset({"near_tie", "not_worse"}),
+    ),
+    RuleRow(
+        "compare", "calibrated", "calibrated:made_of",
+        "the threshold that kept the error rate of your past comparisons under the risk",
+        by_past=True, takes=frozenset({"history"}),
+    ),
+    RuleRow("compare", "tie-aware", "tie_aware:made_of", "heuristic, on decisive verdicts only"),
+    RuleRow(
+        "compare", "hypergeometric", "hypergeometric:made_of", "heuristic, as in the DiffUse paper"
+    ),
+    RuleRow(
+        "select", "separated", "separated:made_of", "guaranteed, once all others are ruled out",
+        guaranteed=True, needs_even_draws=True, takes=frozenset({"near_best"}),
+    ),
+    RuleRow(
+        "select", "fixed-budget", "fixed_budget:made_of",
+        "the highest win rate once the judgments are used up, without a stated risk",
+    ),
+)  # fmt: skip
+
+
+def rules_of(question: str) -> tuple[RuleRow, ...]:
+    """Return every rule of a question, the default first."""
+    return tuple(row for row in RULES if row.question == question)
+
+
+def rule_names(question: str) -> tuple[str, ...]:
+    """Return the names of a question's rules, the default first."""
+    return tuple(row.name for row in rules_of(question))
+
+
+def rule_row(question: str, name: str) -> RuleRow:
+    """Return the row of one rule.
+
+    Raises:
+        KeyError: the question has no rule of that name.
+    """
+    for row in rules_of(question):
+        if row.name == name:
+            return row
+    raise KeyError(name)
+
+
+def rule_for(question: str, setting: str) -> str:
+    """Return the name of the first rule that reads a setting.
+
+    Raises:
+        KeyError: no rule of the question reads it.
+    """
+    for row in rules_of(question):
+        if setting in row.takes:
+            return row.name
+    raise KeyError(setting)
+
+
+def default_rule(question: str, draws: Draws) -> str:
+    """Return the name of the default rule for a selector with these draws.
+
+    For even draws it is the question's first rule. Otherwise it is the first rule that needs
+    neither even draws nor past comparisons.
+
+    Raises:
+        KeyError: the question has no rule for these draws.
+    """
+    for row in rules_of(question):
+        if draws is Draws.EVEN or not (row.needs_even_draws or row.by_past):
+            return row.name
+    raise KeyError(question)

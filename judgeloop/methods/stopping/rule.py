@@ -1,0 +1,177 @@
+"""The base classes of the rules that compare two systems, and the verdicts in the order drawn.
+
+Each rule's own file computes its stated risk.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.core.outcomes import StopKind, StopReason, Tally
+from judgeloop.methods.stopping.reasons import NO_DIFFERENCE, risk_met
+
+
+@dataclass(frozen=True)
+class Rule(ABC):
+    """A stopping rule that stops once its stated risk is at most its threshold.
+
+    A subclass computes the risk. By default a rule has no interval and claims no near-ties.
+    """
+
+    threshold: float
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> str | None:
+        """What the stated risk promises; None for a heuristic."""
+
+    @property
+    def decides_at(self) -> frozenset[StopKind]:
+        """The halts at which the leader is named: enough evidence, or all items judged."""
+        return frozenset({StopKind.RISK_MET, StopKind.ALL_JUDGED})
+
+    @abstractmethod
+    def risk(self, tally: Tally) -> float:
+        """Return the stated risk of naming the leader of `tally`."""
+
+    def is_met(self, tally: Tally) -> bool:
+        """Whether the leader of `tally` is named the winner."""
+        return tally.leader is not None and self.risk(tally) <= self.threshold
+
+    def can_be_met(self, tally: Tally, unknown: int) -> bool:
+        """Whether verdicts on `unknown` further items could meet the rule.
+
+        Not every sequence of verdicts is tried. For a guaranteed rule only wins of the same system
+        are tried: nothing is better for that system. For a heuristic, mixtures of wins and ties are
+        tried as well. Verdicts that bring the systems level are tried for a claim of no difference.
+        """
+        wins = (unknown,) if self.guarantee else range(unknown + 1)
+        decided = any(
+            self.is_met(with_wins(tally, side, won, unknown)) for side in (0, 1) for won in wins
+        )
+        return decided or self.no_difference(_levelled(tally, unknown))
+
+    def for_limit(self, limit: int) -> Self:
+        """Return the rule for another limit of judgments: by default the same rule."""
+        del limit
+        return self
+
+    def interval(self, tally: Tally) -> tuple[float, float] | None:
+        """Return bounds for the win distance: None by default."""
+        del tally
+        return None
+
+    def no_difference(self, tally: Tally) -> bool:
+        """Whether the systems are shown to be nearly equal: False by default."""
+        del tally
+        return False
+
+    def met_along(
+        self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Return where the rule names a leader along a sequence, shape (thresholds, looks).
+
+        Entry (t, n) is what `is_met` says after the first n + 1 of `preferences` on a pool of
+        `items`, for threshold t. It serves replays over arrays; a rule may override it with a
+        faster method.
+        """
+        met = np.zeros((len(thresholds), len(preferences)), dtype=np.bool_)
+        rules = [replace(self, threshold=float(threshold)) for threshold in thresholds]
+        tally = Tally(items)
+        for look, preference in enumerate(preferences.tolist()):
+            tally = _with(tally, [preference])
+            met[:, look] = [rule.is_met(tally) for rule in rules]
+        return met
+
+    def met_along_each(
+        self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Return `met_along` of many sequences, shape (thresholds, sequences, looks).
+
+        `preferences` has the shape (sequences, looks). A rule may override it with a faster method.
+        """
+        met = np.zeros((len(thresholds), *preferences.shape), dtype=np.bool_)
+        for at, sequence in enumerate(preferences):
+            met[:, at] = self.met_along(sequence, items, thresholds)
+        return met
+
+    def reason_to_stop(self, tally: Tally) -> StopReason | None:
+        """Return why to stop: the risk is met, or the systems are nearly equal."""
+        if self.no_difference(tally):
+            return NO_DIFFERENCE
+        return risk_met(self.risk(tally), self.threshold) if self.is_met(tally) else None
+
+
+@dataclass(frozen=True)
+class CountingRule(Rule):
+    """A rule whose stated risk depends on the counts, not on the order of the verdicts."""
+
+    def met_along(
+        self, preferences: NDArray[np.int8], items: int, thresholds: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """As `Rule.met_along`; the risk of equal counts is computed once."""
+        wins, losses = (np.cumsum(preferences == side).tolist() for side in (1, -1))
+        risks = np.ones(len(preferences))
+        for look, state in enumerate(zip(wins, losses, strict=True)):
+            key = (*state, look + 1, items)
+            if key not in self._risks:
+                tally = Tally(items, wins=state, ties=look + 1 - sum(state))
+                self._risks[key] = self.risk(tally) if tally.leader is not None else np.inf
+            risks[look] = self._risks[key]
+        met: NDArray[np.bool_] = risks <= thresholds[:, None]
+        return met
+
+    @cached_property
+    def _risks(self) -> dict[tuple[int, ...], float]:
+        """The risk by (wins, losses, judgments, items)."""
+        return {}
+
+
+def in_order(tally: Tally) -> bool:
+    """Whether the order of the verdicts is known, and not only their counts."""
+    return len(tally.preferences) == tally.judged + tally.abstentions
+
+
+def scores_for(tally: Tally, side: int) -> NDArray[np.int8]:
+    """Return the verdicts in the order drawn, as scores for `side`.
+
+    1 is a win of `side`, -1 a win of the other system or an abstention, 0 a tie. If the order is
+    not known (in a projection from counts), the verdicts are spread evenly.
+    """
+    sign = 1 if side == 0 else -1
+    if in_order(tally):
+        signed = [-1 if verdict is None else sign * verdict for verdict in tally.preferences]
+        return np.array(signed, dtype=np.int8)
+    counts = {1: tally.wins[side], -1: tally.wins[1 - side] + tally.abstentions, 0: tally.ties}
+    values = np.repeat(np.array(list(counts), dtype=np.int8), list(counts.values()))
+    places = np.concatenate([(np.arange(count) + 0.5) / max(count, 1) for count in counts.values()])
+    return values[np.argsort(places, kind="stable")]
+
+
+def with_wins(tally: Tally, side: int, wins: int, unknown: int) -> Tally:
+    """Return `tally` with `unknown` verdicts added: `wins` of one side, and ties."""
+    sign = 1 if side == 0 else -1
+    return _with(tally, [sign] * wins + [0] * (unknown - wins))
+
+
+def _levelled(tally: Tally, unknown: int) -> Tally:
+    """Return `tally` with `unknown` verdicts added that bring the sides as close as possible."""
+    lead = tally.wins[0] - tally.wins[1]
+    closing = min(abs(lead), unknown)
+    return _with(tally, [-1 if lead > 0 else 1] * closing + [0] * (unknown - closing))
+
+
+def _with(tally: Tally, more: list[int]) -> Tally:
+    first, second = tally.wins
+    return replace(
+        tally,
+        wins=(first + more.count(1), second + more.count(-1)),
+        ties=tally.ties + more.count(0),
+        preferences=(*tally.preferences, *more),
+    )

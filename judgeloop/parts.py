@@ -1,0 +1,47 @@
+"""The parts of a run, for programs with a selector, rule, judge or driver of their own.
+
+These names are public, and docs/how-to/parts.md shows how they fit together. Nothing is defined
+here. Each part keeps to its protocol: `Selector`, `Estimator`, `StoppingRule`, `Judge`, `Ledger`.
+"""
+
+from judgeloop.core.outcomes import Estimate as Estimate
+from judgeloop.core.outcomes import Outcome as Outcome
+from judgeloop.core.outcomes import StopKind as StopKind
+from judgeloop.core.outcomes import StopReason as StopReason
+from judgeloop.core.outcomes import Tally as Tally
+from judgeloop.core.pool import Pool as Pool
+from judgeloop.core.protocols import Estimator as Estimator
+from judgeloop.core.protocols import Judge as Judge
+from judgeloop.core.protocols import Ledger as Ledger
+from judgeloop.core.protocols import Selector as Selector
+from judgeloop.core.protocols import StoppingRule as StoppingRule
+from judgeloop.core.records import Abstention as Abstention
+from judgeloop.core.records import Call as Call
+from judgeloop.core.records import Choice as Choice
+from judgeloop.core.records import Draws as Draws
+from judgeloop.core.records import Item as Item
+from judgeloop.core.records import JudgeIdentity as JudgeIdentity
+from judgeloop.core.records import Label as Label
+from judgeloop.core.records import Query as Query
+from judgeloop.core.records import Quote as Quote
+from judgeloop.core.records import Reply as Reply
+from judgeloop.core.records import Step as Step
+from judgeloop.core.records import Verdict as Verdict
+from judgeloop.engine.halt import Interruption as Interruption
+from judgeloop.engine.loop import Finished as Finished
+from judgeloop.engine.loop import Progress as Progress
+from judgeloop.engine.loop import drive as drive
+from judgeloop.engine.recorded import replay as replay
+from judgeloop.engine.session import Limits as Limits
+from judgeloop.engine.session import Session as Session
+from judgeloop.engine.terms import Terms as Terms
+from judgeloop.judges.function import function_judge as function_judge
+from judgeloop.ledger.sqlite import SqliteLedger as SqliteLedger
+from judgeloop.methods.estimators.mean_score import MeanScore as MeanScore
+from judgeloop.methods.estimators.preferences import Preferences as Preferences
+from judgeloop.methods.estimators.win_rates import WinRates as WinRates
+from judgeloop.methods.selectors.random import Random as Random
+from judgeloop.methods.stopping.anytime import Anytime as Anytime
+from judgeloop.methods.stopping.rule import CountingRule as CountingRule
+from judgeloop.methods.stopping.rule import Rule as Rule
+from judgeloop.methods.stopping.sequential import Sequential as Sequential

@@ -1,0 +1,1 @@
+"""Reaches a chat model: address, key, price, bill, one request."""

@@ -1,0 +1,163 @@
+"""Decides what a reply is booked at, and whether it contradicts the quote. Pure.
+
+A reply's usage is a claim. It is checked against what was promised before the call (`Terms`) and
+against what can be counted here. Where a claim cannot be true, the worst case is booked. Where it
+is true and dearer than the quote, it is booked, and the run stops (`engine/attempts.py`), because
+reservations no longer bound the bill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from judgeloop.core.money import MOST_DOLLARS, PICO_PER_DOLLAR, Price, cost, worst_cost
+from judgeloop.core.records import Usage
+from judgeloop.providers.quoting import least_tokens
+from judgeloop.providers.replies import WireReply
+from judgeloop.providers.tiers import FLEX
+
+# No model reads or writes as many tokens in a call. A larger count is an error of the server, and
+# its cost might not fit in the integers of the ledger.
+MOST_TOKENS = 100_000_000
+# Tiers that cost no more than the one that was asked for, under the names of several providers.
+PLAIN_TIERS = {"auto", "batch", "default", "flex", "on_demand", "scale", "standard"}
+# The published prices of dearer tiers are at most 3.6 times the standard ones (genai-prices 0.2.3).
+DEAREST_TIER = 4
+
+Published = Callable[[str], Price | None]
+
+
+def unpublished(model: str) -> None:
+    """Return None: no price is published at this server, whatever the model."""
+    del model
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was sent, and what was promised about its cost.
+
+    - `model`: the model asked for; `price`: its price.
+    - `texts`: the texts sent.
+    - `most`: the most tokens that the call can use.
+    - `published`: looks up the published price of another model at the same server.
+    """
+
+    model: str
+    price: Price
+    texts: tuple[str, ...]
+    most: Usage
+    published: Published = unpublished
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What to book for a reply, in picodollars, and how the reply contradicts the quote.
+
+    `cost_p` is None if the usage is missing or cannot be true; the worst case is booked then.
+    `breach` is empty if the quote holds. `saved_p` is what the cache of prompts took off the cost.
+    """
+
+    cost_p: int | None
+    breach: str = ""
+    saved_p: int = 0
+
+
+def bill(reply: WireReply, asked: Asked) -> Bill:
+    """Return what to book for `reply`: the cost of its tokens, or a larger cost that it reports.
+
+    A gateway may send a request to a dearer provider than the one whose price was looked up.
+    """
+    found, reported_p = _bill_of_tokens(reply, asked), reply.cost_p() or 0
+    booked_p = worst_cost(asked.most, asked.price) if found.cost_p is None else found.cost_p
+    return found if reported_p <= booked_p else replace(found, cost_p=reported_p, saved_p=0)
+
+
+def _bill_of_tokens(reply: WireReply, asked: Asked) -> Bill:
+    """Return what to book by the usage; calls that cost nothing have no quote to contradict."""
+    if not worst_cost(asked.most, asked.price):
+        return Bill(0)
+    usage = reply.tokens()
+    if usage is not None and not _is_credible(usage):
+        return Bill(None, f"it reports {_largest(usage):,} tokens, which no call can use")
+    believed = usage is not None and _is_possible(usage, reply, asked)
+    dearer = _dearer_model(reply.model, usage if usage and believed else asked.most, asked)
+    breaches = _breaches(reply, usage, dearer, asked)
+    if not believed and not breaches:
+        return Bill(None)
+    # Without a word on the tier the full price is booked, whatever was asked for.
+    price = dearer or (asked.price.likely if reply.tier() == FLEX else asked.price)
+    claimed_p = cost(usage, price) if usage else 0
+    booked_p = claimed_p if believed else max(claimed_p, worst_cost(asked.most, price))
+    times = DEAREST_TIER if _is_dearer(reply.tier()) else 1
+    return Bill(
+        min(times * booked_p, MOST_DOLLARS * PICO_PER_DOLLAR),
+        "; ".join(breaches),
+        cost(_uncached(usage), price) - claimed_p if usage and believed else 0,
+    )
+
+
+def _uncached(usage: Usage) -> Usage:
+    return replace(usage, cache_read_tokens=0, cache_write_tokens=0)
+
+
+def _breaches(
+    reply: WireReply, usage: Usage | None, dearer: Price | None, asked: Asked
+) -> list[str]:
+    """Return a sentence for each way in which `reply` costs more than was quoted."""
+    sentences = []
+    if dearer is not None:
+        sentences.append(f"it answered as {reply.model}, which costs more than {asked.model}")
+    if _is_dearer(tier := reply.tier()):
+        sentences.append(f"it answered at the tier {tier!r}, which was not asked for")
+    return sentences + (_over_the_limit(usage, asked.most) if usage else [])
+
+
+def _largest(usage: Usage) -> int:
+    return max(usage.input_tokens, usage.output_tokens)
+
+
+def _is_credible(usage: Usage) -> bool:
+    return _largest(usage) <= MOST_TOKENS
+
+
+def _is_possible(usage: Usage, reply: WireReply, asked: Asked) -> bool:
+    """Return whether `usage` has a token for every word that was sent and that came back."""
+    return usage.input_tokens >= least_tokens(asked.texts) and usage.output_tokens >= least_tokens(
+        [reply.said()]
+    )
+
+
+def _is_dearer(tier: str | None) -> bool:
+    """Return whether `tier` may cost more than the standard one; an unknown tier may."""
+    return bool(tier) and tier not in PLAIN_TIERS
+
+
+def _dearer_model(name: str, usage: Usage, asked: Asked) -> Price | None:
+    """Return the price of the model `name` if it costs more than the model asked for, else None.
+
+    Published prices are compared with each other: the user's own price may be lower for both.
+    """
+    if name in {"", asked.model}:
+        return None
+    other = asked.published(name)
+    if other is None:
+        return None
+    expected = asked.published(asked.model) or asked.price
+    return other if cost(usage, other) > cost(usage, expected) else None
+
+
+def _over_the_limit(usage: Usage, most: Usage) -> list[str]:
+    """Return a sentence for each count that is over its limit."""
+    sentences = []
+    if usage.output_tokens > most.output_tokens:
+        sentences.append(
+            f"it reports {usage.output_tokens:,} output tokens, more than the "
+            f"{most.output_tokens:,} asked for"
+        )
+    if usage.input_tokens > most.input_tokens:
+        sentences.append(
+            f"it reports {usage.input_tokens:,} input tokens for a request of at most "
+            f"{most.input_tokens:,}"
+        )
+    return sentences

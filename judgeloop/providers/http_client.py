@@ -1,0 +1,218 @@
+"""HTTP clients for judges: bounded replies, no redirects, and network settings from a snapshot.
+
+All HTTP judges use these clients, the SDKs' own requests included. Imported with the SDK, on the
+first call. Does not read the content of replies.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import sys
+import zlib
+from collections.abc import AsyncIterator
+from functools import cache, partial
+from typing import Any, final
+
+import httpx2
+
+from judgeloop.core.errors import JudgeRejectedError
+from judgeloop.providers.network import Network
+from judgeloop.providers.wire import Endpoint
+
+MOST_BYTES = 4 * 1024 * 1024  # of a reply's body, before and after decompression
+POOL = httpx2.Limits(max_connections=1000, max_keepalive_connections=100)  # as the SDKs set it
+
+# As Anthropic's SDK sets them: probes keep a connection open through a gateway that closes idle
+# ones, and find out that a server is gone.
+KEEP_ALIVE = [
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    *(
+        (socket.IPPROTO_TCP, getattr(socket, name), value)
+        for name, value in {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 60, "TCP_KEEPCNT": 5}.items()
+        if hasattr(socket, name)
+    ),
+]
+
+# Headers that may go to a server that is not the provider's.
+PLAIN_HEADERS = {
+    "accept", "accept-encoding", "anthropic-version", "authorization", "connection", "content-length", "content-type",
+    "host", "user-agent",
+}  # fmt: skip
+# zlib's window sizes: a gzip header, a zlib header, no header.
+GZIP, ZLIB, RAW = zlib.MAX_WBITS | 16, zlib.MAX_WBITS, -zlib.MAX_WBITS
+WINDOWS = {"gzip": (GZIP,), "x-gzip": (GZIP,), "deflate": (ZLIB, RAW)}
+
+
+def http_client(endpoint: Endpoint) -> httpx2.AsyncClient:
+    """Return a client for `endpoint`, with its proxies and certificates.
+
+    The client itself does not read the environment.
+
+    Raises:
+        JudgeRejectedError: a proxy or the certificates cannot be used.
+    """
+    network = endpoint.network
+    context = tls(network.ca_file, network.ca_dir)
+    return httpx2.AsyncClient(
+        transport=_transport(context),
+        mounts=_mounts(network, context),
+        trust_env=False,
+        follow_redirects=False,
+        timeout=time_limits(endpoint.timeout_s),
+        headers={"Accept-Encoding": "gzip, deflate"},
+        event_hooks=hooks(endpoint),
+    )
+
+
+def time_limits(seconds: float) -> httpx2.Timeout:
+    """Return the limits in seconds of connecting to a server; reading and writing have none.
+
+    The whole request is limited by `time_limit.py`, which does not count the time in which the
+    process was stopped. httpx2 counts it, and would drop a reply that has arrived meanwhile.
+    """
+    return httpx2.Timeout(seconds, read=None, write=None)
+
+
+def _transport(
+    context: ssl.SSLContext, proxy: httpx2.Proxy | None = None
+) -> httpx2.AsyncBaseTransport:
+    return httpx2.AsyncHTTPTransport(
+        verify=context, trust_env=False, limits=POOL, proxy=proxy, socket_options=KEEP_ALIVE
+    )
+
+
+def _mounts(
+    network: Network, context: ssl.SSLContext
+) -> dict[str, httpx2.AsyncBaseTransport | None]:
+    try:
+        return {
+            pattern: None if address is None else _transport(context, httpx2.Proxy(address))
+            for pattern, address in network.proxies
+        }
+    except (ImportError, ValueError, httpx2.InvalidURL):
+        # The error is not shown, because a proxy's address may contain a password.
+        raise JudgeRejectedError(
+            "a proxy in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used: expected "
+            "http://HOST:PORT or https://HOST:PORT",
+            billed=False,
+        ) from None
+
+
+@cache
+def tls(ca_file: str | None, ca_dir: str | None) -> ssl.SSLContext:
+    """Return the TLS context that all pools share; making a context takes longer than a call.
+
+    `ca_file` and `ca_dir` hold the certificates to trust; None for the system's.
+
+    Raises:
+        JudgeRejectedError: the certificates cannot be read.
+    """
+    if ca_file is None and ca_dir is None:
+        return httpx2.create_ssl_context(trust_env=False)
+    # Not `ssl.create_default_context`, which reads SSLKEYLOGFILE from the environment.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if sys.version_info >= (3, 13):
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | ssl.VERIFY_X509_STRICT
+    try:
+        # A file wins over a folder, as in httpx2.
+        context.load_verify_locations(ca_file, None if ca_file else ca_dir)
+    except OSError as error:
+        raise JudgeRejectedError(
+            f"the certificates in SSL_CERT_FILE or SSL_CERT_DIR cannot be read: {error}",
+            billed=False,
+        ) from None
+    return context
+
+
+def hooks(endpoint: Endpoint) -> dict[str, list[Any]]:
+    """Return the event hooks; request headers are removed unless the address is the provider's."""
+    plain = partial(plain_headers, key=endpoint.api_key)
+    return {"request": [] if endpoint.own else [plain], "response": [bound_body]}
+
+
+async def plain_headers(request: httpx2.Request, *, key: str) -> None:
+    """Remove every header that is not in `PLAIN_HEADERS`, and send `key` and no other.
+
+    The SDKs read further headers from the provider's environment variables: organisation, project,
+    headers for a gateway, with its key in place of the judge's. Another server must not get them.
+    """
+    for name in list(request.headers):
+        if name.lower() not in PLAIN_HEADERS:
+            del request.headers[name]
+    request.headers["authorization"] = f"Bearer {key}"
+
+
+class ReplyTooLargeError(httpx2.TransportError):
+    """The body is larger than any reply of a judge."""
+
+
+class UnknownEncodingError(httpx2.TransportError):
+    """The body is compressed more than once, or in a way that was not asked for."""
+
+
+async def bound_body(response: httpx2.Response) -> None:
+    """Limit the size of the body, so that a reply cannot fill the memory.
+
+    The body is decompressed here, and not by httpx2, which has no limit and accepts up to five
+    compressions of compressions.
+
+    Raises:
+        UnknownEncodingError: the body is compressed more than once, or not as asked for.
+    """
+    named = response.headers.get_list("content-encoding", split_commas=True)
+    codings = [name for each in named if (name := each.strip().lower()) not in {"", "identity"}]
+    if len(codings) > 1 or any(coding not in WINDOWS for coding in codings):
+        raise UnknownEncodingError("the reply's content encoding was not asked for")
+    assert isinstance(response.stream, httpx2.AsyncByteStream)
+    windows = WINDOWS[codings[0]] if codings else ()
+    response.stream = BoundedStream(response.stream, windows)
+    if windows:
+        del response.headers["content-encoding"]
+        response.headers.pop("content-length", None)
+
+
+@final
+class BoundedStream(httpx2.AsyncByteStream):
+    """The stream of a body, decompressed; raises an error when the body is too large."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, windows: tuple[int, ...] = ()) -> None:
+        """`windows` are zlib's window sizes to try; empty for a body that is not compressed."""
+        self._stream = stream
+        self._windows = windows
+        self._decompressor = zlib.decompressobj(windows[0]) if windows else None
+        self._left = MOST_BYTES  # of the body as it arrives
+        self._decoded_left = MOST_BYTES
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield the body, chunk by chunk.
+
+        Raises:
+            ReplyTooLargeError: the body is larger than `MOST_BYTES`.
+            DecodingError: the body cannot be decompressed.
+        """
+        async for chunk in self._stream:
+            self._left -= len(chunk)
+            if self._left < 0:
+                raise ReplyTooLargeError("the reply is too large")
+            yield self._decoded(chunk) if self._windows else chunk
+
+    def _decoded(self, chunk: bytes) -> bytes:
+        """Return `chunk` decompressed; at most one byte more than the limit is decompressed."""
+        assert self._decompressor is not None
+        try:
+            decoded = self._decompressor.decompress(chunk, self._decoded_left + 1)
+        except zlib.error as error:
+            if self._decoded_left < MOST_BYTES or len(self._windows) == 1:
+                raise httpx2.DecodingError(str(error)) from None
+            self._windows = self._windows[1:]
+            self._decompressor = zlib.decompressobj(self._windows[0])
+            return self._decoded(chunk)
+        self._decoded_left -= len(decoded)
+        if self._decoded_left < 0:
+            raise ReplyTooLargeError("the reply is too large when it is decompressed")
+        return decoded
+
+    async def aclose(self) -> None:
+        """Close the stream, which returns its connection to the pool."""
+        await self._stream.aclose()

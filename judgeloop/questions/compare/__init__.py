@@ -1,0 +1,1 @@
+"""Which of two systems is better? The command `compare`."""

@@ -1,0 +1,255 @@
+"""The settings of `compare`: the two systems, the selector and the stopping rule.
+
+The settings that all questions share are in `settings/run_settings.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from annotated_types import Gt, Lt, MinLen
+
+from judgeloop.methods.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
+from judgeloop.methods.stats.names import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
+from judgeloop.methods.stopping.catalogue import (
+    RuleRow,
+    default_rule,
+    rule_for,
+    rule_names,
+    rule_row,
+    rules_of,
+)
+from judgeloop.questions.compare.published import DIFFUSE
+from judgeloop.settings.published import Publication
+from judgeloop.settings.run_settings import RunSettings
+from judgeloop.settings.setting import Part, Setting, described, one_of
+from judgeloop.settings.shared import (
+    ITEMS,
+    JUDGES,
+    OUTPUT,
+    SELECTION,
+    STOPPING,
+    CallerOnly,
+    Found,
+    Inside,
+    Represent,
+    Vectors,
+)
+
+QUESTION = "compare"
+SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
+# The default selector for a stopping rule that does not need uniform draws.
+PREFERRING = "decisive"
+
+# Settings that replays have too.
+Combine = Annotated[
+    str,
+    one_of(COMBINATIONS),
+    Setting(
+        f"Vectors to cluster, made from the two outputs: {', '.join(COMBINATIONS)}.",
+        SELECTION,
+        Part.RUN,
+        Found,
+    ),
+]
+Clustering = Annotated[
+    str,
+    one_of(CLUSTERINGS),
+    Setting(
+        f"Clustering method: {', '.join(CLUSTERINGS)}. Above 20,000 items ward is approximated.",
+        SELECTION,
+        Part.RUN,
+        Found,
+    ),
+]
+Representative = Annotated[
+    str,
+    one_of(REPRESENTATIVES),
+    Setting(
+        f"How the judged item of a cluster is chosen: {', '.join(REPRESENTATIVES)}.",
+        SELECTION,
+        Part.RUN,
+        Found,
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareConfig(RunSettings):
+    """All settings of a comparison of two systems."""
+
+    PAPER: ClassVar[Publication | None] = DIFFUSE
+
+    first: Annotated[
+        Path,
+        Setting(
+            "Outputs of the first system: JSONL, CSV or JSON.",
+            ITEMS,
+            Part.CONTENT,
+            CallerOnly,
+            argument="A",
+        ),
+    ]
+    second: Annotated[
+        Path,
+        Setting("Outputs of the second system.", ITEMS, Part.CONTENT, CallerOnly, argument="B"),
+    ]
+    judge: Annotated[
+        tuple[str, ...],
+        replace(JUDGES, help=f"{JUDGES.help} Without a judge, recorded scores are compared."),
+    ] = ()
+    score: Annotated[
+        str | None,
+        Setting(
+            "Without a judge: the recorded score to compare, by the name of its scorer or column.",
+            ITEMS,
+            Part.REPORT,
+            Found,
+            metavar="NAME",
+        ),
+    ] = None
+    selector: Annotated[
+        str,
+        one_of(SELECTORS),
+        Setting(
+            f"{described(selectors_of(QUESTION))}. Default: {SELECTORS[0]}; {PREFERRING} for a rule "
+            "that does not need uniform draws.",
+            SELECTION,
+            Part.RUN,
+            Found,
+        ),
+    ] = SELECTORS[0]
+    history: Annotated[
+        str,
+        MinLen(1),
+        Setting(
+            "Earlier comparisons, used by decisive and calibrated: auto (all in the ledger), none, "
+            "RUN,RUN... (these runs of the ledger), or a FILE of verdicts.",
+            SELECTION,
+            Part.CONTENT,
+            Inside,
+        ),
+    ] = "auto"
+    represent: Annotated[
+        Represent,
+        Setting(
+            "How texts become vectors: lexical, minilm or minilm:FOLDER.",
+            SELECTION,
+            Part.RUN,
+            Vectors,
+        ),
+    ] = "lexical"
+    combine: Combine = "difference"
+    clustering: Clustering = "ward"
+    representative: Representative = "cosine"
+    rule: Annotated[
+        str,
+        one_of(RULES),
+        Setting(
+            f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; "
+            "tie-aware for a selector that prefers some items.",
+            STOPPING,
+            Part.RUN,
+            Found,
+        ),
+    ] = RULES[0]
+    near_tie: Annotated[
+        float | None,
+        Gt(0),
+        Lt(1),
+        Setting(
+            'With the rule anytime: stop with "no practical difference" once the win distance is within '
+            "this of zero, at the stated risk. Above 0 and below 1.",
+            STOPPING,
+            Part.RUN,
+            Found,
+        ),
+    ] = None
+    not_worse: Annotated[
+        float | None,
+        Gt(0),
+        Lt(1),
+        Setting(
+            "Ask whether the second system is worse than the first by more than this gap (share won less "
+            "share lost). Exit code 0: it is not; 5: it is. With the rule anytime.",
+            STOPPING,
+            Part.RUN,
+            Found,
+            common=True,
+            example=0.05,
+            newer=True,
+        ),
+    ] = None
+    give_up: Annotated[
+        float | None,
+        Gt(0),
+        Lt(1),
+        Setting(
+            "Stop undecided once the probability of a decision within the maximum number of judgments "
+            "is below this, for example 0.1.",
+            STOPPING,
+            Part.RUN,
+            Found,
+        ),
+    ] = None
+    analyse: Annotated[
+        bool,
+        Setting(
+            "Write pictures of the picked items to the run's folder.", OUTPUT, Part.REPORT, Found
+        ),
+    ] = False
+
+    @classmethod
+    def completed(cls, values: dict[str, object]) -> dict[str, object]:
+        """Choose a missing selector to suit the rule, and a missing rule to suit the question."""
+        selector, rule = values.get("selector"), values.get("rule")
+        if rule is None and values.get("not_worse") is not None:
+            rule = rule_for(QUESTION, "not_worse")
+        if selector is None:
+            even = (
+                rule is None or rule not in RULES or rule_row(QUESTION, str(rule)).needs_even_draws
+            )
+            selector = SELECTORS[0] if even else PREFERRING
+        if rule is None and selector in SELECTORS:
+            rule = default_rule(QUESTION, selector_row(QUESTION, str(selector)).draws)
+        return values | {"selector": selector} | ({} if rule is None else {"rule": rule})
+
+    @property
+    def selector_row(self) -> SelectorRow:
+        """The selector's row in the catalogue."""
+        return selector_row(QUESTION, self.selector)
+
+    @property
+    def rule_row(self) -> RuleRow:
+        """The rule's row in the catalogue."""
+        return rule_row(QUESTION, self.rule)
+
+    @property
+    def output_files(self) -> tuple[Path, ...]:
+        """The files with the outputs of both systems."""
+        return self.first, self.second
+
+    def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Return the only pair that can be compared: the two systems."""
+        return [systems]
+
+    def files_read(self) -> list[Path]:
+        """Return every file that the run reads, and its ledger."""
+        history = Path(self.history)
+        return [*super().files_read(), *([history] if history.is_file() else [])]
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether the selector or the rule uses earlier comparisons."""
+        return "history" in self.selector_row.takes | self.rule_row.takes
+
+
+def compare_config(**values: object) -> CompareConfig:
+    """Return a checked configuration; `judge` is one name, or several names for a panel.
+
+    Raises:
+        InputError: a value is out of range; the message names the field.
+    """
+    return CompareConfig.of(**values)

@@ -1,0 +1,71 @@
+"""How many further judgments a comparison is likely to take, for the forecast and for the result.
+
+Takes a rule, a tally and the limits; returns numbers of judgments. Asks no judge. Prices are added
+in `run/plan.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from judgeloop.core.outcomes import Tally
+from judgeloop.core.protocols import StoppingRule
+from judgeloop.engine.session import Limits
+from judgeloop.methods.stopping.not_worse import NotWorse
+from judgeloop.methods.stopping.projection import first_met
+from judgeloop.run.plan import Range
+
+# Assumed by the expected case until enough verdicts are known: shares in per cent. Who asks whether
+# a system is not worse expects no lead.
+ASSUMED_TIES = 30
+ASSUMED = (45, 25), "45 % to 25 % wins and 30 % ties"
+ASSUMED_LEVEL = (35, 35), "35 % wins each and 30 % ties"
+
+
+def judgments_to_decide(
+    rule: StoppingRule[Tally], tally: Tally, limits: Limits, *, asked: int
+) -> tuple[Range, str | None]:
+    """Return the range of further judgments for a run at `tally`, and the assumption behind it.
+
+    `asked` is the number of items asked about so far. Low: the fewest judgments that can meet the
+    rule. Expected: with the shares so far, or with assumed shares. Worst: all judgments that the
+    limit allows. The assumption is a sentence on the assumed shares, None if none are assumed.
+    """
+    most = min(limits.max_judgments, tally.items) - asked
+    wins, said = ASSUMED_LEVEL if isinstance(rule, NotWorse) else ASSUMED
+    assumed = tally.judged < limits.min_judgments or tally.leader is None
+    shares = replace(tally, wins=wins, ties=ASSUMED_TIES) if assumed else tally
+    judgments = Range(
+        low=_fewest(rule, tally, limits, most),
+        expected=_expected(rule, tally, shares, limits, most),
+        worst=most,
+    )
+    return judgments, said if assumed else None
+
+
+def more_to_decide(
+    rule: StoppingRule[Tally], tally: Tally, limits: Limits, unasked: int
+) -> int | None:
+    """Return how many further judgments would decide if the shares so far continue.
+
+    None if not even all of them would decide. Judging all `unasked` items decides whatever the rule
+    says, unless an item has no verdict, or the systems are level.
+    """
+    most = tally.items - tally.abstentions
+    enough = first_met(rule, tally, tally.judged + 1, most, limits.max_judgments)
+    if enough is None and (tally.abstentions or tally.leader is None):
+        return None
+    return unasked if enough is None else min(unasked, enough - tally.judged)
+
+
+def _fewest(rule: StoppingRule[Tally], tally: Tally, limits: Limits, most: int) -> int:
+    start = max(1, limits.min_judgments - tally.judged)
+    return next((n for n in range(start, most) if rule.can_be_met(tally, n)), max(0, most))
+
+
+def _expected(
+    rule: StoppingRule[Tally], tally: Tally, shares: Tally, limits: Limits, most: int
+) -> int:
+    least = max(tally.judged + 1, limits.min_judgments)
+    enough = first_met(rule, shares, least, tally.judged + most, limits.max_judgments)
+    return most if enough is None else enough - tally.judged

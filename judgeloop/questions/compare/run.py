@@ -1,0 +1,146 @@
+"""Runs a comparison of two systems, or forecasts what it would take.
+
+Makes the session from its parts and passes it to the driver (`run/drive.py`). Prints nothing and
+knows no exit codes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from judgeloop.core.outcomes import StopKind, Tally
+from judgeloop.core.protocols import StoppingRule
+from judgeloop.engine.halt import Interruption
+from judgeloop.engine.loop import Finished, Observe, unobserved
+from judgeloop.engine.session import Session
+from judgeloop.engine.terms import Terms
+from judgeloop.methods.estimators.preferences import Preferences
+from judgeloop.methods.selectors.ingredients import Variant
+from judgeloop.methods.stats.dendrogram import MOST_EXACT
+from judgeloop.methods.stopping.giving_up import GivingUp
+from judgeloop.questions.compare.plan import judgments_to_decide, more_to_decide
+from judgeloop.questions.compare.prepare import Comparison
+from judgeloop.questions.compare.result import CompareSetup, Result, result_of
+from judgeloop.questions.compare.selector import LiveMaterial, make_selector, variant_of
+from judgeloop.run.drive import decoy_quotes_left, drive_session, quotes_of, setup_of, terms_of
+from judgeloop.run.plan import Plan, priced
+
+
+async def run(
+    comparison: Comparison,
+    *,
+    interruption: Interruption | None = None,
+    observe: Observe[Tally] = unobserved,
+) -> Result:
+    """Judge until the comparison is decided, or until money, judgments or items run out."""
+    terms = terms_of(comparison)
+    finished = await _drive(comparison, terms, interruption=interruption, observe=observe)
+    return _result(comparison, finished)
+
+
+async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
+    """Return what the comparison would take, and the result from the ledger's verdicts alone.
+
+    Asks no judge and spends nothing.
+    """
+    terms, pool = terms_of(comparison, offline=True), comparison.pool
+    finished = await _drive(comparison, terms)
+    outcome = finished.outcome
+    over = outcome.stop.kind is not StopKind.DRY_RUN
+    judgments, assumed = judgments_to_decide(
+        _deciding(comparison.rule),
+        outcome.estimate.tally,
+        comparison.limits,
+        asked=min(len(pool), comparison.config.max_judgments) if over else outcome.asked,
+    )
+    plan = priced(
+        judgments,
+        quotes=quotes_of(comparison, terms, map(pool.query, range(len(pool)))),
+        beside=await decoy_quotes_left(comparison, terms),
+        left_p=finished.spend.left_p,
+        assumed=assumed,
+    )
+    return plan, _result(comparison, finished)
+
+
+def _deciding(rule: StoppingRule[Tally]) -> StoppingRule[Tally]:
+    """Return the rule without `GivingUp`: a forecast is about the judgments to a decision."""
+    return rule.rule if isinstance(rule, GivingUp) else rule
+
+
+async def _drive(
+    comparison: Comparison,
+    terms: Terms,
+    *,
+    interruption: Interruption | None = None,
+    observe: Observe[Tally] = unobserved,
+) -> Finished[Tally]:
+    config, history = comparison.config, comparison.history
+    material = LiveMaterial(config, comparison.pool, history.prospects if history else None)
+    session = Session(
+        items=len(comparison.pool),
+        selector=make_selector(
+            comparison.selector,
+            material,
+            start=config.min_judgments,
+            variant=variant_of(config),
+        ),
+        estimator=Preferences(sampled=comparison.one_order),
+        rule=comparison.rule,
+        limits=comparison.limits,
+        rng=np.random.default_rng(config.seed),
+        lookahead=config.lookahead,
+    )
+    return await drive_session(
+        session, comparison, terms, interruption=interruption, observe=observe
+    )
+
+
+def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
+    outcome = finished.outcome
+    more = None
+    if outcome.winner is None:
+        unasked = len(comparison.pool) - len(outcome.labels)
+        rule = _deciding(comparison.rule)
+        more = more_to_decide(rule, outcome.estimate.tally, comparison.limits, unasked)
+    return result_of(
+        outcome,
+        finished.spend,
+        _setup(comparison),
+        item_ids=[item.id for item in comparison.pool.items],
+        judge_models=finished.models,
+        decoys=finished.decoys,
+        more_judgments=more,
+    )
+
+
+def _setup(comparison: Comparison) -> CompareSetup:
+    config, rule, row = comparison.config, comparison.rule, comparison.selector
+    return CompareSetup(
+        **setup_of(comparison),
+        rule=rule.name,
+        risk_threshold=rule.threshold,
+        guarantee=rule.guarantee,
+        selector=row.name,
+        near_tie=config.near_tie,
+        not_worse=config.not_worse,
+        give_up=config.give_up,
+        variant=_variant(comparison),
+        represent=config.represent if row.looks_at_vectors else None,
+        history=comparison.history.source if comparison.history else None,
+        instead=comparison.instead,
+    )
+
+
+def _variant(comparison: Comparison) -> str | None:
+    """Return how the selector differs from its paper; None if it does not."""
+    given, papers, items = variant_of(comparison.config), Variant(), len(comparison.pool)
+    changed = [
+        f"{name} {getattr(given, name)}"
+        for name in Variant.__dataclass_fields__
+        if getattr(given, name) != getattr(papers, name)
+    ]
+    clusters = "clustering" in comparison.selector.takes
+    if clusters and given.clustering == papers.clustering and items > MOST_EXACT:
+        changed.append("Ward approximated by micro-clusters")
+    return ", ".join(changed) or None

@@ -1,0 +1,1 @@
+"""How good is one system? The command `estimate`."""

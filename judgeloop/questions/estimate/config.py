@@ -1,0 +1,256 @@
+"""The settings of `estimate`: the system, the selector and the width of the interval.
+
+The settings that all questions share are in `settings/run_settings.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from annotated_types import Ge, Gt, Le, Lt, MinLen
+
+from judgeloop.engine.panel import Vote
+from judgeloop.engine.presentation import Order
+from judgeloop.methods.selectors.catalogue import (
+    Need,
+    SelectorRow,
+    names_of,
+    selector_row,
+    selectors_of,
+)
+from judgeloop.methods.stats.names import ALLOCATIONS, INTERVALS
+from judgeloop.questions.estimate.published import ACTRACER
+from judgeloop.settings.form import Form
+from judgeloop.settings.published import Publication
+from judgeloop.settings.run_settings import RunSettings
+from judgeloop.settings.setting import Parse, Part, Setting, Source, described, one_of, unless_auto
+from judgeloop.settings.shared import (
+    ITEMS,
+    JUDGE,
+    SELECTION,
+    STOPPING,
+    CallerOnly,
+    Found,
+    Inside,
+    Layer,
+    MinJudgments,
+    OfJudge,
+    RepresentOne,
+    Vectors,
+)
+
+QUESTION = "estimate"
+SELECTORS = names_of(QUESTION)
+FIRST_LOOK = 20  # judgments before the interval is first computed
+CLUSTERS = Form(
+    {"anyOf": [{"type": "integer", "minimum": 1}, {"const": "auto"}]},
+    'a whole number from 1, or "auto"',
+)
+CONFIDENCE_FIELD = "logprobs"
+CONFIDENCES = ("geometric-mean", "first-token")
+BY_CONFIDENCE, BY_HISTORY = "confidence", "history"  # proxies that are not judges
+
+
+@dataclass(frozen=True, kw_only=True)
+class EstimateConfig(RunSettings):
+    """All settings of an estimate of one system's mean score."""
+
+    PAPER: ClassVar[Publication | None] = ACTRACER
+
+    outputs: Annotated[
+        Path,
+        Setting(
+            "Outputs of one system: JSONL, CSV or JSON.",
+            ITEMS,
+            Part.CONTENT,
+            CallerOnly,
+            argument="OUTPUTS",
+        ),
+    ]
+    proxy: Annotated[
+        str | None,
+        Setting(
+            "Cheap guess at every item's score, to narrow the interval: a judge, confidence, or history "
+            "(other systems' ratings).",
+            JUDGE,
+            Part.KEY,
+            OfJudge,
+        ),
+    ] = None
+    history: Annotated[
+        str,
+        MinLen(1),
+        Setting(
+            "Earlier ratings, used by the proxy history: auto (all in the ledger by this judge), none, "
+            "RUN,RUN... (these runs of the ledger), or a FILE of scores.",
+            JUDGE,
+            Part.CONTENT,
+            Inside,
+        ),
+    ] = "auto"
+    selector: Annotated[
+        str,
+        one_of(SELECTORS),
+        Setting(f"{described(selectors_of(QUESTION))}.", SELECTION, Part.RUN, Found),
+    ] = SELECTORS[0]
+    represent: Annotated[
+        RepresentOne,
+        Setting(
+            "How items become vectors: lexical, minilm, minilm:FOLDER, or hidden:MODEL (hidden states "
+            "of a causal language model).",
+            SELECTION,
+            Part.RUN,
+            Vectors,
+        ),
+    ] = "lexical"
+    layer: Annotated[
+        Layer | None,
+        Setting(
+            "Layer of the hidden states: middle, last, auto or a number. Default: middle; last for "
+            "cross-entropy and mmd-critic, as in their papers.",
+            SELECTION,
+            Part.RUN,
+            Found,
+        ),
+    ] = None
+    clusters: Annotated[
+        int | None,
+        Parse(unless_auto, CLUSTERS),
+        Ge(1),
+        Setting("Number of strata, at least 1, or auto.", SELECTION, Part.RUN, Found),
+    ] = None
+    allocation: Annotated[
+        str,
+        one_of(ALLOCATIONS),
+        Setting(
+            "How judgments are divided among strata: mc-ucb or proportional.",
+            SELECTION,
+            Part.RUN,
+            Found,
+        ),
+    ] = ALLOCATIONS[0]
+    confidence: Annotated[
+        str,
+        MinLen(1),
+        Setting(
+            "Field of OUTPUTS that holds the system's confidence.", SELECTION, Part.CONTENT, Found
+        ),
+    ] = CONFIDENCE_FIELD
+    confidence_by: Annotated[
+        str,
+        one_of(CONFIDENCES),
+        Setting(
+            "How log-probabilities of tokens become a confidence: geometric-mean or first-token.",
+            SELECTION,
+            Part.RUN,
+            Found,
+        ),
+    ] = CONFIDENCES[0]
+    half_width: Annotated[
+        float | None,
+        Gt(0),
+        Lt(0.5),
+        Setting(
+            "Stop once the interval reaches at most this far from the score. Above 0 and below 0.5.",
+            STOPPING,
+            Part.RUN,
+            Found,
+            common=True,
+            example=0.05,
+        ),
+    ] = None
+    interval: Annotated[
+        str,
+        one_of(INTERVALS),
+        Setting(
+            "Kind of interval: approximate (valid for one look) or anytime (for any number of looks).",
+            STOPPING,
+            Part.RUN,
+            Found,
+        ),
+    ] = INTERVALS[0]
+    require_score: Annotated[
+        float | None,
+        Ge(0),
+        Le(1),
+        Setting(
+            "Exit code 0 if the interval lies above this score, 5 if it lies below.",
+            STOPPING,
+            Part.REPORT,
+            Found,
+        ),
+    ] = None
+    risk: Annotated[
+        float,
+        Gt(0),
+        Lt(1),
+        Setting(
+            "Stated risk that the interval misses the mean.", STOPPING, Part.RUN, Found, common=True
+        ),
+    ] = 0.1
+    min_judgments: MinJudgments = FIRST_LOOK
+    # Fixed: one output has no order of presentation, scores no majority, one system no opponent.
+    order: Annotated[Order, Setting("", JUDGE, Part.RUN, Source.CALLER, flag=False)] = Order.FIXED
+    audit_share: Annotated[
+        float, Setting("", JUDGE, Part.RUN, Source.CALLER, flag=False, newer=True)
+    ] = 0.1
+    vote: Annotated[Vote, Setting("", JUDGE, Part.RUN, Source.CALLER, flag=False)] = Vote.MEAN
+    require_winner: Annotated[
+        str | None, Setting("", STOPPING, Part.REPORT, Source.CALLER, flag=False)
+    ] = None
+
+    @classmethod
+    def completed(cls, values: dict[str, object]) -> dict[str, object]:
+        """Fill in a missing layer by the selector, and a missing minimum by a small maximum."""
+        name, most = str(values.get("selector", SELECTORS[0])), str(values.get("max_judgments", ""))
+        if values.get("layer") is None and name in SELECTORS:
+            values = values | {"layer": default_layer(selector_row(QUESTION, name))}
+        if "min_judgments" not in values and most.isdecimal() and 0 < int(most) < FIRST_LOOK:
+            return values | {"min_judgments": int(most)}
+        return values
+
+    @property
+    def selector_row(self) -> SelectorRow:
+        """The selector's row in the catalogue."""
+        return selector_row(QUESTION, self.selector)
+
+    @property
+    def rates(self) -> bool:
+        """True: the judge sees one output at a time."""
+        return True
+
+    @property
+    def output_files(self) -> tuple[Path, ...]:
+        """The file with the outputs of the system."""
+        return (self.outputs,)
+
+    @property
+    def proxy_judge(self) -> str | None:
+        """The judge that rates every item, as typed; None if the proxy is not a judge."""
+        return None if self.proxy in {BY_CONFIDENCE, BY_HISTORY} else self.proxy
+
+    @property
+    def specs(self) -> tuple[str, ...]:
+        """Every judge, as typed, and the proxy if it is a judge."""
+        return self.judge if self.proxy_judge is None else (*self.judge, self.proxy_judge)
+
+    @property
+    def looks_at_confidence(self) -> bool:
+        """Whether the selector or the proxy uses the system's confidence."""
+        return Need.CONFIDENCE in self.selector_row.needs or self.proxy == BY_CONFIDENCE
+
+    def files_read(self) -> list[Path]:
+        """Return every file that the run reads, and its ledger."""
+        history = Path(self.history)
+        return [*super().files_read(), *([history] if history.is_file() else [])]
+
+    def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Return the only question: a rating of the system."""
+        return [systems]
+
+
+def default_layer(row: SelectorRow) -> str:
+    """Return a selector's default layer: the last if its paper prescribes it, else the middle."""
+    return "last" if Need.LAST_STATES in row.needs else "middle"

@@ -1,0 +1,76 @@
+"""How many further judgments an estimate is likely to take, for the forecast and for the result.
+
+Projects the width of the interval from the variance so far, or from an assumed variance. Asks no
+judge. Prices are added in `run/plan.py`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from judgeloop.methods.stats.mean_intervals import interval_at_once, interval_whenever, reach
+from judgeloop.methods.stats.ratings import Ratings
+from judgeloop.methods.stats.strata import Moments
+from judgeloop.methods.stopping.precise import Precise
+from judgeloop.run.plan import Range
+
+ASSUMED = "scores of 0 and 1, as many of each"
+ASSUMED_MEAN = 0.5  # at this mean, scores of 0 and 1 vary most
+
+
+def judgments_to_know(rule: Precise, tally: Ratings, limit: int) -> tuple[Range, str | None]:
+    """Return the range of further judgments for a run at `tally`, and the assumption behind it.
+
+    `limit` is the maximum number of judged items, including the items in `tally`. The assumption is
+    a sentence on the assumed scores, None if none are assumed.
+    """
+    most = max(0, limit - tally.asked)
+    if rule.half_width is None:
+        return Range(most, most, most), None
+    assumed = tally.asked < rule.first_look
+    known = more_to_know(rule, tally)
+    enough = _enough(rule, tally.items, _assumed_spread(), 0) - tally.asked if assumed else known
+    expected = most if enough is None else max(0, min(most, enough))
+    least = max(0, min(most, expected, rule.first_look - tally.asked))
+    return Range(least, expected, most), ASSUMED if assumed else None
+
+
+def more_to_know(rule: Precise, tally: Ratings) -> int | None:
+    """Return how many further judgments would probably make the interval narrow enough.
+
+    None without a `half_width`, or if the variance is not known yet.
+    """
+    moments = tally.moments
+    if rule.half_width is None or tally.judged < 2 or math.isnan(moments.variance):  # noqa: PLR2004
+        return None
+    left = 1 - tally.judged / tally.items
+    each = moments.variance * tally.judged / left if left > 0 else 0.0
+    return max(0, _enough(rule, tally.items, each, tally.asked) - tally.asked)
+
+
+def _assumed_spread() -> float:
+    return ASSUMED_MEAN * (1 - ASSUMED_MEAN)
+
+
+def _enough(rule: Precise, items: int, each: float, asked: int) -> int:
+    """Return the fewest judgments above `asked` that make the interval narrow enough, by bisection.
+
+    `each` is the variance of a single score. At most `items` are returned.
+    """
+    low, high = asked, items
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _half_width(rule, items, each, middle) <= (rule.half_width or 0.0):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _half_width(rule: Precise, items: int, each: float, judged: int) -> float:
+    find = interval_whenever if rule.kind == "anytime" else interval_at_once
+    variance = each / judged * (1 - judged / items)
+    found = find(
+        Moments(ASSUMED_MEAN, variance, float(max(1, judged - 1))), judged, items, rule.threshold
+    )
+    return math.inf if found is None else reach(ASSUMED_MEAN, found)

@@ -1,0 +1,221 @@
+"""Prepares an estimate: checks the settings, reads files and makes the selector. Spends nothing.
+
+Vectors and clusters are computed here. The ledger is read only if the proxy uses earlier ratings.
+`run/inputs.py` reads what all questions need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from judgeloop.core.errors import InputError
+from judgeloop.core.protocols import Judge, Selector
+from judgeloop.core.records import Draws
+from judgeloop.history.comparisons import AUTO
+from judgeloop.history.ratings import Foretold, find_ratings
+from judgeloop.methods.selectors.catalogue import Need, selectors_of
+from judgeloop.methods.stats.strata import Floats
+from judgeloop.methods.stopping.precise import Precise
+from judgeloop.questions.estimate.config import (
+    BY_HISTORY,
+    CONFIDENCE_FIELD,
+    QUESTION,
+    EstimateConfig,
+    default_layer,
+)
+from judgeloop.questions.estimate.selector import HIDDEN, LiveMaterial, make_selector, wanted_by
+from judgeloop.run.former_identity import former_estimate_id
+from judgeloop.run.given import NOTHING_GIVEN, Given
+from judgeloop.run.identity import data_of, named_by_content, run_id
+from judgeloop.run.inputs import Inputs, checked_judge, judge_options, read_inputs, wanted_for
+from judgeloop.run.prepared import Prepared, RunName, check_idle_settings
+from judgeloop.settings.ceiling import within_ceiling
+from judgeloop.settings.setting import alternatives, declared
+
+CONFIDENCE_SETTINGS = {"confidence", "confidence_by"}  # used by a selector or by the proxy
+
+
+@dataclass(frozen=True, slots=True)
+class Estimation(Prepared[EstimateConfig]):
+    """An estimate ready to run.
+
+    `confidence`, shape (items,), is the system's confidence in its outputs; None if neither
+    selector nor proxy uses it. `foretold` is the forecast from earlier ratings; None if they are
+    not used. `proxy` is the judge that rates every item; None if the proxy is not a judge.
+    """
+
+    rule: Precise
+    selector: Selector[Any]
+    confidence: Floats | None
+    proxy: Judge | None
+    foretold: Foretold | None
+
+    @property
+    def most(self) -> int:
+        """Maximum number of judged items."""
+        return min(self.config.max_judgments, len(self.pool))
+
+
+def prepare(
+    config: EstimateConfig,
+    environment: Mapping[str, str],
+    *,
+    offline: bool = False,
+    given: Given = NOTHING_GIVEN,
+) -> Estimation:
+    """Read and check everything that an estimate needs.
+
+    `environment` holds the judges' API keys. With `offline`, only a forecast is made, which needs
+    no key. `given` holds the tables and judges that a program has in memory.
+
+    Raises:
+        InputError: a setting or a file is wrong; nothing was spent.
+    """
+    config = within_ceiling(config, environment)
+    _check_settings(config)
+    inputs = read_inputs(config, environment, offline=offline, given=given)
+    pool = inputs.joined.pool
+    confidence = None
+    if config.looks_at_confidence:
+        confidence = given.confidence(
+            config.outputs, pool.items, config.confidence, config.confidence_by
+        )
+    proxy = _proxy(config, inputs, environment, offline=offline, given=given)
+    run = _name(config, inputs, confidence, proxy)
+    # Clusters are computed here, before the run, so that the user can interrupt it.
+    material = LiveMaterial(config, pool, confidence)
+    selector = make_selector(config.selector_row, material, wanted_by(config, len(pool)))
+    foretold = None
+    if config.proxy == BY_HISTORY:
+        about = wanted_for(config, inputs)
+        foretold = find_ratings(config.history, about, config.ledger, run.id, begin=not offline)
+    return Estimation(
+        config,
+        inputs,
+        run,
+        rule=_rule(config, len(pool)),
+        selector=selector,
+        confidence=confidence,
+        proxy=proxy,
+        foretold=foretold,
+    )
+
+
+def _rule(config: EstimateConfig, items: int) -> Precise:
+    even = config.selector_row.draws is Draws.EVEN
+    return Precise(
+        threshold=config.risk,
+        items=items,
+        half_width=config.half_width,
+        kind=config.interval,
+        first_look=config.min_judgments,
+        guaranteed=config.interval == "anytime" and even and config.proxy is None,
+    )
+
+
+def _check_settings(config: EstimateConfig) -> None:
+    row = config.selector_row
+    if not config.looks_at_confidence and config.confidence != CONFIDENCE_FIELD:
+        raise InputError(
+            f"`confidence={config.confidence}`: `selector={row.name}` does not use confidence; set "
+            "`proxy=confidence`, or a selector that does"
+        )
+    if config.layer != default_layer(row):
+        _check_layer(config)
+    if Need.OUTPUT_VECTORS in row.needs and config.represent.startswith(f"{HIDDEN}:"):
+        raise InputError(
+            f"`represent={config.represent}`: `selector={row.name}` clusters the outputs, and hidden "
+            "states are of the prompts; use `represent=lexical` or `represent=minilm`"
+        )
+    settled = CONFIDENCE_SETTINGS if config.looks_at_confidence else set()
+    chosen = replace(row, takes=row.takes | settled | {"layer"})
+    check_idle_settings(config, [chosen], selectors_of(QUESTION))
+    if config.history != AUTO and config.proxy != BY_HISTORY:
+        raise InputError(
+            f"`history={config.history}`: earlier ratings are used only with `proxy=history`; set that "
+            "too"
+        )
+    if row.draws is Draws.PICKED:
+        _refuse_intervals(config)
+
+
+def _check_layer(config: EstimateConfig) -> None:
+    """Refuse a layer if the vectors have none, or if the selector's paper prescribes another."""
+    takers = [row.name for row in selectors_of(QUESTION) if "layer" in row.takes]
+    if config.selector not in takers:
+        raise InputError(
+            f"`layer={config.layer}`: `selector={config.selector}` has no such setting; it goes with "
+            f"{alternatives([f'`selector={name}`' for name in takers])}"
+        )
+    if not config.represent.startswith(f"{HIDDEN}:"):
+        raise InputError(f"`layer={config.layer}`: only `represent=hidden:MODEL` has layers")
+
+
+def _refuse_intervals(config: EstimateConfig) -> None:
+    """Refuse settings of an interval if the selector picks its items: none can be stated then."""
+    for name in ("half_width", "require_score", "interval", "proxy"):
+        if getattr(config, name) != declared(EstimateConfig)[name].default:
+            raise InputError(
+                f"`{name}`: `selector={config.selector}` picks its items, so no interval can be stated; "
+                "use `selector=random` or `selector=stratified`"
+            )
+
+
+def _proxy(
+    config: EstimateConfig,
+    inputs: Inputs,
+    environment: Mapping[str, str],
+    *,
+    offline: bool,
+    given: Given,
+) -> Judge | None:
+    """Return the judge that rates every item; None if the proxy is not a judge.
+
+    The address and the price in the settings are the judge's and are not used for the proxy.
+    """
+    spec = config.proxy_judge
+    if spec is None:
+        return None
+    if spec in config.judge:
+        raise InputError(f"`proxy={spec}`: this is the judge itself; give a cheaper judge as proxy")
+    options = judge_options(config, environment, rating=True, offline=offline)
+    own = replace(options, price=None, base_url=None)
+    try:
+        judge = checked_judge(spec, own, config, inputs.joined.pool, given)
+    except InputError as error:
+        reason = str(error).replace(
+            "`judge_price=IN,OUT` (a server of your own: `judge_price=0,0`), or in a file: ", ""
+        )
+        raise InputError(f"`proxy={spec}`: {reason}") from None
+    if judge.by_hand:
+        raise InputError(f"`proxy={spec}`: a proxy rates every item, so it cannot be a person")
+    return judge
+
+
+def _name(
+    config: EstimateConfig, inputs: Inputs, confidence: Floats | None, proxy: Judge | None
+) -> RunName:
+    pool, judges, row = inputs.joined.pool, inputs.judges, config.selector_row
+    decoys = inputs.decoy_texts if config.decoy_outputs else None
+    history = named_by_content(config.history) if config.proxy == BY_HISTORY else None
+    rater = None if proxy is None else [proxy.identity.name, dict(proxy.identity.parameters)]
+    values = None if confidence is None else confidence.tolist()
+    content = {
+        "proxy": config.proxy if proxy is None else rater,
+        "confidence": values,
+        "history": history,
+        "decoy_outputs": decoys,
+    }
+    data = data_of(pool, judges) | ({} if decoys is None else {"decoy_texts": decoys})
+    layer = "middle" if Need.LAST_STATES in row.needs else config.layer
+    former = former_estimate_id(
+        replace(config, layer=layer),
+        data,
+        vectors=row.looks_at_vectors,
+        proxy=rater,
+        confidence=values,
+        history=history,
+    )
+    return RunName(run_id(QUESTION, config, pool, judges, content), (former,))

@@ -1,0 +1,256 @@
+"""Runs an estimate of one system's mean score, or forecasts what it would take.
+
+Makes the sessions from their parts and passes them to the driver (`run/drive.py`). A proxy judge
+rates every item first; then the judge rates a sample. Prints nothing and knows no exit codes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from judgeloop.core.outcomes import Spend, StopKind, StopReason
+from judgeloop.core.protocols import Estimator, Judge
+from judgeloop.core.records import ONE_SYSTEM
+from judgeloop.engine.halt import Interruption
+from judgeloop.engine.loop import Finished, Observe, unobserved
+from judgeloop.engine.session import Limits, Session
+from judgeloop.engine.terms import Terms
+from judgeloop.methods.estimators.foretold_mean import ForetoldMean
+from judgeloop.methods.estimators.mean_score import MeanScore
+from judgeloop.methods.selectors.random import Random
+from judgeloop.methods.stats.foretelling import Forecast
+from judgeloop.methods.stats.ratings import Ratings
+from judgeloop.methods.stats.strata import Floats, Strata
+from judgeloop.methods.stopping.precise import Precise
+from judgeloop.questions.estimate.config import BY_CONFIDENCE, EstimateConfig
+from judgeloop.questions.estimate.plan import judgments_to_know, more_to_know
+from judgeloop.questions.estimate.prepare import Estimation
+from judgeloop.questions.estimate.result import Estimated, EstimateSetup, estimated_of
+from judgeloop.questions.estimate.selector import HIDDEN, strata_of
+from judgeloop.run.drive import (
+    decoy_quotes_left,
+    drive_session,
+    quotes_left,
+    quotes_of,
+    setup_of,
+    terms_of,
+)
+from judgeloop.run.plan import Plan, priced
+
+# Ends of the proxy's run after which it was asked about every item.
+WHOLE = {StopKind.ALL_JUDGED, StopKind.POOL_EXHAUSTED}
+
+
+async def run(
+    estimation: Estimation,
+    *,
+    interruption: Interruption | None = None,
+    observe: Observe[Ratings] = unobserved,
+) -> Estimated:
+    """Judge until the interval is narrow enough, or until money, judgments or items run out."""
+    ran = await _run(estimation, terms_of(estimation), interruption=interruption, observe=observe)
+    return _result(estimation, ran)
+
+
+async def forecast(estimation: Estimation) -> tuple[Plan, Estimated]:
+    """Return what the estimate would take, and the result from the ledger's verdicts alone.
+
+    Asks no judge and spends nothing.
+    """
+    terms, pool = terms_of(estimation, offline=True), estimation.pool
+    ran = await _run(estimation, terms)
+    outcome = ran.finished.outcome
+    over = outcome.stop.kind is not StopKind.DRY_RUN
+    judgments, assumed = judgments_to_know(
+        estimation.rule, outcome.estimate.tally, 0 if over else estimation.most
+    )
+    queries = [pool.query(position, ONE_SYSTEM) for position in range(len(pool))]
+    beside = await decoy_quotes_left(estimation, terms)
+    if estimation.proxy is not None and ran.proxy is None:
+        beside += await quotes_left(estimation, terms, queries, (estimation.proxy,))
+    plan = priced(
+        judgments,
+        quotes=quotes_of(estimation, terms, queries),
+        beside=beside,
+        left_p=ran.finished.spend.left_p,
+        assumed=assumed,
+    )
+    return plan, _result(estimation, ran)
+
+
+@dataclass(frozen=True)
+class _Ran:
+    """How the judge's run ended, and the proxy's score of every item, shape (items,), if known."""
+
+    finished: Finished[Ratings]
+    proxy: Floats | None
+
+
+async def _run(
+    estimation: Estimation,
+    terms: Terms,
+    *,
+    interruption: Interruption | None = None,
+    observe: Observe[Ratings] = unobserved,
+) -> _Ran:
+    config = estimation.config
+    began = asyncio.get_running_loop().time()
+    first = await _ask_proxy(estimation, terms, interruption=interruption)
+    proxy = _proxy_scores(estimation, first)
+    session = Session(
+        items=len(estimation.pool),
+        selector=estimation.selector,
+        estimator=_estimator(estimation, proxy),
+        rule=estimation.rule,
+        limits=estimation.limits,
+        rng=_draws(estimation),
+        lookahead=config.lookahead,
+    )
+    if first is not None and first.outcome.stop.kind not in WHOLE:
+        session.ask()
+        session.tell([], halt=_of_proxy(first.outcome.stop))
+        unasked = ((),) * len(estimation.judges)
+        return _Ran(replace(first, outcome=session.outcome(), models=unasked), None)
+    took_s = asyncio.get_running_loop().time() - began
+    finished = await drive_session(
+        session,
+        estimation,
+        _later(terms, took_s),
+        interruption=interruption,
+        observe=observe,
+    )
+    return _Ran(replace(finished, spend=_together(first, finished)), proxy)
+
+
+def _estimator(estimation: Estimation, proxy: Floats | None) -> Estimator[Ratings]:
+    strata = strata_of(estimation.selector, len(estimation.pool))
+    forecast = _forecast(estimation)
+    return MeanScore(strata, proxy) if forecast is None else ForetoldMean(strata, forecast)
+
+
+def _forecast(estimation: Estimation) -> Forecast | None:
+    return None if estimation.foretold is None else estimation.foretold.forecast
+
+
+def _draws(estimation: Estimation) -> np.random.Generator:
+    """Return the generator of the draws; with a history, it also depends on the run's id.
+
+    Runs with the same seed draw the same items. If the rated items of the history were the items
+    drawn here, the history would explain their scores and say nothing about the other items. The
+    interval would then be too narrow.
+    """
+    seed = estimation.config.seed
+    own = _forecast(estimation) is not None
+    return np.random.default_rng([seed, int(estimation.run.id, 16)] if own else seed)
+
+
+async def _ask_proxy(
+    estimation: Estimation, terms: Terms, *, interruption: Interruption | None
+) -> Finished[Ratings] | None:
+    """Let the proxy rate every item, within the same budget; None if the proxy is not a judge."""
+    if estimation.proxy is None:
+        return None
+    items = len(estimation.pool)
+    session = Session(
+        items=items,
+        selector=Random((ONE_SYSTEM,)),
+        estimator=MeanScore(Strata.single(items)),
+        rule=Precise(estimation.rule.threshold, items),
+        limits=Limits(1, items, estimation.limits.max_abstentions),
+        rng=np.random.default_rng(estimation.config.seed),
+    )
+    return await drive_session(
+        session,
+        estimation,
+        replace(terms, decoys=0),
+        judges=(estimation.proxy,),
+        interruption=interruption,
+    )
+
+
+def _proxy_scores(estimation: Estimation, first: Finished[Ratings] | None) -> Floats | None:
+    """Return the proxy's score of each item, shape (items,); None without scores for all items.
+
+    An item on which the proxy abstained gets the proxy's mean, which is neutral.
+    """
+    if forecast := _forecast(estimation):
+        return forecast.scores
+    if estimation.config.proxy == BY_CONFIDENCE:
+        return estimation.confidence
+    if first is None or first.outcome.stop.kind not in WHOLE:
+        return None
+    tally = first.outcome.estimate.tally
+    scores = np.empty(tally.items)
+    scores[tally.positions] = tally.scores
+    return np.where(np.isnan(scores), tally.moments.mean, scores)
+
+
+def _of_proxy(stop: StopReason) -> StopReason:
+    return StopReason(stop.kind, f"the proxy has not rated every item: {stop.sentence}")
+
+
+def _later(terms: Terms, took_s: float) -> Terms:
+    """Return the terms with the rest of the deadline."""
+    if terms.deadline_s is None:
+        return terms
+    return replace(terms, deadline_s=max(0.0, terms.deadline_s - took_s))
+
+
+def _together(first: Finished[Ratings] | None, then: Finished[Ratings]) -> Spend:
+    """Return the spend of the proxy's and the judge's parts together.
+
+    The ledger adds up the run's money over both parts itself. The figures of each part are added
+    here.
+    """
+    if first is None:
+        return then.spend
+    one, two = first.spend, then.spend
+    return replace(
+        two,
+        now_p=one.now_p + two.now_p,
+        attempts=one.attempts + two.attempts,
+        remembered=one.remembered + two.remembered,
+        known=one.known and two.known,
+        cached_p=one.cached_p + two.cached_p,
+        tokens=one.tokens + two.tokens,
+    )
+
+
+def _result(estimation: Estimation, ran: _Ran) -> Estimated:
+    config, finished = estimation.config, ran.finished
+    tally = finished.outcome.estimate.tally
+    setup = EstimateSetup(
+        **setup_of(estimation),
+        rule=estimation.rule.name,
+        risk_threshold=config.risk,
+        guarantee=estimation.rule.guarantee,
+        selector=config.selector,
+        represent=config.represent if config.selector_row.looks_at_vectors else None,
+        layer=config.layer if config.represent.startswith(f"{HIDDEN}:") else None,
+        strata=len(strata_of(estimation.selector, len(estimation.pool)).sizes),
+        half_width=config.half_width,
+        interval_kind=config.interval,
+        proxy=_name_of(estimation.proxy, config),
+        history=None if estimation.foretold is None else estimation.foretold.source,
+        required_score=config.require_score,
+    )
+    return estimated_of(
+        finished.outcome,
+        finished.spend,
+        setup,
+        item_ids=[item.id for item in estimation.pool.items],
+        judge_models=finished.models,
+        decoys=finished.decoys,
+        proxy_mean=None if ran.proxy is None else float(ran.proxy.mean()),
+        more_judgments=more_to_know(estimation.rule, tally)
+        if finished.outcome.winner is None
+        else None,
+        least=min(config.min_judgments, len(estimation.pool)),
+    )
+
+
+def _name_of(proxy: Judge | None, config: EstimateConfig) -> str | None:
+    return config.proxy if proxy is None else proxy.identity.name

@@ -1,0 +1,247 @@
+"""Makes the selector of an estimate from the data it needs, for live runs and replays alike.
+
+The catalogue (`methods/selectors/catalogue.py`) says which data a selector needs. `LiveMaterial` computes
+them for a live run, `RecordedMaterial` in `replay/estimate_subject.py` for a replay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.core.errors import InputError
+from judgeloop.core.pool import Pool
+from judgeloop.core.protocols import Selector
+from judgeloop.methods.selectors.catalogue import Need, SelectorRow
+from judgeloop.methods.selectors.ingredients import ForOne
+from judgeloop.methods.selectors.stratified import Stratified
+from judgeloop.methods.stats.allocation import ITEMS_A_STRATUM, paying_strata
+from judgeloop.methods.stats.sections import SECTIONS, by_sections
+from judgeloop.methods.stats.strata import Floats, Strata
+from judgeloop.questions.estimate.config import EstimateConfig
+from judgeloop.represent.embed import embed
+
+JUDGMENTS_A_CLUSTER = 4  # judgments per cluster, at least, in the clusterings that CluSearch tries
+SEARCHED, PAYING = "searched", "paying"  # values of `clusters` in the catalogue
+HIDDEN = "hidden"
+
+
+class Material(Protocol):
+    """The data that selectors may use; a method is called only if the catalogue row needs it."""
+
+    @property
+    def items(self) -> int:
+        """Number of items."""
+        ...
+
+    def states(self, *, last: bool) -> Floats:
+        """Return vectors of the system's hidden states, shape (items, dimensions).
+
+        They are from the last layer with `last`, else from the layer of the settings.
+        """
+        ...
+
+    def output_vectors(self) -> NDArray[np.floating]:
+        """Return vectors of the system's outputs, shape (items, dimensions)."""
+        ...
+
+    def confidence(self) -> Floats:
+        """Return the system's confidence, shape (items,)."""
+        ...
+
+    def clusters(self, count: int) -> Strata:
+        """Return `count` balanced clusters of the states."""
+        ...
+
+    def searched(self, most: int) -> Strata:
+        """Return as many balanced clusters as CluSearch finds, at most `most`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The settings of an estimate that its selector needs.
+
+    `limit` is the maximum number of judged items. `start` is the number of clusters
+    in the first step of a selector that begins with clusters. `clusters` is the number of strata,
+    None to choose it here. `first_look` is the number of judgments after which the run may end
+    because the interval is narrow enough; None if it runs to its limit.
+    """
+
+    limit: int
+    start: int
+    clusters: int | None = None
+    allocation: str = "mc-ucb"
+    distance: str = "wasserstein"
+    first_look: int | None = None
+
+
+def make_selector(row: SelectorRow, material: Material, wanted: Wanted) -> Selector[Any]:
+    """Make the selector of `row`.
+
+    Raises:
+        InputError: there are too many clusters for two judgments in each.
+    """
+    ingredients = ForOne(
+        strata=_strata(row, material, wanted),
+        limit=wanted.limit,
+        start=wanted.start,
+        vectors=_vectors(row, material),
+        confidence=material.confidence() if Need.CONFIDENCE in row.needs else None,
+        allocation=row.allocation or wanted.allocation,
+        distance=wanted.distance,
+    )
+    selector: Selector[Any] = row.make(ingredients)
+    return selector
+
+
+def _vectors(row: SelectorRow, material: Material) -> NDArray[np.floating] | None:
+    """Return the vectors that the selector itself looks at; None if it looks at none."""
+    if Need.LAST_STATES in row.needs:
+        return material.states(last=True)
+    return material.output_vectors() if Need.OUTPUT_VECTORS in row.needs else None
+
+
+def strata_of(selector: Selector[Any], items: int) -> Strata:
+    """Return the strata that a selector draws from; a single stratum if it does not use strata."""
+    return selector.strata if isinstance(selector, Stratified) else Strata.single(items)
+
+
+def _strata(row: SelectorRow, material: Material, wanted: Wanted) -> Strata:
+    if Need.SECTIONS in row.needs:
+        return by_sections(material.confidence(), wanted.clusters or SECTIONS)
+    if Need.CLUSTERS not in row.needs:
+        return Strata.single(material.items)
+    most = min(wanted.limit // 2, material.items)
+    if wanted.clusters is not None:
+        if wanted.clusters > most:
+            raise InputError(
+                f"`clusters={wanted.clusters}`: at least two items of each cluster are judged, so "
+                f"{wanted.limit:,} judgments of {material.items:,} items allow at most {most} clusters"
+            )
+        return material.clusters(wanted.clusters)
+    if row.clusters == SEARCHED:
+        return material.searched(most_clusters(wanted.limit, material.items))
+    if row.clusters == PAYING:
+        # A run that may end early needs the first draws of all clusters by the first look.
+        begins = min(wanted.limit, 2 * (wanted.first_look or wanted.limit))
+        return material.clusters(paying_strata(begins, material.items))
+    assert isinstance(row.clusters, int), "the catalogue says how many clusters"
+    return material.clusters(max(1, min(row.clusters, most)))
+
+
+def most_clusters(limit: int, items: int) -> int:
+    """Return the maximum number of clusters that CluSearch tries: one for every four judgments.
+
+    `limit` is a number of judgments. Huang et al. (2024), appendix A.1.3.
+    """
+    return min(limit // JUDGMENTS_A_CLUSTER, items // ITEMS_A_STRATUM)
+
+
+def distance_of(confidence_by: str) -> str:
+    """Return the distance between samples of confidences that suits a kind of confidence.
+
+    Huang et al. (2024), appendix A.1.3.
+    """
+    return "ks" if confidence_by == "first-token" else "wasserstein"
+
+
+def wanted_by(config: EstimateConfig, items: int) -> Wanted:
+    """Return what a configuration asks of its selector, for a pool of `items`."""
+    limit = min(config.max_judgments, items)
+    return Wanted(
+        limit=limit,
+        start=limit,
+        clusters=config.clusters,
+        allocation=config.allocation,
+        distance=distance_of(config.confidence_by),
+        first_look=None if config.half_width is None else config.min_judgments,
+    )
+
+
+@dataclass(frozen=True)
+class LiveMaterial:
+    """The data for selectors in a live run: vectors computed here, and confidences read before.
+
+    The vectors are of texts, or hidden states of a model.
+    """
+
+    config: EstimateConfig
+    pool: Pool
+    read_confidence: Floats | None
+
+    @property
+    def items(self) -> int:
+        """Number of items."""
+        return len(self.pool)
+
+    def states(self, *, last: bool) -> Floats:
+        """Return hidden states of the prompts, or vectors of prompt and output together."""
+        del last  # the layer in the configuration suits the selector
+        return self._states
+
+    def output_vectors(self) -> NDArray[np.floating]:
+        """Return the embeddings of the outputs, as DiffUse uses them: not reduced."""
+        config = self.config
+        return embed(
+            self.pool.outputs[0], config.represent, seed=config.seed, cache_dir=config.cache_dir
+        )
+
+    def confidence(self) -> Floats:
+        """Return the confidences read from the outputs, shape (items,)."""
+        assert self.read_confidence is not None, "read for every selector that uses it"
+        return self.read_confidence
+
+    def clusters(self, count: int) -> Strata:
+        """Return `count` balanced clusters."""
+        from judgeloop.methods.stats.balanced_kmeans import balanced_kmeans
+
+        return Strata(balanced_kmeans(self._states, count, self._rng).labels)
+
+    def searched(self, most: int) -> Strata:
+        """Return the clusters at the elbow of the inertia, at most `most`."""
+        from judgeloop.methods.stats.cluster_search import strata_by_clusters
+
+        return Strata(strata_by_clusters(self._states, most, self._rng)[0])
+
+    @property
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng(
+            [self.config.seed, min(self.config.max_judgments, len(self.pool))]
+        )
+
+    @cached_property
+    def _states(self) -> Floats:
+        config = self.config
+        return states_of(
+            self.pool,
+            config.represent,
+            config.layer or "middle",
+            seed=config.seed,
+            cache_dir=config.cache_dir,
+        )
+
+
+def states_of(pool: Pool, represent: str, layer: str, *, seed: int, cache_dir: Any) -> Floats:
+    """Return vectors of one system's items, reduced, shape (items, dimensions).
+
+    With `hidden:MODEL`, they are the model's hidden states of the prompts at `layer`. Otherwise
+    they are vectors of prompt and output together, in place of the hidden states.
+    """
+    from judgeloop.represent.reducing import reduced
+
+    kind, _, model = represent.partition(":")
+    if kind == HIDDEN:
+        from judgeloop.represent.hidden import hidden_vectors
+
+        number = int(layer) if layer.isdigit() else layer
+        prompts = [item.prompt for item in pool.items]
+        return reduced(hidden_vectors(prompts, model, number, cache_dir / "hidden-states"))
+    texts = [
+        f"{item.prompt}\n{output}" for item, output in zip(pool.items, pool.outputs[0], strict=True)
+    ]
+    return reduced(embed(texts, represent, seed=seed, cache_dir=cache_dir))

@@ -1,0 +1,1 @@
+"""Which of many systems is best? The command `select`."""

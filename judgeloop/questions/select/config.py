@@ -1,0 +1,184 @@
+"""The settings of `select`: the systems, the baseline, the selector and the stopping rule.
+
+The settings that all questions share are in `settings/run_settings.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from annotated_types import Ge, Gt, Lt
+
+from judgeloop.core.errors import InputError, did_you_mean
+from judgeloop.formats.rows import stem
+from judgeloop.methods.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
+from judgeloop.methods.stopping.catalogue import (
+    RuleRow,
+    default_rule,
+    rule_names,
+    rule_row,
+    rules_of,
+)
+from judgeloop.questions.select.published import LLM_SELECTOR
+from judgeloop.settings.form import Form
+from judgeloop.settings.published import Publication
+from judgeloop.settings.run_settings import RunSettings
+from judgeloop.settings.setting import Parse, Part, Setting, described, listed, one_of, unless_auto
+from judgeloop.settings.shared import (
+    ITEMS,
+    SELECTION,
+    STOPPING,
+    CallerOnly,
+    Found,
+    MaxJudgments,
+    MinJudgments,
+)
+
+QUESTION = "select"
+SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
+
+Epsilons = tuple[float, float]
+EPSILONS = Form({"type": "string", "minLength": 1}, '"auto", or text such as "0.1,0.2"')
+
+
+def epsilons(value: object) -> object:
+    """Parse `auto` as None, and `0.1,0.2` as two positive numbers with a sum below 1.
+
+    Raises:
+        ValueError: the value is neither.
+    """
+    if unless_auto(value) is None:
+        return None
+    expected = "expected auto, or E1,E2: how often the best system loses and ties"
+    try:
+        first, second = (float(part) for part in listed(value))  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        raise ValueError(expected) from None
+    if not (first > 0 and second > 0 and first + second < 1):
+        raise ValueError(f"{expected}, both above 0 and with a sum under 1")
+    return first, second
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectConfig(RunSettings):
+    """All settings of a search for the best of many systems."""
+
+    PAPER: ClassVar[Publication | None] = LLM_SELECTOR
+
+    outputs: Annotated[
+        tuple[Path, ...],
+        Setting(
+            "Outputs of the systems, one file per system: JSONL, CSV or JSON.",
+            ITEMS,
+            Part.CONTENT,
+            CallerOnly,
+            argument="OUTPUTS",
+        ),
+    ]
+    baseline: Annotated[
+        str,
+        Setting(
+            "System that all others are compared with; one of medium quality takes the fewest judgments.",
+            SELECTION,
+            Part.RUN,
+            Found,
+            metavar="NAME",
+            common=True,
+            example="today",
+        ),
+    ]
+    selector: Annotated[
+        str,
+        one_of(SELECTORS),
+        Setting(f"{described(selectors_of(QUESTION))}.", SELECTION, Part.RUN, Found),
+    ] = SELECTORS[0]
+    weak_judges: Annotated[
+        int,
+        Ge(1),
+        Setting("Number of weak judges (word-sequence models).", SELECTION, Part.RUN, Found),
+    ] = 10
+    epsilon: Annotated[
+        Epsilons | None,
+        Parse(epsilons, EPSILONS),
+        Setting(
+            "For llm-selector: probabilities that the best system loses to and ties with the baseline, or auto.",
+            SELECTION,
+            Part.RUN,
+            Found,
+            metavar="E1,E2",
+        ),
+    ] = None
+    rule: Annotated[
+        str,
+        one_of(RULES),
+        Setting(
+            f"{described(rules_of(QUESTION))}. Default: {RULES[0]}; "
+            "fixed-budget for a selector that picks.",
+            STOPPING,
+            Part.RUN,
+            Found,
+        ),
+    ] = RULES[0]
+    # At a risk of 1 every system would be ruled out before the first query.
+    risk: Annotated[
+        float,
+        Gt(0),
+        Lt(1),
+        Setting("Stated risk at which to stop.", STOPPING, Part.RUN, Found, common=True),
+    ] = 0.1
+    near_best: Annotated[
+        float | None,
+        Gt(0),
+        Lt(1),
+        Setting(
+            "Stop once the winner's win rate is within this of the best. Above 0 and below 1.",
+            STOPPING,
+            Part.RUN,
+            Found,
+        ),
+    ] = None
+    min_judgments: MinJudgments = 1
+    max_judgments: MaxJudgments = 2000
+
+    @classmethod
+    def completed(cls, values: dict[str, object]) -> dict[str, object]:
+        """Choose a missing rule to suit the selector."""
+        selector = str(values.get("selector", SELECTORS[0]))
+        if "rule" in values or selector not in SELECTORS:
+            return values
+        return values | {"rule": default_rule(QUESTION, selector_row(QUESTION, selector).draws)}
+
+    @property
+    def selector_row(self) -> SelectorRow:
+        """The selector's row in the catalogue."""
+        return selector_row(QUESTION, self.selector)
+
+    @property
+    def rule_row(self) -> RuleRow:
+        """The rule's row in the catalogue."""
+        return rule_row(QUESTION, self.rule)
+
+    @property
+    def against(self) -> str:
+        """The baseline."""
+        return self.baseline
+
+    @property
+    def output_files(self) -> tuple[Path, ...]:
+        """The files with the outputs of all systems."""
+        return self.outputs
+
+    def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Return the pairs that can be compared: each other system with the baseline.
+
+        Raises:
+            InputError: the baseline is not among the systems.
+        """
+        if self.baseline not in systems:
+            raise InputError(
+                f"`baseline`: expected one of {', '.join(systems)}, found {self.baseline!r}"
+                f"{did_you_mean(stem(Path(self.baseline)), systems)}; its outputs have to be among those given"
+            )
+        return [(name, self.baseline) for name in systems if name != self.baseline]

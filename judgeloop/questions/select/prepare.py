@@ -1,0 +1,144 @@
+"""Prepares a search for the best of many: checks the settings and reads the files. Spends nothing.
+
+`run/inputs.py` reads what all questions need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from judgeloop.core.errors import InputError
+from judgeloop.core.pool import Pool
+from judgeloop.core.protocols import StoppingRule
+from judgeloop.core.records import Draws
+from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selectors_of
+from judgeloop.methods.stats.standings import Standings
+from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rules_of
+from judgeloop.methods.stopping.separated import Separated
+from judgeloop.questions.select.config import QUESTION, SelectConfig
+from judgeloop.run.former_identity import former_select_id
+from judgeloop.run.given import NOTHING_GIVEN, Given
+from judgeloop.run.identity import data_of, run_id
+from judgeloop.run.inputs import Inputs, read_inputs
+from judgeloop.run.prepared import (
+    Prepared,
+    RunName,
+    check_idle_settings,
+    population_of,
+    run_name,
+)
+from judgeloop.settings.ceiling import within_ceiling
+
+FEWEST_SYSTEMS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Selection(Prepared[SelectConfig]):
+    """A search for the best of many, ready to run.
+
+    `baseline` is the number of the system that all others are compared with.
+    """
+
+    rule: StoppingRule[Standings]
+    baseline: int
+
+    @property
+    def level(self) -> float | None:
+        """The risk at which a system is ruled out; None for a rule without a stated risk."""
+        return self.rule.level if isinstance(self.rule, Separated) else None
+
+    @property
+    def rivals(self) -> tuple[int, ...]:
+        """The numbers of the systems that are compared with the baseline."""
+        return tuple(number for number in range(len(self.pool.systems)) if number != self.baseline)
+
+
+def prepare(
+    config: SelectConfig,
+    environment: Mapping[str, str],
+    *,
+    offline: bool = False,
+    given: Given = NOTHING_GIVEN,
+) -> Selection:
+    """Read and check everything that a search for the best needs.
+
+    `environment` holds the judges' API keys. With `offline`, only a forecast is made, which needs
+    no key. `given` holds the tables and judges that a program has in memory.
+
+    Raises:
+        InputError: a setting or a file is wrong; nothing was spent.
+    """
+    config = within_ceiling(config, environment)
+    chosen: list[SelectorRow | RuleRow] = [config.selector_row, config.rule_row]
+    _check_settings(config)
+    check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
+    inputs = read_inputs(config, environment, offline=offline, given=given)
+    pool = inputs.joined.pool
+    _check_outputs(pool)
+    ingredients = Ingredients(
+        risk=config.risk,
+        items=population_of(config, inputs) or len(pool),
+        limit=config.max_judgments,
+        near=config.near_best,
+    )
+    return Selection(
+        config,
+        inputs,
+        _name(config, inputs),
+        rule=config.rule_row.make(ingredients),
+        baseline=pool.systems.index(config.baseline),
+    )
+
+
+def _check_settings(config: SelectConfig) -> None:
+    count = len(config.outputs)
+    if count < FEWEST_SYSTEMS:
+        raise InputError(
+            f"select: expected the outputs of at least {FEWEST_SYSTEMS} systems, the baseline's among "
+            f"them; found {count}"
+        )
+    if config.max_judgments < count - 1:
+        raise InputError(
+            f"`max_judgments={config.max_judgments}`: one item takes {count - 1} judgments, one for "
+            "each system except the baseline; allow at least that many"
+        )
+    draws = config.selector_row.draws
+    if config.rule_row.needs_even_draws and draws is not Draws.EVEN:
+        picks = draws is Draws.PICKED
+        does = "picks queries" if picks else "leaves systems out without a stated risk"
+        raise InputError(
+            f"`rule={config.rule}` holds only for random draws, but `selector={config.selector}` {does}; "
+            "use `selector=race`, or `rule=fixed-budget`"
+        )
+    if Need.RISK in config.selector_row.needs and not config.rule_row.guaranteed:
+        raise InputError(
+            f"`selector={config.selector}` drops systems at a stated risk, but `rule={config.rule}` states "
+            "none; for a fixed number of judgments use `selector=halving`"
+        )
+
+
+def _check_outputs(pool: Pool) -> None:
+    """Refuse systems that no judge can tell apart: a run would spend its whole budget on them."""
+    first: dict[tuple[str, ...], str] = {}
+    for name, outputs in zip(pool.systems, pool.outputs, strict=True):
+        other = first.setdefault(outputs, name)
+        if other != name:
+            raise InputError(
+                f"{other} and {name} gave the same output on all {len(pool):,} items, so no judge can "
+                "tell them apart; leave one of them out"
+            )
+
+
+def _name(config: SelectConfig, inputs: Inputs) -> RunName:
+    pool, judges = inputs.joined.pool, inputs.judges
+    decoys = inputs.decoy_texts if config.decoy_outputs else None
+    data = data_of(pool, judges) | ({} if decoys is None else {"decoy_texts": decoys})
+    former = former_select_id(config, data, weak_judges=Need.OPINIONS in config.selector_row.needs)
+    return run_name(
+        partial(run_id, QUESTION, config, pool, judges),
+        {"decoy_outputs": decoys},
+        population_of(config, inputs),
+        former,
+    )

@@ -1,0 +1,132 @@
+"""Runs a search for the best of many systems, or forecasts what it would take.
+
+Makes the session from its parts and passes it to the driver (`run/drive.py`). Prints nothing and
+knows no exit codes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from judgeloop.core.outcomes import StopKind
+from judgeloop.engine.halt import Interruption
+from judgeloop.engine.loop import Finished, Observe, unobserved
+from judgeloop.engine.session import Session
+from judgeloop.engine.terms import Terms
+from judgeloop.methods.estimators.win_rates import WinRates
+from judgeloop.methods.selectors.catalogue import Need
+from judgeloop.methods.stats.standings import Standings
+from judgeloop.questions.select.plan import judgments_to_separate, more_to_separate
+from judgeloop.questions.select.prepare import Selection
+from judgeloop.questions.select.result import Selected, SelectSetup, selected_of
+from judgeloop.questions.select.selector import LiveMaterial, Made, make_selector
+from judgeloop.run.drive import decoy_quotes_left, drive_session, quotes_of, setup_of, terms_of
+from judgeloop.run.plan import Plan, priced
+
+
+async def run(
+    selection: Selection,
+    *,
+    interruption: Interruption | None = None,
+    observe: Observe[Standings] = unobserved,
+) -> Selected:
+    """Judge until the best is found, or until money, judgments or items run out."""
+    made, terms = _made(selection), terms_of(selection)
+    finished = await _drive(selection, made, terms, interruption=interruption, observe=observe)
+    return _result(selection, made, finished)
+
+
+async def forecast(selection: Selection) -> tuple[Plan, Selected]:
+    """Return what the search would take, and the result from the ledger's verdicts alone.
+
+    Asks no judge and spends nothing.
+    """
+    made, terms = _made(selection), terms_of(selection, offline=True)
+    finished = await _drive(selection, made, terms)
+    outcome, pool = finished.outcome, selection.pool
+    over = outcome.stop.kind is not StopKind.DRY_RUN
+    judgments, assumed = judgments_to_separate(
+        outcome.estimate.tally,
+        selection.limits,
+        level=selection.level,
+        asked=selection.config.max_judgments if over else outcome.asked,
+        shrinking=_shrinks(selection),
+    )
+    queries = (
+        pool.query(position, (system, selection.baseline))
+        for position in range(len(pool))
+        for system in selection.rivals
+    )
+    plan = priced(
+        judgments,
+        quotes=quotes_of(selection, terms, queries),
+        beside=await decoy_quotes_left(selection, terms),
+        left_p=finished.spend.left_p,
+        assumed=assumed,
+    )
+    return plan, _result(selection, made, finished)
+
+
+def _made(selection: Selection) -> Made:
+    config = selection.config
+    material = LiveMaterial(config, selection.pool, selection.baseline, selection.one_order)
+    return make_selector(
+        config.selector_row, material, level=selection.level, limit=config.max_judgments
+    )
+
+
+def _shrinks(selection: Selection) -> bool:
+    """Return whether the selector stops asking about systems that are ruled out."""
+    return Need.RISK in selection.config.selector_row.needs
+
+
+async def _drive(
+    selection: Selection,
+    made: Made,
+    terms: Terms,
+    *,
+    interruption: Interruption | None = None,
+    observe: Observe[Standings] = unobserved,
+) -> Finished[Standings]:
+    session = Session(
+        items=len(selection.pool),
+        selector=made.selector,
+        estimator=WinRates(
+            len(selection.pool.systems), selection.baseline, sampled=selection.one_order
+        ),
+        rule=selection.rule,
+        limits=selection.limits,
+        rng=np.random.default_rng(selection.config.seed),
+        lookahead=selection.config.lookahead,
+    )
+    return await drive_session(
+        session, selection, terms, interruption=interruption, observe=observe
+    )
+
+
+def _result(selection: Selection, made: Made, finished: Finished[Standings]) -> Selected:
+    config, outcome, level = selection.config, finished.outcome, selection.level
+    more = None
+    if outcome.winner is None and level is not None:
+        tally = outcome.estimate.tally
+        more = more_to_separate(tally, level, shrinking=_shrinks(selection))
+    setup = SelectSetup(
+        **setup_of(selection),
+        rule=selection.rule.name,
+        risk_threshold=selection.rule.threshold,
+        guarantee=selection.rule.guarantee,
+        selector=config.selector,
+        baseline=config.baseline,
+        near=config.near_best,
+        epsilon=made.epsilons,
+    )
+    return selected_of(
+        outcome,
+        finished.spend,
+        setup,
+        item_ids=[item.id for item in selection.pool.items],
+        judge_models=finished.models,
+        decoys=finished.decoys,
+        level=config.risk if level is None else level,
+        more_judgments=more,
+    )

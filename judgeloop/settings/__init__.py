@@ -1,0 +1,1 @@
+"""A setting is declared once, and read from flags, variables, files and Python."""

@@ -1,0 +1,293 @@
+"""The settings that all questions share: judges, items, stopping, budget, pace and files.
+
+Each field is declared with its help, what it is part of, and who may set it (`setting.py`). The
+question's own `config.py` declares the others.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Ge, Gt, Le, MinLen
+
+from judgeloop.core.money import to_pico
+from judgeloop.engine.panel import Vote
+from judgeloop.engine.presentation import Order
+from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
+from judgeloop.settings.form import DURATION
+from judgeloop.settings.setting import Parse, Part, Setting, one_of, seconds
+from judgeloop.settings.shared import (
+    DEFAULT_HOME,
+    ITEMS,
+    JUDGE,
+    JUDGES,
+    MONEY,
+    OUTPUT,
+    STOPPING,
+    AsPublished,
+    AuditShare,
+    BaseUrl,
+    Budget,
+    CallerOnly,
+    ColumnMap,
+    Effort,
+    Epoch,
+    Found,
+    Inside,
+    JudgeNames,
+    JudgePrice,
+    Ledger,
+    LedgerBudget,
+    LenientReplies,
+    MaxJudgments,
+    MaxTokens,
+    MinJudgments,
+    Prices,
+    Seed,
+    SystemNames,
+    TieMargin,
+    Tier,
+)
+from judgeloop.settings.validation import Configuration
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeSettings(Configuration):
+    """The judges, their prompt, prices and budget. Money in dollars, times in seconds."""
+
+    judge: Annotated[
+        tuple[str, ...],
+        MinLen(1),
+        JUDGES,
+    ]
+    judge_base_url: BaseUrl = None
+    judge_name: JudgeNames = ()
+    judge_price: JudgePrice = None
+    prices: Prices = None
+    tier: Tier = "standard"
+    judge_timeout: Annotated[
+        float, Gt(0), Setting("Seconds until an attempt times out.", JUDGE, Part.PACE, Found)
+    ] = 120.0
+    judge_max_tokens: MaxTokens = None
+    judge_effort: Effort = None
+    tie_margin: TieMargin = 0.0
+    verdict: Annotated[
+        str,
+        one_of(VERDICT_FORMS),
+        Setting(
+            "Form of the reply: schema, choice (vllm), tool (anthropic) or logprob.",
+            JUDGE,
+            Part.KEY,
+            Found,
+        ),
+    ] = "schema"
+    lenient_replies: LenientReplies = False
+    prompt: Annotated[
+        str | None,
+        Setting(
+            "Prompt: your own .md file, or the name of a prompt of judgeloop.",
+            JUDGE,
+            Part.KEY,
+            Inside,
+        ),
+    ] = None
+    rubric: Annotated[
+        str | None,
+        Setting(
+            "Criteria to judge by: text or a file.",
+            JUDGE,
+            Part.KEY,
+            Inside,
+            common=True,
+            example="Which answer is more helpful?",
+        ),
+    ] = None
+    allow_plugins: Annotated[
+        bool,
+        Setting(
+            "Allow judges python:MODULE:FUNCTION, which run code.", JUDGE, Part.PLACE, CallerOnly
+        ),
+    ] = False
+    budget: Budget = Decimal("5.00")
+    ledger_budget: LedgerBudget = None
+    ledger: Ledger = DEFAULT_HOME / "ledger.sqlite"
+
+    @property
+    def budget_p(self) -> int | None:
+        """The budget in picodollars; None without a budget."""
+        return None if self.budget is None else to_pico(self.budget)
+
+    @property
+    def ledger_budget_p(self) -> int | None:
+        """The limit for all runs of the ledger in picodollars; None without one."""
+        return None if self.ledger_budget is None else to_pico(self.ledger_budget)
+
+    @property
+    def specs(self) -> tuple[str, ...]:
+        """Every judge that is asked, as typed by the user."""
+        return self.judge
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(JudgeSettings):
+    """The settings of every run that asks judges about systems' outputs."""
+
+    items: Annotated[
+        Path | None,
+        Setting(
+            "File of prompts and references, joined with the outputs by id or prompt.",
+            ITEMS,
+            Part.CONTENT,
+            Inside,
+            common=True,
+            example="items.jsonl",
+        ),
+    ] = None
+    allow_partial: Annotated[
+        bool, Setting("Judge only the items that all files have.", ITEMS, Part.CONTENT, Found)
+    ] = False
+    map: ColumnMap = None
+    names: SystemNames = ()
+    epoch: Epoch = None
+    max_item_bytes: Annotated[
+        int,
+        Ge(1),
+        Setting("Maximum bytes of an item with its outputs.", ITEMS, Part.RUN, Found, newer=True),
+    ] = 1_000_000
+    as_published: AsPublished = False
+    seed: Seed = 0
+    risk: Annotated[
+        float,
+        Gt(0),
+        Le(1),
+        Setting(
+            "Stop once the stated risk of naming the wrong winner is at most this (above 0, up to "
+            "1).",
+            STOPPING,
+            Part.RUN,
+            Found,
+            common=True,
+        ),
+    ] = 0.1
+    min_judgments: MinJudgments = 5
+    max_judgments: MaxJudgments = 200
+    max_abstentions: Annotated[
+        float,
+        Ge(0),
+        Le(1),
+        Setting(
+            "Stop once the share of items without a verdict exceeds this (0 to 1).",
+            STOPPING,
+            Part.RUN,
+            Found,
+        ),
+    ] = 0.05
+    require_winner: Annotated[
+        str | None,
+        Setting(
+            "Exit with code 5 if another system wins.",
+            STOPPING,
+            Part.REPORT,
+            Found,
+            metavar="NAME",
+            common=True,
+            example="new",
+        ),
+    ] = None
+    order: Annotated[
+        Order,
+        Setting(
+            "Order in which the two outputs are shown: both, random, audited (random, and some "
+            "items in both) or fixed.",
+            JUDGE,
+            Part.RUN,
+            Found,
+            common=True,
+        ),
+    ] = Order.BOTH
+    audit_share: AuditShare = 0.1
+    vote: Annotated[
+        Vote, Setting("How a panel decides: majority, mean or unanimous.", JUDGE, Part.RUN, Found)
+    ] = Vote.MAJORITY
+    decoys: Annotated[
+        int,
+        Ge(0),
+        Setting("Number of decoys: empty or constant answers.", JUDGE, Part.RUN, Found),
+    ] = 0
+    decoy_outputs: Annotated[
+        Path | None,
+        Setting("File of decoys to use in place of judgeloop's own.", JUDGE, Part.CONTENT, Inside),
+    ] = None
+    deadline: Annotated[
+        float | None,
+        Parse(seconds, DURATION),
+        Gt(0),
+        Setting(
+            "Stop asking after this time, such as 90s, 30m or 2h; calls in flight are waited for.",
+            MONEY,
+            Part.PACE,
+            Found,
+            metavar="DURATION",
+        ),
+    ] = None
+    concurrency: Annotated[
+        int, Ge(1), Setting("Maximum number of calls in flight.", MONEY, Part.PACE, Found)
+    ] = 8
+    lookahead: Annotated[
+        int,
+        Ge(0),
+        Setting(
+            "Number of steps to ask before the stopping rule has decided: faster, but may cost more.",
+            MONEY,
+            Part.PACE,
+            Found,
+        ),
+    ] = 0
+    rpm: Annotated[
+        int | None,
+        Ge(1),
+        Setting("Maximum number of calls a minute for each judge.", MONEY, Part.PACE, Found),
+    ] = None
+    tpm: Annotated[
+        int | None,
+        Ge(1),
+        Setting("Maximum number of tokens a minute for each judge.", MONEY, Part.PACE, Found),
+    ] = None
+    run_dir: Annotated[
+        Path | None, Setting("Folder for the verdicts and the result.", OUTPUT, Part.PLACE, Inside)
+    ] = None
+    cache_dir: Annotated[
+        Path, Setting("Folder for vectors and other caches.", OUTPUT, Part.PLACE, Inside)
+    ] = DEFAULT_HOME / "cache"
+
+    @property
+    def rates(self) -> bool:
+        """Whether judges rate a single output in each call, and do not compare two."""
+        return False
+
+    @property
+    def against(self) -> str | None:
+        """The system that all others are compared with; None if there is no such system."""
+        return None
+
+    @property
+    @abstractmethod
+    def output_files(self) -> tuple[Path, ...]:
+        """The file of each system's outputs."""
+
+    @abstractmethod
+    def questions(self, systems: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Return the pairs of systems that may be compared on an item, or the systems to rate.
+
+        Raises:
+            InputError: a named system is not among `systems`.
+        """
+
+    def files_read(self) -> list[Path]:
+        """Return every file that the run reads, and its ledger."""
+        given = [*self.output_files, self.items, self.prices, self.ledger, self.decoy_outputs]
+        return [path for path in (*given, *recorded_files(self.specs)) if path is not None]

@@ -1,0 +1,293 @@
+"""The declaration of a setting: an annotated field of a configuration.
+
+The annotation holds the setting's help, what it is part of, and who may set it. The command line,
+the settings file, the run id and the documentation are made from it. `validation.py` checks values.
+Pydantic is not imported here, so that `--help` stays fast.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import MISSING, dataclass, fields
+from decimal import Decimal
+from functools import cache
+from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
+
+from judgeloop.core.errors import did_you_mean
+from judgeloop.core.money import MOST_DOLLARS, to_pico
+from judgeloop.settings.form import Form, names_form, pattern_form, several_form
+
+DURATION = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[smh]?)")
+SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+class Part(enum.Enum):
+    """What a setting is part of. Only the first three parts enter the run's id."""
+
+    RUN = "run"  # the run's id, by value
+    CONTENT = "content"  # the run's id, by the content of the file that the setting names
+    KEY = "key"  # the keys of verdicts and, through the judges' identities, the run's id
+    PACE = "pace"  # speed and duration of the run
+    MONEY = "money"  # budget and prices
+    PLACE = "place"  # files and folders, and permission to run code
+    REPORT = "report"  # what is shown, and the exit code
+
+
+class Source(enum.Enum):
+    """Who may set a setting: the caller alone, or also a file found in the working folder or above.
+
+    The caller sets it on the command line, in the environment, in Python, or in a file that he
+    names. A found file belongs to whoever wrote the repository (`trust.py` checks its values).
+    """
+
+    CALLER = "caller"  # the caller alone
+    FOUND = "found"  # also a found file, to any value
+    INSIDE = "inside"  # also a found file, to files in the found file's own folder
+    SPEC = "spec"  # also a found file, to a judge that runs no code and reads no file outside
+    VECTORS = "vectors"  # also a found file, to vectors that need no named model
+    LOWER = "lower"  # also a found file, to at most the default
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The declaration of one setting.
+
+    - `help`: the help text.
+    - `panel`: the heading in the help under which it is listed.
+    - `part`, `source`: what it is part of, and where it may be set.
+    - `short`: the one-letter flag.
+    - `metavar`: the name of its value in the help.
+    - `argument`: the name of a positional argument; None for a flag.
+    - `flag`: False if the command line has no flag for it.
+    - `common`: True for a setting that the short help shows.
+    - `example`: a value to show where the default shows none.
+    - `many`: True for a flag that may be given several times. Its variable holds a value a line.
+    - `newer`: True for a part of the run's id that ids of this version first did without: at its
+      default it is left out, so that earlier runs keep their ids.
+    """
+
+    help: str
+    panel: str
+    part: Part
+    source: Source
+    short: str | None = None
+    metavar: str | None = None
+    argument: str | None = None
+    flag: bool = True
+    common: bool = False
+    example: object = None
+    many: bool = False
+    newer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Parse:
+    """A function that is applied to a value before its type is checked; may raise ValueError.
+
+    `form` says what it accepts in a settings file, where that is not what the type says.
+    """
+
+    function: Callable[[Any], object]
+    form: Form | None = None
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        """Return the schema that pydantic requests from an annotation."""
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_before_validator_function(self.function, handler(source))
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A field of a configuration and its declaration; `default` is MISSING if it is required.
+
+    `notes` are the other parts of its annotation: bounds and parsers.
+    """
+
+    name: str
+    type: Any
+    default: Any
+    setting: Setting | None
+    notes: tuple[Any, ...] = ()
+
+    @property
+    def required(self) -> bool:
+        """Whether a value is required."""
+        return self.default is MISSING
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it takes a number that need not be whole."""
+        return float in {self.type, *get_args(self.type)}
+
+    @property
+    def many(self) -> bool:
+        """Whether its flag may be given several times."""
+        return self.setting is not None and self.setting.many
+
+    @property
+    def repeated(self) -> bool:
+        """Whether it takes several values on the command line."""
+        return get_origin(self.type) is tuple and Ellipsis in get_args(self.type)
+
+
+def declared(config: Any) -> dict[str, Declared]:
+    """Return every field of a configuration, by name, in the order declared."""
+    return _declared(config)
+
+
+@cache
+def _declared(config: Any) -> dict[str, Declared]:
+    hints = get_type_hints(config, include_extras=True)
+    found = {}
+    for field in fields(config):
+        hint = hints[field.name]
+        plain: Any = hint
+        notes: list[Any] = []
+        if get_origin(hint) is Annotated:
+            plain, *notes = get_args(hint)
+        setting = next((note for note in notes if isinstance(note, Setting)), None)
+        found[field.name] = Declared(field.name, plain, field.default, setting, tuple(notes))
+    return found
+
+
+def amount(value: object) -> Decimal | None:
+    """Parse dollars such as 5.00 or $5, or `none` as None."""
+    if value is None or str(value).lower() in {"none", "inf"}:
+        return None
+    dollars = str(value).strip().removeprefix("$")
+    try:
+        cost_p = to_pico(dollars)
+    except ValueError:
+        raise ValueError(
+            f"expected dollars such as 5.00, up to {MOST_DOLLARS:,}, or none"
+        ) from None
+    if cost_p == 0 and dollars.startswith("."):
+        raise ValueError(
+            "expected dollars such as 5.00; a shell takes the $5 of $5.00 for a variable, so give 5.00, "
+            "or '$5.00' in quotes"
+        )
+    return Decimal(dollars)
+
+
+def per_cent(value: object) -> object:
+    """Parse `5%` to 0.05; return anything else as it is.
+
+    >>> per_cent("5%"), per_cent("0.05"), per_cent(0.05)
+    (0.05, '0.05', 0.05)
+    """
+    if not isinstance(value, str) or not value.strip().endswith("%"):
+        return value
+    try:
+        return float(Decimal(value.strip().removesuffix("%").strip()) / 100)
+    except ArithmeticError:
+        return value  # reported as no number
+
+
+def seconds(value: object) -> object:
+    """Parse a duration such as 90s, 30m or 2h to seconds."""
+    if value is None or isinstance(value, int | float):
+        return value
+    found = DURATION.fullmatch(str(value).strip())
+    if found is None:
+        raise ValueError("expected a duration such as 90s, 30m or 2h")
+    return float(found["number"]) * SECONDS[found["unit"]]
+
+
+def listed(value: object) -> object:
+    """Parse `a,b`, or one number, to a list."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return [value]
+    if not isinstance(value, str):
+        return value
+    return [part.strip() for part in value.split(",") if part.strip()]
+
+
+def shares(value: object) -> object:
+    """Parse `0.05,10%` to a list of shares."""
+    found = listed(value)
+    return [per_cent(part) for part in found] if isinstance(found, list) else found
+
+
+def numbers(value: object) -> object:
+    """Parse `5:200:5` (first, last, step) or `5,10,20` to a list."""
+    if not isinstance(value, str) or ":" not in value:
+        return listed(value)
+    try:
+        first, last, step = map(int, value.split(":"))
+        return list(range(first, last + 1, step))
+    except ValueError:
+        raise ValueError(
+            "expected FIRST:LAST:STEP, such as 5:200:5, or numbers separated by commas"
+        ) from None
+
+
+def unless_auto(value: object) -> object:
+    """Parse `auto` to None."""
+    return None if value == "auto" else value
+
+
+def one_of(names: Sequence[str]) -> Parse:
+    """Make a parser that accepts one of `names`."""
+
+    def check(value: object) -> object:
+        if value is not None and value not in names:
+            raise ValueError(f"expected {alternatives(names)}{did_you_mean(str(value), names)}")
+        return value
+
+    return Parse(check, names_form(names))
+
+
+def some_of(names: Sequence[str]) -> Parse:
+    """Make a parser that accepts several of `names`, separated by commas."""
+
+    def check(value: object) -> object:
+        several = listed(value)
+        if isinstance(several, Sequence) and any(name not in names for name in several):
+            raise ValueError(f"expected names among {', '.join(names)}, separated by commas")
+        return several
+
+    return Parse(check, several_form(names_form(names)))
+
+
+def like(pattern: str, expected: str) -> Parse:
+    """Make a parser of text that matches a regular expression; `expected` describes it in words."""
+    compiled = re.compile(pattern)
+
+    def check(value: object) -> object:
+        if value is not None and not compiled.fullmatch(str(value)):
+            raise ValueError(f"expected {expected}")
+        return value
+
+    return Parse(check, pattern_form(pattern, expected))
+
+
+class Described(Protocol):
+    """A row of a catalogue, as the help shows it."""
+
+    @property
+    def name(self) -> str:
+        """The name as typed."""
+        ...
+
+    @property
+    def help(self) -> str:
+        """A description in a few words."""
+        ...
+
+
+def described(rows: Iterable[Described]) -> str:
+    """Return the rows of a catalogue for a help text: `random (uniform draws); race (…)`."""
+    return "; ".join(f"{row.name} ({row.help})" for row in rows)
+
+
+def alternatives(names: Sequence[str]) -> str:
+    """Return the names as `a, b or c`.
+
+    >>> alternatives(["a", "b", "c"])
+    'a, b or c'
+    """
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last

@@ -1,0 +1,222 @@
+"""What configurations share: panels of the help, types of values, settings."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Ge, Gt, Lt
+
+from judgeloop.formats.columns import map_text
+from judgeloop.judges.catalogue import JUDGES as PROVIDERS
+from judgeloop.providers.prices import price_text
+from judgeloop.providers.tiers import TIERS
+from judgeloop.settings.form import AMOUNT, pattern_form
+from judgeloop.settings.setting import Parse, Part, Setting, Source, amount, like, listed, one_of
+
+DEFAULT_HOME = Path(".judgeloop")
+JUDGE, ITEMS, SELECTION, STOPPING = "Judge", "Items", "Selection", "Stopping"
+MONEY, OUTPUT = "Money and pace", "Files and output"
+# Headings of the help of `replay` and `calibrate` only.
+DATA, PROTOCOL, MANY, ONE = "Data", "Protocol", "With --job select", "With --job estimate"
+PAST = "Past comparisons"
+PANELS = (DATA, ITEMS, JUDGE, PAST, SELECTION, PROTOCOL, MANY, ONE, STOPPING, MONEY, OUTPUT)
+
+Count = Annotated[int, Ge(1)]
+Share = Annotated[float, Gt(0), Lt(1)]
+Represent = Annotated[str, like(r"lexical|minilm|minilm:.+", "lexical, minilm or minilm:FOLDER")]
+RepresentOne = Annotated[
+    str,
+    like(r"lexical|minilm|minilm:.+|hidden:.+", "lexical, minilm, minilm:FOLDER or hidden:MODEL"),
+]
+Layer = Annotated[str, like(r"middle|last|auto|\d+", "middle, last, auto or a number")]
+CallerOnly, Found, Inside = Source.CALLER, Source.FOUND, Source.INSIDE
+Vectors, OfJudge = Source.VECTORS, Source.SPEC
+
+ColumnMap = Annotated[
+    str | None,
+    Parse(map_text, pattern_form(".+=.+", 'text such as "prompt=question"')),
+    Setting(
+        "Columns of the files, where they are not found by name: prompt=question,output=answer.",
+        ITEMS,
+        Part.CONTENT,
+        Found,
+        metavar="FIELD=COLUMN,...",
+    ),
+]
+Epoch = Annotated[
+    str | None,
+    like(r"[1-9]\d*|mean", "a number from 1, or mean"),
+    Setting(
+        "Which epoch to read of a log that repeats its items: a number, or mean (recorded scores).",
+        ITEMS,
+        Part.CONTENT,
+        Found,
+        metavar="NUMBER",
+    ),
+]
+SystemNames = Annotated[
+    tuple[str, ...],
+    Parse(listed),
+    Setting(
+        "The systems' names, in the order of their files, in place of those in the files.",
+        ITEMS,
+        Part.CONTENT,
+        CallerOnly,
+        metavar="NAME,...",
+    ),
+]
+
+# Settings of several configurations that do not inherit them from each other.
+Seed = Annotated[int, Ge(0), Setting("Seed of all random numbers.", SELECTION, Part.RUN, Found)]
+MinJudgments = Annotated[
+    int, Ge(1), Setting("Minimum number of judgments.", STOPPING, Part.RUN, Found)
+]
+MaxJudgments = Annotated[
+    int, Ge(1), Setting("Maximum number of judgments.", STOPPING, Part.RUN, Found, common=True)
+]
+# Part.REPORT: it is only shown. The settings that it fills in are in a run's id by their values.
+AsPublished = Annotated[
+    bool,
+    Setting(
+        "Use the configuration of the paper: DiffUse for compare, LLM Selector for select, AcTracer "
+        "for estimate. Any setting that contradicts it is refused.",
+        SELECTION,
+        Part.REPORT,
+        Found,
+    ),
+]
+Budget = Annotated[
+    Decimal | None,
+    Parse(amount, AMOUNT),
+    Setting(
+        "Limit of dollars for this run, repeated commands included, or none.",
+        MONEY,
+        Part.MONEY,
+        Source.LOWER,
+        metavar="DOLLARS",
+        common=True,
+    ),
+]
+LedgerBudget = Annotated[
+    Decimal | None,
+    Parse(amount, AMOUNT),
+    Setting(
+        "Limit of dollars for all runs of the ledger together, or none.",
+        MONEY,
+        Part.MONEY,
+        CallerOnly,
+        metavar="DOLLARS",
+    ),
+]
+BaseUrl = Annotated[
+    str | None,
+    Setting(
+        "Address of an OpenAI-compatible server.",
+        JUDGE,
+        Part.KEY,
+        CallerOnly,
+        common=True,
+        example="http://localhost:8000/v1",
+    ),
+]
+JudgeNames = Annotated[
+    tuple[str, ...],
+    Setting(
+        "Name that stands for the server's address in the keys of verdicts, so that they are found "
+        "again at another address. For one judge of several: JUDGE=NAME.",
+        JUDGE,
+        Part.KEY,
+        CallerOnly,
+        metavar="[JUDGE=]NAME",
+        many=True,
+    ),
+]
+JudgePrice = Annotated[
+    str | None,
+    Parse(price_text),
+    Setting(
+        "Dollars per million input and output tokens.",
+        JUDGE,
+        Part.MONEY,
+        CallerOnly,
+        metavar="IN,OUT",
+        common=True,
+        example="2,8",
+    ),
+]
+Prices = Annotated[
+    Path | None, Setting("TOML file of your own prices.", JUDGE, Part.MONEY, CallerOnly)
+]
+LenientReplies = Annotated[
+    bool,
+    Setting(
+        "Also read a reply with thoughts (<think>…</think>) before the answer, or with a Markdown "
+        "fence around it.",
+        JUDGE,
+        Part.KEY,
+        Found,
+    ),
+]
+Tier = Annotated[
+    str,
+    one_of(TIERS),
+    Setting(
+        "Service tier of OpenAI models: standard, flex (cheaper and slower) or flex-or-standard "
+        "(standard while flex has no capacity).",
+        MONEY,
+        Part.MONEY,
+        Found,
+    ),
+]
+MaxTokens = Annotated[
+    int | None,
+    Ge(16),
+    Setting(
+        "Maximum number of tokens in a reply. By default 512, and more for a model that thinks.",
+        JUDGE,
+        Part.KEY,
+        Found,
+    ),
+]
+Effort = Annotated[
+    str | None,
+    like(r"[a-z]+|[1-9]\d*", "a word such as low, medium or high, or a number of tokens"),
+    Setting(
+        "How hard a model that thinks is to think: none, minimal, low, medium, high, or what else its "
+        "provider offers (anthropic: also a number of tokens).",
+        JUDGE,
+        Part.KEY,
+        Found,
+    ),
+]
+TieMargin = Annotated[
+    float,
+    Ge(0),
+    Setting(
+        "Scores that differ by no more than this (0 or more) are a tie.", JUDGE, Part.RUN, Found
+    ),
+]
+JUDGES = Setting(
+    f"{'; '.join(f'{row.form} ({row.help})' for row in PROVIDERS)}. Give several for a panel.",
+    JUDGE,
+    Part.KEY,
+    OfJudge,
+    common=True,
+    example=("openai/gpt-4.1-mini",),
+    many=True,
+)
+AuditShare = Annotated[
+    Share,
+    Setting(
+        "Share of items whose other order is asked, too, with `order=audited`.",
+        JUDGE,
+        Part.RUN,
+        Found,
+        newer=True,
+    ),
+]
+Ledger = Annotated[
+    Path, Setting("File of paid verdicts and spending (SQLite).", OUTPUT, Part.PLACE, Inside)
+]

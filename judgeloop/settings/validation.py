@@ -1,0 +1,119 @@
+"""Checks values and makes a configuration of them, or raises an `InputError` that names the field.
+
+Pydantic checks the values by the annotations of the configuration's fields. It is imported only
+when a configuration is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from functools import cache
+from typing import Any, ClassVar, Self, TypeVar
+
+from judgeloop.core.errors import InputError, did_you_mean
+from judgeloop.settings.published import Publication, check_published, filled
+from judgeloop.settings.setting import declared, per_cent
+
+C = TypeVar("C", bound="Configuration")
+LONG = 100  # characters of a help text that a message does not repeat
+
+
+class Configuration:
+    """The base class of all configurations: frozen dataclasses whose fields are settings.
+
+    `PAPER` holds what a paper prescribes, for a configuration with the setting `as_published`.
+    """
+
+    PAPER: ClassVar[Publication | None] = None
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "frozen": True}
+
+    @classmethod
+    def of(cls, **values: object) -> Self:
+        """Return a checked configuration; a value of None counts as not given.
+
+        Raises:
+            InputError: a value is missing, unknown or out of range; names the field.
+        """
+        return checked(cls, values)
+
+    @classmethod
+    def completed(cls, values: dict[str, object]) -> dict[str, object]:
+        """Return the values with added defaults that depend on other values."""
+        return values
+
+
+def checked(config: type[C], values: Mapping[str, object]) -> C:
+    """Return `values` as a `config`; a value of None counts as not given.
+
+    Raises:
+        InputError: a value is missing, unknown or out of range, or contradicts the paper that the
+            configuration is to follow; names the field.
+    """
+    from pydantic import ValidationError
+
+    given = {name: value for name, value in values.items() if value is not None}
+    _check_names(config, given)
+    given |= {name: per_cent(given[name]) for name in given if declared(config)[name].is_number}
+    given |= {
+        name: (value,)
+        for name, value in given.items()
+        if isinstance(value, str) and declared(config)[name].many
+    }
+    given = filled(config.PAPER, given)
+    try:
+        found: C = _adapter_of(config).validate_python(config.completed(given))
+    except ValidationError as error:
+        raise InputError(_said(config, error.errors(include_url=False)[0])) from None
+    check_published(config.PAPER, found)
+    return found
+
+
+def _check_names(config: Any, given: Mapping[str, object]) -> None:
+    """Refuse a name that is no setting, with the nearest that is."""
+    known = declared(config)
+    for name in given:
+        if name not in known:
+            nearest = did_you_mean(name, known)
+            raise InputError(f"`{name}`: there is no such setting{nearest}")
+
+
+def _adapter_of(config: Any) -> Any:
+    return _adapter(config)
+
+
+@cache
+def _adapter(config: Any) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(config)
+
+
+def _what_for(config: Any, name: str) -> str:
+    """Return what a setting is, as the end of a message; empty if that is not known, or long."""
+    fields = declared(config) if is_dataclass(config) else {}
+    setting = fields[name].setting if name in fields else None
+    return f" ({setting.help.rstrip('.')})" if setting and len(setting.help) < LONG else ""
+
+
+def _said(config: Any, first: Mapping[str, Any]) -> str:
+    """Return pydantic's error in judgeloop's form: the field, what was expected, what was found."""
+    place = [str(part) for part in first["loc"] if part != "function-before"]
+    name = place[0] if place else "configuration"
+    if first["type"] == "missing":
+        return f"`{name}`: expected a value, found none{_what_for(config, name)}"
+    return f"`{name}`: {_expected(first['msg'].removeprefix('Value error, '))}, found {first['input']!r}"
+
+
+def _expected(problem: str) -> str:
+    """Return pydantic's message, rewritten to begin with what was expected."""
+    if problem.startswith(
+        ("Value should have at least 1 item", "Tuple should have at least 1 item")
+    ):
+        return "expected at least one"
+    if problem.startswith("Input is not a valid path"):
+        return "expected the path of a file"
+    says, _, what = problem.partition("Input should be ")
+    if says or not what:
+        return problem
+    return f"expected {what}" if what.startswith(("a ", "an ", "'")) else f"expected a value {what}"

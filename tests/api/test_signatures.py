@@ -1,0 +1,166 @@
+"""The parameters of the Python functions are the settings, each of them, with their defaults."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from dataclasses import MISSING
+from pathlib import Path
+
+import pytest
+
+import judgeloop
+from judgeloop.api.arguments import COMMAND_ONLY, ELSEWHERE, CallArguments
+from judgeloop.api.collecting import holds_data
+from judgeloop.api.compare import CompareArguments
+from judgeloop.api.estimate import EstimateArguments
+from judgeloop.api.select import SelectArguments
+from judgeloop.core.errors import InputError
+from judgeloop.questions.compare.config import CompareConfig
+from judgeloop.questions.estimate.config import EstimateConfig
+from judgeloop.questions.select.config import SelectConfig
+from judgeloop.settings.setting import declared
+
+ROOT = Path(__file__).parents[2]
+QUESTIONS = {
+    "compare": (CompareConfig, CompareArguments, ["first", "second"]),
+    "select": (SelectConfig, SelectArguments, ["outputs"]),
+    "estimate": (EstimateConfig, EstimateArguments, ["outputs"]),
+}
+# What a program may pass for a setting of each type, besides None.
+ACCEPTS = {
+    int: "int",
+    float: "float",
+    bool: "bool",
+    str: "str",
+    "Path": "File",
+    "Decimal": "Dollars",
+    "Order": "OrderName",
+    "Vote": "VoteName",
+}
+
+
+def settings(config):
+    """The settings that a program may give by keyword."""
+    return {
+        name: field
+        for name, field in declared(config).items()
+        if field.setting.flag
+        and not field.setting.argument
+        and name not in (*COMMAND_ONLY, *ELSEWHERE)
+    }
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_every_setting_is_a_keyword_and_no_other(name):
+    config, arguments, _ = QUESTIONS[name]
+    keywords = arguments.__annotations__.keys() - CallArguments.__annotations__.keys()
+    assert keywords == settings(config).keys()
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("form", ["", "_async"])
+def test_the_signature_shows_every_parameter_with_its_default(name, form):
+    config, arguments, data = QUESTIONS[name]
+    shown = inspect.signature(getattr(judgeloop, name + form)).parameters
+    assert list(shown)[: len(data)] == data
+    assert shown.keys() - {*data} == arguments.__annotations__.keys()
+    for parameter, field in settings(config).items():
+        default = inspect.Parameter.empty if field.default is MISSING else field.default
+        assert shown[parameter].default == default
+        assert shown[parameter].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_parameter_takes_the_type_of_its_setting(name):
+    config, arguments, _ = QUESTIONS[name]
+    for parameter, field in settings(config).items():
+        written = arguments.__annotations__[parameter].__forward_arg__
+        # The command line compares recorded scores without a judge; a call always asks one.
+        required = field.default is MISSING or parameter == "judge"
+        assert required == written.startswith("Required["), parameter
+        assert required or written.endswith(" | None"), parameter
+        if parameter in {"judge", "proxy"} or holds_data(field) or parameter == "deadline":
+            continue
+        kinds = list(getattr(field.type, "__args__", [field.type]))
+        kind = next(kind for kind in kinds if kind is not type(None))
+        accepted = ACCEPTS.get(kind, ACCEPTS.get(getattr(kind, "__name__", "")))
+        if accepted is not None:
+            assert accepted in written, parameter
+
+
+@pytest.mark.first
+def test_the_types_are_checked_by_mypy(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import judgeloop\n"
+        "rows = [{'id': '1', 'prompt': 'p', 'output': 'o'}]\n"
+        "async def asked() -> float:\n"
+        "    found = await judgeloop.compare_async(rows, 'b.jsonl', judge='human', seed=3)\n"
+        "    return found.risk\n"
+        "print(judgeloop.estimate(rows, judge=len, half_width=0.1).mean)\n"
+        "print(judgeloop.select({'a': rows}, baseline='a', judge=['human', len]).standings)\n"
+        "judgeloop.compare(rows, rows, judge='human', colour='red')\n"
+        "judgeloop.compare(rows, rows, judge='human', seed='red')\n"
+        "judgeloop.compare(rows, rows)\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file=pyproject.toml", program],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    lines = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line}
+    assert lines == {8, 9, 10}, done.stdout
+
+
+@pytest.mark.parametrize("setting", COMMAND_ONLY)
+def test_a_setting_of_the_command_line_alone_is_refused(setting, rows):
+    with pytest.raises(InputError, match=f"`{setting}`: only the command line"):
+        judgeloop.compare(rows["terse"], rows["chatty"], judge="human", **{setting: "x"})
+
+
+def test_an_error_names_the_parameter_and_no_flag(rows):
+    with pytest.raises(InputError, match="`max_judgments`: expected a value") as raised:
+        judgeloop.compare(rows["terse"], rows["chatty"], judge="human", max_judgments=0)
+    assert "--" not in str(raised.value)
+    with pytest.raises(InputError, match="`colour`: there is no such setting"):
+        judgeloop.compare(rows["terse"], rows["chatty"], judge="human", colour="red")
+    with pytest.raises(InputError, match="`second`: expected a value, found none"):
+        judgeloop.compare(rows["terse"], judge="human")
+    with pytest.raises(InputError, match="`baseline`: expected a value, found none"):
+        judgeloop.select(rows, judge="human")
+    with pytest.raises(InputError, match="expected first and second by position, once"):
+        judgeloop.compare(rows["terse"], rows["chatty"], {}, judge="human")
+    with pytest.raises(InputError, match="expected outputs by position, once"):
+        judgeloop.estimate(rows["terse"], outputs=rows["terse"], judge="human")
+
+
+def longer(*, first, second):
+    return 0.5 + 0.5 * ((len(first) > len(second)) - (len(first) < len(second)))
+
+
+def test_a_configuration_may_be_passed_in_place_of_everything(files):
+    config = judgeloop.compare_config(
+        first=files["terse"], second=files["chatty"], judge="metric:exact"
+    )
+    one = judgeloop.compare(config)
+    assert one.setup.run == judgeloop.compare(config, {"HOME": "/"}).setup.run
+    assert one.setup.run == judgeloop.compare(config=config, environment={}).setup.run
+    with pytest.raises(InputError, match="only `environment` and `progress` may stand beside it"):
+        judgeloop.compare(config, seed=3)
+    with pytest.raises(InputError, match="JUDGELOOP_MAX_USD"):
+        judgeloop.compare(config, {"JUDGELOOP_MAX_USD": "much"})
+
+
+def test_the_environment_is_given_by_keyword(rows):
+    with pytest.raises(InputError, match="JUDGELOOP_MAX_USD"):
+        judgeloop.compare(
+            rows["terse"],
+            rows["chatty"],
+            judge=longer,
+            environment={"JUDGELOOP_MAX_USD": "much"},
+        )

@@ -1,0 +1,130 @@
+"""Random draws for the systems that can still be the best: who is dropped, and what is believed."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from support.selectors import steps_of
+
+from judgeloop.core.records import Abstention, Label, Verdict
+from judgeloop.methods.selectors.credible import DOUBT, Credible
+from judgeloop.methods.selectors.random import Random
+
+BASELINE = 1
+
+
+def field(seed, rates, items):
+    """Scores, shape (systems, items); the baseline ties with itself."""
+    rng = np.random.default_rng(seed)
+    scores = (rng.random((len(rates), items)) < np.array(rates)[:, None]).astype(float)
+    scores[rng.random(scores.shape) < 0.1] = 0.5
+    scores[BASELINE] = 0.5
+    return scores
+
+
+def labels_of(step, scores):
+    found = ((choice, scores[choice.systems[0], choice.position]) for choice in step.choices)
+    return [
+        Label(choice, Abstention("no") if np.isnan(score) else Verdict(float(score)))
+        for choice, score in found
+    ]
+
+
+def walk(scores, seed=0):
+    """Yield the steps told together, and the state after them, until nothing is left to ask."""
+    systems, items = scores.shape
+    selector, rng = Credible(systems, BASELINE), np.random.default_rng(seed)
+    state = selector.init(items, rng)
+    while True:
+        steps, state = steps_of(selector, state, items, rng)
+        if not steps:
+            return
+        state = selector.tell(state, [one for step in steps for one in labels_of(step, scores)])
+        yield steps, state, selector
+
+
+def asked(step):
+    return {choice.systems[0] for choice in step.choices}
+
+
+def test_it_draws_what_random_draws():
+    scores = field(0, [0.9, 0.5, 0.88, 0.3], 50)
+    found = [step.choices[0].position for steps, _, _ in walk(scores) for step in steps]
+    rng = np.random.default_rng(0)
+    random = Random(((0, 1), (2, 1), (3, 1)))
+    steps, _ = steps_of(random, random.init(50, rng), 50, rng)
+    assert found == [step.choices[0].position for step in steps][: len(found)]
+    assert len(found) > 20
+
+
+def test_a_system_that_is_improbable_to_be_the_best_is_asked_about_no_more():
+    scores = field(1, [0.9, 0.5, 0.1, 0.85], 200)
+    steps = [step for steps, _, _ in walk(scores) for step in steps]
+    assert asked(steps[0]) == {0, 2, 3}
+    assert 2 not in asked(steps[30])
+    groups = [asked(step) for step in steps]
+    assert all(later <= earlier for earlier, later in pairwise(groups))
+
+
+def test_it_ends_when_one_candidate_is_left_and_that_is_the_leader():
+    scores = field(2, [0.95, 0.5, 0.2, 0.3], 400)
+    *_, (_, state, selector) = walk(scores)
+    assert np.flatnonzero(state.credible).tolist() == [0]
+    assert state.drawn < 60
+    assert selector.belief(state).probabilities[0] > 1 - DOUBT
+
+
+def test_the_baseline_is_the_last_candidate_if_all_others_are_worse():
+    *_, (_, state, selector) = walk(field(3, [0.1, 0.5, 0.2, 0.15], 400))
+    assert np.flatnonzero(state.credible).tolist() == [BASELINE]
+    assert selector.belief(state).probabilities[BASELINE] > 1 - DOUBT
+
+
+def test_the_baseline_becomes_a_candidate_again():
+    # After one query, one of 30 systems is all but sure to be above ½; after ten the leader is not.
+    scores = np.zeros((32, 200))
+    scores[BASELINE] = 0.5
+    scores[0] = np.arange(200) % 2 == 0
+    *_, (_, state, _) = walk(scores)
+    assert np.flatnonzero(state.credible).tolist() == [0, BASELINE]
+    assert state.drawn == 200
+
+
+def test_systems_that_are_level_are_asked_about_to_the_end():
+    scores = np.tile(field(4, [0.8, 0.5], 60)[:1], (3, 1))
+    scores[BASELINE] = 0.5
+    assert sum(len(steps) for steps, _, _ in walk(scores)) == 60
+
+
+def test_a_system_without_a_verdict_is_kept():
+    scores = field(5, [0.95, 0.5, 0.2, 0.9], 80)
+    scores[3] = np.nan
+    *_, (_, state, _) = walk(scores)
+    assert state.credible[3]
+
+
+def test_the_queries_asked_in_parallel_are_a_tenth_of_those_before():
+    sizes = [len(steps) for steps, _, _ in walk(field(6, [0.8, 0.5, 0.8, 0.8], 100))]
+    before = 0
+    for size in sizes[:-1]:
+        assert size == max(1, before // 10)
+        before += size
+
+
+@pytest.mark.parametrize("silent", [0.0, 0.05])
+def test_no_belief_of_nine_tenths_unless_the_win_rate_is_the_highest(silent):
+    believed = 0
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        scores = field(seed, np.append(rng.uniform(0.3, 0.95, 7), 0.9), 120)
+        scores[rng.random(scores.shape) < silent] = np.nan
+        scores[BASELINE] = 0.5
+        for _, state, selector in walk(scores, seed):
+            belief = np.array(selector.belief(state).probabilities)
+            rates = state.points / np.maximum(state.verdicts, 1)
+            rates[BASELINE] = 0.5
+            believed += (belief >= 0.9).sum()
+            assert (rates[belief >= 0.9] == rates.max()).all()
+    assert believed > 10

@@ -1,0 +1,145 @@
+"""Cross-entropy sampling: intervals, the divergence, which group enters, and whether samples come
+nearer to the pool."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from support.selectors import steps_of
+
+from judgeloop.methods.selectors.cross_entropy import FIRST, GROUP, CrossEntropy
+
+
+def order_of(selector, items, seed=0):
+    rng = np.random.default_rng(seed)
+    steps, _ = steps_of(selector, selector.init(items, rng), items, rng)
+    return np.array([step.choices[0].position for step in steps])
+
+
+def divergence(selector, positions):
+    return selector._divergences(
+        selector._histograms(np.asarray(positions)[None, :]), len(positions)
+    )[0]
+
+
+def test_a_dimension_is_cut_between_its_least_and_largest_value():
+    # Five intervals of width 2 from 0 to 10; a dimension that never varies has all in the first.
+    vectors = np.array([[0.0, 7.0], [1.9, 7.0], [2.0, 7.0], [9.9, 7.0], [10.0, 7.0]])
+    assert CrossEntropy(vectors, sections=5)._intervals.tolist() == [
+        [0, 0],
+        [0, 0],
+        [1, 0],
+        [4, 0],
+        [4, 0],
+    ]
+
+
+def test_the_divergence_is_summed_over_dimensions():
+    # The pool has 3 of 4 in the lower half of the first dimension, 2 of 4 in that of the second. Of
+    # the sample of 2 it is 1 and 2:
+    # 1/2 ln(1/2 / 3/4) + 1/2 ln(1/2 / 1/4) + 1 ln(1 / 1/2) = 1/2 ln(4/3) + ln 2.
+    vectors = np.array([[0, 0], [0, 1], [0, 1], [1, 0]], dtype=np.float64)
+    selector = CrossEntropy(vectors, sections=2)
+    assert divergence(selector, [0, 3]) == pytest.approx(0.5 * math.log(4 / 3) + math.log(2))
+    assert divergence(selector, [0, 1, 2, 3]) == pytest.approx(0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_group_enters_that_brings_the_sample_nearest_to_the_pool(seed):
+    # Half of 40 items are 0, half 1: of 35 items, 17 or 18 are to be 1, or as near to that as the
+    # ten items left after 30 allow.
+    values = np.repeat([0.0, 1.0], 20)
+    order = order_of(CrossEntropy(values[:, None], sections=2, tried=300), 40, seed)
+    before, after = int(values[order[:FIRST]].sum()), int(values[order[: FIRST + GROUP]].sum())
+    ones_left = 20 - before
+    possible = range(before + max(0, GROUP - (10 - ones_left)), before + min(GROUP, ones_left) + 1)
+    assert abs(after - 17.5) == min(abs(ones - 17.5) for ones in possible)
+
+
+def test_samples_are_nearer_to_the_pool_than_random_ones():
+    vectors = np.random.default_rng(1).normal(size=(400, 6))
+    selector = CrossEntropy(vectors)
+    for judged in (50, 100, 200):
+        ours = [divergence(selector, order_of(selector, 400, seed)[:judged]) for seed in range(5)]
+        random = [
+            divergence(selector, np.random.default_rng(seed).permutation(400)[:judged])
+            for seed in range(40)
+        ]
+        assert max(ours) < min(random)
+
+
+def test_the_more_groups_are_tried_the_nearer():
+    vectors = np.random.default_rng(1).normal(size=(400, 6))
+    few, many = (CrossEntropy(vectors, tried=tried) for tried in (1, 60))
+    for seed in range(5):
+        assert divergence(many, order_of(many, 400, seed)[:100]) < divergence(
+            few, order_of(few, 400, seed)[:100]
+        )
+
+
+def test_the_first_are_random():
+    vectors = np.random.default_rng(2).normal(size=(100, 3))
+    selector = CrossEntropy(vectors)
+    counts = np.zeros(100)
+    for seed in range(600):
+        rng = np.random.default_rng(seed)
+        steps, _ = steps_of(selector, selector.init(100, rng), FIRST, rng)
+        counts[[step.choices[0].position for step in steps]] += 1
+    # 180 each in the mean, with a standard deviation of 11.
+    assert np.abs(counts - 180).max() < 5 * 11.3
+
+
+def test_a_single_group_tried_is_a_random_one():
+    # Of a hundred items after the first 30, ten in the mean are in each tenth of the pool, with a
+    # standard deviation of 3.
+    selector = CrossEntropy(np.random.default_rng(1).normal(size=(400, 2)), tried=1)
+    for seed in range(5):
+        tenths = np.bincount(order_of(selector, 400, seed)[FIRST:130] // 40, minlength=10)
+        assert np.abs(tenths - 10).max() < 12
+
+
+@pytest.mark.parametrize("items", [1, 4, 29, 30, 31, 34, 36])
+def test_a_pool_of_any_size_is_exhausted(items):
+    vectors = np.random.default_rng(3).normal(size=(items, 3))
+    assert sorted(order_of(CrossEntropy(vectors), items).tolist()) == list(range(items))
+
+
+def test_groups_do_not_depend_on_the_generator_that_they_are_asked_with():
+    vectors = np.random.default_rng(4).normal(size=(80, 3))
+    selector = CrossEntropy(vectors)
+    state = selector.init(80, np.random.default_rng(0))
+    first, second = (
+        steps_of(selector, state, 80, np.random.default_rng(seed))[0] for seed in (1, 2)
+    )
+    assert first == second
+
+
+def test_blocks_of_rows_change_nothing(monkeypatch):
+    vectors = np.random.default_rng(5).normal(size=(100, 4)).astype(np.float16)
+    expected = order_of(CrossEntropy(vectors), 100)
+    monkeypatch.setattr("judgeloop.methods.selectors.cross_entropy.ROWS_AT_A_TIME", 7)
+    assert order_of(CrossEntropy(vectors), 100).tolist() == expected.tolist()
+
+
+def test_scale_and_place_of_a_dimension_do_not_matter():
+    vectors = np.random.default_rng(6).integers(0, 64, size=(90, 3)).astype(np.float64)
+    expected = order_of(CrossEntropy(vectors, sections=8), 90)
+    moved = vectors * np.array([1, 4, 0.5]) + np.array([0, 128, -32])
+    assert order_of(CrossEntropy(moved, sections=8), 90).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [(np.ones((4, 2)), "4 vectors for 3"), (np.full((3, 2), np.inf), "not finite")],
+)
+def test_what_is_no_vector_of_each_item_is_refused(vectors, message):
+    with pytest.raises(ValueError, match=message):
+        CrossEntropy(vectors).init(3, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("how", [{"sections": 0}, {"sections": 257}, {"tried": 0}])
+def test_numbers_without_a_meaning_are_refused(how):
+    with pytest.raises(ValueError, match="expected"):
+        CrossEntropy(np.ones((3, 2)), **how)

@@ -1,0 +1,235 @@
+"""PACE: reduction, clusters, prototypes, what lies apart, and the shares of groups."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+
+import numpy as np
+import pytest
+from support.selectors import steps_of
+
+from judgeloop.methods.selectors import mmd_critic
+from judgeloop.methods.selectors.mmd_critic import (
+    DIMENSIONS,
+    MMDCritic,
+    clusters_of,
+    kernel,
+    mean_likeness,
+    reduced,
+    squared_distances,
+)
+
+
+def order_of(selector, items, seed=0):
+    rng = np.random.default_rng(seed)
+    steps, _ = steps_of(selector, selector.init(items, rng), items, rng)
+    return [step.choices[0].position for step in steps]
+
+
+def blobs(sizes, apart, seed=0):
+    """Tight clusters on a circle, and items scattered far outside."""
+    rng = np.random.default_rng(seed)
+    angles = 2 * np.pi * np.arange(len(sizes)) / len(sizes)
+    centres = 10 * np.column_stack([np.cos(angles), np.sin(angles)])
+    inside = [
+        centre + rng.normal(scale=0.3, size=(size, 2))
+        for centre, size in zip(centres, sizes, strict=True)
+    ]
+    far = rng.uniform(0, 2 * np.pi, size=apart)
+    outside = (30 + 20 * rng.random((apart, 1))) * np.column_stack([np.cos(far), np.sin(far)])
+    return np.concatenate([*inside, outside])
+
+
+@pytest.fixture
+def one_cluster(monkeypatch):
+    monkeypatch.setattr(
+        mmd_critic, "clusters_of", lambda points: ([np.arange(len(points))], np.arange(0))
+    )
+
+
+@pytest.fixture
+def all_apart(monkeypatch):
+    monkeypatch.setattr(mmd_critic, "clusters_of", lambda points: ([], np.arange(len(points))))
+
+
+@pytest.fixture
+def in_groups(monkeypatch):
+    """Cuts the pool into clusters of given sizes, in the order of the items; the last is apart."""
+
+    def cut(sizes):
+        *clusters, apart = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+        monkeypatch.setattr(mmd_critic, "clusters_of", lambda points: (clusters, apart))
+
+    return cut
+
+
+def test_prototypes_of_a_small_pool():
+    # Places 0, 1, 2 and 9 have variance 12.5, so k = exp(-d² / 12.5): 0.923 at distance 1, 0.726 at
+    # 2, 0.020 at 7, 0.006 at 8, 0.002 at 9.
+    # Mean likeness: 0.663, 0.713, 0.667, 0.257: the second is first. Less half the likeness to it:
+    # 0.201, -, 0.206, 0.254:
+    # the fourth. Less a third of that to both: 0.663 - 0.308 = 0.354 for the first, 0.667 - 0.314 =
+    # 0.353 for the third.
+    assert order_of(MMDCritic(np.array([[0.0], [1.0], [2.0], [9.0]])), 4) == [1, 3, 0, 2]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_each_prototype_makes_j_b_as_large_as_any_other_would(one_cluster, seed):
+    vectors = np.random.default_rng(seed).normal(size=(30, 3))
+    points = reduced(vectors)
+    likeness = kernel(points, points)
+
+    def j_b(chosen):
+        to_all, among = likeness[:, chosen].mean(axis=0), likeness[np.ix_(chosen, chosen)]
+        return 2 * to_all.mean() - among.mean()
+
+    order = order_of(MMDCritic(vectors), 30)
+    assert sorted(order) == list(range(30))
+    for count in range(30):
+        values = [j_b([*order[:count], other]) for other in order[count:]]
+        assert values[0] == pytest.approx(max(values), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_after_the_first_outlier_comes_the_farthest_from_those_picked(all_apart, seed):
+    vectors = np.random.default_rng(seed).normal(size=(25, 2))
+    points = reduced(vectors)
+    order = order_of(MMDCritic(vectors), 25)
+    assert sorted(order) == list(range(25))
+    assert order[0] == 0, "the outliers are in the order of their scores"
+    for count in range(1, 25):
+        nearest = squared_distances(points[order[count:]], points[order[:count]]).min(axis=1)
+        assert nearest[0] == pytest.approx(nearest.max())
+
+
+def test_clusters_and_what_is_apart_are_told_from_each_other():
+    clusters, apart = clusters_of(reduced(blobs([40, 30, 20], apart=6)))
+    assert sorted(sorted(cluster.tolist()) for cluster in clusters) == [
+        list(range(40)),
+        list(range(40, 70)),
+        list(range(70, 90)),
+    ]
+    assert sorted(apart.tolist()) == list(range(90, 96))
+
+
+def test_the_outlier_with_the_highest_score_is_the_first():
+    # Two dense places, and outliers ever farther from them: the farther, the higher the score.
+    dense = np.concatenate([np.linspace(0, 1, 40), np.linspace(3, 4, 40)])
+    line = np.concatenate([dense, [8.0, 20.0, 60.0]])[:, None]
+    assert clusters_of(line)[1].tolist() == [82, 81, 80]
+
+
+@pytest.mark.parametrize("points", [np.zeros((20, 1)), np.zeros((4, 2)), np.arange(30.0)[:, None]])
+def test_a_pool_without_clusters_is_one(points):
+    clusters, apart = clusters_of(points)
+    assert [cluster.tolist() for cluster in clusters] == [list(range(len(points)))]
+    assert not len(apart)
+
+
+def groups_given(order, sizes, judged):
+    """How many of the first `judged` items are of each cluster, and of the outliers."""
+    group_of = np.repeat(np.arange(len(sizes)), sizes)
+    return np.bincount(group_of[order[:judged]], minlength=len(sizes)).tolist()
+
+
+def test_ten_judgments_are_divided_as_in_the_program_of_the_authors(in_groups):
+    # a_unoise = 0.8: 10 (1 - 0.8) = 2 outliers, however many there are. The clusters get
+    # round(size / (70 / 8)) of the other 8: 40 / 8.75 = 4.6, 20 / 8.75 = 2.3, 10 / 8.75 = 1.1.
+    sizes = [40, 20, 10, 30]
+    in_groups(sizes)
+    order = order_of(MMDCritic(np.random.default_rng(0).normal(size=(100, 3))), 100)
+    assert groups_given(order, sizes, 10) == [5, 2, 1, 2]
+
+
+def test_outliers_get_a_fifth_until_none_is_left_and_clusters_the_rest_by_size(in_groups):
+    sizes = np.array([60, 25, 10, 30, 8])
+    in_groups(sizes)
+    order = order_of(MMDCritic(np.random.default_rng(1).normal(size=(133, 3))), 133)
+    assert sorted(order) == list(range(133))
+    for judged in range(1, 133):
+        *given, apart = groups_given(order, sizes, judged)
+        assert abs(apart - min(0.2 * judged, 8)) <= 0.5 + 1e-9
+        share = sizes[:4] / sizes[:4].sum() * (judged - apart)
+        assert np.abs(given - share).max() < 1.5
+
+
+def test_outliers_that_are_left_come_when_the_clusters_are_used_up(in_groups):
+    sizes = [12, 8, 60]
+    in_groups(sizes)
+    order = order_of(MMDCritic(np.random.default_rng(2).normal(size=(80, 3))), 80)
+    assert sorted(order) == list(range(80))
+    assert groups_given(order, sizes, 25) == [12, 8, 5]
+
+
+def test_nothing_is_random():
+    vectors = blobs([30, 20], apart=8)
+    assert len({tuple(order_of(MMDCritic(vectors), 58, seed)) for seed in range(5)}) == 1
+
+
+def test_on_a_language_model_the_mean_error_is_under_3_percent(recorded_data):
+    ids, states = (
+        np.load(recorded_data / "tiny-lm" / "hidden.npz")[key] for key in ("ids", "layer4")
+    )
+    with gzip.open(recorded_data / "tiny-lm" / "verdicts-exact.csv.gz", "rt") as file:
+        scores = {row["item_id"]: float(row["score"]) for row in csv.DictReader(file)}
+    known = np.array([scores[name] for name in ids])
+    judged = known[order_of(MMDCritic(states.astype(float)), len(known))]
+    means = np.cumsum(judged) / np.arange(1, len(judged) + 1)
+    sizes = len(known) * np.arange(5, 51) // 100
+    assert np.abs(means[sizes - 1] / known.mean() - 1).mean() < 0.03
+
+
+def test_the_largest_group_comes_first_with_its_most_typical_item():
+    vectors = blobs([20, 50, 10], apart=0)
+    points = reduced(vectors)
+    typical = 20 + int(kernel(points[20:70], points[20:70]).sum(axis=1).argmax())
+    assert order_of(MMDCritic(vectors), 80)[0] == typical
+
+
+def test_components_have_variance_one_and_no_more_of_them_than_there_are():
+    rng = np.random.default_rng(0)
+    flat = rng.normal(size=(50, 2)) @ rng.normal(size=(2, 12)) + 5.0
+    assert reduced(flat).shape == (50, 2)
+    full = reduced(rng.normal(size=(60, 20)).astype(np.float16))
+    assert full.shape == (60, DIMENSIONS)
+    assert full.mean(axis=0) == pytest.approx(np.zeros(DIMENSIONS), abs=1e-4)
+    assert np.cov(full.T, bias=True) == pytest.approx(np.eye(DIMENSIONS), abs=1e-3)
+
+
+def test_scale_and_place_of_a_dimension_do_not_matter():
+    vectors = blobs([30, 20], apart=4)
+    moved = np.column_stack(
+        [vectors * np.array([2.0**20, 0.25]) + np.array([0, -50]), np.full(54, 3.0)]
+    )
+    assert squared_distances(reduced(moved), reduced(moved)) == pytest.approx(
+        squared_distances(reduced(vectors), reduced(vectors)), abs=1e-3
+    )
+
+
+@pytest.mark.parametrize("items", [1, 2, 12])
+def test_items_that_are_all_the_same_come_in_their_order(items):
+    assert order_of(MMDCritic(np.full((items, 3), 2.5)), items) == list(range(items))
+
+
+def test_a_kernel_is_one_at_the_same_place_and_falls_with_the_distance_by_dimensions():
+    points = np.array([[0.0, 0.0], [1.0, 1.0]])
+    assert kernel(points, points) == pytest.approx(np.array([[1, np.exp(-1)], [np.exp(-1), 1]]))
+
+
+def test_mean_likeness_is_to_all_members_or_to_some_at_equal_steps(monkeypatch):
+    points = np.random.default_rng(0).normal(size=(100, 2))
+    expected = kernel(points, points)
+    monkeypatch.setattr(mmd_critic, "ROWS_AT_A_TIME", 7)
+    assert mean_likeness(points) == pytest.approx(expected.mean(axis=1))
+    monkeypatch.setattr(mmd_critic, "COMPARED", 10)
+    assert mean_likeness(points) == pytest.approx(expected[:, ::10].mean(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [(np.ones((4, 2)), "4 vectors for 3"), (np.full((3, 2), np.nan), "not finite")],
+)
+def test_what_is_no_vector_of_each_item_is_refused(vectors, message):
+    with pytest.raises(ValueError, match=message):
+        MMDCritic(vectors).init(3, np.random.default_rng(0))

@@ -1,0 +1,160 @@
+"""Weights of items from earlier comparisons."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from judgeloop.methods.stats.decision_patterns import patterns_of
+from judgeloop.methods.stats.decisiveness import (
+    LEAST_AGREEMENT,
+    LEAST_EVEN,
+    WITH_TODAYS,
+    agreements,
+    decisive_shares,
+    draw_weights,
+    exponent,
+    prospects,
+)
+
+
+def weights_of(*given, **rest):
+    """The weights of what is known before a run."""
+    known = prospects(*given, **rest)
+    return None if known is None else draw_weights(known, known.shares)
+
+
+# Three comparisons of four items; nothing is known of the last item in the last comparison.
+PREFERENCES = np.array([[1, 0, 1, -1], [-1, 0, -1, -1], [1, 0, 0, 0]], dtype=np.int8)
+KNOWN = np.array([[True] * 4, [True] * 4, [True, True, True, False]])
+
+
+def test_decisive_shares_are_smoothed_towards_the_mean_of_all():
+    # Decisive: 3 of 3, 0 of 3, 2 of 3, 2 of 2; the mean is (7 + 1) / (11 + 2) = 8/13, worth four
+    # comparisons.
+    mean = 4 * 8 / 13
+    expected = [(3 + mean) / 7, mean / 7, (2 + mean) / 7, (2 + mean) / 6]
+    assert decisive_shares(PREFERENCES, KNOWN) == pytest.approx(expected)
+
+
+def test_agreement_is_with_the_winner_on_the_other_items():
+    # The sums over the items are 1, -3 and 1. Without item 0: 0, -2, 0, so that it agreed once
+    # (comparison 1) of 3; without item 1,
+    # which decided nothing: none of 0; without item 2: 0, -2: once of 2; without item 3: 2, -2:
+    # against, then with: 0 of 2.
+    mean = 2 / 7
+    expected = [(1 + 20 * mean) / 23, 20 * mean / 20, (1 + 20 * mean) / 22, (0 + 20 * mean) / 22]
+    assert agreements(PREFERENCES, KNOWN) == pytest.approx(expected)
+
+
+def test_an_item_that_contradicts_keeps_a_little_weight():
+    contrary = np.ones((60, 5), dtype=np.int8)
+    contrary[:, 0] = -1
+    assert agreements(contrary, np.ones_like(contrary, dtype=bool))[0] == LEAST_AGREEMENT
+
+
+def test_the_exponent_grows_with_the_root_of_the_systems_from_none_to_two():
+    assert exponent(0) == 0
+    assert exponent(4) == 1
+    assert exponent(9) == 1.5
+    assert exponent(16) == exponent(10_000) == 2
+
+
+def test_comparisons_with_a_system_of_today_count_together_a_quarter_of_the_others():
+    apart = np.array([True, True, False])
+    # 8 verdicts apart, 3 with a system of today: each of these counts ¼ · 8/3 = 2/3.
+    # Decisive: 2⅔ of 2⅔; 0 of 2⅔; 2 of 2⅔; 2 of 2. The mean is (6⅔ + 1) / (10 + 2), worth four
+    # comparisons.
+    mean = 4 * (6 + 2 / 3 + 1) / 12
+    asked = 2 + 2 / 3
+    expected = [
+        (asked + mean) / (asked + 4),
+        mean / (asked + 4),
+        (2 + mean) / (asked + 4),
+        (2 + mean) / 6,
+    ]
+    assert WITH_TODAYS == 1 / 4
+    assert decisive_shares(PREFERENCES, KNOWN, apart) == pytest.approx(expected)
+
+
+def test_a_few_comparisons_with_a_system_of_today_among_many_count_as_much_as_any():
+    preferences, known = np.tile(PREFERENCES, (4, 1)), np.tile(KNOWN, (4, 1))
+    apart = np.arange(12) > 0
+    assert decisive_shares(preferences, known, apart) == pytest.approx(
+        decisive_shares(preferences, known)
+    )
+
+
+def test_comparisons_with_todays_systems_alone_prefer_no_item():
+    assert prospects(PREFERENCES, KNOWN, systems=4, apart=np.zeros(3, dtype=bool)) is None
+
+
+def test_agreement_is_taken_from_comparisons_without_todays_systems_alone():
+    apart = np.array([True, True, False])
+    known = prospects(PREFERENCES, KNOWN, systems=4, apart=apart)
+    assert known.agreements == pytest.approx(agreements(PREFERENCES[apart], KNOWN[apart]))
+    assert known.agreements != pytest.approx(agreements(PREFERENCES, KNOWN))
+
+
+def test_prospects_hold_the_ways_in_which_comparisons_differ():
+    preferences = (np.random.default_rng(0).random((12, 30)) < 0.5).astype(np.int8)
+    preferences[:6, :15] = preferences[6:, 15:] = 1
+    known = np.ones_like(preferences, dtype=bool)
+    found = prospects(preferences, known, systems=4)
+    assert len(found.patterns) > 0
+    assert found.patterns == pytest.approx(
+        patterns_of(preferences != 0, known, found.shares, np.ones(12))
+    )
+
+
+def test_weights_are_the_power_of_decisiveness_squared_times_agreement_with_a_tenth_spread_evenly():
+    weights = weights_of(PREFERENCES, KNOWN, systems=4)
+    preferred = decisive_shares(PREFERENCES, KNOWN) ** 2 * agreements(
+        PREFERENCES, KNOWN
+    )  # to the power of 1
+    assert weights == pytest.approx(0.9 * preferred / preferred.sum() + 0.1 / 4)
+
+
+@pytest.mark.parametrize(
+    ("preferences", "known"),
+    [
+        (np.zeros((0, 4)), np.zeros((0, 4))),
+        (np.zeros((3, 4)), np.ones((3, 4))),
+        (np.ones((3, 4)), np.zeros((3, 4))),
+    ],
+    ids=["no comparison", "ties only", "nothing known"],
+)
+def test_what_prefers_no_item_gives_no_weights(preferences, known):
+    assert prospects(preferences.astype(np.int8), known.astype(bool), systems=3) is None
+
+
+def test_items_that_all_did_the_same_give_no_weights():
+    assert prospects(np.ones((6, 5), dtype=np.int8), np.ones((6, 5), dtype=bool), systems=4) is None
+
+
+@given(
+    arrays.arrays(
+        np.int8, st.tuples(st.integers(1, 6), st.integers(1, 9)), elements=st.integers(-1, 1)
+    ),
+    st.integers(2, 40),
+    st.randoms(use_true_random=False),
+)
+def test_weights_are_probabilities_that_leave_no_item_out(preferences, systems, random):
+    known = np.array([[random.random() < 0.7 for _ in row] for row in preferences])
+    weights = weights_of(np.where(known, preferences, 0).astype(np.int8), known, systems)
+    if weights is not None:
+        assert weights.sum() == pytest.approx(1)
+        assert (weights >= LEAST_EVEN / len(weights) * (1 - 1e-12)).all()
+
+
+def test_who_is_called_first_does_not_matter():
+    rng = np.random.default_rng(1)
+    preferences = rng.integers(-1, 2, size=(12, 30)).astype(np.int8)
+    known = rng.random((12, 30)) < 0.8
+    preferences[~known] = 0
+    turned = preferences.copy()
+    turned[::2] *= -1
+    assert weights_of(preferences, known, 8) == pytest.approx(weights_of(turned, known, 8))

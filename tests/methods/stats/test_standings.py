@@ -1,0 +1,148 @@
+"""Win rates of many systems: what counts, who is in question, who leads, and what it means that all
+is asked."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import Abstention, Choice, Label, Verdict
+from judgeloop.methods.estimators.win_rates import WinRates
+
+NO, UNASKED = np.nan, None
+BASELINE = 1
+
+
+def labels_of(rows, *, drawn=True, baseline=BASELINE, first=0):
+    """A label for each score of each row but the baseline's; none where not asked."""
+    return [
+        Label(
+            Choice(position, 0.5 if drawn else None, (system, baseline)),
+            Abstention("no") if np.isnan(score) else Verdict(score),
+        )
+        for position, row in enumerate(rows, first)
+        for system, score in enumerate(row)
+        if system != baseline and score is not UNASKED
+    ]
+
+
+def tally(rows, items=10, **how):
+    return WinRates(len(rows[0]), how.get("baseline", BASELINE)).tally(
+        labels_of(rows, **how), items
+    )
+
+
+ROWS = [[1.0, 0.5, 0.0, 0.5], [1.0, 0.5, NO, 0.0], [NO, 0.5, 0.0, 0.5]]
+
+
+def test_counts_as_worked_by_hand():
+    standings = tally(ROWS)
+    assert standings.wins.tolist() == [2, 0, 0, 0]
+    assert standings.ties.tolist() == [0, 3, 0, 2]
+    assert standings.losses.tolist() == [0, 0, 2, 1]
+    assert standings.silent.tolist() == [1, 0, 1, 0]
+    assert (standings.queries, standings.judged, standings.abstentions) == (3, 7, 2)
+    assert standings.asked.tolist() == [3, 3, 3, 3]
+
+
+def test_an_abstention_is_neither_a_win_nor_a_loss_in_a_win_rate():
+    # 2 of 2, the baseline's own ties, 0 of 2, (½ · 2) of 3.
+    assert tally(ROWS).rates == pytest.approx([1, 0.5, 0, 1 / 3])
+
+
+def test_in_the_race_it_counts_for_the_system_that_is_bet_against():
+    race = tally(ROWS).race
+    assert race.least.tolist() == [2, 1.5, 0, 1]
+    assert race.most.tolist() == [3, 1.5, 1, 1]
+
+
+def test_a_system_that_never_got_a_verdict_has_no_win_rate_and_does_not_lead():
+    standings = tally([[NO, 0.5, 0.0], [NO, 0.5, 0.0]])
+    assert np.isnan(standings.rates[0])
+    assert standings.best == [BASELINE]
+    assert standings.leader == BASELINE
+
+
+def test_who_was_not_asked_on_every_query_is_not_in_question():
+    standings = tally(
+        [[1.0, 0.5, 1.0, 0.0], [UNASKED, 0.5, 0.0, UNASKED], [UNASKED, 0.5, 1.0, UNASKED]]
+    )
+    assert standings.in_question.tolist() == [False, True, True, False]
+    assert standings.rates == pytest.approx([1, 0.5, 2 / 3, 0])
+    assert standings.leader == 2, "a single win does not lead two of three"
+
+
+def test_level_systems_have_no_leader():
+    standings = tally([[1.0, 0.5, 0.0], [0.0, 0.5, 1.0]])
+    assert standings.best == [0, 1, 2]
+    assert standings.leader is None
+
+
+def test_before_the_first_query_nobody_is_best():
+    standings = WinRates(3, BASELINE).tally((), 10)
+    assert (standings.best, standings.leader, standings.judged, standings.queries) == (
+        [],
+        None,
+        0,
+        0,
+    )
+
+
+def test_a_picked_query_ends_the_race_for_good():
+    rule = WinRates(4, BASELINE)
+    picked = rule.extended(tally(ROWS), labels_of([[1.0, 0.5, 0.0, 0.0]], drawn=False, first=3))
+    assert picked.race is None
+    assert rule.extended(picked, labels_of([[1.0, 0.5, 0.0, 0.0]], first=4)).race is None
+    assert picked.queries == 4
+
+
+def same(one, other):
+    for field in fields(one):
+        first, second = getattr(one, field.name), getattr(other, field.name)
+        if field.name == "race":
+            same(first, second)
+        else:
+            np.testing.assert_array_equal(first, second)
+
+
+@given(data=st.data())
+def test_counting_bit_by_bit_is_counting_at_once(data):
+    rows = data.draw(
+        st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0, NO]), min_size=3, max_size=3), max_size=8)
+    )
+    cut = data.draw(st.integers(0, len(rows)))
+    estimator = WinRates(3, BASELINE)
+    bit_by_bit = estimator.extended(
+        estimator.tally(labels_of(rows[:cut]), 8), labels_of(rows[cut:], first=cut)
+    )
+    same(bit_by_bit, estimator.tally(labels_of(rows), 8))
+
+
+def test_flips_are_counted():
+    flipped = Label(Choice(0, 0.1, (0, 1)), Verdict(0.5, flipped=True))
+    assert WinRates(2, 1).tally([flipped], 10).flips == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind", "words"),
+    [
+        ([[1.0, 0.5, 0.0]] * 2, StopKind.ALL_JUDGED, "nothing is left to chance"),
+        ([[1.0, 0.5, 1.0]] * 2, StopKind.POOL_EXHAUSTED, "the best systems are level"),
+        ([[1.0, 0.5, 0.0]], StopKind.POOL_EXHAUSTED, "no further queries"),
+        ([[1.0, 0.5, 0.0], [1.0, 0.5, UNASKED]], StopKind.POOL_EXHAUSTED, "no further queries"),
+        # 1 + 0 against 0 + 1 abstention that may have been a win; then 2 against as much as 1.
+        ([[1.0, 0.5, 0.0], [0.0, 0.5, NO]], StopKind.POOL_EXHAUSTED, "outweigh"),
+        ([[1.0, 0.5, 0.0], [1.0, 0.5, NO]], StopKind.ALL_JUDGED, "nothing is left to chance"),
+        # The leader's own abstention counts for nothing: 1 against 1.
+        ([[1.0, 0.5, 0.0], [NO, 0.5, 0.5]], StopKind.POOL_EXHAUSTED, "outweigh"),
+    ],
+)
+def test_what_it_means_that_all_is_asked(rows, kind, words):
+    stop = WinRates(3, BASELINE).exhausted(tally(rows, items=2))
+    assert stop.kind is kind
+    assert words in stop.sentence

@@ -1,0 +1,174 @@
+"""Stratified means by hand, their variance against exact enumeration, and the help of a proxy."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgeloop.methods.stats.strata import Strata, best_slope, stratified, with_proxy
+
+LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 2])
+
+
+def test_strata_know_their_sizes_and_shares():
+    strata = Strata(LABELS)
+    assert strata.sizes.tolist() == [4, 3, 1]
+    assert strata.shares == pytest.approx([1 / 2, 3 / 8, 1 / 8])
+    assert Strata.single(3).sizes.tolist() == [3]
+
+
+@pytest.mark.parametrize("labels", [[], [0, 2], [-1, 0]])
+def test_strata_without_items_or_numbers_are_refused(labels):
+    with pytest.raises(ValueError, match="expected"):
+        Strata(np.array(labels, dtype=np.int64))
+
+
+def test_the_mean_and_its_variance_as_worked_by_hand():
+    # Means 1/2, 1/3 and 1, weighted by 1/2, 3/8 and 1/8: 1/4 + 1/8 + 1/8 = 1/2.
+    # The first stratum: s² = 1/2 of 2 of 4, so 1/4 · (1 - 2/4) · 1/2 / 2 = 1/32; the others are
+    # known whole.
+    positions, scores = np.array([0, 2, 4, 5, 6, 7]), np.array([1.0, 0, 1, 0, 0, 1])
+    found = stratified(Strata(LABELS), positions, scores)
+    assert tuple(found) == pytest.approx((1 / 2, 1 / 32, 1.0))
+
+
+def test_with_everything_known_nothing_is_left_to_chance():
+    scores = np.linspace(0, 1, 8)
+    found = stratified(Strata(LABELS), np.arange(8), scores)
+    assert tuple(found) == pytest.approx((scores.mean(), 0.0, math.inf))
+
+
+def test_one_of_several_says_nothing_of_the_spread():
+    found = stratified(Strata(LABELS), np.array([0, 4, 5, 7]), np.array([1.0, 0, 1, 1]))
+    assert found.mean == pytest.approx(1 / 2 + 3 / 8 * 1 / 2 + 1 / 8)
+    assert math.isnan(found.variance)
+
+
+def test_a_stratum_of_which_nothing_is_known_counts_as_the_others_do():
+    found = stratified(Strata(LABELS), np.array([0, 1, 4, 5]), np.array([1.0, 1, 0, 0]))
+    assert found.mean == pytest.approx((1 / 2 * 1 + 3 / 8 * 0) / (7 / 8))
+    assert math.isnan(found.variance)
+
+
+def test_strata_with_one_known_each_are_taken_together_by_their_sizes():
+    # Sizes 4 and 2, scores 1 and 0: the mean is 4/6; the spread ((4/6)² · (1/3)² + (2/6)² · (2/3)²)
+    # · 2 / 1 = 16/81, of two of six known.
+    strata = Strata(np.array([0, 0, 0, 0, 1, 1]))
+    found = stratified(strata, np.array([1, 4]), np.array([1.0, 0.0]))
+    assert tuple(found) == pytest.approx((4 / 6, (1 - 2 / 6) * 16 / 81, 1.0))
+
+
+def test_while_first_draws_are_made_the_variance_is_right_on_average():
+    # Three of six strata of two items each, in random order: over all choices of strata and items.
+    scores = np.array([0.0, 0.1, 1, 0.9, 0.2, 0.3, 0.8, 0.6, 0.5, 0.5, 0, 1])
+    strata = Strata(np.repeat(np.arange(6), 2))
+    samples = [
+        np.array([2 * stratum + side for stratum, side in zip(chosen, sides, strict=True)])
+        for chosen in itertools.combinations(range(6), 3)
+        for sides in itertools.product((0, 1), repeat=3)
+    ]
+    found = [stratified(strata, positions, scores[positions]) for positions in samples]
+    assert np.mean([one.mean for one in found]) == pytest.approx(scores.mean())
+    assert np.mean([one.variance for one in found]) >= 0.9 * np.var([one.mean for one in found])
+
+
+def test_of_nothing_nothing_is_known():
+    assert all(
+        map(math.isnan, stratified(Strata(LABELS), np.zeros(0, dtype=np.int64), np.zeros(0)))
+    )
+
+
+def test_mean_and_variance_are_right_on_average_over_every_sample():
+    scores = np.array([0.0, 0.25, 1, 1, 0, 0, 0.5, 1, 1])
+    strata = Strata(np.array([0, 0, 0, 0, 0, 1, 1, 1, 1]))
+    samples = [
+        np.array([*first, *(5 + np.array(second))])
+        for first in itertools.combinations(range(5), 3)
+        for second in itertools.combinations(range(4), 2)
+    ]
+    found = [stratified(strata, positions, scores[positions]) for positions in samples]
+    assert np.mean([one.mean for one in found]) == pytest.approx(scores.mean())
+    assert np.mean([one.variance for one in found]) == pytest.approx(
+        np.var([one.mean for one in found])
+    )
+
+
+def test_the_best_slope_in_one_stratum_is_that_of_least_squares():
+    rng = np.random.default_rng(0)
+    proxy, noise = rng.random(30), rng.normal(size=30)
+    scores = 0.3 + 0.7 * proxy + 0.1 * noise
+    everywhere = np.concatenate([proxy, rng.random(70)])
+    slope = best_slope(Strata.single(100), np.arange(30), scores, everywhere)
+    assert slope == pytest.approx(np.polyfit(proxy, scores, 1)[0])
+
+
+def test_a_proxy_that_hardly_varies_among_the_judged_is_not_given_an_absurd_slope():
+    rng = np.random.default_rng(0)
+    errors, helped = [], []
+    for _ in range(400):
+        scores = (rng.random(400) < 0.5).astype(float)
+        proxy = 0.01 * rng.normal(size=400) + (
+            rng.random(400) < 0.03
+        )  # mostly noise, now and then a one
+        positions = rng.permutation(400)[:10]
+        errors.append(
+            stratified(Strata.single(400), positions, scores[positions]).mean - scores.mean()
+        )
+        helped.append(
+            with_proxy(Strata.single(400), positions, scores[positions], proxy).mean - scores.mean()
+        )
+    assert np.std(helped) < 1.05 * np.std(errors)
+
+
+def test_no_slope_near_the_best_leaves_less_variance():
+    rng = np.random.default_rng(1)
+    strata = Strata(np.repeat([0, 1, 2], [20, 30, 50]))
+    positions = np.concatenate(
+        [rng.permutation(np.flatnonzero(strata.labels == k))[:8] for k in range(3)]
+    )
+    proxy = rng.random(100)
+    scores = np.clip(
+        0.2 * strata.labels[positions] + 0.5 * proxy[positions] + 0.1 * rng.normal(size=24), 0, 1
+    )
+    best = best_slope(strata, positions, scores, proxy)
+
+    def left(slope):
+        return stratified(strata, positions, scores - slope * proxy[positions]).variance
+
+    assert left(best) < min(left(best - 0.05), left(best + 0.05))
+    assert (
+        with_proxy(strata, positions, scores, proxy).variance
+        < stratified(strata, positions, scores).variance
+    )
+
+
+def test_a_proxy_that_is_the_score_leaves_nothing_to_chance():
+    rng = np.random.default_rng(2)
+    scores = rng.random(50)
+    found = with_proxy(Strata.single(50), np.arange(10), scores[:10], scores)
+    assert found.mean == pytest.approx(scores.mean())
+    assert found.variance == pytest.approx(0, abs=1e-20)
+
+
+@pytest.mark.parametrize("proxy", [np.full(50, 0.7), np.zeros(50)])
+def test_a_constant_proxy_changes_nothing(proxy):
+    scores = np.random.default_rng(3).random(12)
+    plain = stratified(Strata.single(50), np.arange(12), scores)
+    assert with_proxy(Strata.single(50), np.arange(12), scores, proxy) == plain
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 10_000), scale=st.floats(0.1, 10), shift=st.floats(-5, 5))
+def test_the_scale_of_a_proxy_does_not_matter(seed, scale, shift):
+    rng = np.random.default_rng(seed)
+    strata = Strata(np.repeat([0, 1], [20, 20]))
+    positions = np.array([0, 1, 2, 3, 4, 20, 21, 22, 23, 24])
+    scores, proxy = rng.random(10), rng.random(40)
+    one = with_proxy(strata, positions, scores, proxy)
+    other = with_proxy(strata, positions, scores, scale * proxy + shift)
+    assert tuple(one) == pytest.approx(tuple(other), rel=1e-6)

@@ -1,0 +1,160 @@
+"""Betting: its promise counted over all orders of small populations, its interval, and the third
+answer."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.tallies import grown_and_plain, tally_of
+
+from judgeloop.core.records import Choice, Label, Verdict
+from judgeloop.methods.estimators.preferences import Preferences
+from judgeloop.methods.stats.betting import BETS, STAKES, bound, log_wealth
+from judgeloop.methods.stopping.anytime import Anytime
+from judgeloop.methods.stopping.wagers import Wagers
+
+
+def orders(wins, losses, ties):
+    return sorted(set(itertools.permutations([1] * wins + [-1] * losses + [0] * ties)))
+
+
+def test_the_first_bets_are_won_or_lost_by_hand():
+    # Nothing is known yet, so m = 0: a win makes 1 + c of every unit, a loss 1 - c, a tie leaves
+    # it.
+    assert sum(STAKES) == pytest.approx(1)
+    assert log_wealth(np.array([1]), 10).most == pytest.approx(np.log(STAKES @ (1 + BETS)))
+    assert log_wealth(np.array([0]), 10).most == pytest.approx(0)
+    # After one win of 10, the other 9 have a mean of at most -1/9: a tie is then a small win.
+    room, gain = 8 / 9, 1 / 9
+    twice = STAKES @ ((1 + BETS) * (1 + BETS * gain / room))
+    assert log_wealth(np.array([1, 0]), 10).most == pytest.approx(np.log(twice))
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "ties"), [(1, 1, 0), (2, 2, 3), (4, 4, 0), (3, 3, 2), (2, 3, 2)]
+)
+@pytest.mark.parametrize("risk", [0.05, 0.1, 0.2, 0.5])
+def test_over_all_orders_a_system_that_is_not_better_is_named_with_at_most_the_risk(
+    wins, losses, ties, risk
+):
+    everything = orders(wins, losses, ties)
+    items = wins + losses + ties
+    named = np.mean([log_wealth(np.array(order), items).risk <= risk for order in everything])
+    assert named <= risk
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "ties"),
+    [
+        (5, 1, 1),
+        pytest.param(3, 1, 3, marks=pytest.mark.simulation),
+        pytest.param(2, 4, 1, marks=pytest.mark.simulation),
+        (0, 3, 4),
+        (6, 0, 0),
+    ],
+)
+@pytest.mark.parametrize("risk", [0.1, 0.3])
+def test_over_all_orders_each_bound_is_ever_wrong_with_at_most_the_risk(wins, losses, ties, risk):
+    items = wins + losses + ties
+    truth = (wins - losses) / items
+    ever_wrong = np.zeros(2)
+    everything = orders(wins, losses, ties)
+    for order in everything:
+        intervals = [
+            Anytime(risk, items).interval(tally_of(order[:t], items)) for t in range(items + 1)
+        ]
+        ever_wrong += [
+            any(low > truth + 1e-9 for low, _ in intervals), any(high < truth - 1e-9 for _, high in intervals)
+        ]  # fmt: skip
+    assert (ever_wrong / len(everything) <= risk).all()
+
+
+@given(history=st.lists(st.sampled_from([1, 0, -1, None]), max_size=20), more=st.integers(1, 30))
+def test_an_interval_holds_every_mean_that_is_still_possible_at_certainty_and_its_mirror_image_is_mirrored(
+    history, more
+):
+    items = len(history) + more
+    tally = tally_of(history, items)
+    low, high = Anytime(0.2, items).interval(tally)
+    assert -1 <= low <= high <= 1
+    mirrored = tally_of([None if one is None else -one for one in history], items)
+    assert Anytime(0.2, items).interval(mirrored) == pytest.approx((-high, -low))
+
+
+def test_a_winner_is_named_just_when_the_lower_bound_passes_zero():
+    history = [1, 1, 0, 1, -1, 1, 1, 0, 1, 1, 1, 1]
+    rule = Anytime(0.1, 400)
+    for t in range(1, len(history) + 1):
+        tally = tally_of(history[:t], 400)
+        assert rule.is_met(tally) == (rule.interval(tally)[0] > 0)
+    assert rule.is_met(tally_of(history, 400))
+
+
+def test_what_was_won_once_is_not_lost_again():
+    won = [1] * 8
+    assert Anytime(0.1, 400).risk(tally_of([*won, -1, -1, -1], 400)) == Anytime(0.1, 400).risk(
+        tally_of(won, 400)
+    )
+
+
+def test_a_lead_that_what_remains_cannot_undo_is_certain():
+    assert Anytime(1e-9, 12).risk(tally_of([1] * 7, 12)) == 0.0
+    assert Anytime(1e-9, 12).risk(tally_of([1] * 6, 12)) > 0.0
+    assert bound(np.ones(12, dtype=np.int8), 12, 0.1) == pytest.approx(1.0)
+
+
+def test_once_every_item_is_judged_the_win_distance_is_known():
+    history = [1, 1, 0, -1]
+    assert Anytime(0.1, 4).interval(tally_of(history, 4)) == (0.25, 0.25)
+    low, high = Anytime(0.1, 5).interval(tally_of([*history, None], 5))
+    assert low == pytest.approx(0.0, abs=1e-9), "an abstention may have been a loss"
+    assert high == pytest.approx(0.4), "or a win"
+
+
+def test_systems_that_tie_on_and_on_are_no_different_for_practical_purposes():
+    rule = Anytime(0.1, 400, near_tie=0.1)
+    tied = tally_of([0] * 200, 400)
+    assert rule.no_difference(tied)
+    assert not rule.no_difference(tally_of([0] * 10, 400))
+    assert not replace(rule, near_tie=None).no_difference(tied)
+    low, high = rule.interval(tied)
+    assert -0.1 < low < 0 < high < 0.1
+
+
+@settings(max_examples=80)
+@given(
+    verdicts=st.lists(st.sampled_from([1, 1, 1, 0, -1, None]), min_size=1, max_size=60),
+    spare=st.integers(0, 20),
+    near_tie=st.sampled_from([None, 0.05, 0.4]),
+    threshold=st.sampled_from([0.02, 0.1, 0.3]),
+)
+def test_a_tally_that_grows_is_decided_as_one_that_is_counted_anew(
+    verdicts, spare, near_tie, threshold
+):
+    items = len(verdicts) + spare
+    growing, anew = (Anytime(threshold, items, near_tie) for _ in (0, 1))
+    for tally, plain in grown_and_plain(verdicts, items):
+        assert growing.is_met(tally) == anew.is_met(plain)
+        assert growing.risk(tally) == pytest.approx(anew.risk(plain), rel=1e-12)
+        assert growing.no_difference(tally) == anew.no_difference(plain)
+        for unknown in (0, 1, 2, 5, 13):
+            if unknown <= items - len(tally.preferences):
+                assert growing.can_be_met(tally, unknown) == anew.can_be_met(plain, unknown)
+
+
+def test_each_verdict_of_a_tally_that_grows_is_looked_at_once(monkeypatch):
+    looked = []
+    follow = Wagers.follow
+    monkeypatch.setattr(Wagers, "follow", lambda *given: looked.append(1) or follow(*given))
+    rule = Anytime(1e-6, 100)
+    tally = Preferences().tally((), 100)
+    for at in range(50):
+        tally = Preferences().extended(tally, [Label(Choice(at, 1 / (100 - at)), Verdict(0.5))])
+        rule.reason_to_stop(tally)
+        rule.can_be_met(tally, 1 + at % 7)
+    assert len(looked) == 50

@@ -1,0 +1,103 @@
+"""The catalogue of rules: every row makes the rule it names, and a walk over arrays ends where the
+rule does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.rules import RULES_AMONG_MANY, make_rule_among
+from support.tallies import tally_of
+
+from judgeloop.methods.stats.risk_control import bounds_of
+from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rule_row, rules_of
+
+ROWS = rules_of("compare")
+WALKED = [row for row in ROWS if not row.by_past]
+THRESHOLDS = np.array([0.02, 0.1, 0.25, 0.5])
+SHARES = {"level": (0.3, 0.4, 0.3), "one ahead": (0.1, 0.3, 0.6), "mostly ties": (0.02, 0.8, 0.18)}
+POOLS = {"some of the items": (90, 40), "all items": (25, 25)}
+
+
+def critical_values():
+    """Of nine comparisons, ten runs each: seeded, none of them ever wrong below a hundredth."""
+    return np.random.default_rng(3).uniform(0.01, 0.6, size=(9, 10))
+
+
+def made(row: RuleRow, *, risk: float, items: int, limit: int):
+    """The rule of a row, with bounds that a made-up past chose where the row needs them."""
+    threshold = (bounds_of(critical_values()), "nine made-up comparisons") if row.by_past else None
+    return row.make(Ingredients(risk, items, limit, threshold=threshold))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_row_makes_the_rule_of_its_name(row):
+    rule = made(row, risk=0.2, items=50, limit=30)
+    assert rule.name == row.name
+    assert rule.threshold == 0.2
+    assert rule.needs_draws == row.needs_even_draws
+    assert (rule.guarantee is not None) == (row.guaranteed or row.by_past)
+
+
+@pytest.mark.parametrize("name", RULES_AMONG_MANY)
+def test_a_row_for_many_systems_makes_the_rule_of_its_name(name):
+    row, rule = rule_row("select", name), make_rule_among(name, risk=0.2, items=50, near_best=None)
+    assert rule.name == name
+    assert rule.needs_draws == row.needs_even_draws
+    assert (rule.guarantee is not None) == row.guaranteed
+
+
+def test_the_names_of_a_question_are_told_apart():
+    for question in ("compare", "select"):
+        names = [row.name for row in rules_of(question)]
+        assert len(set(names)) == len(names)
+
+
+def sequences(items, looks, shares, count=6, seed=17):
+    """Seeded preferences in the order heard, shape (count, looks)."""
+    rng = np.random.default_rng([seed, items, looks])
+    return rng.choice(np.array([-1, 0, 1], dtype=np.int8), size=(count, looks), p=shares)
+
+
+@pytest.mark.parametrize("pool", POOLS)
+@pytest.mark.parametrize("shares", SHARES)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_rule_is_met_along_a_sequence_where_it_is_met_look_after_look(row, shares, pool):
+    items, looks = POOLS[pool]
+    heard = sequences(items, looks, SHARES[shares])
+    rule = made(row, risk=1.0, items=items, limit=looks)
+    along = rule.met_along_each(heard, items, THRESHOLDS)
+    assert along.shape == (len(THRESHOLDS), *heard.shape)
+    for at, threshold in enumerate(THRESHOLDS):
+        rule = made(row, risk=float(threshold), items=items, limit=looks)
+        for number, preferences in enumerate(heard.tolist()):
+            tallies = [tally_of(preferences[:look], items) for look in range(1, looks + 1)]
+            assert along[at, number].tolist() == [rule.is_met(tally) for tally in tallies]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_one_sequence_is_met_along_as_many_are(row):
+    items, looks = POOLS["some of the items"]
+    heard = sequences(items, looks, SHARES["one ahead"])[:2]
+    rule = made(row, risk=1.0, items=items, limit=looks)
+    for number, along in enumerate(heard):
+        each = rule.met_along_each(heard, items, THRESHOLDS)[:, number]
+        assert np.array_equal(rule.met_along(along, items, THRESHOLDS), each)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_these_sequences_meet_a_rule_at_some_looks_and_not_at_others(row):
+    """Or the comparison above would say little."""
+    items, looks = POOLS["some of the items"]
+    rule = made(row, risk=1.0, items=items, limit=looks)
+    heard = sequences(items, looks, SHARES["one ahead"])
+    met = rule.met_along_each(heard, items, THRESHOLDS)[-1]
+    assert met.any()
+    assert not met.all()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_along_no_verdicts_a_rule_is_never_met(row):
+    rule = made(row, risk=0.5, items=20, limit=20)
+    for many in (0, 3):
+        met = rule.met_along_each(np.zeros((many, 0), dtype=np.int8), 20, THRESHOLDS)
+        assert met.shape == (len(THRESHOLDS), many, 0)

@@ -1,0 +1,142 @@
+"""The spending boundary: its promise counted over all orders of small populations, and its
+parts."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.rules import make_rule
+
+from judgeloop.core.outcomes import Tally
+from judgeloop.core.records import Abstention, Choice, Label, Verdict
+from judgeloop.methods.estimators.preferences import Preferences
+from judgeloop.methods.stats import spending as spending_module
+from judgeloop.methods.stats.spending import Spending, first_crossing
+from judgeloop.methods.stopping.sequential import Sequential
+
+LEVELS = np.array([0.02, 0.1, 0.2, 0.4, 0.8])
+
+
+def orders(each, ties):
+    return np.array(
+        sorted(set(itertools.permutations([1] * each + [-1] * each + [0] * ties))), dtype=np.int8
+    )
+
+
+@pytest.mark.parametrize(("each", "ties"), [(1, 0), (2, 3), (4, 0), (3, 2), (2, 5), (4, 1)])
+@pytest.mark.parametrize("unseen", [0, 3])
+def test_over_all_orders_level_systems_cross_with_at_most_the_chance_and_to_each_side_alike(
+    each, ties, unseen
+):
+    everything = orders(each, ties)
+    limit = 2 * each + ties - min(unseen, 2 * each + ties - 1)
+    spending = Spending(2 * each + ties, limit, LEVELS)
+    sides = np.array([first_crossing(order[:limit], spending) for order in everything])
+    crossed = (sides != 0).mean(axis=0)
+    assert (crossed <= LEVELS + 1e-12).all()
+    assert (sides > 0).sum(axis=0).tolist() == (sides < 0).sum(axis=0).tolist()
+
+
+@pytest.mark.smoke
+def test_without_ties_the_chance_of_crossing_is_exactly_what_is_spent():
+    everything = orders(4, 0)
+    spending = Spending(8, 8, LEVELS)
+    sides = np.array([first_crossing(order, spending) for order in everything])
+    spent = spending._after(np.ones(8, dtype=bool).tobytes()).spent
+    assert (sides != 0).mean(axis=0) == pytest.approx(spent)
+
+
+@settings(max_examples=40)
+@given(pattern=st.lists(st.booleans(), min_size=1, max_size=30), more=st.integers(0, 40))
+def test_no_more_is_spent_than_the_schedule_allows(pattern, more):
+    spending = Spending(len(pattern) + more, len(pattern), LEVELS)
+    for drawn in range(1, len(pattern) + 1):
+        step = spending._after(np.array(pattern[:drawn]).tobytes())
+        assert (step.spent <= LEVELS * np.sqrt(drawn / len(pattern)) + 1e-12).all()
+        assert step.spent + step.alive.sum(axis=1) == pytest.approx(np.ones(len(LEVELS)))
+
+
+def test_a_boundary_is_the_same_whether_it_is_worked_out_at_once_or_draw_by_draw():
+    pattern = np.random.default_rng(0).random(60) < 0.6
+    at_once, by_draw = Spending(300, 60, LEVELS), Spending(300, 60, LEVELS)
+    for drawn in range(1, 61):
+        by_draw.barriers(pattern[:drawn])
+    assert by_draw.barriers(pattern).tolist() == at_once.barriers(pattern).tolist()
+
+
+def test_a_high_limit_needs_no_more_room_than_a_walk_strays():
+    spending = Spending(10**6, 10_000, np.array([0.2]))
+    step = spending._after(np.ones(400, dtype=bool).tobytes())
+    assert step.alive.shape[1] < 1000
+    assert step.spent + step.alive.sum(axis=1) == pytest.approx(1)
+
+
+def test_little_is_remembered_of_a_long_run_and_what_is_forgotten_is_worked_out_again(monkeypatch):
+    pattern = np.random.default_rng(1).random(120) < 0.5
+    plenty = Spending(400, 120, LEVELS)
+    expected = {drawn: plenty.barriers(pattern[:drawn]).tolist() for drawn in (60, 119, 120)}
+    monkeypatch.setattr(spending_module, "MOST_REMEMBERED", 20_000)
+    scarce = Spending(400, 120, LEVELS)
+    for drawn in (120, 60, 119, 120):
+        assert scarce.barriers(pattern[:drawn]).tolist() == expected[drawn]
+    assert len(scarce._steps) < 20 < len(plenty._steps)
+
+
+def test_a_lead_that_no_balanced_population_can_give_is_certain():
+    # 12 items, 7 wins: whatever the other 5 are, the first has more.
+    rule = Sequential(1e-9, items=12, limit=12)
+    assert rule.is_met(Tally(items=12, wins=(7, 0), preferences=(1,) * 7))
+    assert not rule.is_met(Tally(items=12, wins=(6, 0), preferences=(1,) * 6))
+
+
+@pytest.mark.smoke
+def test_more_judgments_than_the_limit_meet_nothing():
+    rule = Sequential(0.1, items=100, limit=10)
+    assert rule.risk(Tally(items=100, wins=(11, 0))) == 1.0
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.7, 1.0])
+@pytest.mark.parametrize("wins", [0, 1, 5])
+def test_the_stated_risk_is_known_at_every_threshold(threshold, wins):
+    rule = Sequential(threshold, items=100, limit=10)
+    tally = Tally(items=100, wins=(wins, 0), preferences=(1,) * wins)
+    assert rule.is_met(tally) == (rule.risk(tally) <= 0.5)
+
+
+def test_ties_cost_less_power_than_verdicts_for_the_other_side():
+    rule = make_rule("sequential", risk=0.1, items=500, limit=100)
+    tied = Tally(items=500, wins=(12, 2), ties=10)
+    lost = Tally(items=500, wins=(12, 12))
+    assert rule.risk(tied) < rule.risk(lost)
+
+
+@settings(max_examples=80)
+@given(
+    verdicts=st.lists(st.sampled_from([1, 1, 1, 0, -1, None]), min_size=1, max_size=60),
+    spare=st.integers(0, 20),
+    beyond=st.integers(0, 20),
+)
+def test_a_tally_that_grows_is_decided_as_one_that_is_counted_anew(verdicts, spare, beyond):
+    items = len(verdicts) + spare + beyond
+    growing = Sequential(0.1, items, len(verdicts) + spare)
+    anew = Sequential(0.1, items, len(verdicts) + spare)
+    labels = [
+        Label(
+            Choice(at, 1 / (items - at)),
+            Abstention("no") if verdict is None else Verdict((1 + verdict) / 2),
+        )
+        for at, verdict in enumerate(verdicts)
+    ]
+    tally = Preferences().tally((), items)
+    for label in labels:
+        tally = Preferences().extended(tally, [label])
+        plain = replace(tally, preferences=tuple(tally.preferences))
+        assert growing.is_met(tally) == anew.is_met(plain)
+        assert growing.risk(tally) == anew.risk(plain)
+        for unknown in (0, 1, 2, 5, 13):
+            assert growing.can_be_met(tally, unknown) == anew.can_be_met(plain, unknown)

@@ -1,0 +1,45 @@
+"""How many judgments would still decide, were the shares so far to go on."""
+
+from __future__ import annotations
+
+from support.rules import make_rule
+
+from judgeloop.core.outcomes import Tally
+from judgeloop.engine.session import Limits
+from judgeloop.questions.compare.plan import more_to_decide
+
+ITEMS = 500
+
+
+def more(wins, ties, abstentions=0, left_the_decision=0):
+    tally = Tally(ITEMS, wins=wins, ties=ties, abstentions=abstentions)
+    unasked = ITEMS - tally.judged - abstentions - left_the_decision
+    return more_to_decide(
+        make_rule("sequential", risk=0.2, items=ITEMS, limit=200), tally, Limits(), unasked
+    )
+
+
+def test_a_clear_lead_is_soon_enough():
+    found = more((8, 1), 61)
+    assert 0 < found < 100
+    rule = make_rule("sequential", risk=0.2, items=ITEMS, limit=200)
+    share = (70 + found) / 70
+    assert rule.is_met(Tally(ITEMS, wins=(round(8 * share), round(share)), ties=round(61 * share)))
+
+
+def test_a_narrow_lead_takes_all_items_which_decide_whatever_the_rule_says():
+    assert more((5, 4), 61) == ITEMS - 70
+
+
+def test_with_an_item_that_has_no_verdict_not_even_all_may_decide():
+    assert more((5, 4), 60, abstentions=1) is None
+
+
+def test_no_more_are_foreseen_than_are_left_to_ask():
+    assert more((5, 4), 61, left_the_decision=20) == ITEMS - 90
+    clear = more((8, 1), 61)
+    assert more((8, 1), 61, left_the_decision=ITEMS - 70 - clear + 1) == clear - 1
+
+
+def test_level_systems_have_no_lead_to_go_on():
+    assert more((5, 5), 60) is None

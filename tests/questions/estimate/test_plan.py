@@ -1,0 +1,69 @@
+"""Forecasts of an estimate, against what really happens."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from judgeloop.core.records import Choice, Label, Verdict
+from judgeloop.methods.estimators.mean_score import MeanScore
+from judgeloop.methods.stats.strata import Strata
+from judgeloop.methods.stopping.precise import Precise
+from judgeloop.questions.estimate.plan import ASSUMED, judgments_to_know, more_to_know
+from judgeloop.run.plan import Range
+
+ITEMS = 2000
+
+
+def tally_of(scores, *, drawn=True):
+    labels = [
+        Label(Choice(i, 0.1 if drawn else None, (0,)), Verdict(float(s)))
+        for i, s in enumerate(scores)
+    ]
+    return MeanScore(Strata.single(ITEMS)).tally(labels, ITEMS)
+
+
+@pytest.mark.parametrize("kind", ["approximate", "anytime"])
+@pytest.mark.parametrize(
+    "half_width", [pytest.param(0.02, marks=pytest.mark.simulation), 0.04, 0.08]
+)
+@pytest.mark.parametrize("rate", [0.5, 0.2])
+def test_the_forecast_is_near_what_it_takes_when_the_scores_go_on_as_they_were(
+    kind, half_width, rate
+):
+    rng = np.random.default_rng(1)
+    scores = (rng.permutation(ITEMS) < rate * ITEMS).astype(float)
+    rule = Precise(0.1, ITEMS, half_width, kind)
+    takes = next(n for n in range(20, ITEMS + 1) if rule.is_met(tally_of(scores[:n])))
+    so_far = tally_of(scores[:60])
+    if rule.is_met(so_far):
+        return
+    assert 60 + more_to_know(rule, so_far) == pytest.approx(takes, rel=0.2)
+
+
+def test_before_the_first_look_scores_of_0_and_1_are_assumed():
+    rule = Precise(0.1, ITEMS, 0.05)
+    judgments, assumed = judgments_to_know(rule, tally_of([]), 1000)
+    assert assumed == ASSUMED
+    # z² / 4h² = 270.6, of 2,000: 270.6 / (1 + 270.6 / 2000) = 238, and a little more by Student's
+    # quantile.
+    assert judgments.expected == pytest.approx(238, abs=4)
+    assert (judgments.low, judgments.worst) == (20, 1000)
+
+
+def test_without_a_width_all_that_is_allowed_is_judged():
+    assert judgments_to_know(Precise(0.1, ITEMS), tally_of([]), 150) == (
+        Range(150, 150, 150),
+        None,
+    )
+    assert judgments_to_know(Precise(0.1, ITEMS), tally_of([1.0] * 200), 150)[0] == Range(0, 0, 0)
+
+
+def test_the_limit_cuts_every_case():
+    judgments, _ = judgments_to_know(Precise(0.1, ITEMS, 0.01), tally_of([0.0, 1.0] * 20), 50)
+    assert judgments == Range(0, 10, 10)
+
+
+def test_nothing_is_foreseen_from_one_score_or_for_no_width():
+    assert more_to_know(Precise(0.1, ITEMS, 0.1), tally_of([1.0])) is None
+    assert more_to_know(Precise(0.1, ITEMS), tally_of([1.0, 0.0, 1.0])) is None
