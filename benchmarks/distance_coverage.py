@@ -34,7 +34,7 @@ from judgeloop.methods.selectors.decisive import Decisive, decisive
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.mean_intervals import interval_whenever
 from judgeloop.methods.stats.weighted_draws import weighted_moments
-from judgeloop.methods.stopping.tie_aware import TieAware
+from judgeloop.methods.stopping.majority import TieAware
 
 # By name: the file, the margin within which two scores tie, and the numbers of judgments.
 TABLES = {

@@ -14,13 +14,14 @@ from annotated_types import Ge, Gt, Le, Lt, MinLen
 from judgeloop.engine.panel import Vote
 from judgeloop.engine.presentation import Order
 from judgeloop.methods.selectors.catalogue import (
+    ALLOCATIONS,
     Need,
     SelectorRow,
     names_of,
     selector_row,
     selectors_of,
 )
-from judgeloop.methods.stats.names import ALLOCATIONS, INTERVALS
+from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.questions.estimate.published import ACTRACER
 from judgeloop.settings.form import Form
 from judgeloop.settings.published import Publication
