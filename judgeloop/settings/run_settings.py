@@ -156,7 +156,7 @@ class RunSettings(JudgeSettings):
     max_item_bytes: Annotated[
         int,
         Ge(1),
-        Setting("Maximum bytes of an item with its outputs.", ITEMS, Part.RUN, Found, newer=True),
+        Setting("Maximum bytes of an item with its outputs.", ITEMS, Part.RUN, Found),
     ] = 1_000_000
     as_published: AsPublished = False
     seed: Seed = 0

@@ -214,7 +214,6 @@ AuditShare = Annotated[
         JUDGE,
         Part.RUN,
         Found,
-        newer=True,
     ),
 ]
 Ledger = Annotated[

@@ -179,7 +179,6 @@ class CompareConfig(RunSettings):
             Found,
             common=True,
             example=0.05,
-            newer=True,
         ),
     ] = None
     give_up: Annotated[

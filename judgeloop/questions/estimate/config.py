@@ -193,9 +193,7 @@ class EstimateConfig(RunSettings):
     min_judgments: MinJudgments = FIRST_LOOK
     # Fixed: one output has no order of presentation, scores no majority, one system no opponent.
     order: Annotated[Order, Setting("", JUDGE, Part.RUN, Source.CALLER, flag=False)] = Order.FIXED
-    audit_share: Annotated[
-        float, Setting("", JUDGE, Part.RUN, Source.CALLER, flag=False, newer=True)
-    ] = 0.1
+    audit_share: Annotated[float, Setting("", JUDGE, Part.RUN, Source.CALLER, flag=False)] = 0.1
     vote: Annotated[Vote, Setting("", JUDGE, Part.RUN, Source.CALLER, flag=False)] = Vote.MEAN
     require_winner: Annotated[
         str | None, Setting("", STOPPING, Part.REPORT, Source.CALLER, flag=False)
