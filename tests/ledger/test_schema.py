@@ -56,5 +56,7 @@ def test_a_ledger_of_a_later_version_is_refused(tmp_path):
     connect(path).close()
     with opened(path) as ledger:
         ledger.execute(f"PRAGMA user_version = {VERSION + 1}")
-    with pytest.raises(NoLedgerError, match=f"of version {VERSION + 1}, .* reads version {VERSION}"):
+    with pytest.raises(
+        NoLedgerError, match=f"of version {VERSION + 1}, .* reads version {VERSION}"
+    ):
         connect(path)
