@@ -174,11 +174,8 @@ class RunResult(Shown):
         spend = self.spend
         if not spend.next_p:
             return None
-        return (
-            spend.charged_p
-            + spend.former_p
-            + ((self.judged and self.more_judgments) or 1) * spend.next_p
-        )
+        further = (self.judged and self.more_judgments) or 1
+        return spend.charged_p + further * spend.next_p
 
     def _cost_of(self, judgments: int) -> int | None:
         paid = self.spend.paid_attempts
