@@ -13,11 +13,9 @@ from pathlib import Path
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats.catalogue import open_rows
-from judgeloop.formats.columns import MODEL, Map, found_text, plan_of
-from judgeloop.formats.epochs import MEAN, one_epoch
+from judgeloop.formats.columns import MODEL, Map, RowReader, candidates_of, found_text
 from judgeloop.formats.plain_rows import scores_of
-from judgeloop.formats.row_reader import RowReader
-from judgeloop.formats.rows import ItemRow, at, stem
+from judgeloop.formats.rows import MEAN, ItemRow, at, one_epoch, stem
 from judgeloop.formats.tables import Row
 
 
@@ -66,7 +64,7 @@ def read_recorded(path: Path, choice: Choice) -> Recorded:
     models: dict[str, None] = {}
     items = []
     for row, values in zip(every, scores, strict=True):
-        reader = RowReader(path, row, plan_of(row.fields, choice.mapped), found.unit)
+        reader = RowReader(path, row, candidates_of(row.fields, choice.mapped), found.unit)
         if model := reader.text(MODEL):
             models[model] = None
         value = _number(path, row, found.unit, scorer, values.get(scorer))
