@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from judgeloop.core.errors import JudgeRejectedError
+from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Ticket
 from judgeloop.core.records import Reply
 
 
-def contradiction(reply: Reply, ticket: Ticket) -> JudgeRejectedError | None:
+def contradiction(reply: Reply, ticket: Ticket) -> JudgeError | None:
     """Return the error for a reply that costs more than its worst case, or contradicts its quote.
 
     Reservations then no longer bound the bill, so no further call is made.
@@ -23,6 +23,8 @@ def contradiction(reply: Reply, ticket: Ticket) -> JudgeRejectedError | None:
         said.append(f"the provider's bill contradicts the quote: {reply.breach}")
     if not said:
         return None
-    return JudgeRejectedError(
-        f"{'; '.join(said)}; no budget can be kept; check the price", billed=True
+    return JudgeError(
+        ErrorKind.REJECTED,
+        f"{'; '.join(said)}; no budget can be kept; check the price",
+        billed=True,
     )

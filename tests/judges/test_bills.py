@@ -11,10 +11,11 @@ from types import SimpleNamespace
 
 import pytest
 from support.chat_server import Response, completion, error, verdict
+from support.endings import ends
 from support.messages_server import message, text
 from support.pools import make_pool, make_session
 
-from judgeloop.core.errors import JudgeRejectedError
+from judgeloop.core.errors import ErrorKind
 from judgeloop.core.money import Rate, cost
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Call, Item, Usage, Verdict
@@ -415,7 +416,7 @@ def test_refusals_of_all_that_follow_stop_the_run(chat_server, tmp_path):
 
 def test_what_is_wrong_with_every_request_still_stops_the_run(chat_server):
     for status, code in [(400, "unsupported_parameter"), (404, "model_not_found"), (422, None)]:
-        with pytest.raises(JudgeRejectedError):
+        with ends(ErrorKind.REJECTED):
             ask(chat_server, error(status, code))
 
 
