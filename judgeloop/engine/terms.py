@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from judgeloop.engine.decoys import TEXTS
-from judgeloop.engine.panel import Vote
-from judgeloop.engine.presentation import Order
+from judgeloop.engine.presentation import Order, Vote
 from judgeloop.engine.retrying import RetryPolicy
 
 

@@ -15,8 +15,7 @@ from typing import Annotated
 from annotated_types import Ge, Gt, Le, MinLen
 
 from judgeloop.core.money import to_pico
-from judgeloop.engine.panel import Vote
-from judgeloop.engine.presentation import Order
+from judgeloop.engine.presentation import Order, Vote
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
 from judgeloop.settings.form import DURATION
 from judgeloop.settings.setting import Parse, Part, Setting, one_of, seconds

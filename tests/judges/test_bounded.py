@@ -12,7 +12,7 @@ from functools import cache
 import httpx2
 import pytest
 from support.chat_server import ChatServer, Response, completion, verdict
-from support.endings import ends
+from support.endings import ends, reply_from
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Call, Item, Usage, Verdict
@@ -46,7 +46,7 @@ def ask(server, spec):
         options = JudgeOptions(shipped_template("pairwise.v1"), {}, base_url=url, price="1,10")
         judge = judge_from_spec(spec, options)
         try:
-            return await judge.judge(CALL)
+            return await reply_from(judge, CALL)
         finally:
             await judge.aclose()
 

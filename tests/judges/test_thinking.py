@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.chat_server import candidates, completion, error, goodness, used
-from support.endings import ends
+from support.endings import ends, reply_from
 from support.judges import WITH_KEY, judge
 from support.messages_server import message, text
 from support.pools import make_pool, make_session
@@ -39,7 +39,7 @@ def ask(server, spec="openai/o4-mini", **options):
     async def story():
         one = judge(spec, {}, base_url=wire, **({"price": PRICE} | options))
         try:
-            return await one.judge(CALL)
+            return await reply_from(one, CALL)
         finally:
             await one.aclose()
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 from support.chat_server import candidates, completion, error, used, verdict
+from support.endings import reply_from
 from support.judges import WITH_KEY, judge
 from support.pools import make_pool, make_session
 
@@ -63,7 +64,7 @@ def ask(server, prices, tier="flex"):
     async def story():
         one = judge("openai/m", {}, base_url=server.url, prices=prices, tier=tier)
         try:
-            return await one.judge(CALL), one.quote(CALL)
+            return await reply_from(one, CALL), one.quote(CALL)
         finally:
             await one.aclose()
 

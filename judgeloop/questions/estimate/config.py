@@ -11,8 +11,7 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
-from judgeloop.engine.panel import Vote
-from judgeloop.engine.presentation import Order
+from judgeloop.engine.presentation import Order, Vote
 from judgeloop.methods.selectors.catalogue import (
     Need,
     SelectorRow,
