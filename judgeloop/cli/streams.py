@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any, TextIO, cast, final
 
-from judgeloop.core.exits import EXIT_ERROR, EXIT_OUTPUT_CLOSED
+from judgeloop.core.errors import EXIT_ERROR, EXIT_OUTPUT_CLOSED
 from judgeloop.report.page import WIDTH
 
 if TYPE_CHECKING:

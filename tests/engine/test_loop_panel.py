@@ -11,7 +11,7 @@ from support.driving import run, script_from
 
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention
-from judgeloop.engine.panel import Vote
+from judgeloop.engine.presentation import Vote
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge

@@ -12,13 +12,13 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.growing import Following
+from judgeloop.core.growing import IncrementalState
 from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stats.betting import bound, log_wealth, log_wealth_path
 from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.not_worse import NotWorse
 from judgeloop.methods.stopping.rule import Rule, scores_for
-from judgeloop.methods.stopping.wagers import Wagers, followed, level_after
+from judgeloop.methods.stopping.wagers import BetPair, followed, level_after
 
 GUARANTEE = (
     "for random draws, a system that is not the better of the two is ever named with probability "
@@ -104,7 +104,7 @@ class Anytime(Rule):
         near = followed(tally, self._on_nearness) if self._on_nearness else None
         return near is not None and max(level_after(near, lead, unknown)) <= self.threshold
 
-    def _names_after(self, wagers: Wagers, lead: int, sign: int, wins: int) -> bool:
+    def _names_after(self, wagers: BetPair, lead: int, sign: int, wins: int) -> bool:
         """Return whether a leader is named once `wins` verdicts, 1 or -1, led to `lead`."""
         if not lead:
             return False
@@ -112,14 +112,14 @@ class Anytime(Rule):
         return wagers.risk_after(side, score, wins) <= self.threshold
 
     @cached_property
-    def _on_the_lead(self) -> Following[int | None, Wagers]:
-        return Following(partial(Wagers, self.items), Wagers.follow)
+    def _on_the_lead(self) -> IncrementalState[int | None, BetPair]:
+        return IncrementalState(partial(BetPair, self.items), BetPair.follow)
 
     @cached_property
-    def _on_nearness(self) -> Following[int | None, Wagers] | None:
+    def _on_nearness(self) -> IncrementalState[int | None, BetPair] | None:
         if self.near_tie is None:
             return None
-        return Following(partial(Wagers, self.items, -self.near_tie), Wagers.follow)
+        return IncrementalState(partial(BetPair, self.items, -self.near_tie), BetPair.follow)
 
 
 def made_of(given: Ingredients) -> Anytime | NotWorse:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import final
 
-from judgeloop.core.growing import Following
+from judgeloop.core.growing import IncrementalState
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.methods.stats.betting import bound, log_wealth
 from judgeloop.methods.stopping.reasons import not_worse, risk_met
 from judgeloop.methods.stopping.rule import Rule, scores_for, with_wins
-from judgeloop.methods.stopping.wagers import Wagers, followed
+from judgeloop.methods.stopping.wagers import BetPair, followed
 
 GUARANTEE = (
     "for random draws, either wrong answer is ever given with probability at most this risk, however "
@@ -104,15 +104,17 @@ class NotWorse(Rule):
             log_wealth(scores_for(tally, 0), self.items, self.margin).risk,
         )
 
-    def _followed(self, tally: Tally) -> tuple[Wagers, Wagers] | None:
+    def _followed(self, tally: Tally) -> tuple[BetPair, BetPair] | None:
         """Return the wagers on both answers; None for a tally that does not grow."""
         holds, fails = (followed(tally, following) for following in self._on_both)
         return None if holds is None or fails is None else (holds, fails)
 
     @cached_property
-    def _on_both(self) -> tuple[Following[int | None, Wagers], Following[int | None, Wagers]]:
+    def _on_both(
+        self,
+    ) -> tuple[IncrementalState[int | None, BetPair], IncrementalState[int | None, BetPair]]:
         holds, fails = (
-            Following(partial(Wagers, self.items, mean), Wagers.follow)
+            IncrementalState(partial(BetPair, self.items, mean), BetPair.follow)
             for mean in (-self.margin, self.margin)
         )
         return holds, fails

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import final
 
-from judgeloop.core.growing import Following, Growing
+from judgeloop.core.growing import Growing, IncrementalState
 from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stats.betting import Bettor
 from judgeloop.methods.stopping.rule import in_order
@@ -18,7 +18,7 @@ from judgeloop.methods.stopping.rule import in_order
 
 @final
 @dataclass(slots=True)
-class Wagers:
+class BetPair:
     """A bettor for each system, who bets that its mean score over all `items` is above `mean`.
 
     The time of each method does not depend on the number of verdicts so far.
@@ -56,7 +56,7 @@ class Wagers:
         return known[count]
 
 
-def followed(tally: Tally, following: Following[int | None, Wagers]) -> Wagers | None:
+def followed(tally: Tally, following: IncrementalState[int | None, BetPair]) -> BetPair | None:
     """Return the wagers on a tally that grows; None for a tally with a tuple or only counts."""
     preferences = tally.preferences
     if not isinstance(preferences, Growing) or not in_order(tally):
@@ -64,7 +64,7 @@ def followed(tally: Tally, following: Following[int | None, Wagers]) -> Wagers |
     return following.after(preferences)
 
 
-def level_after(wagers: Wagers, lead: int, unknown: int) -> Sequence[float]:
+def level_after(wagers: BetPair, lead: int, unknown: int) -> Sequence[float]:
     """Return both risks after `unknown` verdicts that close a `lead` of the first, then ties."""
     closing = min(abs(lead), unknown)
     score = -1 if lead > 0 else 1

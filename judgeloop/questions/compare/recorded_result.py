@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from judgeloop.core.exits import EXIT_OTHER_WON, EXIT_UNDECIDED
+from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.outcomes import About
 from judgeloop.core.records import TIE
 from judgeloop.methods.stats.sign_test import p_value, share_interval

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from judgeloop.core.exits import EXIT_OTHER_WON, EXIT_UNDECIDED
+from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.outcomes import DecoyTally, Outcome, Spend, StopKind
 from judgeloop.methods.stats.mean_intervals import reach, unseen_variance
 from judgeloop.methods.stats.ratings import Ratings

@@ -144,7 +144,7 @@ def _draws(estimation: Estimation) -> np.random.Generator:
     """
     seed = estimation.config.seed
     own = _forecast(estimation) is not None
-    return np.random.default_rng([seed, int(estimation.run.id, 16)] if own else seed)
+    return np.random.default_rng([seed, int(estimation.run_id, 16)] if own else seed)
 
 
 async def _ask_proxy(

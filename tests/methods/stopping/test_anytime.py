@@ -16,7 +16,7 @@ from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.stats.betting import BETS, STAKES, bound, log_wealth
 from judgeloop.methods.stopping.anytime import Anytime
-from judgeloop.methods.stopping.wagers import Wagers
+from judgeloop.methods.stopping.wagers import BetPair
 
 
 def orders(wins, losses, ties):
@@ -149,8 +149,8 @@ def test_a_tally_that_grows_is_decided_as_one_that_is_counted_anew(
 
 def test_each_verdict_of_a_tally_that_grows_is_looked_at_once(monkeypatch):
     looked = []
-    follow = Wagers.follow
-    monkeypatch.setattr(Wagers, "follow", lambda *given: looked.append(1) or follow(*given))
+    follow = BetPair.follow
+    monkeypatch.setattr(BetPair, "follow", lambda *given: looked.append(1) or follow(*given))
     rule = Anytime(1e-6, 100)
     tally = Preferences().tally((), 100)
     for at in range(50):
