@@ -24,7 +24,7 @@ from judgeloop.judges.catalogue import judge_from_spec, parse_spec
 from judgeloop.ledger.place import file_system_of, warnings_about
 from judgeloop.ledger.replies import PastReply
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.methods.stats.order_cost import CLEARLY_CHEAPER, FEWEST_BOTH, calls_of_one_order
+from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, FEWEST_BOTH, calls_of_one_order
 from judgeloop.providers.official import likely_model
 from judgeloop.providers.tiers import Tiered
 from judgeloop.report.escaping import visible
