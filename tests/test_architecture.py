@@ -29,7 +29,7 @@ HEAVY = {
     "pandas",
     "polars",
 }
-LONGEST_FILE = 300
+LONGEST_FILE = 450
 
 
 def run(*command, **more):

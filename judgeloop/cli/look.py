@@ -38,7 +38,7 @@ def doctor() -> click.Command:
 def _examine(*, rating: bool, **given: Any) -> None:
     import asyncio
 
-    from judgeloop.core.exits import EXIT_JUDGE
+    from judgeloop.core.errors import EXIT_JUDGE
     from judgeloop.diagnostics.doctor import examine
     from judgeloop.diagnostics.findings import render_findings
     from judgeloop.settings.run_settings import JudgeSettings

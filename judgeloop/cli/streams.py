@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import Any, TextIO, cast, final
 
-from judgeloop.core.exits import EXIT_ERROR, EXIT_OUTPUT_CLOSED
+from judgeloop.core.errors import EXIT_ERROR, EXIT_OUTPUT_CLOSED
 from judgeloop.report.page import WIDTH
 
 # Nobody reads a pipe; the terminal is gone.

@@ -1,4 +1,4 @@
-"""The exception classes that judgeloop raises.
+"""The exception classes that judgeloop raises, and the exit codes of the command line.
 
 ```
 JudgeloopError
@@ -22,6 +22,15 @@ verdict is an `Abstention` (`core/records.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable
+
+# Exit codes, which results and errors map to.
+EXIT_ERROR = 1
+EXIT_USAGE = 2  # a flag or a file is wrong; nothing was spent
+EXIT_UNDECIDED = 3
+EXIT_JUDGE = 4  # the judge failed
+EXIT_OTHER_WON = 5  # or a required score was missed
+EXIT_INTERRUPTED = 130
+EXIT_OUTPUT_CLOSED = 141  # nobody reads standard output; 128 + SIGPIPE, as a shell reports it
 
 
 class JudgeloopError(Exception):

@@ -17,10 +17,9 @@ from judgeloop.core.protocols import Judge, Reservation, Ticket
 from judgeloop.core.records import Abstention, Answer, Call, Item
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.diagnostics.order_advice import order_advice
-from judgeloop.engine.attempts import Attempts, NotAskedError, Reserve
+from judgeloop.engine.attempts import Attempts, NotAskedError, Refusals, Reserve
 from judgeloop.engine.halt import Interruption
 from judgeloop.engine.pace import Limits, Pace
-from judgeloop.engine.refusals import Refusals
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.judges.catalogue import judge_from_spec, parse_spec
 from judgeloop.ledger.place import file_system_of, warnings_about

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from judgeloop.core.records import Verdict
 from judgeloop.ledger.replies import PastReply
-from judgeloop.methods.stats.order_cost import CLEARLY_CHEAPER, FEWEST_BOTH, calls_of_one_order
+from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, FEWEST_BOTH, calls_of_one_order
 
 
 def order_advice(replies: Iterable[PastReply]) -> str:

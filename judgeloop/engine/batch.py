@@ -18,11 +18,10 @@ from judgeloop.core.protocols import Judge, Ledger, Reservation, Ticket
 from judgeloop.core.records import Answer, Query, Verdict
 from judgeloop.engine.admission import Admission
 from judgeloop.engine.asks import Ask, Planned, decided, plan_for, used
-from judgeloop.engine.attempts import Attempts, NotAskedError
+from judgeloop.engine.attempts import Attempts, NotAskedError, Refusals
 from judgeloop.engine.halt import Halt, Interruption
 from judgeloop.engine.pace import Limits, Pace
 from judgeloop.engine.presentation import settles
-from judgeloop.engine.refusals import Refusals
 from judgeloop.engine.terms import Terms
 from judgeloop.engine.waiting import first_of, is_answered, prefix
 

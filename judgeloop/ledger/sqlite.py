@@ -28,7 +28,7 @@ from judgeloop.core.protocols import Clearance, Reservation, Ticket
 from judgeloop.core.records import JudgeIdentity, Reply, Verdict
 from judgeloop.ledger import booking
 from judgeloop.ledger.connection import connect
-from judgeloop.ledger.locks import is_locked, lock_if_free, run_lock
+from judgeloop.ledger.locks import is_locked, run_lock
 from judgeloop.ledger.reading import (
     RecordedAttempt,
     attempts_of,
@@ -150,13 +150,6 @@ class SqliteLedger:
         sent. Both are in picodollars.
         """
         return await self._do(lambda connection: booking.recover(connection, run, self._opener))
-
-    async def recover_idle(self, run: str) -> tuple[int, int]:
-        """As `recover` under the lock of `run`; nothing if a process works on it."""
-        if not (await self.spend(run, None)).unconfirmed_p:
-            return 0, 0
-        with lock_if_free(self.path, run) as alone:
-            return await self.recover(run) if alone else (0, 0)
 
     @contextmanager
     def only_run(self, run: str) -> Iterator[bool]:

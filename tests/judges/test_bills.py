@@ -18,9 +18,9 @@ from judgeloop.core.errors import JudgeRejectedError
 from judgeloop.core.money import Rate, cost
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Call, Item, Usage, Verdict
+from judgeloop.engine.attempts import FIRST_ITEMS, IN_A_ROW
 from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order
-from judgeloop.engine.refusals import FIRST_ITEMS, IN_A_ROW
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
