@@ -46,7 +46,7 @@ def join(
         DataError: an item appears twice in a file, has no prompt, or has two different prompts.
         InputError: the join is partial and `allow_partial` is False, or no item matches.
     """
-    names = name_apart(tuple(outputs))
+    names = name_apart([(file.system, file.path) for file in outputs])
     catalogue = _Catalogue(closed=items is not None)
     for located in items or ():
         catalogue.define(items_path or Path(), located)

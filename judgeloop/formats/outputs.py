@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -79,19 +79,19 @@ def read_items(path: Path, mapped: Map = NO_MAP) -> Items:
     return items_of(rows, path, mapped=mapped, unit=found.unit)
 
 
-def name_apart(outputs: tuple[Outputs, ...]) -> tuple[str, ...]:
-    """Return a distinct name for each system: its own name, else its file name, else its path.
+def name_apart(files: Sequence[tuple[str, Path]]) -> tuple[str, ...]:
+    """Return a distinct name for each file's system: its name, else the file's name, else its path.
 
     Raises:
         DataError: two of the paths are the same.
     """
     for names in (
-        tuple(file.system for file in outputs),
-        tuple(stem(file.path) for file in outputs),
-        tuple(str(file.path) for file in outputs),
+        tuple(system for system, _ in files),
+        tuple(stem(path) for _, path in files),
+        tuple(str(path) for _, path in files),
     ):
         if len(set(names)) == len(names):
             return names
     raise DataError(
-        outputs[0].path, "this file is given twice; a system cannot be compared with itself"
+        files[0][1], "this file is given twice; a system cannot be compared with itself"
     )
