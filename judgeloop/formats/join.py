@@ -47,7 +47,7 @@ def join(
         DataError: an item appears twice in a file, has no prompt, or has two different prompts.
         InputError: the join is partial and `allow_partial` is False, or no item matches.
     """
-    names = name_apart(tuple(outputs))
+    names = name_apart([(file.system, file.path) for file in outputs])
     catalogue = _Catalogue(closed=items is not None)
     for located in items or ():
         catalogue.define(items_path or Path(), located)
@@ -296,24 +296,6 @@ def _id_of(prompt: str) -> str:
     return f"prompt-{hashlib.sha256(prompt.encode()).hexdigest()[:12]}"
 
 
-def name_apart(outputs: tuple[Outputs, ...]) -> tuple[str, ...]:
-    """Return a distinct name for each system: its own name, else its file name, else its path.
-
-    Raises:
-        DataError: two of the paths are the same.
-    """
-    for names in (
-        tuple(file.system for file in outputs),
-        tuple(stem(file.path) for file in outputs),
-        tuple(str(file.path) for file in outputs),
-    ):
-        if len(set(names)) == len(names):
-            return names
-    raise DataError(
-        outputs[0].path, "this file is given twice; a system cannot be compared with itself"
-    )
-
-
 def twice(first: ItemRow, second: ItemRow) -> str:
     """Return whether two rows about one item are the same, and what mends it."""
     names = [
@@ -366,3 +348,21 @@ def _part(text: str, start: int) -> str:
     end = start + 2 * AROUND
     before, behind = "…" if start else "", "…" if end < len(text) else ""
     return f"{before}{text[start:end]!r}{behind}"
+
+
+def name_apart(files: Sequence[tuple[str, Path]]) -> tuple[str, ...]:
+    """Return a distinct name for each file's system: its name, else the file's name, else its path.
+
+    Raises:
+        DataError: two of the paths are the same.
+    """
+    for names in (
+        tuple(system for system, _ in files),
+        tuple(stem(path) for _, path in files),
+        tuple(str(path) for _, path in files),
+    ):
+        if len(set(names)) == len(names):
+            return names
+    raise DataError(
+        files[0][1], "this file is given twice; a system cannot be compared with itself"
+    )
