@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from judgeloop.core.errors import InputError, JudgeError, TransientJudgeError
+from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, Reservation, Ticket
 from judgeloop.core.records import Abstention, Answer, Call, Item, Verdict
@@ -153,8 +153,8 @@ async def _attempt(attempts: Attempts, call: Call, ticket: Ticket, reserve: Rese
     """Make a single attempt; another if the server refused the form of the first, unbilled."""
     try:
         return await attempts.attempt(call, ticket)
-    except TransientJudgeError as error:
-        another = await reserve() if error.changed else None
+    except JudgeError as error:
+        another = await reserve() if error.kind is ErrorKind.CHANGED else None
         if another is None:
             raise
         return await attempts.attempt(call, another)
