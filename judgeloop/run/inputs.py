@@ -30,7 +30,7 @@ from judgeloop.run.server_names import server_names
 from judgeloop.run.system_names import names_for
 from judgeloop.settings.published import check_published
 from judgeloop.settings.run_settings import JudgeSettings, RunSettings
-from judgeloop.settings.setting import declared
+from judgeloop.settings.shared import AUDIT_SHARE
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def read_inputs(
         checked_judge(spec, options, config, joined.pool, given) for spec in config.judge
     )
     _check_panel(config, judges)
-    _check_winner(config, joined.pool)
+    check_winner(config, joined.pool)
     guesses = {str(file.path): file.guesses for file in outputs}
     if items is not None:
         guesses[str(config.items)] = items.guesses
@@ -120,8 +120,7 @@ def read_inputs(
 
 def _check_audit(config: RunSettings) -> None:
     """Refuse a share of audited items without an audit: it would silently do nothing."""
-    default = declared(type(config))["audit_share"].default
-    if config.order is not Order.AUDITED and config.audit_share != default:
+    if config.order is not Order.AUDITED and config.audit_share != AUDIT_SHARE:
         raise InputError(
             f"`audit_share={config.audit_share:g}` goes with `order=audited`; the order is {config.order}"
         )
@@ -231,7 +230,12 @@ def _decoy_texts(config: RunSettings, given: Given) -> tuple[str, ...]:
     return tuple(dict.fromkeys(located.row.output for located in rows))
 
 
-def _check_winner(config: RunSettings, pool: Pool) -> None:
+def check_winner(config: RunSettings, pool: Pool) -> None:
+    """Refuse a required winner that is none of the systems.
+
+    Raises:
+        InputError: names the systems.
+    """
     if config.require_winner is not None and config.require_winner not in pool.systems:
         raise InputError(
             f"`require_winner`: expected one of {', '.join(pool.systems)}, found "

@@ -27,7 +27,7 @@ WRONG = {
 
 
 @contextlib.asynccontextmanager
-async def echo(answer, closing=False):
+async def echo(answer, *, closing=False):
     """A server that answers each request with its own body, by `answer`; yields its address."""
     connections = []
 
@@ -63,8 +63,8 @@ async def asked(client, address, number):
     return reply.content == b"%d" % number
 
 
-async def answers(answer, calls, at_once, closing=False):
-    async with echo(answer, closing) as address:
+async def answers(answer, calls, at_once, *, closing=False):
+    async with echo(answer, closing=closing) as address:
         client = http_client(Endpoint(address, "key", 5.0))
         found = []
         for start in range(0, calls, at_once):
