@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from judgeloop.cli.progress_line import Seen
-    from judgeloop.engine.loop import Progress
+    from judgeloop.engine.state import Progress
 
 SECONDS_BETWEEN_LINES = 30.0
 REDRAWN_A_SECOND = 8

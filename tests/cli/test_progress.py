@@ -12,7 +12,7 @@ import pytest
 from judgeloop.cli.progress import SECONDS_BETWEEN_LINES, Watched, counting, watching
 from judgeloop.cli.progress_line import Seen, Speed, fitted, sentence
 from judgeloop.core.outcomes import Estimate, Tally
-from judgeloop.engine.loop import Progress
+from judgeloop.engine.state import Progress
 from judgeloop.methods.stats.ratings import Ratings
 from judgeloop.methods.stats.standings import Standings
 from judgeloop.methods.stats.strata import Strata

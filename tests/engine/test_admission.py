@@ -12,10 +12,10 @@ from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.protocols import Ticket
 from judgeloop.core.records import Verdict
-from judgeloop.engine.admission import Admission
+from judgeloop.engine.accounts import Admission
 from judgeloop.engine.asks import Planned, asks_for
-from judgeloop.engine.halt import Halt, Interruption
 from judgeloop.engine.presentation import Order
+from judgeloop.engine.state import Halt, Interruption
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
 

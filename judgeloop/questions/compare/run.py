@@ -10,9 +10,9 @@ import numpy as np
 
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.core.protocols import StoppingRule
-from judgeloop.engine.halt import Interruption
-from judgeloop.engine.loop import Finished, Observe, unobserved
+from judgeloop.engine.loop import Finished
 from judgeloop.engine.session import Session
+from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.ingredients import Variant
