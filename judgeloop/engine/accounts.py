@@ -82,7 +82,7 @@ class Accounts:
 
     async def reserve(self, groups: Sequence[Sequence[Reservation]]) -> list[list[Ticket]]:
         """Reserve the longest prefix of whole groups that the budget covers."""
-        return await self._ledger.reserve(self._terms.run, groups, self._terms.available_p)
+        return await self._ledger.reserve(self._terms.run, groups, self._terms.budget_p)
 
     async def reserve_again(self, ask: Ask) -> Ticket | None:
         """Reserve another attempt; wait while other calls in flight may still return money.

@@ -1,23 +1,25 @@
 """From one call to its answer: attempts at a judge, each reserved before and booked after.
 
-How an attempt can end, and what follows:
+How an attempt can end, and what follows. "Charge" is the worst case if the provider may have billed
+the attempt (`JudgeError.billed`), and nothing if it certainly did not.
 
-| end                     | booked                   | asked again            | the run                |
-|-------------------------|--------------------------|------------------------|------------------------|
-| never sent              | nothing                  | no                     | is closed already      |
-| a verdict               | its cost                 | no                     |                        |
-| no verdict              | its cost                 | once, if that may help |                        |
-| against its quote       | its cost                 | no                     | halts at once          |
-| may succeed later       | nothing, or worst case * | by the retry policy    | halts after five calls |
-| crowded server          | nothing, or worst case * | by the retry policy    | goes slower            |
-| refused, of its item    | nothing, or worst case * | once                   |                        |
-| refused, of every call  | nothing, or worst case * | no                     | halts at once          |
-| timed out               | worst case               | by the retry policy    | as "may succeed later" |
-| the judge has left      | nothing                  | no                     | halts                  |
-| cancelled               | worst case               | no                     |                        |
-| an error in code        | worst case               | no                     | ends with the error    |
-
-* the worst case if the provider may have billed it. A call without an answer at its end abstains.
+| end                      | booked     | asked again            | the run                 |
+|--------------------------|------------|------------------------|-------------------------|
+| never sent               | nothing    | no                     | is closed already       |
+| a verdict                | its cost   | no                     | goes on                 |
+| an abstention            | its cost   | once, if that may help | goes on                 |
+| more than its quote      | its cost   | no                     | halts at once           |
+| ITEM                     | charge     | no                     | goes on: an abstention  |
+| RETRY                    | charge     | by the retry policy    | halts after five calls  |
+| CROWDED, SCARCE          | charge     | by the retry policy    | goes slower             |
+| CHANGED                  | charge     | at once                | goes on                 |
+| REFUSED, BLOCKED         | charge     | once                   | goes on: an abstention  |
+| the same, of every call  | charge     | no                     | halts at once           |
+| REJECTED                 | charge     | no                     | halts at once           |
+| QUIT                     | charge     | no                     | halts                   |
+| timed out                | worst case | by the retry policy    | halts after five calls  |
+| cancelled                | worst case | no                     | is closed already       |
+| an error in code         | worst case | no                     | ends with the error     |
 
 `asks.py` says which calls a query needs; `batch.py` takes known verdicts from the ledger, and
 `accounts.py` books. None of this happens here.
@@ -30,14 +32,7 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeGuard, final
 
-from judgeloop.core.errors import (
-    JudgeError,
-    JudgeQuitError,
-    JudgeRefusedError,
-    JudgeRejectedError,
-    LedgerError,
-    TransientJudgeError,
-)
+from judgeloop.core.errors import ErrorKind, JudgeError, LedgerError
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, Ticket
 from judgeloop.core.records import Abstention, Answer, Call, Reply, Verdict
@@ -99,8 +94,8 @@ class Attempts:
         is an abstention, as is one that is refused twice, unless everything asked is refused.
 
         Raises:
-            JudgeRejectedError: no attempt can succeed, or too many calls in a row have failed.
-            JudgeQuitError: the judge has left.
+            JudgeError: no attempt can succeed, too many calls in a row have failed, or the judge
+                has left.
             NotAskedError: the call was given up.
         """
         try:
@@ -113,7 +108,9 @@ class Attempts:
                     break
                 unread += not answer.changed
                 answer = await self._persist(call, another, again)
-        except TransientJudgeError as error:
+        except JudgeError as error:
+            if not error.kind.asks_again:
+                raise
             return self._failed(error)
         self._failures = 0
         return answer
@@ -125,7 +122,7 @@ class Attempts:
         while granted is not None:
             try:
                 return await self.attempt(call, granted)
-            except TransientJudgeError as error:
+            except JudgeError as error:
                 wait_s = retries.wait_s(error, self._state.interruption.left_s())
                 if wait_s is None:
                     raise
@@ -145,13 +142,12 @@ class Attempts:
         if held is not None:
             return held
         self._state.made += 1
-        timeout_s = self._state.terms.timeout_s
         try:
-            async with TimeLimit(timeout_s):
-                reply = await self._judge.judge(call)
+            reply = await self._reply(call)
         except TimeoutError:
             await self._accounts.abandon(ticket, "timed out")
-            raise TransientJudgeError(f"no reply within {timeout_s:g} s", billed=True) from None
+            late = f"no reply within {self._state.terms.timeout_s:g} s"
+            raise JudgeError(ErrorKind.RETRY, late, billed=True) from None
         except JudgeError as error:
             refused = await self._note_failure(error, call, ticket)
             if refused is None:
@@ -166,6 +162,16 @@ class Attempts:
         finally:
             self._pace.leave()
         return await self._settle(ticket, reply)
+
+    async def _reply(self, call: Call) -> Reply:
+        """Return the judge's reply; an item that cannot be judged is an abstention."""
+        try:
+            async with TimeLimit(self._state.terms.timeout_s):
+                return await self._judge.judge(call)
+        except JudgeError as error:
+            if error.kind is not ErrorKind.ITEM:
+                raise
+            return Reply(Abstention(str(error)), cost_p=None if error.billed else 0)
 
     async def _take_place(self, call: Call, ticket: Ticket) -> None:
         """Wait for the call's turn; if nothing more is sent, release the reservation."""
@@ -227,18 +233,21 @@ class Attempts:
     ) -> Abstention | None:
         """Book a failed attempt; return an abstention if its item is to blame."""
         refused, billed = None, error.billed
-        if isinstance(error, JudgeQuitError):
-            self._state.made -= 1  # who left answers nothing
-        if isinstance(error, TransientJudgeError) and error.crowded:
-            self._pace.was_crowded()
-            self._state.tell()
-        if isinstance(error, JudgeRefusedError) and self._refusals.blames(
-            call.item.id, at_first=error.at_first
-        ):
-            refused = Abstention(f"refused: {error}", again=True)
-            billed = billed or (error.by_filter_billed and self._refusals.accepts_settings)
-        if isinstance(error, JudgeRejectedError) and refused is None:
-            self._state.judge_failed(error)
+        match error.kind:
+            case ErrorKind.CROWDED | ErrorKind.SCARCE:
+                self._pace.was_crowded()
+                self._state.tell()
+            case ErrorKind.REFUSED | ErrorKind.BLOCKED if self._refusals.blames(
+                call.item.id, at_first=error.kind is ErrorKind.REFUSED
+            ):
+                refused = Abstention(f"refused: {error}", again=True)
+                billed = billed or (error.billed_if_item and self._refusals.accepts_settings)
+            case ErrorKind.REFUSED | ErrorKind.BLOCKED | ErrorKind.REJECTED:
+                self._state.judge_failed(error)
+            case ErrorKind.QUIT:
+                self._state.made -= 1  # who left answers nothing
+            case _:
+                pass
         book = self._accounts.abandon if billed else self._accounts.release
         await book(ticket, str(error))
         return refused
@@ -251,17 +260,18 @@ class Attempts:
             return
         raise NotAskedError
 
-    def _failed(self, error: TransientJudgeError) -> Answer:
+    def _failed(self, error: JudgeError) -> Answer:
         self._failures += 1
-        if self._failures >= FAILURES_IN_A_ROW or error.scarce:
+        scarce = error.kind is ErrorKind.SCARCE
+        if self._failures >= FAILURES_IN_A_ROW or scarce:
             # Of a tier without capacity no item is to blame, so that none is given up.
             why = (
                 "the tier has no capacity; the same command goes on later, or at once with "
                 "`tier=flex-or-standard`"
-                if error.scarce
+                if scarce
                 else f"{self._failures} calls in a row failed in every attempt"
             )
-            down = JudgeRejectedError(f"{why}: {error}", billed=error.billed)
+            down = JudgeError(ErrorKind.REJECTED, f"{why}: {error}", billed=error.billed)
             self._state.judge_failed(down)
             raise down from error
         return Abstention(f"failed: {error}")
@@ -309,7 +319,7 @@ class Refusals:
         return at_first and len(self._items) < self._first_items
 
 
-def contradiction(reply: Reply, ticket: Ticket) -> JudgeRejectedError | None:
+def contradiction(reply: Reply, ticket: Ticket) -> JudgeError | None:
     """Return the error for a reply that costs more than its worst case, or contradicts its quote.
 
     Reservations then no longer bound the bill, so no further call is made.
@@ -324,9 +334,8 @@ def contradiction(reply: Reply, ticket: Ticket) -> JudgeRejectedError | None:
         said.append(f"the provider's bill contradicts the quote: {reply.breach}")
     if not said:
         return None
-    return JudgeRejectedError(
-        f"{'; '.join(said)}; no budget can be kept; check the price", billed=True
-    )
+    why = f"{'; '.join(said)}; no budget can be kept; check the price"
+    return JudgeError(ErrorKind.REJECTED, why, billed=True)
 
 
 def _may_be_better(answer: Answer, unread: int) -> TypeGuard[Abstention]:

@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, final
 
-from judgeloop.core.errors import JudgeQuitError, JudgeRejectedError
+from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import Judge, Ledger, Reservation, Ticket
 from judgeloop.core.records import Answer, Query, Verdict
@@ -189,10 +189,11 @@ class Batch:
         except NotAskedError:
             if not state.is_over():
                 state.halt(self._accounts.out_of_money(planned))
-        except JudgeQuitError:
-            state.halt(StopReason(StopKind.INTERRUPTED, "the judge has left"))
-        except JudgeRejectedError as error:
-            state.judge_failed(error)
+        except JudgeError as error:
+            if error.kind is ErrorKind.QUIT:
+                state.halt(StopReason(StopKind.INTERRUPTED, "the judge has left"))
+            else:
+                state.judge_failed(error)
         else:
             known = [isinstance(entry, Verdict) for entry in found]
             state.remembered += sum(
@@ -231,7 +232,7 @@ class Batch:
             return await self._oracle.attempts[ask.judge].answer(
                 ask.call, ticket, lambda: self._accounts.reserve_again(ask)
             )
-        except (NotAskedError, JudgeQuitError, JudgeRejectedError):
+        except (NotAskedError, JudgeError):
             raise
         except Exception:
             self._state.broke()

@@ -54,7 +54,6 @@ async def drive(
         LedgerError: a booking could not be written; nothing was sent after it.
     """
     panel = judges if isinstance(judges, Sequence) else [judges]
-    terms = replace(terms, former_p=await _spent_before(ledger, terms))
     state = RunState(terms, interruption, observe)
     oracle = Oracle(panel, ledger, state)
     with state.interruption.within(terms.deadline_s):
@@ -68,7 +67,6 @@ async def drive(
             attempts=state.made,
             remembered=state.remembered,
             known=all(judge.priced for judge in panel) or not state.made,
-            former_p=terms.former_p,
             next_p=state.reason.need_p if state.reason else 0,
             cached_p=state.cached_p,
             tokens=state.tokens,
@@ -76,11 +74,6 @@ async def drive(
         tuple(tuple(attempts.models) for attempts in oracle.attempts),
         decoys,
     )
-
-
-async def _spent_before(ledger: Ledger, terms: Terms) -> int:
-    """Return what the run cost under its former ids, in picodollars."""
-    return sum([(await ledger.spend(run, None)).charged_p for run in terms.former])
 
 
 async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle) -> None:
@@ -92,6 +85,7 @@ async def _ask_until_over(session: Session[T], pool: Pool, oracle: Oracle) -> No
         answers = await oracle.answers(queries)
         session.tell(answers, halt=state.reason)
         state.folded(session.asked, session.progress)
+        state.tell()
 
 
 async def _decoys(oracle: Oracle, pool: Pool) -> DecoyTally | None:

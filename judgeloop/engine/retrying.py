@@ -1,7 +1,7 @@
 """The retry policy of all judges: how many attempts, and how long to wait between them.
 
-The SDKs' own retries are off, so that every HTTP request has its own reservation. A judge raises
-`TransientJudgeError` when another attempt may succeed. `engine/attempts.py` makes the attempts.
+The SDKs' own retries are off, so that every HTTP request has its own reservation. The kind of a
+`JudgeError` says whether another attempt may succeed. `engine/attempts.py` makes the attempts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import final
 
 from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
-from judgeloop.core.errors import TransientJudgeError
+from judgeloop.core.errors import ErrorKind, JudgeError
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +51,24 @@ class Retries:
         )
         self._counted = RetryCallState(AsyncRetrying(), None, (), {})  # what `_backoff` reads
 
-    def wait_s(self, error: TransientJudgeError, left_s: float | None) -> float | None:
-        """Return the seconds to wait before another attempt; None if there is none.
+    def wait_s(self, error: JudgeError, left_s: float | None) -> float | None:
+        """Return the seconds to wait before another attempt; None if there is no other.
 
         `left_s` are the seconds left of the run, None without a deadline.
         """
+        if not error.kind.asks_again:
+            return None
         backoff_s = float(self._backoff(self._counted))
         self._counted.prepare_for_next_attempt()
-        if error.changed:
+        if error.kind is ErrorKind.CHANGED:
             return 0.0  # a judge changes its requests once
-        asked_s = error.retry_after_s or 0.0
+        asked_s = error.wait_s or 0.0
         if asked_s > (self._policy.longest_wait_s if left_s is None else left_s):
             return None
         wait_s = max(backoff_s, asked_s)
-        if error.crowded and not error.billed:
-            if left_s is not None and (asked_s or error.scarce):
+        scarce = error.kind is ErrorKind.SCARCE
+        if (scarce or error.kind is ErrorKind.CROWDED) and not error.billed:
+            if left_s is not None and (asked_s or scarce):
                 return wait_s  # the server's wait ends before the deadline; so may a scarcity
             waited_s = asyncio.get_running_loop().time() - self._began
             return wait_s if waited_s + wait_s <= self._policy.patience_s else None

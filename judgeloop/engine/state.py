@@ -195,7 +195,6 @@ class RunState(Generic[T]):
     def folded(self, asked: int, estimate: Estimate[T]) -> None:
         """Note the number of answers that the session has been told, and its estimate."""
         self._asked, self._ahead, self._estimate = asked, 0, estimate
-        self.tell()
 
     def answered(self, count: int) -> None:
         """Note that `count` queries have an answer that the session has not been told yet."""
