@@ -35,6 +35,7 @@ from judgeloop.engine.session import Session as Session
 from judgeloop.engine.state import Interruption as Interruption
 from judgeloop.engine.state import Progress as Progress
 from judgeloop.engine.terms import Terms as Terms
+from judgeloop.judges.base import BaseJudge as BaseJudge
 from judgeloop.judges.function import function_judge as function_judge
 from judgeloop.ledger.sqlite import SqliteLedger as SqliteLedger
 from judgeloop.methods.estimators.mean_score import MeanScore as MeanScore
