@@ -29,7 +29,7 @@ def tally_of(scores, *, drawn=True):
 )
 @pytest.mark.parametrize("rate", [0.5, 0.2])
 def test_the_forecast_is_near_what_it_takes_when_the_scores_go_on_as_they_were(
-    kind, half_width, rate
+    any_look, half_width, rate
 ):
     rng = np.random.default_rng(1)
     scores = (rng.permutation(ITEMS) < rate * ITEMS).astype(float)
