@@ -37,7 +37,6 @@ from judgeloop.settings.setting import Part, Setting, described, one_of
 from judgeloop.settings.shared import (
     ITEMS,
     JUDGES,
-    OUTPUT,
     SELECTION,
     STOPPING,
     CallerOnly,
@@ -190,12 +189,6 @@ class CompareConfig(ContestSettings):
             Found,
         ),
     ] = None
-    analyse: Annotated[
-        bool,
-        Setting(
-            "Write pictures of the picked items to the run's folder.", OUTPUT, Part.REPORT, Found
-        ),
-    ] = False
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
