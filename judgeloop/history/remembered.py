@@ -3,7 +3,7 @@
 A repeated run has to see the same verdicts as the first time, or it would draw other items. So only
 verdicts count that were recorded before the run first began, and none of its own. What was recorded
 before is told by the ledger's own numbers, not by the clock. `comparisons.py`, `ratings.py` and
-`calibration/past.py` choose which of them to use; `matched.py` makes comparisons of systems.
+`calibration/run.py` choose which of them to use; `matched.py` makes comparisons of systems.
 """
 
 from __future__ import annotations
