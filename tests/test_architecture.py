@@ -47,6 +47,7 @@ def tool(name):
         ["lint-imports"],
         ["ruff", "check", "."],
         ["ruff", "format", "--check", "."],
+        ["codespell"],
         pytest.param(["mypy"], marks=pytest.mark.first),
     ],
     ids=" ".join,

@@ -15,6 +15,7 @@ from judgeloop.cli.app import app
 from judgeloop.core.errors import DamagedLedgerError
 from judgeloop.history import remembered, segments, side_by_side
 from judgeloop.history.gathered import Gatherer
+from judgeloop.history.packed import packed
 from judgeloop.history.remembered import extend_segments, remembered_verdicts
 from judgeloop.ledger.connection import connect
 from judgeloop.ledger.inspection import inspect
@@ -59,7 +60,7 @@ def ends(path):
 def last_read(monkeypatch):
     """Return a list of the numbers after which rows of the ledger are read."""
     after = []
-    given = side_by_side.given_verdicts
+    given = vars(side_by_side)["given_verdicts"]
 
     def noted(connection, **more):
         after.append(more["after"])
@@ -247,7 +248,7 @@ def test_a_segment_of_another_form_or_of_other_rows_is_passed_over(path, head, m
         gatherer = segments.load(connection)
         connection.execute("DELETE FROM segments")
         right = segments._told(connection, 0, gatherer.last)
-        content = b"".join(segments.packed(gatherer, **(right | head)))
+        content = b"".join(packed(gatherer, **(right | head)))
         insert(connection, SegmentRow(gatherer.last, content))
     after = last_read(monkeypatch)
     assert read(path) == whole
