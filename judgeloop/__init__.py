@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from judgeloop.api.compare import compare as compare
     from judgeloop.api.compare import compare_async as compare_async
     from judgeloop.api.compare import compare_dry_run as compare_dry_run
-    from judgeloop.api.compare import compare_recorded as compare_recorded
     from judgeloop.api.estimate import estimate as estimate
     from judgeloop.api.estimate import estimate_async as estimate_async
     from judgeloop.api.estimate import estimate_dry_run as estimate_dry_run
     from judgeloop.api.select import select as select
     from judgeloop.api.select import select_async as select_async
     from judgeloop.api.select import select_dry_run as select_dry_run
+    from judgeloop.core.errors import ErrorKind as ErrorKind
     from judgeloop.core.errors import InputError as InputError
     from judgeloop.core.errors import JudgeError as JudgeError
     from judgeloop.core.errors import JudgeloopError as JudgeloopError
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from judgeloop.judges.scripted import ScriptedJudge as ScriptedJudge
     from judgeloop.questions.compare.config import CompareConfig as CompareConfig
     from judgeloop.questions.compare.config import compare_config as compare_config
-    from judgeloop.questions.compare.recorded_result import RecordedResult as RecordedResult
     from judgeloop.questions.compare.result import Result as Result
     from judgeloop.questions.estimate.config import EstimateConfig as EstimateConfig
     from judgeloop.questions.estimate.result import Estimated as Estimated
@@ -46,6 +45,7 @@ _HOMES = {
     "CompareConfig": "questions.compare.config",
     "DryRun": "run.dry_run",
     "EstimateConfig": "questions.estimate.config",
+    "ErrorKind": "core.errors",
     "Estimated": "questions.estimate.result",
     "InputError": "core.errors",
     "Interruption": "engine.halt",
@@ -54,7 +54,6 @@ _HOMES = {
     "LedgerError": "core.errors",
     "Limits": "engine.session",
     "Progress": "engine.loop",
-    "RecordedResult": "questions.compare.recorded_result",
     "Result": "questions.compare.result",
     "ScriptedJudge": "judges.scripted",
     "SelectConfig": "questions.select.config",
@@ -65,7 +64,6 @@ _HOMES = {
     "compare_async": "api.compare",
     "compare_config": "questions.compare.config",
     "compare_dry_run": "api.compare",
-    "compare_recorded": "api.compare",
     "drive": "engine.loop",
     "estimate": "api.estimate",
     "estimate_async": "api.estimate",

@@ -35,6 +35,7 @@ from judgeloop.engine.recorded import replay as replay
 from judgeloop.engine.session import Limits as Limits
 from judgeloop.engine.session import Session as Session
 from judgeloop.engine.terms import Terms as Terms
+from judgeloop.judges.base import BaseJudge as BaseJudge
 from judgeloop.judges.function import function_judge as function_judge
 from judgeloop.ledger.sqlite import SqliteLedger as SqliteLedger
 from judgeloop.methods.estimators.mean_score import MeanScore as MeanScore

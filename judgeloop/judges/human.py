@@ -12,22 +12,20 @@ import asyncio
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TextIO, final
 
-from judgeloop.core.errors import JudgeQuitError, JudgeRejectedError
-from judgeloop.core.protocols import Questions
+from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import (
     Abstention,
     Answer,
     Call,
-    Item,
     JudgeIdentity,
-    Quote,
     Reply,
     Verdict,
 )
+from judgeloop.judges.base import BaseJudge
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.report.escaping import visible_lines
 
@@ -82,12 +80,9 @@ class _Sheet:
 
 
 @final
-class HumanJudge:
+class HumanJudge(BaseJudge):
     """Asks a person, one call at a time, also when several calls are in flight."""
 
-    order_matters = True
-    blind = True
-    priced = True
     by_hand = True
 
     def __init__(
@@ -109,32 +104,19 @@ class HumanJudge:
         """A person; all persons have the same identity."""
         return JudgeIdentity("human", "")
 
-    def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
-        """Accept every question."""
-        del questions, items, max_missing
-
-    def quote(self, call: Call) -> Quote:
-        """Return zero cost: what a person costs is not known."""
-        del call
-        return Quote(0, 0)
-
     async def judge(self, call: Call) -> Reply:
         """Add the call to the pending calls and wait until its answer is final.
 
         Raises:
-            JudgeQuitError: the person has quit.
-            JudgeRejectedError: the terminal cannot be read.
+            JudgeError: the person has quit, or the terminal cannot be read.
         """
         if self._has_quit:
-            raise JudgeQuitError
+            raise _left()
         sheet = _Sheet(call, asyncio.get_running_loop().create_future())
         self._sheets.append(sheet)
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work_through())
         return Reply(await sheet.settled, cost_p=0)
-
-    async def aclose(self) -> None:
-        """Do nothing: there are no connections."""
 
     async def _work_through(self) -> None:
         """Ask all pending calls; on an error, fail them so that no caller waits forever."""
@@ -144,7 +126,11 @@ class HumanJudge:
             for sheet in self._sheets:
                 if not sheet.settled.done():
                     sheet.settled.set_exception(
-                        JudgeRejectedError(f"the terminal cannot be read: {error}", billed=False)
+                        JudgeError(
+                            ErrorKind.REJECTED,
+                            f"the terminal cannot be read: {error}",
+                            billed=False,
+                        )
                     )
             self._sheets.clear()
 
@@ -208,14 +194,14 @@ class HumanJudge:
             self._sheets[at].settled.set_result(answer)
 
     def _leave(self, at: int) -> None:
-        """Settle the answers before the call at `at`; raise JudgeQuitError in the other calls."""
+        """Settle the answers before the call at `at`; raise QUIT in the other calls."""
         self._has_quit = True
         for sheet in self._sheets[:at]:
             if sheet.answer is not None and not sheet.settled.done():
                 sheet.settled.set_result(sheet.answer)
         for sheet in self._sheets[at:]:
             if not sheet.settled.done():
-                sheet.settled.set_exception(JudgeQuitError())
+                sheet.settled.set_exception(_left())
         self._sheets.clear()
 
     def _show_sheet(self, at: int) -> None:
@@ -232,6 +218,10 @@ class HumanJudge:
 
     def _show(self, text: str) -> None:
         print(text, file=self._screen or sys.stderr, flush=True)
+
+
+def _left() -> JudgeError:
+    return JudgeError(ErrorKind.QUIT, "the judge has left", billed=False)
 
 
 def _wrapped(text: str) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
-from judgeloop.core.errors import InputError, JudgeRejectedError
+from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import (
     Abstention,
@@ -26,10 +26,10 @@ from judgeloop.core.records import (
     Call,
     Item,
     JudgeIdentity,
-    Quote,
     Reply,
     Verdict,
 )
+from judgeloop.judges.base import BaseJudge
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.own_thread import in_own_thread
 
@@ -42,18 +42,13 @@ Plugin = Callable[..., Any | Awaitable[Any]]
 
 
 @final
-class PluginJudge:
+class PluginJudge(BaseJudge):
     """Calls the user's function; a sync function runs in a thread of its own.
 
     A comparison calls `function(prompt=…, first=…, second=…, reference=…)`, a rating
     `function(prompt=…, output=…, reference=…)`. A function that does not take `prompt` or
     `reference` is called without it.
     """
-
-    order_matters = True
-    blind = True
-    by_hand = False
-    priced = True
 
     def __init__(
         self,
@@ -105,16 +100,11 @@ class PluginJudge:
         """Return the names of the arguments that the function gets."""
         return [name for name in (*CONTEXT, *outputs) if name not in self._left_out]
 
-    def quote(self, call: Call) -> Quote:
-        """Return zero cost: what the function costs is not known."""
-        del call
-        return Quote(0, 0)
-
     async def judge(self, call: Call) -> Reply:
         """Call the function and check what it returns.
 
         Raises:
-            JudgeRejectedError: the function raised an exception.
+            JudgeError: the function raised an exception.
         """
         rating = len(call.outputs) == 1
         outputs = OUTPUTS[rating]
@@ -129,14 +119,12 @@ class PluginJudge:
             if inspect.isawaitable(returned):
                 returned = await returned
         except (Exception, SystemExit) as error:  # SystemExit would end the run with its code
-            raise JudgeRejectedError(
+            raise JudgeError(
+                ErrorKind.REJECTED,
                 f"python:{self._name} raised {type(error).__name__}: {error}{_place(error, self._function)}",
                 billed=False,
             ) from error
         return Reply(answer_from(returned, rating=rating), cost_p=0)
-
-    async def aclose(self) -> None:
-        """Do nothing: there are no connections."""
 
 
 def _place(error: BaseException, function: Plugin) -> str:

@@ -30,8 +30,6 @@ from judgeloop.ledger import booking
 from judgeloop.ledger.connection import connect
 from judgeloop.ledger.locks import is_locked, run_lock
 from judgeloop.ledger.reading import (
-    RecordedAttempt,
-    attempts_of,
     models_of,
     spend_of,
     verdicts_under,
@@ -130,10 +128,6 @@ class SqliteLedger:
     async def models(self, run: str) -> dict[str, list[str]]:
         """Return the models that servers named in replies to `run`, the first first, by judge."""
         return await self._do(lambda connection: models_of(connection, run))
-
-    async def attempts(self, item_id: str) -> list[RecordedAttempt]:
-        """Return every attempt on an item, the latest first."""
-        return await self._do(lambda connection: attempts_of(connection, item_id))
 
     async def reply_lengths(self, judge: JudgeIdentity) -> list[int]:
         """Return the output tokens of the judge's latest replies, with a verdict or cut off."""

@@ -15,7 +15,7 @@ from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import About, DecoyTally, Spend, StopKind
 from judgeloop.core.records import Abstention, Key, Label, Verdict
 from judgeloop.methods.stats.agreement import kappa
-from judgeloop.methods.stats.proportion import wilson_interval
+from judgeloop.methods.stats.proportions import wilson_interval
 from judgeloop.report.json_fields import computed, heading
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.shown import Shown

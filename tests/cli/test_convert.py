@@ -9,7 +9,7 @@ from formats.samples import FILES, SAMPLES, text
 
 from judgeloop.cli.app import app
 from judgeloop.formats.catalogue import FORMATS
-from judgeloop.formats.outputs import read_outputs
+from judgeloop.formats.rows import read_outputs
 
 
 def invoked(*arguments):
@@ -66,7 +66,7 @@ def test_failed_requests_are_left_out_if_allowed_and_counted(here):
     (here / "in").write_bytes(text("openai_batch_failed.jsonl"))
     assert "--allow-partial" in invoked("in", "-o", "out.jsonl").stderr
     assert (
-        "2 items without an output left out"
+        "left out 2 items without an output"
         in invoked("in", "-o", "out.jsonl", "--allow-partial").stderr
     )
 

@@ -14,6 +14,8 @@ from typing import Any
 
 from judgeloop.core.records import Draws
 
+INTERVALS = ("approximate", "anytime")  # for a mean: `precise.py`
+
 
 @dataclass(frozen=True, slots=True)
 class Ingredients:
@@ -39,8 +41,9 @@ class RuleRow:
     `makes` is `module:function` in `judgeloop.methods.stopping`; the function takes `Ingredients`.
     `guaranteed` is True if the stated risk is proved for random draws. `needs_even_draws` is True
     if it holds only when every item not drawn yet is equally likely to be next. `by_past` is True
-    if past comparisons choose the threshold. `takes` names the settings that only this rule reads.
-    `help` completes "NAME: ".
+    if past comparisons choose the threshold. `recorded` is True if it goes with recorded scores
+    alone, which are all known at once: such a rule is not replayed. `takes` names the settings that
+    only this rule reads. `help` completes "NAME: ".
     """
 
     question: str
@@ -50,6 +53,7 @@ class RuleRow:
     guaranteed: bool = False
     needs_even_draws: bool = False
     by_past: bool = False
+    recorded: bool = False
     takes: frozenset[str] = frozenset()
 
     def make(self, ingredients: Ingredients) -> Any:
@@ -76,9 +80,14 @@ RULES: tuple[RuleRow, ...] = (
         "the threshold that kept the error rate of your past comparisons under the risk",
         by_past=True, takes=frozenset({"history"}),
     ),
-    RuleRow("compare", "tie-aware", "tie_aware:made_of", "heuristic, on decisive verdicts only"),
+    RuleRow("compare", "tie-aware", "majority:tie_aware", "heuristic, on decisive verdicts only"),
     RuleRow(
-        "compare", "hypergeometric", "hypergeometric:made_of", "heuristic, as in the DiffUse paper"
+        "compare", "hypergeometric", "majority:hypergeometric", "heuristic, as in the DiffUse paper"
+    ),
+    RuleRow(
+        "compare", "once", "once:made_of",
+        "guaranteed, one exact sign test after all items; for recorded scores alone",
+        guaranteed=True, recorded=True,
     ),
     RuleRow(
         "select", "separated", "separated:made_of", "guaranteed, once all others are ruled out",
@@ -135,6 +144,6 @@ def default_rule(question: str, draws: Draws) -> str:
         KeyError: the question has no rule for these draws.
     """
     for row in rules_of(question):
-        if draws is Draws.EVEN or not (row.needs_even_draws or row.by_past):
+        if draws is Draws.EVEN or not (row.needs_even_draws or row.by_past or row.recorded):
             return row.name
     raise KeyError(question)

@@ -12,8 +12,8 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import StoppingRule
 from judgeloop.core.records import Draws
+from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selectors_of
-from judgeloop.methods.stats.standings import Standings
 from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rules_of
 from judgeloop.methods.stopping.separated import Separated
 from judgeloop.questions.select.config import QUESTION, SelectConfig
