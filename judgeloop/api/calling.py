@@ -16,8 +16,7 @@ from judgeloop.api.arguments import COMMAND_ONLY, signature_of
 from judgeloop.api.collecting import Collector
 from judgeloop.api.sync_bridge import drained, run_here
 from judgeloop.core.errors import InputError
-from judgeloop.engine.halt import Interruption
-from judgeloop.engine.loop import Observe, Progress
+from judgeloop.engine.state import Interruption, Observe, Progress
 from judgeloop.report.texts import Texts
 from judgeloop.run.dry_run import DryRun
 from judgeloop.run.given import NOTHING_GIVEN, Given

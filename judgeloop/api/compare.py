@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from judgeloop.api.arguments import ContestArguments
 from judgeloop.api.calling import Question, signed
-from judgeloop.engine.loop import Progress
+from judgeloop.engine.state import Progress
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.prepare import prepare
 from judgeloop.questions.compare.result import Result

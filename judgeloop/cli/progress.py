@@ -18,7 +18,7 @@ from judgeloop.cli.streams import Forgiving, say
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE
 
 if TYPE_CHECKING:
-    from judgeloop.engine.loop import Progress
+    from judgeloop.engine.state import Progress
 
 SECONDS_BETWEEN_LINES = 30.0
 REDRAWN_A_SECOND = 8

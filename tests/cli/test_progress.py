@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from judgeloop.cli.progress import SECONDS_BETWEEN_LINES, Seen, Watched, counting, watching, words
 from judgeloop.core.outcomes import Estimate, Tally
-from judgeloop.engine.loop import Progress
+from judgeloop.engine.state import Progress
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stats.strata import Strata
