@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from judgeloop.core.errors import JudgeError as JudgeError
     from judgeloop.core.errors import JudgeloopError as JudgeloopError
     from judgeloop.core.errors import LedgerError as LedgerError
-    from judgeloop.engine.halt import Interruption as Interruption
-    from judgeloop.engine.loop import Progress as Progress
     from judgeloop.engine.loop import drive as drive
     from judgeloop.engine.session import Limits as Limits
     from judgeloop.engine.session import Session as Session
+    from judgeloop.engine.state import Interruption as Interruption
+    from judgeloop.engine.state import Progress as Progress
     from judgeloop.engine.terms import Terms as Terms
     from judgeloop.judges.function import function_judge as function_judge
     from judgeloop.judges.scripted import ScriptedJudge as ScriptedJudge
@@ -48,12 +48,12 @@ _HOMES = {
     "ErrorKind": "core.errors",
     "Estimated": "questions.estimate.result",
     "InputError": "core.errors",
-    "Interruption": "engine.halt",
+    "Interruption": "engine.state",
     "JudgeError": "core.errors",
     "JudgeloopError": "core.errors",
     "LedgerError": "core.errors",
     "Limits": "engine.session",
-    "Progress": "engine.loop",
+    "Progress": "engine.state",
     "Result": "questions.compare.result",
     "ScriptedJudge": "judges.scripted",
     "SelectConfig": "questions.select.config",

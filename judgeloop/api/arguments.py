@@ -16,7 +16,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict
 
 from judgeloop.core.protocols import Judge
-from judgeloop.engine.loop import Progress
+from judgeloop.engine.state import Progress
 from judgeloop.settings.setting import declared
 
 if TYPE_CHECKING:

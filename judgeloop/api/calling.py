@@ -16,8 +16,7 @@ from judgeloop.api.arguments import COMMAND_ONLY, places_of, signature_of
 from judgeloop.api.collecting import Collector
 from judgeloop.api.sync_bridge import drained, run_here
 from judgeloop.core.errors import InputError
-from judgeloop.engine.halt import Interruption
-from judgeloop.engine.loop import Progress
+from judgeloop.engine.state import Interruption, Progress
 from judgeloop.questions.question import Answering, Question
 from judgeloop.report.texts import Texts
 from judgeloop.run.dry_run import DryRun

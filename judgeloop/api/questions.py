@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from judgeloop.api.arguments import CompareArguments, EstimateArguments, SelectArguments
 from judgeloop.api.calling import Caller
-from judgeloop.engine.loop import Progress
+from judgeloop.engine.state import Progress
 from judgeloop.questions.question import COMPARE, ESTIMATE, SELECT
 
 if TYPE_CHECKING:

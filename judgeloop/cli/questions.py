@@ -24,7 +24,7 @@ from judgeloop.report.escaping import visible
 
 if TYPE_CHECKING:
     from judgeloop.cli.progress import Watched
-    from judgeloop.engine.halt import Interruption
+    from judgeloop.engine.state import Interruption
     from judgeloop.report.page import Page
     from judgeloop.settings.sources import Read
 
@@ -107,8 +107,7 @@ class Asking:
         import asyncio
 
         from judgeloop.cli.progress import watching
-        from judgeloop.engine.halt import Interruption
-        from judgeloop.engine.loop import unobserved
+        from judgeloop.engine.state import Interruption, unobserved
 
         run = self.question.load().run
         if ready.booked:

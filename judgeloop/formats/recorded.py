@@ -17,13 +17,10 @@ from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
 from judgeloop.formats.catalogue import open_rows
-from judgeloop.formats.columns import MODEL, OUTPUT, Map, found_text, plan_of
-from judgeloop.formats.epochs import MEAN, one_epoch
-from judgeloop.formats.join import Joined
-from judgeloop.formats.outputs import name_apart
+from judgeloop.formats.columns import MODEL, OUTPUT, Map, RowReader, candidates_of, found_text
+from judgeloop.formats.join import Joined, name_apart
 from judgeloop.formats.plain_rows import scores_of
-from judgeloop.formats.row_reader import RowReader
-from judgeloop.formats.rows import NO_MAP, ItemRow, at, stem
+from judgeloop.formats.rows import MEAN, NO_MAP, ItemRow, at, one_epoch, stem
 from judgeloop.formats.tables import Row
 
 LOOKED_AT = 100  # rows of a file that are looked at for the names of its scores
@@ -75,7 +72,7 @@ def read_recorded(
     models: dict[str, None] = {}
     items = []
     for row, values in zip(rows, scores, strict=True):
-        reader = RowReader(path, row, plan_of(row.fields, mapped), found.unit)
+        reader = RowReader(path, row, candidates_of(row.fields, mapped), found.unit)
         if model := reader.text(MODEL):
             models[model] = None
         score = _number(path, row, found.unit, scorer, values.get(scorer))

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from judgeloop.engine.halt import Interruption
-    from judgeloop.engine.loop import Observe
+    from judgeloop.engine.state import Interruption, Observe
     from judgeloop.questions.compare.config import CompareConfig
     from judgeloop.questions.compare.prepare import Comparison
     from judgeloop.questions.compare.result import Result

@@ -10,10 +10,10 @@ import numpy as np
 
 from judgeloop.core.outcomes import Spend, StopKind, Tally
 from judgeloop.core.protocols import StoppingRule
-from judgeloop.engine.halt import Interruption
-from judgeloop.engine.loop import Finished, Observe, unobserved
+from judgeloop.engine.loop import Finished
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Session
+from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.methods.estimators.preferences import Preferences
