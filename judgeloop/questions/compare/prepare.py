@@ -14,8 +14,6 @@ import numpy as np
 
 from judgeloop.calibration.threshold import Calibration, TooLittle, calibrate
 from judgeloop.core.errors import InputError
-from judgeloop.core.outcomes import Tally
-from judgeloop.core.protocols import StoppingRule
 from judgeloop.core.records import Draws
 from judgeloop.engine.session import Limits
 from judgeloop.formats.columns import parse_map
@@ -33,6 +31,7 @@ from judgeloop.methods.stopping.catalogue import (
     rules_of,
 )
 from judgeloop.methods.stopping.giving_up import GivingUp
+from judgeloop.methods.stopping.rule import PairRule
 from judgeloop.questions.compare.config import QUESTION, SELECTORS, CompareConfig
 from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.identity import named_by_content, run_id
@@ -71,7 +70,7 @@ class Comparison(Prepared[CompareConfig]):
     """
 
     selector: SelectorRow
-    rule: StoppingRule[Tally]
+    rule: PairRule
     history: History | None = None
     instead: str | None = None
     recorded: RecordedScores | None = None
@@ -80,6 +79,13 @@ class Comparison(Prepared[CompareConfig]):
     def booked(self) -> bool:
         """Whether the ledger books the run: not if recorded scores are compared."""
         return self.recorded is None
+
+    @property
+    def notice(self) -> str | None:
+        """Which rule and selector are used in place of those of the settings, and why."""
+        if self.instead is None:
+            return None
+        return f"{self.instead}; so the run uses {self.rule.name}, with {self.selector.name} draws"
 
 
 def prepare(
@@ -214,13 +220,13 @@ def _instead(found: TooLittle, rule: str, history: History) -> str:
 
 def _rule(
     config: CompareConfig, row: RuleRow, inputs: Inputs, calibrated: Calibration | None = None
-) -> StoppingRule[Tally]:
+) -> PairRule:
     """Return the rule of `row`, wrapped in `GivingUp` if `give_up` is set.
 
     A threshold that was calibrated without giving up stays valid, because giving up only lowers
     the number of winners named.
     """
-    rule: StoppingRule[Tally] = row.make(
+    rule: PairRule = row.make(
         Ingredients(
             risk=config.risk,
             items=population_of(config, inputs) or len(inputs.joined.pool),
