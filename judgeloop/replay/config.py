@@ -20,17 +20,17 @@ from judgeloop.methods.selectors.catalogue import (
     selector_row,
 )
 from judgeloop.methods.stopping.catalogue import rules_of
+from judgeloop.questions.compare.config import REPLAYED as COMPARED
 from judgeloop.questions.compare.config import Clustering, Combine, Representative
-from judgeloop.questions.compare.published import REPLAYED as COMPARED
 from judgeloop.questions.estimate.config import (
     BY_CONFIDENCE,
     BY_HISTORY,
     CONFIDENCE_FIELD,
     CONFIDENCES,
 )
-from judgeloop.questions.estimate.published import REPLAYED as ESTIMATED
+from judgeloop.questions.estimate.config import REPLAYED as ESTIMATED
 from judgeloop.questions.select.config import EPSILONS, Epsilons, epsilons
-from judgeloop.questions.select.published import REPLAYED as SELECTED
+from judgeloop.questions.select.config import REPLAYED as SELECTED
 from judgeloop.run.identity import plain
 from judgeloop.settings.published import Publication
 from judgeloop.settings.setting import (
