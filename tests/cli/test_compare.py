@@ -730,7 +730,7 @@ def test_a_selector_that_picks_runs_by_a_heuristic_and_is_named_with_its_variant
         ),
         (
             ["--selector", "input-cluster", "--combine", "addition"],
-            "--combine addition: neither the selector input-cluster",
+            "--combine addition has no effect with",
         ),
         (
             ["--selector", "diffuse", "--rule", "anytime"],
