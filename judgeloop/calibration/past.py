@@ -21,7 +21,7 @@ from judgeloop.history.matched import compared
 from judgeloop.history.past import Past, no_past
 from judgeloop.history.remembered import remembered_verdicts
 from judgeloop.judges.catalogue import judge_name as name_of
-from judgeloop.report.sentences import count
+from judgeloop.report.words import count
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def convert() -> click.Command:
 def _convert(*, output: Path, **given: Any) -> None:
     from judgeloop.cli.files import write_whole
     from judgeloop.core.errors import InputError
-    from judgeloop.report.sentences import count
+    from judgeloop.report.words import count
     from judgeloop.run.convert import ConvertConfig, convert
 
     with explained():

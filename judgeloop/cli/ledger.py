@@ -121,7 +121,7 @@ def _export(**given: Any) -> None:
     from itertools import chain, islice
 
     from judgeloop.ledger.requests import Request, requests_of
-    from judgeloop.report.table import csv_line
+    from judgeloop.report.labels import csv_line
 
     with explained():
         rows = requests_of(VerifyConfig.of(**given).ledger)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,9 @@ def compare_recorded(config: Any, read: Read, *, form: Form, output: Sequence[Pa
     """Compare two finished runs, print the result and return the exit code."""
     from judgeloop.cli.files import write_outputs
     from judgeloop.questions.compare.recorded import recorded_of
-    from judgeloop.questions.compare.recorded_text import page
 
     result = recorded_of(config)
-    words = page_as_flags(page(result))
-    show(shown_as(form, result, words, read.files, output))
-    write_outputs(output, result, words)
+    result = replace(result, page=page_as_flags(result.page))
+    show(shown_as(form, result, read.files, output))
+    write_outputs(output, result)
     return result.exit_code

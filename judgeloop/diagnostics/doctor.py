@@ -27,7 +27,7 @@ from judgeloop.ledger.place import file_system_of, warnings_about
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.providers.official import likely_model
 from judgeloop.providers.tiers import Tiered
-from judgeloop.report.spent import tokens
+from judgeloop.report.cost_text import tokens
 from judgeloop.run.inputs import judge_options
 from judgeloop.run.prices import age_sentence, old_prices, today
 from judgeloop.settings.ceiling import within_ceiling
@@ -142,7 +142,7 @@ async def _try(
     server = Finding(
         "server", True, f"it answers{f' and calls its model {models}' if models else ''}{cost}"
     )
-    reported = (await ledger.spend(RUN, None)).unreported == before.unreported
+    reported = (await ledger.spend(RUN, None)).replies_without_usage == before.replies_without_usage
     return [server, *([] if reported else [NO_USAGE]), _verdict(answer, call)]
 
 

@@ -22,7 +22,7 @@ from judgeloop.history.matched import labelled
 from judgeloop.history.remembered import remembered_verdicts
 from judgeloop.methods.stats.decisiveness import Floats
 from judgeloop.methods.stats.foretelling import Forecast, foretell
-from judgeloop.report.sentences import count
+from judgeloop.report.words import count
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ from judgeloop.core.outcomes import DecoyTally, Spend, StopKind, StopReason, Tal
 from judgeloop.core.records import Abstention, Choice, Label, Verdict
 from judgeloop.questions.compare.text import page
 from judgeloop.report.html import render_html
+from judgeloop.report.labels import render_csv
 from judgeloop.report.markdown import render_markdown
 from judgeloop.report.page import render
-from judgeloop.report.table import render_csv
 
 FIELDS = {
     "schema_version": 1,

@@ -6,6 +6,7 @@ a fixed sample. No ledger is opened and nothing is remembered.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.metadata import version
 
 from judgeloop.core.errors import InputError
@@ -18,6 +19,7 @@ from judgeloop.questions.compare.recorded_result import (
     RecordedSetup,
     recorded_result,
 )
+from judgeloop.questions.compare.recorded_text import page
 from judgeloop.run.system_names import names_for
 from judgeloop.settings.setting import Part, declared
 
@@ -54,7 +56,8 @@ def recorded_of(config: CompareConfig) -> RecordedResult:
         left_out=paired.left_out,
         version=version("judgeloop"),
     )
-    return recorded_result(setup, paired.ids, paired.first, paired.second)
+    result = recorded_result(setup, paired.ids, paired.first, paired.second)
+    return replace(result, page=page(result))
 
 
 def _check_unused(config: CompareConfig) -> None:

@@ -6,25 +6,26 @@ Nothing is read or formatted here (`recorded.py`, `recorded_text.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from judgeloop.core.exits import EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.outcomes import About
+from judgeloop.core.part import Part, Say
 from judgeloop.core.records import TIE
 from judgeloop.methods.stats.sign_test import p_value, share_interval
-from judgeloop.questions.compare import recorded_text
-from judgeloop.report.json_fields import SCHEMA_VERSION
 from judgeloop.report.labels import LabelRow
-from judgeloop.report.page import Page
-from judgeloop.report.shown import Shown
+from judgeloop.report.page import NO_PAGE, Page
+from judgeloop.report.renderable import Renderable
+from judgeloop.report.run_result import SCHEMA_VERSION
+from judgeloop.report.texts import Texts
 
 TEST = "exact sign test"
 RECORDED = "of recorded scores"  # in place of a run's id: such a comparison is not booked
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedSetup:
+class RecordedSetup(Part):
     """What was compared: the systems, their scorers, and the settings that count."""
 
     systems: tuple[str, str]
@@ -38,7 +39,7 @@ class RecordedSetup:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedResult(Shown):
+class RecordedResult(Part, Renderable):
     """A comparison of all items by recorded scores.
 
     - `wins`: the items on which each system has the higher score; `ties`: the others.
@@ -57,7 +58,7 @@ class RecordedResult(Shown):
     items: int
     wins: dict[str, int]
     ties: int
-    win_distance: float
+    gap: float
     means: dict[str, float]
     mean_difference: float
     test: str
@@ -65,6 +66,10 @@ class RecordedResult(Shown):
     win_share: float | None
     win_share_interval: tuple[float, float]
     labels: tuple[LabelRow, ...]
+    page: Page = field(default=NO_PAGE, kw_only=True, compare=False, repr=False)
+    texts: Texts | None = field(default=None, kw_only=True, compare=False, repr=False)
+
+    HIDDEN = frozenset({"setup", "labels", "page", "texts"})
 
     @property
     def about(self) -> About:
@@ -78,23 +83,15 @@ class RecordedResult(Shown):
             return EXIT_UNDECIDED
         return EXIT_OTHER_WON if self.setup.required_winner not in {None, self.winner} else 0
 
-    @property
-    def page(self) -> Page:
-        """The result as text: the headline, and the details."""
-        return recorded_text.page(self)
-
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, say: Say = str) -> dict[str, Any]:
         """Return the result as JSON values, without the labels."""
-        figures = asdict(self)
-        setup = figures.pop("setup")
-        figures.pop("labels")
         return {
             "schema_version": SCHEMA_VERSION,
             "job": self.job,
             "recorded": True,
             "about": str(self.about),
-            **figures,
-            **setup,
+            **Part.to_json(self, say),
+            **self.setup.to_json(say),
             "spent_usd": 0.0,
             "exit_code": self.exit_code,
         }
@@ -119,7 +116,7 @@ def recorded_result(
         items=items,
         wins=dict(zip(setup.systems, (won, lost), strict=True)),
         ties=items - won - lost,
-        win_distance=abs(won - lost) / items,
+        gap=abs(won - lost) / items,
         means=dict(zip(setup.systems, means, strict=True)),
         mean_difference=means[0] - means[1],
         test=TEST,

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from judgeloop.methods.stopping.reasons import show_risk
+from judgeloop.questions.compare.recorded_result import RecordedResult
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Section
-from judgeloop.report.sentences import count, few_items, on_items
-
-if TYPE_CHECKING:
-    from judgeloop.questions.compare.recorded_result import RecordedResult
+from judgeloop.report.sentences import on_items
+from judgeloop.report.words import count
 
 WHAT_P_MEANS = (
     "The p-value says how often two equally good systems would differ at least so much by chance, "
@@ -31,7 +28,7 @@ def page(result: RecordedResult) -> Page:
     return Page(
         headline(result),
         tuple(rows),
-        summary=(_standing(result), *few_items(result.about, result.items)),
+        summary=(_standing(result),),
         notes=(Section("What the p-value means", (("", WHAT_P_MEANS),)),),
     )
 

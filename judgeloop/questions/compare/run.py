@@ -6,6 +6,8 @@ knows no exit codes.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from judgeloop.core.outcomes import StopKind, Tally
@@ -20,9 +22,17 @@ from judgeloop.methods.stats.dendrogram import MOST_EXACT
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.questions.compare.plan import judgments_to_decide, more_to_decide
 from judgeloop.questions.compare.prepare import Comparison
-from judgeloop.questions.compare.result import CompareSetup, Result, result_of
+from judgeloop.questions.compare.result import CompareOptions, Result, result_of
 from judgeloop.questions.compare.selector import LiveMaterial, make_selector, variant_of
-from judgeloop.run.drive import decoy_quotes_left, drive_session, quotes_of, setup_of, terms_of
+from judgeloop.questions.compare.text import page
+from judgeloop.run.drive import (
+    data_notes,
+    decoy_quotes_left,
+    drive_session,
+    quotes_of,
+    setup_of,
+    terms_of,
+)
 from judgeloop.run.plan import Plan, priced
 
 
@@ -103,33 +113,32 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         unasked = len(comparison.pool) - len(outcome.labels)
         rule = _deciding(comparison.rule)
         more = more_to_decide(rule, outcome.estimate.tally, comparison.limits, unasked)
-    return result_of(
+    config, row = comparison.config, comparison.selector
+    history = comparison.history.source if comparison.history else None
+    result = result_of(
         outcome,
         finished.spend,
-        _setup(comparison),
+        setup_of(
+            comparison,
+            comparison.rule,
+            row.name,
+            represent=config.represent if row.looks_at_vectors else None,
+            history=history,
+            instead=comparison.instead,
+        ),
+        CompareOptions(
+            near_tie=config.near_tie,
+            not_worse=config.not_worse,
+            give_up=config.give_up,
+            variant=_variant(comparison),
+        ),
+        data_notes(comparison),
         item_ids=[item.id for item in comparison.pool.items],
         judge_models=finished.models,
         decoys=finished.decoys,
         more_judgments=more,
     )
-
-
-def _setup(comparison: Comparison) -> CompareSetup:
-    config, rule, row = comparison.config, comparison.rule, comparison.selector
-    return CompareSetup(
-        **setup_of(comparison),
-        rule=rule.name,
-        risk_threshold=rule.threshold,
-        guarantee=rule.guarantee,
-        selector=row.name,
-        near_tie=config.near_tie,
-        not_worse=config.not_worse,
-        give_up=config.give_up,
-        variant=_variant(comparison),
-        represent=config.represent if row.looks_at_vectors else None,
-        history=comparison.history.source if comparison.history else None,
-        instead=comparison.instead,
-    )
+    return replace(result, page=page(result))
 
 
 def _variant(comparison: Comparison) -> str | None:
