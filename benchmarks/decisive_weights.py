@@ -6,8 +6,10 @@ run so far. `decisive_curves.py` measures the runs.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,21 +17,23 @@ from numpy.typing import NDArray
 
 from judgeloop.core.protocols import Selector
 from judgeloop.core.records import Verdict
-from judgeloop.engine.walk import walk
 from judgeloop.history.past import Past
 from judgeloop.history.prospects import prospects_of
 from judgeloop.methods.selectors.decisive import Decisive, decisive
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stats.decision_patterns import patterns_of
 from judgeloop.methods.stats.decisiveness import (
     Prospects,
     agreements,
     counts_of_each,
     decisive_shares,
     exponent,
+    patterns_of,
     prospects,
 )
 from judgeloop.replay.recordings import Contest
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+from support.walking import walk
 
 Floats = NDArray[np.float64]
 

@@ -15,6 +15,7 @@ is the coverage for systems whose win distance is under 0.05.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -26,7 +27,6 @@ from judgeloop.core.outcomes import Tally
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.engine.walk import walk
 from judgeloop.history.past import past_of_scores, signs
 from judgeloop.history.prospects import prospects_of
 from judgeloop.methods.estimators.preferences import MISSES, Preferences, weighted_distance
@@ -34,7 +34,10 @@ from judgeloop.methods.selectors.decisive import Decisive, decisive
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.mean_intervals import interval_whenever
 from judgeloop.methods.stats.weighted_draws import weighted_moments
-from judgeloop.methods.stopping.tie_aware import TieAware
+from judgeloop.methods.stopping.majority import TieAware
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+from support.walking import walk
 
 # By name: the file, the margin within which two scores tie, and the numbers of judgments.
 TABLES = {

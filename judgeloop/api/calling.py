@@ -27,7 +27,7 @@ from judgeloop.settings.setting import declared
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 F = TypeVar("F", bound=Callable[..., Any])
-Told = Callable[[Progress[Any]], object]
+ProgressCallback = Callable[[Progress[Any]], object]
 
 
 class Running(Protocol[R_co]):
@@ -98,7 +98,7 @@ class Question(Generic[R]):
 
     def _ready(
         self, data: tuple[object, ...], arguments: dict[str, Any], *, offline: bool = False
-    ) -> tuple[Any, Told | None]:
+    ) -> tuple[Any, ProgressCallback | None]:
         settings = dict(arguments)
         told, environment = settings.pop("progress", None), settings.pop("environment", None)
         config, given = settings.pop("config", next(iter(data), None)), NOTHING_GIVEN
@@ -152,7 +152,7 @@ class Question(Generic[R]):
         config = self.config.of(**collector.settings(self.config, values))
         return config, collector.given()
 
-    async def _run(self, ready: Any, told: Told | None) -> R:
+    async def _run(self, ready: Any, told: ProgressCallback | None) -> R:
         interruption = Interruption()
         teller = _Teller(told, interruption)
         running = self.run(ready, interruption=interruption, observe=teller.observe)
@@ -166,7 +166,7 @@ class Question(Generic[R]):
 class _Teller:
     """Passes progress to the caller's function; if it fails, the run ends as if interrupted."""
 
-    def __init__(self, told: Told | None, interruption: Interruption) -> None:
+    def __init__(self, told: ProgressCallback | None, interruption: Interruption) -> None:
         self._told = told
         self._interruption = interruption
         self.failure: Exception | None = None

@@ -30,13 +30,13 @@ def _init() -> click.Command:
 
 
 def _doctor() -> click.Command:
-    from judgeloop.cli.look import doctor
+    from judgeloop.cli.doctor import doctor
 
     return doctor()
 
 
 def _calibrate() -> click.Command:
-    from judgeloop.cli.look import calibrate
+    from judgeloop.cli.calibrate import calibrate
 
     return calibrate()
 
@@ -48,7 +48,7 @@ def _replay() -> click.Command:
 
 
 def _ledger() -> click.Command:
-    from judgeloop.cli.look import ledger
+    from judgeloop.cli.ledger import ledger
 
     return ledger()
 

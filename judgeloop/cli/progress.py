@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast, final
 
 from judgeloop.cli.streams import Forgiving, say
-from judgeloop.core.exits import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE
+from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

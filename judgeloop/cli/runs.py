@@ -10,7 +10,7 @@ import click
 from judgeloop.cli import flags
 from judgeloop.cli.panel_command import CONTEXT, PanelArgument, PanelCommand
 from judgeloop.cli.progress import explained
-from judgeloop.diagnostics.config import VerifyConfig
+from judgeloop.diagnostics.config import LedgerConfig
 
 SECOND = 19  # characters of a time in ISO 8601 up to its seconds
 _ID = frozenset("0123456789abcdef")  # what a run's id is made of
@@ -42,14 +42,14 @@ def runs() -> click.Command:
     show = PanelCommand(
         "show",
         callback=_show,
-        params=[run, *flags.parameters_of(VerifyConfig)],
+        params=[run, *flags.parameters_of(LedgerConfig)],
         help="Print the result of a run again.",
         context_settings=CONTEXT,
     )
     every = PanelCommand(
         "list",
         callback=_list,
-        params=[*flags.parameters_of(VerifyConfig), flags.as_json()],
+        params=[*flags.parameters_of(LedgerConfig), flags.as_json()],
         help="List the runs of a ledger, the latest first.",
         context_settings=CONTEXT,
     )
@@ -69,7 +69,7 @@ def _list(*, as_json: bool, **given: Any) -> None:
     from judgeloop.report.escaping import visible
 
     with explained():
-        found = past_runs(VerifyConfig.of(**given).ledger)
+        found = past_runs(LedgerConfig.of(**given).ledger)
         if as_json:
             rows = [
                 asdict(run)
@@ -90,7 +90,7 @@ def _show(*, run: str | None, **given: Any) -> None:
     from judgeloop.diagnostics.past_runs import latest_run, past_run
 
     with explained():
-        ledger = VerifyConfig.of(**given).ledger
+        ledger = LedgerConfig.of(**given).ledger
         found = latest_run(ledger) if run is None else past_run(ledger, run)
         if found.text is None:
             raise InputError(

@@ -82,7 +82,7 @@ def grown(before: Sequence[E], more: Iterable[E]) -> Growing[E]:
 
 
 @final
-class Following(Generic[E, S]):
+class IncrementalState(Generic[E, S]):
     """A state that is computed entry by entry: of a sequence that grows, each is looked at once."""
 
     def __init__(self, begin: Callable[[], S], follow: Callable[[S, E], None]) -> None:

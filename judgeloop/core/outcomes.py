@@ -108,7 +108,6 @@ class Spend(Part):
     - `paid_attempts`: attempts of the run that were charged
     - `remembered`: verdicts that were answered from the ledger
     - `known`: False when calls were made to a model without a price
-    - `former_p`: spent under an earlier id of the run; counts against the budget
     - `cached_p`: what the providers' caches of prompts took off the cost of this command
     - `tokens`: the tokens of this command, as replies reported them
     - `over_p`: what replies of the run cost above their worst case, against their quotes
@@ -119,7 +118,7 @@ class Spend(Part):
 
     HIDDEN = frozenset(
         {
-            *("now_p", "run_p", "rehearsed_p", "unconfirmed_p", "budget_p", "former_p", "cached_p"),
+            *("now_p", "run_p", "rehearsed_p", "unconfirmed_p", "budget_p", "cached_p"),
             *("over_p", "next_p", "ledger_left_p", "paid_attempts", "known"),
         }
     )
@@ -141,7 +140,6 @@ class Spend(Part):
     paid_attempts: int = 0
     remembered: int = 0
     known: bool = True
-    former_p: int = 0
     cached_p: int = 0
     tokens: Usage = NO_TOKENS
     over_p: int = 0
@@ -189,7 +187,7 @@ class Spend(Part):
         """Whether the run cost more than its budget, whatever the budget was before."""
         if self.budget_p is None or not self.run_p:
             return False
-        return self.charged_p + self.former_p > self.budget_p
+        return self.charged_p > self.budget_p
 
     @property
     def left_p(self) -> int | None:
@@ -209,7 +207,7 @@ class Spend(Part):
     def _own_left_p(self) -> int | None:
         if self.budget_p is None:
             return None
-        return max(0, self.budget_p - self.charged_p - self.former_p)
+        return max(0, self.budget_p - self.charged_p)
 
 
 def _usd(pico: int) -> float:

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from judgeloop.core.protocols import Judge, Reservation
 from judgeloop.core.records import IDENTICAL, TIE, Abstention, Answer, Call, Query, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
-from judgeloop.engine.panel import Vote, decide
-from judgeloop.engine.presentation import Order, calls_for, combine, settles
+from judgeloop.engine.presentation import Order, Vote, calls_for, combine, decide, settles
 from judgeloop.engine.terms import Terms
 
 

@@ -11,21 +11,84 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from typing import TypeGuard, final
 
-from judgeloop.core.errors import (
-    JudgeError,
-    JudgeQuitError,
-    JudgeRefusedError,
-    JudgeRejectedError,
-    LedgerError,
-    TransientJudgeError,
-)
+from judgeloop.core.errors import ErrorKind, JudgeError, LedgerError
+from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, Ledger, Ticket
-from judgeloop.core.records import NO_TOKENS, Abstention, Answer, Call, Verdict
-from judgeloop.engine.overcharge import contradiction
+from judgeloop.core.records import NO_TOKENS, Abstention, Answer, Call, Reply, Verdict
 from judgeloop.engine.pace import Pace
-from judgeloop.engine.refusals import Refusals
 from judgeloop.engine.retrying import LeftS, RetryPolicy, unbounded
 from judgeloop.engine.time_limit import TimeLimit
+
+
+def contradiction(reply: Reply, ticket: Ticket) -> JudgeError | None:
+    """Return the error for a reply that costs more than its worst case, or contradicts its quote.
+
+    Reservations then no longer bound the bill, so no further call is made.
+    """
+    said = []
+    if reply.cost_p is not None and reply.cost_p > ticket.cost_p:
+        said.append(
+            f"the provider charged {show_usd(reply.cost_p)} for a call, more than the worst "
+            f"case of {show_usd(ticket.cost_p)}"
+        )
+    if reply.breach:
+        said.append(f"the provider's bill contradicts the quote: {reply.breach}")
+    if not said:
+        return None
+    return JudgeError(
+        ErrorKind.REJECTED,
+        f"{'; '.join(said)}; no budget can be kept; check the price",
+        billed=True,
+    )
+
+
+# Number of attempts in a row that are refused, after which no item is blamed.
+IN_A_ROW = 10
+# Number of items refused before any request is answered, at which no item is blamed. By default a
+# run ends anyway with as many items without a verdict (`max_abstentions`).
+FIRST_ITEMS = 3
+
+
+@final
+class Refusals:
+    """The refusals of one judge since its last reply."""
+
+    def __init__(
+        self, remembers: Callable[[], bool] = lambda: False, *, first_items: int = FIRST_ITEMS
+    ) -> None:
+        """`remembers` returns whether the ledger had verdicts on other calls of the run.
+
+        `first_items` is the number of items refused at which every request is taken to be wrong, if
+        the judge has never replied. With 1 no item is blamed before the first reply.
+        """
+        self._remembers = remembers
+        self._first_items = first_items
+        self._attempts = 0
+        self._items: set[str] = set()
+        self._answered = False
+
+    def answered(self) -> None:
+        """Note a reply: the settings are accepted."""
+        self._answered, self._attempts = True, 0
+        self._items.clear()
+
+    @property
+    def accepts_settings(self) -> bool:
+        """Whether the judge has answered a call of the run: a refusal is then of its item."""
+        return self._answered or self._remembers()
+
+    def blames(self, item: str, *, at_first: bool = True) -> bool:
+        """Note that a request about `item` was refused; return whether the item is to blame.
+
+        It is, unless too many are refused with no reply between: then every request is wrong. If
+        not `at_first`, it is not before the judge's first reply either.
+        """
+        self._attempts += 1
+        self._items.add(item)
+        if self.accepts_settings:
+            return self._attempts <= IN_A_ROW
+        return at_first and len(self._items) < self._first_items
+
 
 # Number of calls in a row that fail in all their attempts, after which the judge counts as down.
 FAILURES_IN_A_ROW = 5
@@ -34,7 +97,7 @@ BUSY_S = 0.1  # seconds between two looks at a call that another run makes
 Reserve = Callable[[], Awaitable[Ticket | None]]
 
 
-def _unheeded(error: JudgeRejectedError) -> None:
+def _unheeded(error: JudgeError) -> None:
     del error
 
 
@@ -57,7 +120,7 @@ class Attempts:
         closed: asyncio.Event,
         left_s: LeftS = unbounded,
         booked: Callable[[], None] = lambda: None,
-        rejected: Callable[[JudgeRejectedError], None] = _unheeded,
+        rejected: Callable[[JudgeError], None] = _unheeded,
         refusals: Refusals | None = None,
         broken: Callable[[], None] = lambda: None,
         slowed: Callable[[], None] = lambda: None,
@@ -105,8 +168,8 @@ class Attempts:
         is an abstention, as is one that is refused twice, unless everything asked is refused.
 
         Raises:
-            JudgeRejectedError: no attempt can succeed, or too many calls in a row have failed.
-            JudgeQuitError: the judge has left.
+            JudgeError: no attempt can succeed, too many calls in a row have failed, or the judge
+                has left.
             NotAskedError: the call was given up.
         """
         try:
@@ -119,7 +182,9 @@ class Attempts:
                     break
                 unread += not answer.changed
                 answer = await self._persist(call, another, again)
-        except TransientJudgeError as error:
+        except JudgeError as error:
+            if not error.kind.asks_again:
+                raise
             return self._failed(error)
         self._failures = 0
         return answer
@@ -149,15 +214,14 @@ class Attempts:
             return held
         self.made += 1
         try:
-            async with TimeLimit(self._timeout_s):
-                reply = await self._judge.judge(call)
+            reply = await self._reply(call)
         except TimeoutError:
             await self._abandon(ticket, "timed out")
-            raise TransientJudgeError(
-                f"no reply within {self._timeout_s:g} s", billed=True
+            raise JudgeError(
+                ErrorKind.RETRY, f"no reply within {self._timeout_s:g} s", billed=True
             ) from None
         except JudgeError as error:
-            self.made -= isinstance(error, JudgeQuitError)  # who left answers nothing
+            self.made -= error.kind is ErrorKind.QUIT  # who left answers nothing
             refused = await self._note_failure(error, call, ticket)
             if refused is None:
                 raise
@@ -185,6 +249,16 @@ class Attempts:
         if breach is not None:
             raise breach
         return reply.answer if verdict is None else verdict
+
+    async def _reply(self, call: Call) -> Reply:
+        """Return the judge's reply; an item that cannot be judged is an abstention."""
+        try:
+            async with TimeLimit(self._timeout_s):
+                return await self._judge.judge(call)
+        except JudgeError as error:
+            if error.kind is not ErrorKind.ITEM:
+                raise
+            return Reply(Abstention(str(error)), cost_p=None if error.billed else 0)
 
     async def _take_place(self, call: Call, ticket: Ticket) -> None:
         """Wait for the call's turn; if nothing more is sent, release the reservation."""
@@ -234,17 +308,20 @@ class Attempts:
         self, error: JudgeError, call: Call, ticket: Ticket
     ) -> Abstention | None:
         """Book a failed attempt; return an abstention if its item is to blame."""
-        if isinstance(error, TransientJudgeError) and error.crowded:
-            self._pace.was_crowded()
-            self._slowed()
         refused, billed = None, error.billed
-        if isinstance(error, JudgeRefusedError) and self._refusals.blames(
-            call.item.id, at_first=error.at_first
-        ):
-            refused = Abstention(f"refused: {error}", again=True)
-            billed = billed or (error.by_filter_billed and self._refusals.accepts_settings)
-        if isinstance(error, JudgeRejectedError) and refused is None:
-            self._rejected(error)
+        match error.kind:
+            case ErrorKind.CROWDED | ErrorKind.SCARCE:
+                self._pace.was_crowded()
+                self._slowed()
+            case ErrorKind.REFUSED | ErrorKind.BLOCKED if self._refusals.blames(
+                call.item.id, at_first=error.kind is ErrorKind.REFUSED
+            ):
+                refused = Abstention(f"refused: {error}", again=True)
+                billed = billed or (error.billed_if_item and self._refusals.accepts_settings)
+            case ErrorKind.REFUSED | ErrorKind.BLOCKED | ErrorKind.REJECTED:
+                self._rejected(error)
+            case _:
+                pass
         await (self._abandon if billed else self._release)(ticket, str(error))
         return refused
 
@@ -269,17 +346,18 @@ class Attempts:
             return
         raise NotAskedError
 
-    def _failed(self, error: TransientJudgeError) -> Answer:
+    def _failed(self, error: JudgeError) -> Answer:
         self._failures += 1
-        if self._failures >= FAILURES_IN_A_ROW or error.scarce:
+        scarce = error.kind is ErrorKind.SCARCE
+        if self._failures >= FAILURES_IN_A_ROW or scarce:
             # Of a tier without capacity no item is to blame, so that none is given up.
             why = (
                 "the tier has no capacity; the same command goes on later, or at once with "
                 "`tier=flex-or-standard`"
-                if error.scarce
+                if scarce
                 else f"{self._failures} calls in a row failed in every attempt"
             )
-            down = JudgeRejectedError(f"{why}: {error}", billed=error.billed)
+            down = JudgeError(ErrorKind.REJECTED, f"{why}: {error}", billed=error.billed)
             self._rejected(down)
             raise down from error
         return Abstention(f"failed: {error}")

@@ -1,7 +1,7 @@
-"""Orders of presentation: the calls for a query, and one answer from the answers to its calls.
+"""How a query is put to judges, and one answer to it: orders of presentation, and a panel's vote.
 
 A judge's score is about the output that it was shown first. Only this module converts the score of
-a swapped call. A rating has no order. Nothing is asked here.
+a swapped call. A rating has no order. Nothing is asked here (`batch.py`).
 
 In both orders, a tie and anything is a tie. So the second call is made only if the first prefers a
 system: otherwise it cannot change the verdict. Which order comes first is a coin from the seed and
@@ -10,12 +10,17 @@ same texts, which share their calls.
 
 One order is another question than both: with many items that get (A, tie), single calls may prefer
 A while both orders prefer B. Its population is that of pairs (item, order).
+
+The answer of a single judge is returned as it is. For ratings of a panel only `mean` makes sense:
+the other votes count preferences, which a rating does not have.
 """
 
 from __future__ import annotations
 
 import enum
 import hashlib
+import math
+from collections import Counter
 from collections.abc import Sequence
 
 from judgeloop.core.records import TIE, Abstention, Answer, Call, Query, Verdict
@@ -33,6 +38,14 @@ class Order(enum.StrEnum):
     def draws_order(self) -> bool:
         """Whether the verdict is that of one order, drawn for each item."""
         return self in {Order.RANDOM, Order.AUDITED}
+
+
+class Vote(enum.StrEnum):
+    """How a panel decides."""
+
+    MAJORITY = "majority"  # the preference of more than half of the verdicts, else a tie
+    MEAN = "mean"  # the mean of the scores
+    UNANIMOUS = "unanimous"  # the preference of all verdicts, else a tie
 
 
 def calls_for(
@@ -114,3 +127,38 @@ def _uniform(purpose: str, seed: int, text: str) -> float:
 def _hashed(*parts: object) -> bytes:
     # A hash, not a generator: an item's order does not depend on which other items are judged.
     return hashlib.sha256(":".join(map(str, parts)).encode("utf-8", "surrogatepass")).digest()
+
+
+def decide(answers: Sequence[Answer], vote: Vote) -> Answer:
+    """Return the panel's answer, with every judge's score in `votes` (None for an abstention).
+
+    A panel abstains if at least half of its judges abstain; under `unanimous`, if any judge does.
+    """
+    if len(answers) == 1:
+        return answers[0]
+    verdicts = [answer for answer in answers if isinstance(answer, Verdict)]
+    reasons = [answer.reason for answer in answers if isinstance(answer, Abstention)]
+    if reasons and (vote is Vote.UNANIMOUS or 2 * len(reasons) >= len(answers)):
+        return Abstention(f"{len(reasons)} of {len(answers)} judges gave no verdict: {reasons[0]}")
+    score = {Vote.MAJORITY: _majority, Vote.MEAN: _mean, Vote.UNANIMOUS: _unanimous}[vote](verdicts)
+    return Verdict(
+        score,
+        reason=" / ".join(verdict.reason for verdict in verdicts),
+        flipped=any(verdict.flipped for verdict in verdicts),
+        both=any(verdict.both for verdict in verdicts),
+        votes=tuple(answer.score if isinstance(answer, Verdict) else None for answer in answers),
+    )
+
+
+def _majority(verdicts: Sequence[Verdict]) -> float:
+    preference, count = Counter(verdict.preference for verdict in verdicts).most_common(1)[0]
+    return (1 + preference) / 2 if 2 * count > len(verdicts) else TIE
+
+
+def _mean(verdicts: Sequence[Verdict]) -> float:
+    return math.fsum(verdict.score for verdict in verdicts) / len(verdicts)
+
+
+def _unanimous(verdicts: Sequence[Verdict]) -> float:
+    preferences = {verdict.preference for verdict in verdicts}
+    return (1 + preferences.pop()) / 2 if len(preferences) == 1 else TIE

@@ -10,7 +10,7 @@ import numpy as np
 
 from judgeloop.core.records import TIE
 from judgeloop.methods.stats.anatomy import anatomy, projection
-from judgeloop.methods.stats.combining import combined
+from judgeloop.methods.stats.diffuse_variants import combined
 from judgeloop.questions.compare.prepare import Comparison
 from judgeloop.questions.compare.result import Result
 from judgeloop.questions.compare.selector import LiveMaterial

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from judgeloop.core.exits import EXIT_INTERRUPTED, EXIT_JUDGE
+from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import render
 from judgeloop.report.renderable import Renderable

@@ -14,7 +14,7 @@ from judgeloop.core.outcomes import About, DecoyTally, Outcome
 from judgeloop.core.part import Part, Sentence
 from judgeloop.core.records import Label, Verdict
 from judgeloop.methods.stats.agreement import kappa
-from judgeloop.methods.stats.proportion import wilson_interval
+from judgeloop.methods.stats.proportions import wilson_interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

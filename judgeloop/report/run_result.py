@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from judgeloop.core.exits import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
+from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.money import budget_over, to_usd
 from judgeloop.core.outcomes import About, DecoyTally, Spend, StopKind
 from judgeloop.core.part import Part, Say, Sentence
@@ -188,7 +188,7 @@ class RunResult(Part, Renderable):
         if self.stop_reason is not StopKind.BUDGET or not spend.next_p:
             return ()
         more = (self.judged and self.more_judgments) or 1
-        enough = budget_over(spend.charged_p + spend.former_p + more * spend.next_p)
+        enough = budget_over(spend.charged_p + more * spend.next_p)
         return (note(NoteCode.RAISE_BUDGET, budget=float(enough), judgments=more),)
 
     @property

@@ -30,7 +30,7 @@ from judgeloop.run.server_names import server_names
 from judgeloop.run.system_names import names_for
 from judgeloop.settings.published import check_published
 from judgeloop.settings.run_settings import JudgeSettings, RunSettings
-from judgeloop.settings.setting import declared
+from judgeloop.settings.shared import AUDIT_SHARE
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +120,7 @@ def read_inputs(
 
 def _check_audit(config: RunSettings) -> None:
     """Refuse a share of audited items without an audit: it would silently do nothing."""
-    default = declared(type(config))["audit_share"].default
-    if config.order is not Order.AUDITED and config.audit_share != default:
+    if config.order is not Order.AUDITED and config.audit_share != AUDIT_SHARE:
         raise InputError(
             f"`audit_share={config.audit_share:g}` goes with `order=audited`; the order is {config.order}"
         )

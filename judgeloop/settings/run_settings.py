@@ -15,12 +15,12 @@ from typing import Annotated
 from annotated_types import Ge, Gt, Le, MinLen
 
 from judgeloop.core.money import to_pico
-from judgeloop.engine.panel import Vote
-from judgeloop.engine.presentation import Order
+from judgeloop.engine.presentation import Order, Vote
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
 from judgeloop.settings.form import DURATION
 from judgeloop.settings.setting import Parse, Part, Setting, one_of, seconds
 from judgeloop.settings.shared import (
+    AUDIT_SHARE,
     DEFAULT_HOME,
     ITEMS,
     JUDGE,
@@ -156,7 +156,7 @@ class RunSettings(JudgeSettings):
     max_item_bytes: Annotated[
         int,
         Ge(1),
-        Setting("Maximum bytes of an item with its outputs.", ITEMS, Part.RUN, Found, newer=True),
+        Setting("Maximum bytes of an item with its outputs.", ITEMS, Part.RUN, Found),
     ] = 1_000_000
     as_published: AsPublished = False
     seed: Seed = 0
@@ -186,33 +186,6 @@ class RunSettings(JudgeSettings):
             Found,
         ),
     ] = 0.05
-    require_winner: Annotated[
-        str | None,
-        Setting(
-            "Exit with code 5 if another system wins.",
-            STOPPING,
-            Part.REPORT,
-            Found,
-            metavar="NAME",
-            common=True,
-            example="new",
-        ),
-    ] = None
-    order: Annotated[
-        Order,
-        Setting(
-            "Order in which the two outputs are shown: both, random, audited (random, and some "
-            "items in both) or fixed.",
-            JUDGE,
-            Part.RUN,
-            Found,
-            common=True,
-        ),
-    ] = Order.BOTH
-    audit_share: AuditShare = 0.1
-    vote: Annotated[
-        Vote, Setting("How a panel decides: majority, mean or unanimous.", JUDGE, Part.RUN, Found)
-    ] = Vote.MAJORITY
     decoys: Annotated[
         int,
         Ge(0),
@@ -265,9 +238,29 @@ class RunSettings(JudgeSettings):
     ] = DEFAULT_HOME / "cache"
 
     @property
+    def order(self) -> Order:
+        """The order of presentation: there is none where a single output is shown."""
+        return Order.FIXED
+
+    @property
+    def audit_share(self) -> float:
+        """The share of items that are asked in both orders if the order is audited."""
+        return AUDIT_SHARE
+
+    @property
+    def vote(self) -> Vote:
+        """How a panel decides: ratings are averaged."""
+        return Vote.MEAN
+
+    @property
+    def require_winner(self) -> str | None:
+        """The system that has to win; None if any may."""
+        return None
+
+    @property
     def rates(self) -> bool:
         """Whether judges rate a single output in each call, and do not compare two."""
-        return False
+        return True
 
     @property
     def against(self) -> str | None:
@@ -291,3 +284,41 @@ class RunSettings(JudgeSettings):
         """Return every file that the run reads, and its ledger."""
         given = [*self.output_files, self.items, self.prices, self.ledger, self.decoy_outputs]
         return [path for path in (*given, *recorded_files(self.specs)) if path is not None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContestSettings(RunSettings):
+    """The settings of questions in which judges compare the outputs of two systems."""
+
+    require_winner: Annotated[
+        str | None,
+        Setting(
+            "Exit with code 5 if another system wins.",
+            STOPPING,
+            Part.REPORT,
+            Found,
+            metavar="NAME",
+            common=True,
+            example="new",
+        ),
+    ] = None
+    order: Annotated[
+        Order,
+        Setting(
+            "Order in which the two outputs are shown: both, random, audited (random, and some "
+            "items in both) or fixed.",
+            JUDGE,
+            Part.RUN,
+            Found,
+            common=True,
+        ),
+    ] = Order.BOTH
+    audit_share: AuditShare = AUDIT_SHARE
+    vote: Annotated[
+        Vote, Setting("How a panel decides: majority, mean or unanimous.", JUDGE, Part.RUN, Found)
+    ] = Vote.MAJORITY
+
+    @property
+    def rates(self) -> bool:
+        """False: the judge sees two outputs at a time."""
+        return False

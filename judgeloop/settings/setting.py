@@ -64,8 +64,6 @@ class Setting:
     - `common`: True for a setting that the short help shows.
     - `example`: a value to show where the default shows none.
     - `many`: True for a flag that may be given several times. Its variable holds a value a line.
-    - `newer`: True for a part of the run's id that ids of this version first did without: at its
-      default it is left out, so that earlier runs keep their ids.
     """
 
     help: str
@@ -79,7 +77,6 @@ class Setting:
     common: bool = False
     example: object = None
     many: bool = False
-    newer: bool = False
 
 
 @dataclass(frozen=True, slots=True)

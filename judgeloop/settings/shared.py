@@ -207,6 +207,7 @@ JUDGES = Setting(
     example=("openai/gpt-4.1-mini",),
     many=True,
 )
+AUDIT_SHARE = 0.1
 AuditShare = Annotated[
     Share,
     Setting(
@@ -214,7 +215,6 @@ AuditShare = Annotated[
         JUDGE,
         Part.RUN,
         Found,
-        newer=True,
     ),
 ]
 Ledger = Annotated[

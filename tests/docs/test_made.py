@@ -12,7 +12,7 @@ from support.pages import DOCS, ROOT
 
 import judgeloop
 from judgeloop.cli.files import render_json
-from judgeloop.core import exits
+from judgeloop.core import errors as exits
 
 INCIDENTS = ROOT / "examples" / "incidents"
 

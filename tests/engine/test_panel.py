@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeloop.core.records import Abstention, Verdict
-from judgeloop.engine.panel import Vote, decide
+from judgeloop.engine.presentation import Vote, decide
 
 NO = Abstention("refused")
 

@@ -1,6 +1,6 @@
 """Which refusals for an unknown reason are an item's fault."""
 
-from judgeloop.engine.refusals import FIRST_ITEMS, IN_A_ROW, Refusals
+from judgeloop.engine.attempts import FIRST_ITEMS, IN_A_ROW, Refusals
 
 
 def test_before_any_reply_the_first_items_are_blamed_however_often_each_is_refused():

@@ -12,9 +12,9 @@ from judgeloop.core.errors import InputError, SessionError
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.records import Abstention, Verdict
 from judgeloop.engine.recorded import replay
-from judgeloop.engine.session import Limits, _take
+from judgeloop.engine.session import Limits, take
 from judgeloop.methods.stopping.giving_up import GivingUp
-from judgeloop.methods.stopping.tie_aware import TieAware
+from judgeloop.methods.stopping.majority import TieAware
 
 SELECTORS = ["random", "decisive", "diffuse"]
 NEVER = TieAware(-1.0)  # a threshold that no risk is under
@@ -64,7 +64,7 @@ def test_no_question_was_asked_that_some_answers_could_have_made_needless(
         if steps_but_last:
             active = dict(session._active)
             for step in steps_but_last:
-                _take(step, active)
+                take(step, active)
             known = [
                 session._labels[key]
                 for keys in active.values()

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.pools import known_beforehand
-from support.walking import all_steps
+from support.walking import all_steps, walk
 
 from judgeloop.core.records import Verdict
-from judgeloop.engine.walk import walk
 from judgeloop.methods.selectors.decisive import decisive
 from judgeloop.methods.selectors.random import Random
 

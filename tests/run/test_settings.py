@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from judgeloop.core.errors import InputError
-from judgeloop.engine.panel import Vote
-from judgeloop.engine.presentation import Order
+from judgeloop.engine.presentation import Order, Vote
 from judgeloop.questions.compare.config import CompareConfig, compare_config
 from judgeloop.questions.select.config import SelectConfig
 from judgeloop.settings.setting import declared

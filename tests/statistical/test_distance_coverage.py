@@ -12,16 +12,16 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.stats import binom
+from support.walking import walk
 
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.engine.walk import walk
 from judgeloop.methods.estimators.preferences import Preferences, weighted_distance
 from judgeloop.methods.selectors.decisive import Decisive, decisive
 from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stats.weighted_draws import weighted_interval, weighted_moments
-from judgeloop.methods.stopping.tie_aware import TieAware
+from judgeloop.methods.stopping.majority import TieAware
 
 ITEMS, RISK, RUNS = 800, 0.1, 2000
 LEAST = 0.887

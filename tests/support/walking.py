@@ -1,10 +1,14 @@
-"""All the steps of a selector, with every answer heard before the next is asked for."""
+"""Walks through the steps of a selector, where every answer is known. Benchmarks use it, too."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from judgeloop.core.records import Label, Verdict
+from judgeloop.core.protocols import Selector
+from judgeloop.core.records import Answer, Choice, Label, Verdict
 from support.selectors import steps_of
 
 
@@ -27,3 +31,30 @@ def heard(steps):
     return [
         Label(choice, Verdict(choice.position % 5 / 4)) for step in steps for choice in step.choices
     ]
+
+
+def walk(
+    selector: Selector[Any],
+    items: int,
+    most: int,
+    answer: Callable[[Choice], Answer],
+    rng: np.random.Generator,
+) -> list[Label]:
+    """Return the labels of the first `most` steps, in the order asked; fewer at the pool's end.
+
+    The selector is told the labels whenever its next step depends on them. Works only for selectors
+    whose steps are single choices that stay in the decision.
+    """
+    state = selector.init(items, rng)
+    labels: list[Label] = []
+    told = 0
+    while len(labels) < most:
+        step, state = selector.ask(state, rng)
+        if step is not None:
+            labels.append(Label(step.choices[0], answer(step.choices[0])))
+        elif told == len(labels):
+            break
+        else:
+            state = selector.tell(state, labels[told:])
+            told = len(labels)
+    return labels

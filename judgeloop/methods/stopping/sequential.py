@@ -12,7 +12,7 @@ from typing import Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.core.growing import Following, Growing
+from judgeloop.core.growing import Growing, IncrementalState
 from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stats.spending import Course, Spending, first_crossing
 from judgeloop.methods.stopping.catalogue import Ingredients
@@ -123,11 +123,11 @@ class Sequential(Rule):
         if not isinstance(preferences, Growing) or not in_order(tally):
             return None
         if id(spending) not in self._courses:
-            self._courses[id(spending)] = Following(partial(Course, spending), Course.follow)
+            self._courses[id(spending)] = IncrementalState(partial(Course, spending), Course.follow)
         return self._courses[id(spending)].after(preferences)
 
     @cached_property
-    def _courses(self) -> dict[int, Following[int | None, Course]]:
+    def _courses(self) -> dict[int, IncrementalState[int | None, Course]]:
         """The walk followed last, by the identity of its boundaries."""
         return {}
 

@@ -11,8 +11,15 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Gt, Lt, MinLen
 
-from judgeloop.methods.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
-from judgeloop.methods.stats.names import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
+from judgeloop.methods.selectors.catalogue import (
+    CLUSTERINGS,
+    COMBINATIONS,
+    REPRESENTATIVES,
+    SelectorRow,
+    names_of,
+    selector_row,
+    selectors_of,
+)
 from judgeloop.methods.stopping.catalogue import (
     RuleRow,
     default_rule,
@@ -23,7 +30,7 @@ from judgeloop.methods.stopping.catalogue import (
 )
 from judgeloop.questions.compare.published import DIFFUSE
 from judgeloop.settings.published import Publication
-from judgeloop.settings.run_settings import RunSettings
+from judgeloop.settings.run_settings import ContestSettings
 from judgeloop.settings.setting import Part, Setting, described, one_of
 from judgeloop.settings.shared import (
     ITEMS,
@@ -77,7 +84,7 @@ Representative = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareConfig(RunSettings):
+class CompareConfig(ContestSettings):
     """All settings of a comparison of two systems."""
 
     PAPER: ClassVar[Publication | None] = DIFFUSE
@@ -179,7 +186,6 @@ class CompareConfig(RunSettings):
             Found,
             common=True,
             example=0.05,
-            newer=True,
         ),
     ] = None
     give_up: Annotated[

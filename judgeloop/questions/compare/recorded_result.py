@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from judgeloop.core.exits import EXIT_OTHER_WON, EXIT_UNDECIDED
+from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.outcomes import About
 from judgeloop.core.part import Part, Say
 from judgeloop.core.records import TIE
-from judgeloop.methods.stats.sign_test import p_value, share_interval
+from judgeloop.methods.stats.proportions import p_value, share_interval
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.page import NO_PAGE, Page
 from judgeloop.report.renderable import Renderable

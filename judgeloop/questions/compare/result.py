@@ -13,8 +13,8 @@ from judgeloop.core.outcomes import ANSWERS, DecoyTally, Outcome, Spend, StopKin
 from judgeloop.core.part import Part
 from judgeloop.core.records import IDENTICAL
 from judgeloop.methods.estimators.preferences import WeightedDistance, weighted_distance
-from judgeloop.methods.stats.order_cost import FEWEST_BOTH, calls_of_one_order
-from judgeloop.methods.stats.sign_test import p_value
+from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order
+from judgeloop.methods.stats.proportions import p_value
 from judgeloop.report.labels import label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of

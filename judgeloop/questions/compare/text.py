@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
-from judgeloop.methods.stats.order_cost import CLEARLY_CHEAPER
+from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER
 from judgeloop.methods.stopping.reasons import show_risk
 from judgeloop.questions.compare.result import Result
 from judgeloop.report.cost_text import costs, money

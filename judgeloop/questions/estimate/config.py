@@ -11,21 +11,20 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
-from judgeloop.engine.panel import Vote
-from judgeloop.engine.presentation import Order
 from judgeloop.methods.selectors.catalogue import (
+    ALLOCATIONS,
     Need,
     SelectorRow,
     names_of,
     selector_row,
     selectors_of,
 )
-from judgeloop.methods.stats.names import ALLOCATIONS, INTERVALS
+from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.questions.estimate.published import ACTRACER
 from judgeloop.settings.form import Form
 from judgeloop.settings.published import Publication
 from judgeloop.settings.run_settings import RunSettings
-from judgeloop.settings.setting import Parse, Part, Setting, Source, described, one_of, unless_auto
+from judgeloop.settings.setting import Parse, Part, Setting, described, one_of, unless_auto
 from judgeloop.settings.shared import (
     ITEMS,
     JUDGE,
@@ -191,15 +190,6 @@ class EstimateConfig(RunSettings):
         ),
     ] = 0.1
     min_judgments: MinJudgments = FIRST_LOOK
-    # Fixed: one output has no order of presentation, scores no majority, one system no opponent.
-    order: Annotated[Order, Setting("", JUDGE, Part.RUN, Source.CALLER, flag=False)] = Order.FIXED
-    audit_share: Annotated[
-        float, Setting("", JUDGE, Part.RUN, Source.CALLER, flag=False, newer=True)
-    ] = 0.1
-    vote: Annotated[Vote, Setting("", JUDGE, Part.RUN, Source.CALLER, flag=False)] = Vote.MEAN
-    require_winner: Annotated[
-        str | None, Setting("", STOPPING, Part.REPORT, Source.CALLER, flag=False)
-    ] = None
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
@@ -215,11 +205,6 @@ class EstimateConfig(RunSettings):
     def selector_row(self) -> SelectorRow:
         """The selector's row in the catalogue."""
         return selector_row(QUESTION, self.selector)
-
-    @property
-    def rates(self) -> bool:
-        """True: the judge sees one output at a time."""
-        return True
 
     @property
     def output_files(self) -> tuple[Path, ...]:

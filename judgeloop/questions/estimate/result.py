@@ -13,11 +13,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from judgeloop.core.exits import EXIT_OTHER_WON, EXIT_UNDECIDED
+from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.outcomes import DecoyTally, Outcome, Spend, StopKind
 from judgeloop.core.part import Part
+from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.stats.mean_intervals import reach, unseen_variance
-from judgeloop.methods.stats.ratings import Ratings
 from judgeloop.report.labels import label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of

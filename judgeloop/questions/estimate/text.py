@@ -6,8 +6,8 @@ Takes an `Estimated` and returns sentences. Computes no figures and prints nothi
 from __future__ import annotations
 
 from judgeloop.core.outcomes import StopKind
+from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.selectors.catalogue import Need, selector_row
-from judgeloop.methods.stats.ratings import Ratings
 from judgeloop.questions.estimate.result import Estimated
 from judgeloop.report.cost_text import costs, money
 from judgeloop.report.escaping import visible

@@ -24,7 +24,7 @@ from judgeloop.methods.stopping.catalogue import (
 from judgeloop.questions.select.published import LLM_SELECTOR
 from judgeloop.settings.form import Form
 from judgeloop.settings.published import Publication
-from judgeloop.settings.run_settings import RunSettings
+from judgeloop.settings.run_settings import ContestSettings
 from judgeloop.settings.setting import Parse, Part, Setting, described, listed, one_of, unless_auto
 from judgeloop.settings.shared import (
     ITEMS,
@@ -62,7 +62,7 @@ def epsilons(value: object) -> object:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SelectConfig(RunSettings):
+class SelectConfig(ContestSettings):
     """All settings of a search for the best of many systems."""
 
     PAPER: ClassVar[Publication | None] = LLM_SELECTOR

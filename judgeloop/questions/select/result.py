@@ -13,7 +13,7 @@ import numpy as np
 
 from judgeloop.core.outcomes import DecoyTally, Outcome, Spend, StopKind
 from judgeloop.core.part import Part
-from judgeloop.methods.stats.standings import Standings
+from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.report.labels import label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from judgeloop.core.outcomes import StopKind
-from judgeloop.methods.stats.standings import Standings
+from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stopping.reasons import show_risk
 from judgeloop.questions.select.result import Selected, SystemRow
 from judgeloop.report.cost_text import costs, money
