@@ -194,7 +194,7 @@ class RunResult(Part, Renderable):
     @property
     def warnings(self) -> tuple[Note, ...]:
         """What to be careful of: few items, flipped verdicts, a doubtful judge or data."""
-        return (*self.doubts(), *_few_items(self), *_of_judge(self.counts), *_of_data(self))
+        return (*self.doubts(), *few_items(self.about, self.items), *_of_judge(self.counts), *_of_data(self))
 
     def doubts(self) -> tuple[Note, ...]:
         """Return the warnings that only this question has."""
@@ -215,12 +215,13 @@ class RunResult(Part, Renderable):
         return {name: value for name, value in found.items() if name not in self.LEFT_OUT}
 
 
-def _few_items(result: RunResult) -> tuple[Note, ...]:
-    if result.items >= FEW_ITEMS:
+def few_items(about: About, items: int) -> tuple[Note, ...]:
+    """Return a warning if the set has few items."""
+    if items >= FEW_ITEMS:
         return ()
-    like = result.about is About.ITEMS_LIKE_THESE
+    like = about is About.ITEMS_LIKE_THESE
     code = NoteCode.FEW_ITEMS_LIKE_THESE if like else NoteCode.FEW_ITEMS
-    return (note(code, items=result.items),)
+    return (note(code, items=items),)
 
 
 def _of_judge(counts: Counts) -> tuple[Note, ...]:

@@ -15,14 +15,15 @@ from judgeloop.report.words import count, sentence, shortened
 HUMAN = "human"  # the name of a person as a judge
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
 
-NOT_MORE = "It does not say that the judge is right."
-ABOUT_THE_JUDGE = f"It holds for the verdicts of this judge on these items. {NOT_MORE}"
+ABOUT_THE_JUDGE = (
+    "This is about the judge's verdicts on these items, not about whether the judge is right."
+)
 ABOUT_ONE_ORDER = (
-    "It holds for the verdicts of this judge on items like these, each shown in one random order. "
-    f"{NOT_MORE}"
+    "This is about the judge's verdicts on items like these, each shown in one random order, not "
+    "about whether the judge is right."
 )
 ALL_JUDGED = "All items have been judged."
-DRAWN_WHOLE = f"{ALL_JUDGED} Nothing is left to chance."
+DRAWN_WHOLE = "All items have been judged, so nothing is left to chance."
 HEADING_STOP, HEADING_RISK = "Why it stopped", "What the stated risk means"
 
 # Why a run ended without a decision, in a few words; the reason's own sentence says more.

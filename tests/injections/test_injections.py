@@ -247,7 +247,7 @@ def test_a_result_in_json_is_ascii_and_keeps_every_text_as_it_is(placed):
         values = json.loads(printed)
         assert values["stop_sentence"] == result.stop_sentence
         assert values["systems"] == list(result.setup.systems)
-        assert values["judge_models"] == [list(models) for models in result.judge_models]
+        assert values["judge_models"] == [list(models) for models in result.counts.judge_models]
 
     one_by_one(check)
 

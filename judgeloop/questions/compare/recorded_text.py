@@ -6,6 +6,7 @@ from judgeloop.methods.stopping.reasons import show_risk
 from judgeloop.questions.compare.recorded_result import RecordedResult
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Section
+from judgeloop.report.run_result import few_items
 from judgeloop.report.sentences import on_items
 from judgeloop.report.words import count
 
@@ -25,10 +26,11 @@ def page(result: RecordedResult) -> Page:
         ("scores", _scores(result)),
     ]
     rows += [("left out", visible(result.setup.left_out))] if result.setup.left_out else []
+    warned = (f"Warning: {one.message}" for one in few_items(result.about, result.items))
     return Page(
         headline(result),
         tuple(rows),
-        summary=(_standing(result),),
+        summary=(_standing(result), *warned),
         notes=(Section("What the p-value means", (("", WHAT_P_MEANS),)),),
     )
 

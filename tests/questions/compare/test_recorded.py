@@ -91,7 +91,7 @@ def test_the_command_without_a_judge_costs_nothing_and_writes_no_ledger(here):
         "a is better than b on items like these 12.",
         "Compared: all 12 items, by recorded scores. p-value: 0.002. Cost: $0.00, as nobody was asked.",
     ]
-    assert "Warning: the set has few items, 12." in done.stdout
+    assert "Warning: The set has only 12 items." in done.stdout
     assert "90 % interval" in done.stdout
     assert "scores 1 and 0" in (here / "page.html").read_text()
     assert not (here / ".judgeloop").exists()
