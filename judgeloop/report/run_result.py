@@ -194,7 +194,12 @@ class RunResult(Part, Renderable):
     @property
     def warnings(self) -> tuple[Note, ...]:
         """What to be careful of: few items, flipped verdicts, a doubtful judge or data."""
-        return (*self.doubts(), *few_items(self.about, self.items), *_of_judge(self.counts), *_of_data(self))
+        return (
+            *self.doubts(),
+            *few_items(self.about, self.items),
+            *_of_judge(self.counts),
+            *_of_data(self),
+        )
 
     def doubts(self) -> tuple[Note, ...]:
         """Return the warnings that only this question has."""

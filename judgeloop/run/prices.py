@@ -54,5 +54,5 @@ def age_sentence(judge: Judge, now: date) -> str:
 
 def old_prices(judges: Sequence[Judge], now: date) -> dict[str, int]:
     """Return the judges whose prices are old, with their age in days."""
-    ages = {judge.identity.name: age_of(judge, now) or 0 for judge in judges}
-    return {name: age for name, age in ages.items() if age > LONGEST_AGE_DAYS}
+    ages = [(judge.identity.name, age_of(judge, now) or 0) for judge in judges]
+    return {name: age for name, age in ages if age > LONGEST_AGE_DAYS}

@@ -47,9 +47,9 @@ class Result(RunResult):
     - `ties`: number of items without a preference
     - `gap`: the leader's share of wins minus the other system's, among the judged items
     - `gap_biased`: true if the items were picked, so that they do not represent the others
-    - `gap_weighted`: true if the draws preferred some items; then `gap` is an estimate for all
-      items, negative if it contradicts the leader (without a leader: first system minus second),
-      and the interval is approximate, at 90 %
+    - `gap_weighted`: true if the draws preferred some items. Then `gap` is an estimate for all
+      items, negative if it contradicts the leader (without a leader: first system minus second).
+      The interval is approximate, at 90 %
     - `gap_interval`: bounds of the gap over all items, also leader minus other system (first minus
       second without a leader); each bound is wrong with at most the threshold's probability
     """

@@ -61,11 +61,11 @@ class Selected(RunResult):
 
     - `queries`: number of items that were asked about
     - `standings`: a row for each system, the best first: counts, win rate, whether it is ruled out
-    - `near_best`: the systems not ruled out at the stated risk: the best is missing from them with
-      at most that probability; null if queries were picked, because no risk can be stated then
+    - `near_best`: the systems not yet ruled out at the stated risk; null if queries were picked,
+      because no risk can be stated then
     - `win_rates_biased`: true if queries were picked and not all items were judged
-    - `level_since`: the number of queries after which the selector expected the same information of
-      all others, so that its belief no longer moved; null if it went on choosing between them
+    - `level_since`: the number of queries after which all others promised the selector the same
+      information; null if it went on choosing between them
     """
 
     job: ClassVar[str] = "select"
