@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from judgeloop.api.compare import compare as compare
     from judgeloop.api.compare import compare_async as compare_async
     from judgeloop.api.compare import compare_dry_run as compare_dry_run
-    from judgeloop.api.compare import compare_recorded as compare_recorded
     from judgeloop.api.estimate import estimate as estimate
     from judgeloop.api.estimate import estimate_async as estimate_async
     from judgeloop.api.estimate import estimate_dry_run as estimate_dry_run
@@ -25,17 +24,16 @@ if TYPE_CHECKING:
     from judgeloop.core.errors import JudgeError as JudgeError
     from judgeloop.core.errors import JudgeloopError as JudgeloopError
     from judgeloop.core.errors import LedgerError as LedgerError
-    from judgeloop.engine.halt import Interruption as Interruption
-    from judgeloop.engine.loop import Progress as Progress
     from judgeloop.engine.loop import drive as drive
     from judgeloop.engine.session import Limits as Limits
     from judgeloop.engine.session import Session as Session
+    from judgeloop.engine.state import Interruption as Interruption
+    from judgeloop.engine.state import Progress as Progress
     from judgeloop.engine.terms import Terms as Terms
     from judgeloop.judges.function import function_judge as function_judge
     from judgeloop.judges.scripted import ScriptedJudge as ScriptedJudge
     from judgeloop.questions.compare.config import CompareConfig as CompareConfig
     from judgeloop.questions.compare.config import compare_config as compare_config
-    from judgeloop.questions.compare.recorded_result import RecordedResult as RecordedResult
     from judgeloop.questions.compare.result import Result as Result
     from judgeloop.questions.estimate.config import EstimateConfig as EstimateConfig
     from judgeloop.questions.estimate.result import Estimated as Estimated
@@ -50,13 +48,12 @@ _HOMES = {
     "ErrorKind": "core.errors",
     "Estimated": "questions.estimate.result",
     "InputError": "core.errors",
-    "Interruption": "engine.halt",
+    "Interruption": "engine.state",
     "JudgeError": "core.errors",
     "JudgeloopError": "core.errors",
     "LedgerError": "core.errors",
     "Limits": "engine.session",
-    "Progress": "engine.loop",
-    "RecordedResult": "questions.compare.recorded_result",
+    "Progress": "engine.state",
     "Result": "questions.compare.result",
     "ScriptedJudge": "judges.scripted",
     "SelectConfig": "questions.select.config",
@@ -67,7 +64,6 @@ _HOMES = {
     "compare_async": "api.compare",
     "compare_config": "questions.compare.config",
     "compare_dry_run": "api.compare",
-    "compare_recorded": "api.compare",
     "drive": "engine.loop",
     "estimate": "api.estimate",
     "estimate_async": "api.estimate",

@@ -77,28 +77,17 @@ RULE_ROW = """
 JUDGE = '''
 """The longer output is better."""
 
-from judgeloop.core.records import JudgeIdentity, Quote, Reply, Verdict
+from judgeloop.core.records import JudgeIdentity, Reply, Verdict
+from judgeloop.judges.base import BaseJudge
 
 
-class Longest:
+class Longest(BaseJudge):
     order_matters = False
-    blind = True
-    by_hand = False
-    priced = True
     identity = JudgeIdentity("longest", "", {})
-
-    def check(self, questions, items, max_missing):
-        pass
-
-    def quote(self, call):
-        return Quote(0, 0)
 
     async def judge(self, call):
         first, second = map(len, call.outputs)
         return Reply(Verdict(0.5 + 0.5 * ((first > second) - (first < second))), cost_p=0)
-
-    async def aclose(self):
-        pass
 
 
 def make_judge(rest, options):

@@ -16,7 +16,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict
 
 from judgeloop.core.protocols import Judge
-from judgeloop.engine.loop import Progress
+from judgeloop.engine.state import Progress
 from judgeloop.settings.setting import Declared, declared
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ VoteName: TypeAlias = Literal["majority", "mean", "unanimous"]
 
 # Settings whose effect is the command line's: it writes the files of a run.
 COMMAND_ONLY = ("run_dir", "analyse", "output")
-# Settings that a call of their own reads.
-ELSEWHERE = {"score": "recorded scores are compared by `compare_recorded`, which asks no judge"}
 
 
 class CallArguments(TypedDict, total=False):
@@ -112,13 +110,8 @@ def signature_of(
     arguments: Any,
     data: Sequence[str],
     returns: type[Any],
-    *,
-    files: bool = False,
 ) -> inspect.Signature:
-    """Return the signature of a call: `data` by position, `arguments` by keyword with defaults.
-
-    With `files`, the data are files, and no rows in memory.
-    """
+    """Return the signature of a call: `data` by position, `arguments` by keyword with defaults."""
     fields = declared(config)
     keywords = [
         inspect.Parameter(
@@ -129,12 +122,12 @@ def signature_of(
         )
         for name, hint in arguments.__annotations__.items()
     ]
-    places = [_place(fields[name], "File" if files else "Data") for name in data]
+    places = [_place(fields[name]) for name in data]
     return inspect.Signature([*places, *keywords], return_annotation=returns)
 
 
-def _place(field: Declared, annotation: str) -> inspect.Parameter:
-    annotation = "Several" if field.repeated else annotation
+def _place(field: Declared) -> inspect.Parameter:
+    annotation = "Several" if field.repeated else "Data"
     return inspect.Parameter(
         field.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=annotation
     )

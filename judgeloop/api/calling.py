@@ -12,17 +12,15 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
-from judgeloop.api.arguments import COMMAND_ONLY, ELSEWHERE, signature_of
+from judgeloop.api.arguments import COMMAND_ONLY, signature_of
 from judgeloop.api.collecting import Collector
 from judgeloop.api.sync_bridge import drained, run_here
 from judgeloop.core.errors import InputError
-from judgeloop.engine.halt import Interruption
-from judgeloop.engine.loop import Observe, Progress
+from judgeloop.engine.state import Interruption, Observe, Progress
 from judgeloop.report.texts import Texts
 from judgeloop.run.dry_run import DryRun
 from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.plan import Plan
-from judgeloop.settings.setting import declared
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -45,11 +43,9 @@ def signed(
     arguments: Any,
     data: Sequence[str],
     returns: type[Any],
-    *,
-    files: bool = False,
 ) -> Callable[[F], F]:
     """Return a decorator that shows a function's parameters one by one, as `inspect` reads them."""
-    signature = signature_of(config, arguments, data, returns, files=files)
+    signature = signature_of(config, arguments, data, returns)
 
     def sign(function: F) -> F:
         function.__signature__ = signature  # type: ignore[attr-defined]
@@ -129,9 +125,6 @@ class Question(Generic[R]):
                     f"`{name}`: only the command line writes a run's files; a result has to_dict() "
                     "and to_frame()"
                 )
-        for name, where in ELSEWHERE.items():
-            if name in settings and name in declared(self.config):
-                raise InputError(f"`{name}`: {where}")
         collector = Collector(settings.pop("version", None))
         values = dict(zip(self.data, data, strict=False)) | settings
         if len(data) > len(self.data) or len(values) < len(data) + len(settings):

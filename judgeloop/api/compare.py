@@ -5,17 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from judgeloop.api.arguments import ContestArguments, File
+from judgeloop.api.arguments import ContestArguments
 from judgeloop.api.calling import Question, signed
-from judgeloop.engine.loop import Progress
+from judgeloop.engine.state import Progress
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.compare.prepare import prepare
-from judgeloop.questions.compare.recorded import recorded_of
-from judgeloop.questions.compare.recorded_result import RecordedResult
 from judgeloop.questions.compare.result import Result
 from judgeloop.questions.compare.run import forecast, run
 from judgeloop.run.dry_run import DryRun
@@ -37,19 +35,6 @@ class CompareArguments(ContestArguments, total=False):
     near_tie: float | None
     not_worse: float | None
     give_up: float | None
-
-
-class RecordedArguments(TypedDict, total=False):
-    """The keywords of `compare_recorded`."""
-
-    score: str | None
-    epoch: str | None
-    names: Sequence[str] | None
-    map: str | Mapping[str, str] | None
-    allow_partial: bool | None
-    tie_margin: float | None
-    risk: float | None
-    require_winner: str | None
 
 
 QUESTION = Question(CompareConfig, ("first", "second"), prepare, run, forecast)
@@ -133,18 +118,3 @@ def compare_dry_run(first: Data, second: Data, **settings: Unpack[CompareArgumen
         ),
         dict(settings),
     )
-
-
-@signed(CompareConfig, RecordedArguments, ("first", "second"), RecordedResult, files=True)
-def compare_recorded(
-    first: File, second: File, **settings: Unpack[RecordedArguments]
-) -> RecordedResult:
-    """Compare two finished runs by the scores in their files, on all items and for nothing.
-
-    The test is an exact sign test of the paired items. No judge is asked, and no ledger is opened.
-
-    Raises:
-        InputError: an argument is wrong, or the files have no scores that can be compared.
-    """
-    given = {name: value for name, value in settings.items() if value is not None}
-    return recorded_of(CompareConfig.of(first=first, second=second, **given))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from judgeloop.api.arguments import OneJudge, RunArguments
 from judgeloop.api.calling import Question, signed
-from judgeloop.engine.loop import Progress
+from judgeloop.engine.state import Progress
 from judgeloop.questions.estimate.config import EstimateConfig
 from judgeloop.questions.estimate.prepare import prepare
 from judgeloop.questions.estimate.result import Estimated

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Required, Unpack, overload
 
 from judgeloop.api.arguments import ContestArguments
 from judgeloop.api.calling import Question, signed
-from judgeloop.engine.loop import Progress
+from judgeloop.engine.state import Progress
 from judgeloop.questions.select.config import SelectConfig
 from judgeloop.questions.select.prepare import prepare
 from judgeloop.questions.select.result import Selected

@@ -18,14 +18,13 @@ from judgeloop.cli.catalogue import Question
 from judgeloop.cli.naming import as_flags, page_as_flags
 from judgeloop.cli.panel_command import CONTEXT, PanelCommand
 from judgeloop.cli.progress import explained
-from judgeloop.cli.recorded import compare_recorded
 from judgeloop.cli.results import Form, form_of, quiet_option, shown_as
 from judgeloop.cli.streams import columns, kept_for_the_result, say, show
 from judgeloop.report.escaping import visible
 
 if TYPE_CHECKING:
     from judgeloop.cli.progress import Watched
-    from judgeloop.engine.halt import Interruption
+    from judgeloop.engine.state import Interruption
     from judgeloop.report.texts import Texts
     from judgeloop.settings.sources import Read
 
@@ -90,12 +89,6 @@ class Asking:
                 output = ()
             config = self.question.configuration.of(**given)
             check_places(config, output)
-            if not config.judge:
-                raise click.exceptions.Exit(
-                    compare_recorded(
-                        config, read, form=form_of(as_json=as_json, quiet=quiet), output=output
-                    )
-                )
             with kept_for_the_result():
                 prepare = self.question.load("prepare").prepare
                 ready = prepare(config, read.environment, offline=dry_run)
@@ -113,15 +106,16 @@ class Asking:
         import asyncio
 
         from judgeloop.cli.progress import watching
-        from judgeloop.engine.halt import Interruption
+        from judgeloop.engine.state import Interruption
 
         run = self.question.load("run").run
-        _note_ledger(ready)
+        if ready.booked:
+            _note_ledger(ready)
 
         async def driven() -> Any:
             interruption = Interruption()
             catch_signals(interruption)
-            if not watched or ready.by_hand:
+            if not watched or ready.by_hand or not ready.booked:
                 return await run(ready, interruption=interruption)
             with watching(self._watched(ready)) as observe:
                 return await run(ready, interruption=interruption, observe=observe)
@@ -171,14 +165,16 @@ class Asking:
 
         config, folder = ready.config, _folder(ready)
         result = self.shown(result, read, Texts(ready.pool))
+        files = [folder, *output] if ready.booked else output
         if result.failed:
             _say_failure(result)
         try:
             if form is Form.JSON or not result.failed:
-                show(shown_as(form, result, read.files, [folder, *output]))
+                show(shown_as(form, result, read.files, files))
         finally:  # also if nobody reads standard output
-            write_run(folder, result, read.files)
-            remember(config.ledger, folder, ready.run_id, result.spend.charged_p)
+            if ready.booked:
+                write_run(folder, result, read.files)
+                remember(config.ledger, folder, ready.run_id, result.spend.charged_p)
             write_outputs(output, result)
             if getattr(config, "analyse", False):
                 from judgeloop.replay.analyse import pictures_of_run

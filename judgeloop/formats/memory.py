@@ -2,7 +2,7 @@
 
 Reads what a program gave for a parameter, and returns a `Row` for each row, counted from 1. Data
 frames of any library that narwhals knows are read through narwhals, which is imported only for
-them. The fields are checked in `formats/outputs.py`.
+them. The fields are checked in `formats/rows.py`.
 """
 
 from __future__ import annotations

@@ -116,10 +116,9 @@ def sent_by_others(connection: LedgerConnection, key: str, opener: str) -> Itera
     return read(connection, AttemptRow, "key = ? AND state = 'sent' AND opener <> ?", key, opener)
 
 
-def settle(
-    connection: LedgerConnection, ticket: Ticket, cost_p: int, reply: Reply
-) -> VerdictRow | None:
+def settle(connection: LedgerConnection, ticket: Ticket, reply: Reply) -> VerdictRow | None:
     """Book the cost and record the verdict if any; return the verdict recorded under the key."""
+    cost_p = ticket.cost_p if reply.cost_p is None else reply.cost_p
     close(connection, _open_attempt(connection, ticket), "settled", cost_p, reply)
     if isinstance(reply.answer, Abstention):
         return None

@@ -34,7 +34,7 @@ from judgeloop.settings.shared import (
 )
 
 # A rule that is calibrated on earlier comparisons is left out: a replay has none to give it.
-REPLAYED_RULES = tuple(row.name for row in rules_of("compare") if not row.by_past)
+REPLAYED_RULES = tuple(row.name for row in rules_of("compare") if not (row.by_past or row.recorded))
 
 
 def _not_one(value: object) -> object:

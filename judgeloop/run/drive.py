@@ -16,10 +16,10 @@ from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, StoppingRule, T
 from judgeloop.core.records import Query, Quote
 from judgeloop.engine.asks import Ask, plan_for
-from judgeloop.engine.halt import Interruption
-from judgeloop.engine.loop import Finished, Observe, decoys_of, drive, unobserved
+from judgeloop.engine.loop import Finished, decoys_of, drive
 from judgeloop.engine.presentation import Order, settles
 from judgeloop.engine.session import Session
+from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
 from judgeloop.history.remembered import extend_segments
 from judgeloop.ledger.sqlite import SqliteLedger

@@ -19,8 +19,15 @@ from judgeloop.core.records import Item
 from judgeloop.formats.columns import Map
 from judgeloop.formats.confidence import confidence_of, read_confidence
 from judgeloop.formats.memory import UNIT
-from judgeloop.formats.outputs import read_items, read_outputs
-from judgeloop.formats.rows import NO_MAP, Items, Outputs, items_of, outputs_of
+from judgeloop.formats.rows import (
+    NO_MAP,
+    Items,
+    Outputs,
+    items_of,
+    outputs_of,
+    read_items,
+    read_outputs,
+)
 from judgeloop.formats.tables import Row
 
 

@@ -103,7 +103,7 @@ def read_inputs(
         checked_judge(spec, options, config, joined.pool, given) for spec in config.judge
     )
     _check_panel(config, judges)
-    _check_winner(config, joined.pool)
+    check_winner(config, joined.pool)
     guesses = {str(file.path): file.guesses for file in outputs}
     if items is not None:
         guesses[str(config.items)] = items.guesses
@@ -235,7 +235,12 @@ def _decoy_texts(config: RunSettings, given: Given) -> tuple[str, ...]:
     return tuple(dict.fromkeys(located.row.output for located in rows))
 
 
-def _check_winner(config: RunSettings, pool: Pool) -> None:
+def check_winner(config: RunSettings, pool: Pool) -> None:
+    """Refuse a required winner that is none of the systems.
+
+    Raises:
+        InputError: names the systems.
+    """
     if config.require_winner is not None and config.require_winner not in pool.systems:
         raise InputError(
             f"`require_winner`: expected one of {', '.join(pool.systems)}, found "

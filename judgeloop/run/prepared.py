@@ -62,6 +62,11 @@ class Prepared(Generic[C]):
         return self.inputs.by_hand
 
     @property
+    def booked(self) -> bool:
+        """Whether the ledger books the run."""
+        return True
+
+    @property
     def one_order(self) -> bool:
         """Whether each item is judged in one order, drawn for it, as one of two that count."""
         return self.population is not None

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import judgeloop
-from judgeloop.api.arguments import COMMAND_ONLY, ELSEWHERE, CallArguments
+from judgeloop.api.arguments import COMMAND_ONLY, CallArguments
 from judgeloop.api.collecting import holds_data
 from judgeloop.api.compare import CompareArguments
 from judgeloop.api.estimate import EstimateArguments
@@ -46,9 +46,7 @@ def settings(config):
     return {
         name: field
         for name, field in declared(config).items()
-        if field.setting.flag
-        and not field.setting.argument
-        and name not in (*COMMAND_ONLY, *ELSEWHERE)
+        if field.setting.flag and not field.setting.argument and name not in COMMAND_ONLY
     }
 
 
@@ -77,7 +75,7 @@ def test_a_parameter_takes_the_type_of_its_setting(name):
     config, arguments, _ = QUESTIONS[name]
     for parameter, field in settings(config).items():
         written = arguments.__annotations__[parameter].__forward_arg__
-        # The command line compares recorded scores without a judge; a call always asks one.
+        # A configuration of `compare` without a judge is refused when the files are read.
         required = field.default is MISSING or parameter == "judge"
         assert required == written.startswith("Required["), parameter
         assert required or written.endswith(" | None"), parameter

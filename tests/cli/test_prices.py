@@ -162,21 +162,21 @@ def test_a_result_and_the_ledger_show_tokens_and_prices_to_check_an_invoice_agai
     sent = [used(request) for request in chat_server.requests]
     tokens = found["tokens"]
     assert tokens["input_tokens"] == sum(usage["prompt_tokens"] for usage in sent)
-    assert found["output_tokens"] == sum(usage["completion_tokens"] for usage in sent)
+    assert tokens["output_tokens"] == sum(usage["completion_tokens"] for usage in sent)
     assert tokens["cache_read_tokens"] == 200 * found["attempts"] > 0
     rates = {"input_tokens": 1, "cache_read_tokens": 0.1 - 1, "output_tokens": 10}
-    cost = sum(rate * found[name] / 1e6 for name, rate in rates.items())
+    cost = sum(rate * tokens[name] / 1e6 for name, rate in rates.items())
     assert found["spent_usd"] == pytest.approx(cost)
     done = judgeloop("ledger", "show", "--json")
     for groups in json.loads(done.stdout).values():
         assert sum(group["input_tokens"] for group in groups.values()) == tokens["input_tokens"]
-        assert sum(group["output_tokens"] for group in groups.values()) == found["output_tokens"]
+        assert sum(group["output_tokens"] for group in groups.values()) == tokens["output_tokens"]
     price = "$1.00 in and $10.00 out for a million tokens, $0.10 for cached input, from"
     assert found["prices"].startswith(price)
     again = judgeloop("compare", "a.jsonl", "b.jsonl", *given, "--ledger", "other.sqlite")
     assert f"price {price} prices.toml" in unwrapped(again.stdout)
-    tokens = f"{found['input_tokens']:,} input tokens and {found['output_tokens']:,} output tokens"
-    assert tokens in unwrapped(again.stdout)
+    said = f"{tokens['input_tokens']:,} input tokens and {tokens['output_tokens']:,} output tokens"
+    assert said in unwrapped(again.stdout)
 
 
 def test_a_dry_run_shows_the_price_and_a_judge_that_costs_nothing_has_none(given, chat_server):

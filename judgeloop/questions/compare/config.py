@@ -5,12 +5,14 @@ The settings that all questions share are in `settings/run_settings.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from annotated_types import Gt, Lt, MinLen
 
+from judgeloop.judges.catalogue import is_recorded
 from judgeloop.methods.selectors.catalogue import (
     CLUSTERINGS,
     COMBINATIONS,
@@ -103,20 +105,8 @@ class CompareConfig(ContestSettings):
         Path,
         Setting("Outputs of the second system.", ITEMS, Part.CONTENT, CallerOnly, argument="B"),
     ]
-    judge: Annotated[
-        tuple[str, ...],
-        replace(JUDGES, help=f"{JUDGES.help} Without a judge, recorded scores are compared."),
-    ] = ()
-    score: Annotated[
-        str | None,
-        Setting(
-            "Without a judge: the recorded score to compare, by the name of its scorer or column.",
-            ITEMS,
-            Part.REPORT,
-            Found,
-            metavar="NAME",
-        ),
-    ] = None
+    # Not required here: without a judge, the message looks for recorded scores in the files.
+    judge: Annotated[tuple[str, ...], JUDGES] = ()
     selector: Annotated[
         str,
         one_of(SELECTORS),
@@ -211,6 +201,8 @@ class CompareConfig(ContestSettings):
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
         """Choose a missing selector to suit the rule, and a missing rule to suit the question."""
         selector, rule = values.get("selector"), values.get("rule")
+        if rule is None and has_recorded(values.get("judge")):
+            rule = next(row.name for row in rules_of(QUESTION) if row.recorded)
         if rule is None and values.get("not_worse") is not None:
             rule = rule_for(QUESTION, "not_worse")
         if selector is None:
@@ -221,6 +213,11 @@ class CompareConfig(ContestSettings):
         if rule is None and selector in SELECTORS:
             rule = default_rule(QUESTION, selector_row(QUESTION, str(selector)).draws)
         return values | {"selector": selector} | ({} if rule is None else {"rule": rule})
+
+    @property
+    def recorded(self) -> bool:
+        """Whether recorded scores are compared."""
+        return has_recorded(self.judge)
 
     @property
     def selector_row(self) -> SelectorRow:
@@ -250,6 +247,11 @@ class CompareConfig(ContestSettings):
     def looks_back(self) -> bool:
         """Whether the selector or the rule uses earlier comparisons."""
         return "history" in self.selector_row.takes | self.rule_row.takes
+
+
+def has_recorded(judges: object) -> bool:
+    """Return whether recorded scores are among `judges`, which may be unchecked."""
+    return any(map(is_recorded, judges if isinstance(judges, Sequence) else ()))
 
 
 def compare_config(**values: object) -> CompareConfig:

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from judgeloop.calibration.threshold import Calibration, TooLittle, calibrate
 from judgeloop.core.errors import InputError
-from judgeloop.core.outcomes import Tally
-from judgeloop.core.protocols import StoppingRule
 from judgeloop.core.records import Draws
+from judgeloop.engine.session import Limits
+from judgeloop.formats.columns import parse_map
+from judgeloop.formats.recorded import pair, read_recorded, scorers_of
 from judgeloop.history.comparisons import History, find_history
 from judgeloop.history.past import no_past
+from judgeloop.judges.catalogue import RECORDED, parse_spec
+from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selector_row, selectors_of
 from judgeloop.methods.stopping.catalogue import (
     Ingredients,
@@ -27,16 +31,32 @@ from judgeloop.methods.stopping.catalogue import (
     rules_of,
 )
 from judgeloop.methods.stopping.giving_up import GivingUp
+from judgeloop.methods.stopping.rule import PairRule
 from judgeloop.questions.compare.config import QUESTION, SELECTORS, CompareConfig
 from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.identity import named_by_content, run_id
-from judgeloop.run.inputs import Inputs, read_inputs, wanted_for
+from judgeloop.run.inputs import Inputs, check_winner, read_inputs, wanted_for
 from judgeloop.run.prepared import (
     Prepared,
     check_idle_settings,
     population_of,
 )
+from judgeloop.run.system_names import names_for
 from judgeloop.settings.ceiling import within_ceiling
+from judgeloop.settings.setting import Part, alternatives, declared
+
+# The settings that recorded scores are compared by, among those that change an outcome.
+USED = {
+    "first", "second", "judge", "rule", "map", "names", "epoch", "allow_partial", "tie_margin", "risk",
+}  # fmt: skip
+OF_THE_OUTCOME = {Part.RUN, Part.KEY, Part.CONTENT}
+
+
+class RecordedScores(NamedTuple):
+    """The judge that compares recorded scores, and each system's scores, by position."""
+
+    judge: RecordedJudge
+    scores: tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +65,20 @@ class Comparison(Prepared[CompareConfig]):
 
     `history` is None if neither selector nor rule uses earlier comparisons. `selector` and `rule`
     are those of the settings, unless there are too few earlier comparisons for them. Then
-    `instead` says why; else it is None.
+    `instead` says why; else it is None. `recorded` holds the recorded scores that are compared;
+    None if judges are asked.
     """
 
     selector: SelectorRow
-    rule: StoppingRule[Tally]
-    history: History | None
-    instead: str | None
+    rule: PairRule
+    history: History | None = None
+    instead: str | None = None
+    recorded: RecordedScores | None = None
+
+    @property
+    def booked(self) -> bool:
+        """Whether the ledger books the run: not if recorded scores are compared."""
+        return self.recorded is None
 
 
 def prepare(
@@ -69,10 +96,9 @@ def prepare(
     Raises:
         InputError: a setting or a file is wrong; nothing was spent.
     """
-    if config.score is not None:
-        raise InputError(
-            "`score` names a recorded score, and a `judge` is asked; leave one of them out"
-        )
+    _check_judge(config)
+    if config.recorded:
+        return _prepare_recorded(config)
     config = within_ceiling(config, environment)
     chosen: list[SelectorRow | RuleRow] = [config.selector_row, config.rule_row]
     check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
@@ -93,7 +119,6 @@ def prepare(
             run,
             selector=selector_row(QUESTION, SELECTORS[0]),
             rule=_rule(config, rule_row(QUESTION, default_rule(QUESTION, Draws.EVEN)), inputs),
-            history=None,
             instead=_instead(calibrated, config.rule, history),
         )
     return Comparison(
@@ -103,8 +128,74 @@ def prepare(
         selector=config.selector_row,
         rule=_rule(config, config.rule_row, inputs, calibrated),
         history=history,
-        instead=None,
     )
+
+
+def _prepare_recorded(config: CompareConfig) -> Comparison:
+    """Read the scores of two finished runs."""
+    _check_without_effect(config)
+    mapped, files = parse_map(config.map), config.output_files
+    _, scorer = parse_spec(config.judge[0])
+    first, second = (
+        read_recorded(path, scorer, mapped, epoch=config.epoch, name=name)
+        for path, name in zip(files, names_for(config.names, files), strict=True)
+    )
+    paired = pair(first, second, allow_partial=config.allow_partial)
+    pool = paired.joined.pool
+    check_winner(config, pool)
+    scorers = tuple(dict.fromkeys((first.scorer, second.scorer)))
+    judge = RecordedJudge(" and ".join(scorers), paired, tie_margin=config.tie_margin)
+    inputs = Inputs(paired.joined, (judge,), Limits(1, len(pool), 1.0), ())
+    return Comparison(
+        config,
+        inputs,
+        run_id(QUESTION, config, pool, inputs.judges, {}),
+        selector=config.selector_row,
+        rule=config.rule_row.make(Ingredients(config.risk, len(pool), len(pool))),
+        recorded=RecordedScores(judge, paired.scores),
+    )
+
+
+def _check_judge(config: CompareConfig) -> None:
+    """Refuse a comparison without a judge, and recorded scores beside a judge or another rule."""
+    if not config.judge:
+        raise InputError(f"`judge`: expected the name of a judge, found none{_scores_in(config)}")
+    if config.recorded and len(config.judge) > 1:
+        raise InputError(
+            f"`judge`: expected {RECORDED}:NAME alone, found {len(config.judge)} judges; recorded "
+            "scores are compared on all items, and no panel votes on them"
+        )
+    if config.rule_row.recorded and not config.recorded:
+        raise InputError(
+            f"`rule={config.rule}` tests recorded scores; it goes with `judge={RECORDED}:NAME`"
+        )
+    if config.recorded and not config.rule_row.recorded:
+        raise InputError(
+            f"`rule={config.rule}`: recorded scores are all known, and are tested once; leave the "
+            "rule out"
+        )
+
+
+def _scores_in(config: CompareConfig) -> str:
+    """Return how to compare the scores that both files hold, as the end of a message; else ""."""
+    try:
+        first, second = map(scorers_of, config.output_files)
+    except InputError:
+        return ""
+    both = [f"`judge={RECORDED}:{name}`" for name in first if name in second]
+    return f"; to compare the scores that the files hold: {alternatives(both)}" if both else ""
+
+
+def _check_without_effect(config: CompareConfig) -> None:
+    """Refuse settings that count with a judge, and would do nothing for recorded scores."""
+    plain = CompareConfig.of(first=config.first, second=config.second, judge=config.judge)
+    for name, field in declared(CompareConfig).items():
+        counts = field.setting is not None and field.setting.part in OF_THE_OUTCOME
+        if counts and name not in USED and getattr(config, name) != getattr(plain, name):
+            raise InputError(
+                f"`{name}` has no effect with `judge={config.judge[0]}`, which compares the recorded "
+                "scores of all items; leave it out"
+            )
 
 
 def _instead(found: TooLittle, rule: str, history: History) -> str:
@@ -122,13 +213,13 @@ def _instead(found: TooLittle, rule: str, history: History) -> str:
 
 def _rule(
     config: CompareConfig, row: RuleRow, inputs: Inputs, calibrated: Calibration | None = None
-) -> StoppingRule[Tally]:
+) -> PairRule:
     """Return the rule of `row`, wrapped in `GivingUp` if `give_up` is set.
 
     A threshold that was calibrated without giving up stays valid, because giving up only lowers
     the number of winners named.
     """
-    rule: StoppingRule[Tally] = row.make(
+    rule: PairRule = row.make(
         Ingredients(
             risk=config.risk,
             items=population_of(config, inputs) or len(inputs.joined.pool),

@@ -14,7 +14,7 @@ from judgeloop.core.part import Part
 from judgeloop.core.records import IDENTICAL
 from judgeloop.methods.estimators.preferences import WeightedDistance, weighted_distance
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order
-from judgeloop.methods.stats.proportions import p_value
+from judgeloop.methods.stats.proportions import p_value, share_interval
 from judgeloop.report.labels import label_rows
 from judgeloop.report.notes import Note, NoteCode, note
 from judgeloop.report.records import DataNotes, Setup, counts_of
@@ -40,6 +40,21 @@ class CompareOptions(Part):
 
 
 @dataclass(frozen=True, slots=True)
+class ScoreFigures:
+    """What recorded scores say beside the test.
+
+    `means` holds each system's mean score, and `mean_difference` the first less the second.
+    `win_share` is the first system's share of the items that are no ties; None if all are.
+    `win_share_interval` bounds its chance to win such an item, at 1 - `risk_threshold`.
+    """
+
+    means: dict[str, float]
+    mean_difference: float
+    win_share: float | None
+    win_share_interval: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Result(RunResult):
     """A comparison's result.
 
@@ -52,6 +67,8 @@ class Result(RunResult):
       The interval is approximate, at 90 %
     - `gap_interval`: bounds of the gap over all items, also leader minus other system (first minus
       second without a leader); each bound is wrong with at most the threshold's probability
+    - `recorded`: means and shares of recorded scores, of which `risk` is the p-value of the exact
+      sign test; null if judges were asked
     """
 
     COMPUTED = (*RunResult.COMPUTED, "p_value_beyond")
@@ -66,6 +83,7 @@ class Result(RunResult):
     gap_biased: bool
     gap_weighted: bool
     gap_interval: tuple[float, float] | None
+    recorded: ScoreFigures | None = None
 
     @property
     def whole(self) -> bool:
@@ -79,6 +97,8 @@ class Result(RunResult):
         Defined only for a winner on these items from uniform draws. Optional stopping biases it
         down: a large value is a warning, a small one means nothing.
         """
+        if self.recorded is not None:
+            return self.risk
         preferred = self.gap_biased or self.gap_weighted
         if self.winner is None or self.setup.sampled or preferred:
             return None
@@ -110,7 +130,7 @@ class Result(RunResult):
 
     def doubts(self) -> tuple[Note, ...]:
         """Return warnings: only ties, or a lead that may be chance on other items."""
-        return (*self._all_ties(), *self._on_others())
+        return () if self.recorded else (*self._all_ties(), *self._on_others())
 
     def _all_ties(self) -> tuple[Note, ...]:
         if self.judged < FEWEST_TIES or self.ties < self.judged:
@@ -129,6 +149,8 @@ class Result(RunResult):
     def to_decide(self) -> tuple[Note, ...]:
         """Return what would decide, after an end that did not cut the run short."""
         more = self.more_judgments
+        if self.recorded is not None:
+            return ()
         if self.asked == self.items:
             return (note(NoteCode.ALL_ASKED),)
         if self.judged == 0:
@@ -154,8 +176,12 @@ def result_of(
     judge_models: tuple[tuple[str, ...], ...],
     decoys: DecoyTally | None,
     more_judgments: int | None,
+    scores: Sequence[Sequence[float]] | None = None,
 ) -> Result:
-    """Compute the result from a run's outcome; `item_ids` are in the order of positions."""
+    """Compute the result from a run's outcome; `item_ids` are in the order of positions.
+
+    `scores` holds each system's recorded scores, by position; None if judges were asked.
+    """
     tally, systems = outcome.estimate.tally, setup.systems
     whole = tally.judged == tally.items and not setup.sampled
     weighted = weighted_distance(tally) if tally.judged < tally.items else None
@@ -180,6 +206,18 @@ def result_of(
         gap_interval=_seen_from_the_leader(
             tally, weighted.interval if weighted else outcome.estimate.interval
         ),
+        recorded=None if scores is None else _figures(tally, setup, scores),
+    )
+
+
+def _figures(tally: Tally, setup: Setup, scores: Sequence[Sequence[float]]) -> ScoreFigures:
+    won, lost = tally.wins
+    means = [sum(own) / tally.items for own in scores]
+    return ScoreFigures(
+        means=dict(zip(setup.systems, means, strict=True)),
+        mean_difference=means[0] - means[1],
+        win_share=won / (won + lost) if won + lost else None,
+        win_share_interval=share_interval(won, lost, setup.risk_threshold),
     )
 
 

@@ -10,21 +10,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from judgeloop.core.outcomes import StopKind, Tally
-from judgeloop.core.protocols import StoppingRule
-from judgeloop.engine.halt import Interruption
-from judgeloop.engine.loop import Finished, Observe, unobserved
+from judgeloop.core.outcomes import Spend, StopKind, Tally
+from judgeloop.engine.loop import Finished
+from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Session
+from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
+from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.ingredients import Variant
 from judgeloop.methods.stats.dendrogram import MOST_EXACT
-from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.questions.compare.plan import judgments_to_decide, more_to_decide
 from judgeloop.questions.compare.prepare import Comparison
 from judgeloop.questions.compare.result import CompareOptions, Result, result_of
 from judgeloop.questions.compare.selector import LiveMaterial, make_selector, variant_of
 from judgeloop.questions.compare.text import page
+from judgeloop.report.records import DataNotes, Setup
 from judgeloop.run.drive import (
     data_notes,
     decoy_quotes_left,
@@ -33,7 +34,7 @@ from judgeloop.run.drive import (
     setup_of,
     terms_of,
 )
-from judgeloop.run.plan import Plan, priced
+from judgeloop.run.plan import Plan, Range, priced
 
 
 async def run(
@@ -43,6 +44,8 @@ async def run(
     observe: Observe[Tally] = unobserved,
 ) -> Result:
     """Judge until the comparison is decided, or until money, judgments or items run out."""
+    if comparison.recorded is not None:
+        return _result(comparison, _compared(comparison, comparison.recorded.judge))
     terms = terms_of(comparison)
     finished = await _drive(comparison, terms, interruption=interruption, observe=observe)
     return _result(comparison, finished)
@@ -53,12 +56,14 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
 
     Asks no judge and spends nothing.
     """
+    if comparison.recorded is not None:
+        return priced(Range(0, 0, 0), quotes=(), left_p=None, assumed=None), await run(comparison)
     terms, pool = terms_of(comparison, offline=True), comparison.pool
     finished = await _drive(comparison, terms)
     outcome = finished.outcome
     over = outcome.stop.kind is not StopKind.DRY_RUN
     judgments, assumed = judgments_to_decide(
-        _deciding(comparison.rule),
+        comparison.rule.deciding,
         outcome.estimate.tally,
         comparison.limits,
         asked=min(len(pool), comparison.config.max_judgments) if over else outcome.asked,
@@ -73,11 +78,6 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
     return plan, _result(comparison, finished)
 
 
-def _deciding(rule: StoppingRule[Tally]) -> StoppingRule[Tally]:
-    """Return the rule without `GivingUp`: a forecast is about the judgments to a decision."""
-    return rule.rule if isinstance(rule, GivingUp) else rule
-
-
 async def _drive(
     comparison: Comparison,
     terms: Terms,
@@ -85,9 +85,25 @@ async def _drive(
     interruption: Interruption | None = None,
     observe: Observe[Tally] = unobserved,
 ) -> Finished[Tally]:
+    return await drive_session(
+        _session(comparison), comparison, terms, interruption=interruption, observe=observe
+    )
+
+
+def _compared(comparison: Comparison, judge: RecordedJudge) -> Finished[Tally]:
+    """Compare the recorded scores of all items; nothing is booked."""
+    pool = comparison.pool
+    outcome = replay(
+        _session(comparison),
+        lambda choice: judge.verdict(pool.items[choice.position].id, pool.systems),
+    )
+    return Finished(outcome, Spend(), models=((),), decoys=None)
+
+
+def _session(comparison: Comparison) -> Session[Tally]:
     config, history = comparison.config, comparison.history
     material = LiveMaterial(config, comparison.pool, history.prospects if history else None)
-    session = Session(
+    return Session(
         items=len(comparison.pool),
         selector=make_selector(
             comparison.selector,
@@ -101,44 +117,58 @@ async def _drive(
         rng=np.random.default_rng(config.seed),
         lookahead=config.lookahead,
     )
-    return await drive_session(
-        session, comparison, terms, interruption=interruption, observe=observe
-    )
 
 
 def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     outcome = finished.outcome
     more = None
-    if outcome.winner is None:
+    if outcome.winner is None and comparison.recorded is None:
         unasked = len(comparison.pool) - len(outcome.labels)
-        rule = _deciding(comparison.rule)
+        rule = comparison.rule.deciding
         more = more_to_decide(rule, outcome.estimate.tally, comparison.limits, unasked)
-    config, row = comparison.config, comparison.selector
-    history = comparison.history.source if comparison.history else None
     result = result_of(
         outcome,
         finished.spend,
-        setup_of(
-            comparison,
-            comparison.rule,
-            row.name,
-            represent=config.represent if row.looks_at_vectors else None,
-            history=history,
-            instead=comparison.instead,
-        ),
-        CompareOptions(
-            near_tie=config.near_tie,
-            not_worse=config.not_worse,
-            give_up=config.give_up,
-            variant=_variant(comparison),
-        ),
-        data_notes(comparison),
+        _setup(comparison),
+        _options(comparison),
+        _data(comparison),
         item_ids=[item.id for item in comparison.pool.items],
         judge_models=finished.models,
         decoys=finished.decoys,
         more_judgments=more,
+        scores=comparison.recorded and comparison.recorded.scores,
     )
     return replace(result, page=page(result))
+
+
+def _setup(comparison: Comparison) -> Setup:
+    config, row = comparison.config, comparison.selector
+    found = setup_of(
+        comparison,
+        comparison.rule,
+        row.name,
+        represent=config.represent if row.looks_at_vectors else None,
+        history=comparison.history.source if comparison.history else None,
+        instead=comparison.instead,
+    )
+    return found if comparison.recorded is None else replace(found, sampled=True)
+
+
+def _options(comparison: Comparison) -> CompareOptions:
+    config = comparison.config
+    return CompareOptions(
+        near_tie=config.near_tie,
+        not_worse=config.not_worse,
+        give_up=config.give_up,
+        variant=_variant(comparison),
+    )
+
+
+def _data(comparison: Comparison) -> DataNotes:
+    found = data_notes(comparison)
+    if comparison.recorded is None:
+        return found
+    return replace(found, empty={}, repeated={})  # nobody reads the outputs, which may be missing
 
 
 def _variant(comparison: Comparison) -> str | None:

@@ -162,14 +162,14 @@ class EstimateConfig(RunSettings):
     ] = None
     interval: Annotated[
         str,
-        one_of(INTERVALS),
+        one_of(tuple(INTERVALS)),
         Setting(
             "Kind of interval: approximate (valid for one look) or anytime (for any number of looks).",
             STOPPING,
             Part.RUN,
             Found,
         ),
-    ] = INTERVALS[0]
+    ] = next(iter(INTERVALS))
     require_score: Annotated[
         float | None,
         Ge(0),

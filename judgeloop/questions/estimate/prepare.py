@@ -17,6 +17,7 @@ from judgeloop.history.comparisons import AUTO
 from judgeloop.history.ratings import Foretold, find_ratings
 from judgeloop.methods.selectors.catalogue import Need, selectors_of
 from judgeloop.methods.stats.strata import Floats
+from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate.config import (
     BY_HISTORY,
@@ -103,14 +104,14 @@ def prepare(
 
 
 def _rule(config: EstimateConfig, items: int) -> Precise:
-    even = config.selector_row.draws is Draws.EVEN
+    even, any_look = config.selector_row.draws is Draws.EVEN, INTERVALS[config.interval]
     return Precise(
         threshold=config.risk,
         items=items,
         half_width=config.half_width,
-        kind=config.interval,
+        any_look=any_look,
         first_look=config.min_judgments,
-        guaranteed=config.interval == "anytime" and even and config.proxy is None,
+        guaranteed=any_look and even and config.proxy is None,
     )
 
 

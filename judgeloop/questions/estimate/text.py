@@ -8,6 +8,7 @@ from __future__ import annotations
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.selectors.catalogue import Need, selector_row
+from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.questions.estimate.result import Estimated
 from judgeloop.report.cost_text import costs, money
 from judgeloop.report.escaping import visible
@@ -175,7 +176,7 @@ def _interval_means(result: Estimated) -> str:
     means = f"{often:g} % of such intervals contain the mean score of all items"
     if result.setup.guarantee:
         return f"At least {means}: {visible(result.setup.guarantee)}. {ABOUT_THE_JUDGE}"
-    anytime = result.options.interval_kind == "anytime"
+    anytime = INTERVALS[result.options.interval_kind]
     looks = "however often you look" if anytime else "if you look once"
     return f"About {means}, {looks}: measured, not proved. {ABOUT_THE_JUDGE}"
 

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
-from judgeloop.core.protocols import StoppingRule
 from judgeloop.core.records import Draws
-from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selectors_of
+from judgeloop.methods.stopping.best_of_many import BestRule
 from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rules_of
-from judgeloop.methods.stopping.separated import Separated
 from judgeloop.questions.select.config import QUESTION, SelectConfig
 from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.identity import run_id
@@ -37,13 +35,8 @@ class Selection(Prepared[SelectConfig]):
     `baseline` is the number of the system that all others are compared with.
     """
 
-    rule: StoppingRule[Standings]
+    rule: BestRule
     baseline: int
-
-    @property
-    def level(self) -> float | None:
-        """The risk at which a system is ruled out; None for a rule without a stated risk."""
-        return self.rule.level if isinstance(self.rule, Separated) else None
 
     @property
     def rivals(self) -> tuple[int, ...]:
