@@ -10,15 +10,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from judgeloop.api.compare import compare as compare
-    from judgeloop.api.compare import compare_async as compare_async
-    from judgeloop.api.compare import compare_dry_run as compare_dry_run
-    from judgeloop.api.estimate import estimate as estimate
-    from judgeloop.api.estimate import estimate_async as estimate_async
-    from judgeloop.api.estimate import estimate_dry_run as estimate_dry_run
-    from judgeloop.api.select import select as select
-    from judgeloop.api.select import select_async as select_async
-    from judgeloop.api.select import select_dry_run as select_dry_run
+    from judgeloop.api.questions import compare as compare
+    from judgeloop.api.questions import compare_async as compare_async
+    from judgeloop.api.questions import compare_dry_run as compare_dry_run
+    from judgeloop.api.questions import estimate as estimate
+    from judgeloop.api.questions import estimate_async as estimate_async
+    from judgeloop.api.questions import estimate_dry_run as estimate_dry_run
+    from judgeloop.api.questions import select as select
+    from judgeloop.api.questions import select_async as select_async
+    from judgeloop.api.questions import select_dry_run as select_dry_run
     from judgeloop.core.errors import ErrorKind as ErrorKind
     from judgeloop.core.errors import InputError as InputError
     from judgeloop.core.errors import JudgeError as JudgeError
@@ -60,18 +60,18 @@ _HOMES = {
     "Selected": "questions.select.result",
     "Session": "engine.session",
     "Terms": "engine.terms",
-    "compare": "api.compare",
-    "compare_async": "api.compare",
+    "compare": "api.questions",
+    "compare_async": "api.questions",
     "compare_config": "questions.compare.config",
-    "compare_dry_run": "api.compare",
+    "compare_dry_run": "api.questions",
     "drive": "engine.loop",
-    "estimate": "api.estimate",
-    "estimate_async": "api.estimate",
-    "estimate_dry_run": "api.estimate",
+    "estimate": "api.questions",
+    "estimate_async": "api.questions",
+    "estimate_dry_run": "api.questions",
     "function_judge": "judges.function",
-    "select": "api.select",
-    "select_async": "api.select",
-    "select_dry_run": "api.select",
+    "select": "api.questions",
+    "select_async": "api.questions",
+    "select_dry_run": "api.questions",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - made from the dictionary, so that they cannot differ

@@ -67,6 +67,11 @@ class Prepared(Generic[C]):
         return True
 
     @property
+    def notice(self) -> str | None:
+        """What the user should know before anything is spent; None if there is nothing."""
+        return None
+
+    @property
     def one_order(self) -> bool:
         """Whether each item is judged in one order, drawn for it, as one of two that count."""
         return self.population is not None

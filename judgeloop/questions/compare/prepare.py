@@ -80,6 +80,13 @@ class Comparison(Prepared[CompareConfig]):
         """Whether the ledger books the run: not if recorded scores are compared."""
         return self.recorded is None
 
+    @property
+    def notice(self) -> str | None:
+        """Which rule and selector are used in place of those of the settings, and why."""
+        if self.instead is None:
+            return None
+        return f"{self.instead}; so the run uses {self.rule.name}, with {self.selector.name} draws"
+
 
 def prepare(
     config: CompareConfig,
