@@ -20,9 +20,9 @@ from judgeloop.engine.state import Progress
 from judgeloop.settings.setting import declared
 
 if TYPE_CHECKING:
-    from judgeloop.formats.memory import Table
+    from judgeloop.api.in_memory import Table
 
-    # A file, or rows in memory, also with the name of their system: `formats/memory.py` says which
+    # A file, or rows in memory, also with the name of their system: `api/in_memory.py` says which
     # kinds of rows.
     Data: TypeAlias = str | PathLike[str] | Table | tuple[str, str | PathLike[str] | Table]
     Several: TypeAlias = Mapping[str, Data] | Sequence[Data]

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from judgeloop.api.arguments import COMMAND_ONLY, places_of, signature_of
-from judgeloop.api.collecting import Collector
+from judgeloop.api.in_memory import Collector
 from judgeloop.api.sync_bridge import drained, run_here
 from judgeloop.core.errors import InputError
 from judgeloop.engine.state import Interruption, Progress
 from judgeloop.questions.question import Answering, Question
 from judgeloop.report.texts import Texts
 from judgeloop.run.dry_run import DryRun
-from judgeloop.run.given import NOTHING_GIVEN, Given
+from judgeloop.run.inputs import NOTHING_GIVEN, Given
 
 if TYPE_CHECKING:
     from judgeloop.report.run_result import RunResult

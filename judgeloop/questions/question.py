@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from judgeloop.questions.select.prepare import Selection
     from judgeloop.questions.select.result import Selected
     from judgeloop.report.run_result import RunResult
-    from judgeloop.run.given import Given
+    from judgeloop.run.inputs import Given
     from judgeloop.run.plan import Plan
 
 C = TypeVar("C")  # the settings of a question

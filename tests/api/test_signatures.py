@@ -19,7 +19,7 @@ from judgeloop.api.arguments import (
     EstimateArguments,
     SelectArguments,
 )
-from judgeloop.api.collecting import holds_data
+from judgeloop.api.in_memory import holds_data
 from judgeloop.core.errors import InputError
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.estimate.config import EstimateConfig
