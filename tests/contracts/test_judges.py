@@ -18,13 +18,14 @@ from judgeloop.core.verdict_table import Recorded, VerdictTable
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.human import HumanJudge
 from judgeloop.judges.metric import MetricJudge
-from judgeloop.judges.openai import Endpoint, OpenAIJudge
+from judgeloop.judges.openai import OpenAIJudge
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.plugin import PluginJudge
 from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.judges.replay import ReplayJudge
 from judgeloop.judges.scripted import ScriptedJudge
 from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.wire import Endpoint
 
 CALL = Call(Item("i", "Which word is good?", reference="good"), ("a", "b"), ("good", "poor"))
 TURNED = replace(CALL, systems=CALL.systems[::-1], outputs=CALL.outputs[::-1])

@@ -22,9 +22,10 @@ from support.gateways import (
 from judgeloop.core.errors import ErrorKind
 from judgeloop.core.money import PICO_PER_DOLLAR
 from judgeloop.core.records import Abstention, Call, Item, Verdict
-from judgeloop.judges.openai import Endpoint, OpenAIJudge
+from judgeloop.judges.openai import OpenAIJudge
 from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.wire import Endpoint
 
 KEY = "sk-canary-0123456789abcdef"
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))

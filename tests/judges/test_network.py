@@ -7,6 +7,7 @@ import asyncio
 import os
 import ssl
 from pathlib import Path
+from typing import Any
 
 import certifi
 import httpx2
@@ -163,7 +164,8 @@ def test_the_variables_mean_what_they_mean_to_httpx(environment, url, proxied, m
 
 def context_of(environment):
     client = http_client(Endpoint("https://x", "key", 1.0, network=Network.of(environment)))
-    return client._transport._pool._ssl_context
+    transport: Any = client._transport
+    return transport._pool._ssl_context
 
 
 def test_certificates_and_key_logs_that_are_set_beside_the_snapshot_are_not_used(

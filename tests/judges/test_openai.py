@@ -24,9 +24,10 @@ from support.endings import ends, passes, reply_from
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.money import Price, Rate
 from judgeloop.core.records import Abstention, Call, Item, Usage, Verdict
-from judgeloop.judges.openai import Endpoint, OpenAIJudge
+from judgeloop.judges.openai import OpenAIJudge
 from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.providers.prices import price_from_text
+from judgeloop.providers.wire import Endpoint
 
 KEY = "sk-canary-0123456789abcdef"
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
