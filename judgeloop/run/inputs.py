@@ -231,10 +231,11 @@ def _population(config: RunSettings, judges: tuple[Judge, ...]) -> int | None:
 
 
 def _check_audit(config: RunSettings) -> None:
-    """Refuse a share of audited items without an audit: it would silently do nothing."""
+    """Refuse a share of audited items without an audit: it would have no effect."""
     if config.order is not Order.AUDITED and config.audit_share != AUDIT_SHARE:
         raise InputError(
-            f"`audit_share={config.audit_share:g}` goes with `order=audited`; the order is {config.order}"
+            f"`audit_share={config.audit_share:g}` has no effect with `order={config.order}`; it applies "
+            "to `order=audited`"
         )
 
 
@@ -272,8 +273,8 @@ def checked_judge(
         )
     if config.decoys and not (judge.blind and judge.order_matters):
         raise InputError(
-            f"`decoys`: {spec} does not read answers as a model or a person does, so that no decoy "
-            "can fool it"
+            f"`decoys` test how a model or a person reads answers, and `judge={spec}` reads none so; "
+            "leave them out"
         )
     return judge
 
@@ -324,11 +325,12 @@ def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
     by_hand = any(judge.by_hand for judge in judges)
     if by_hand and config.deadline is not None:
         raise InputError(
-            "`deadline`: a person takes the time it takes; quit with q, and the same command goes on"
+            "`deadline` does not apply to a person: quit with q, and rerun the command to resume"
         )
     if len(judges) > 1 and by_hand:
         raise InputError(
-            "`judge=human` cannot sit on a panel: its order of presentation is its own"
+            "`judge=human` cannot be on a panel, because a person sees the outputs in an order of their "
+            "own"
         )
     if len(judges) > 1 and config.judge_base_url is not None:
         raise InputError(

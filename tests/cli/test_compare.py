@@ -723,17 +723,17 @@ def test_a_selector_that_picks_runs_by_a_heuristic_and_is_named_with_its_variant
     [
         (
             ["--clustering", "kmeans"],
-            "--clustering kmeans: neither the selector random nor the rule in use looks at it; it goes with",
+            "--clustering kmeans has no effect with --selector random and --rule sequential; it applies to",
         ),
         (
             ["--selector", "input-cluster", "--combine", "addition"],
-            "--combine addition: neither the selector input-cluster",
+            "--combine addition has no effect with",
         ),
         (
             ["--selector", "diffuse", "--rule", "anytime"],
             "use --selector random, or a rule that does not need uniform draws",
         ),
-        (["--near-tie", "0.1"], "it goes with --rule anytime"),
+        (["--near-tie", "0.1"], "it applies to --rule anytime"),
     ],
 )
 def test_flags_that_do_not_go_together_are_refused(files, flags, message):

@@ -449,11 +449,11 @@ def test_a_dry_run_asks_nobody(server, outputs):
         ),
         (
             ["--selector", "random", "--clusters", "4"],
-            "--clusters 4: neither the selector random",
+            "--clusters 4 has no effect with",
         ),
         (
             ["--selector", "random", "--represent", "minilm"],
-            "--represent minilm: neither the selector random",
+            "--represent minilm has no effect with",
         ),
         (
             ["--represent", "hidden:model", "--selector", "diffuse"],

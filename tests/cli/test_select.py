@@ -337,12 +337,12 @@ BAD = {
     "near-best without a risk": (
         lambda files: files,
         ["--selector", "halving", "--near-best", "0.1"],
-        "it goes with --rule separated",
+        "it applies to --rule separated",
     ),
     "epsilon for another selector": (
         lambda files: files,
         ["--epsilon", "0.1,0.2"],
-        "--epsilon 0.1,0.2: neither the selector race nor the rule in use looks at it; it goes with --selector llm-selector",
+        "--epsilon 0.1,0.2 has no effect with --selector race and --rule separated; it applies to --selector llm-selector",
     ),
     "one epsilon": (
         lambda files: files,

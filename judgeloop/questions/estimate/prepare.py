@@ -161,7 +161,7 @@ def _check_layer(config: EstimateConfig) -> None:
     takers = [row.name for row in selectors_of(QUESTION) if "layer" in row.takes]
     if config.selector not in takers:
         raise InputError(
-            f"`layer={config.layer}`: `selector={config.selector}` has no such setting; it goes with "
+            f"`layer={config.layer}`: `selector={config.selector}` has no such setting; it applies to "
             f"{alternatives([f'`selector={name}`' for name in takers])}"
         )
     if not config.represent.startswith(f"{HIDDEN}:"):

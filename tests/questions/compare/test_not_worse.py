@@ -118,8 +118,8 @@ def test_a_level_tally_says_how_many_judgments_would_answer(old, new):
         (["--near-tie", "0.1"], "--near-tie 0.1 does not go with --not-worse 0.2"),
         (["--give-up", "0.1"], "--give-up 0.1 does not go with --not-worse 0.2"),
         (["--require-winner", "new"], "--require-winner new does not go with --not-worse 0.2"),
-        (["--rule", "sequential"], "it goes with --rule anytime"),
-        (["--rule", "tie-aware"], "it goes with --rule anytime"),
+        (["--rule", "sequential"], "it applies to --rule anytime"),
+        (["--rule", "tie-aware"], "it applies to --rule anytime"),
     ],
 )
 def test_settings_of_another_question_are_refused(old, new, other, said):

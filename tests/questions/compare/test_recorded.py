@@ -106,7 +106,7 @@ def test_recorded_scores_and_the_rule_once_go_with_each_other_alone(here):
     with pytest.raises(InputError, match="`rule=sequential`: recorded scores are all known"):
         compared(rule="sequential")
     with pytest.raises(
-        InputError, match="`rule=once` tests recorded scores; it goes with `judge=r"
+        InputError, match="`rule=once` tests recorded scores; it applies to `judge=r"
     ):
         compared(judge="metric:exact", rule="once")
     with pytest.raises(InputError, match="expected recorded:NAME alone, found 2 judges"):
