@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.verdict_table import VerdictTable
 from judgeloop.engine.session import Limits
 from judgeloop.formats.rows import read_items
+from judgeloop.formats.verdicts import VerdictTable
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.selectors.ingredients import Variant
 from judgeloop.replay.compare import Protocol, Recordings, suiting

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from judgeloop.core.records import TIE
-from judgeloop.core.verdict_table import VerdictTable
+from judgeloop.formats.verdicts import VerdictTable
 from judgeloop.history.past import ROUNDING
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.stats.information import choose_epsilons
