@@ -15,8 +15,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Judge
 from judgeloop.formats.memory import named, rows_of
 from judgeloop.judges.catalogue import is_remote
-from judgeloop.judges.function import function_judge
-from judgeloop.judges.plugin import PluginJudge
+from judgeloop.judges.function import PluginJudge, function_judge
 from judgeloop.run.given import Given, GivenTable
 from judgeloop.settings.setting import Declared, Part, declared
 

@@ -23,10 +23,8 @@ from judgeloop.engine.session import Session
 from judgeloop.engine.terms import Terms
 from judgeloop.history.remembered import extend_segments
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.providers.tiers import Tiered
-from judgeloop.providers.token_limit import Learns
+from judgeloop.providers.prices import Metered, old_prices, price_sentence, today
 from judgeloop.run.prepared import Prepared
-from judgeloop.run.prices import old_prices, price_sentence, today
 from judgeloop.settings.published import published_name
 
 # An output counts as repeated from this many items and this share of the items on.
@@ -83,7 +81,7 @@ async def drive_session(
                 await ledger.recover(terms.run)
                 await ledger.spend(terms.run, None)  # a ledger without its attempts is refused now
             for judge in asked:
-                if isinstance(judge, Learns):
+                if isinstance(judge, Metered):
                     judge.learn_lengths(await ledger.reply_lengths(judge.identity))
             finished = await drive(
                 session,
@@ -180,7 +178,7 @@ def setup_of(prepared: Prepared[Any]) -> dict[str, Any]:
 
 def _tiers(judges: Sequence[Judge]) -> str:
     """Return which judges are asked at another tier than the standard one, and at what price."""
-    notes = [(judge, judge.tier_note) for judge in judges if isinstance(judge, Tiered)]
+    notes = [(judge, judge.tier_note) for judge in judges if isinstance(judge, Metered)]
     return "; ".join(f"{judge.identity.name} at {text}" for judge, text in notes if text)
 
 

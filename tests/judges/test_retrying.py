@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.engine.retrying import RetryPolicy
-from judgeloop.providers.retry_after import retry_after_s
+from judgeloop.providers.failures import retry_after_s
 
 
 def dated(seconds):
