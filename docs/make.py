@@ -26,11 +26,11 @@ import make_results
 import judgeloop
 import judgeloop.parts
 from judgeloop.cli.app import COMMANDS, app
-from judgeloop.cli.catalogue import QUESTIONS
 from judgeloop.cli.environment import example
 from judgeloop.cli.init import schema_text
 from judgeloop.cli.naming import flag, variable
 from judgeloop.cli.panel_command import PanelArgument, PanelOption
+from judgeloop.questions.question import QUESTIONS
 from judgeloop.settings.setting import Declared, Part, Source, declared
 
 DOCS = Path(__file__).parent
@@ -137,7 +137,7 @@ def configuration() -> str:
     settings: dict[str, Declared] = {}
     where: dict[str, list[str]] = {}
     for question in QUESTIONS:
-        for name, field in declared(question.configuration).items():
+        for name, field in declared(question.settings()).items():
             if field.setting is not None and field.setting.flag and not field.setting.argument:
                 settings.setdefault(name, field)
                 where.setdefault(name, []).append(question.name)

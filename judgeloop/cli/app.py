@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
-from judgeloop.cli.catalogue import QUESTIONS
 from judgeloop.cli.questions import command_of
 from judgeloop.cli.streams import printed
 from judgeloop.core.errors import did_you_mean
+from judgeloop.questions.question import QUESTIONS
 
 
 def _demo() -> click.Command:

@@ -79,12 +79,12 @@ def _quoted(value: str) -> str:
 def _known() -> dict[str, str]:
     """Return the flag or argument of every setting; the first configuration with a name counts."""
     from judgeloop.calibration.config import CalibrateConfig
-    from judgeloop.cli.catalogue import QUESTIONS
+    from judgeloop.questions.question import QUESTIONS
     from judgeloop.replay.config import CONFIGS
     from judgeloop.settings.setting import declared
 
     found: dict[str, str] = {}
-    asked = [question.configuration for question in QUESTIONS]
+    asked = [question.settings() for question in QUESTIONS]
     for config in (*asked, CalibrateConfig, *CONFIGS.values()):
         for field in declared(config).values():
             argument = field.setting.argument if field.setting else None

@@ -1,7 +1,7 @@
 """Makes the command of a question: it reads settings, and prints a result or a forecast.
 
-All questions are handled alike, by their modules `config`, `prepare`, `run` and `text`. They are
-imported only when the command runs.
+All questions are handled alike (`questions/question.py`). What answers them is imported only when
+the command runs.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeloop.cli import flags
-from judgeloop.cli.catalogue import Question
 from judgeloop.cli.naming import as_flags, page_as_flags
 from judgeloop.cli.panel_command import CONTEXT, PanelCommand
 from judgeloop.cli.progress import explained
 from judgeloop.cli.results import Form, form_of, quiet_option, shown_as
 from judgeloop.cli.streams import columns, kept_for_the_result, say, show
+from judgeloop.questions.question import Question
 from judgeloop.report.escaping import visible
 
 if TYPE_CHECKING:
     from judgeloop.cli.progress import Watched
-    from judgeloop.engine.halt import Interruption
+    from judgeloop.engine.state import Interruption
     from judgeloop.report.page import Page
     from judgeloop.settings.sources import Read
 
@@ -35,21 +35,21 @@ EXITS = (
 )
 
 
-def command_of(question: Question) -> click.Command:
+def command_of(question: Question[Any, Any, Any]) -> click.Command:
     """Return the command of a question."""
     quiet = quiet_option("Show no progress, and of the result only decision, cost and warnings.")
     own = [flags.dry_run(), flags.as_json(), quiet, flags.output()]
     return PanelCommand(
         question.name,
         callback=Asking(question).invoked,
-        params=[*flags.parameters_of(question.configuration), *own],
+        params=[*flags.parameters_of(question.settings()), *own],
         help=_help(question),
         short_help=question.help,
         context_settings=CONTEXT,
     )
 
 
-def _help(question: Question) -> str:
+def _help(question: Question[Any, Any, Any]) -> str:
     """Return the help text: what the command does, an example, exit codes."""
     example = f"\b\nExample:\n  judgeloop {question.name} {question.example}"
     return "\n\n".join([question.help, *([example] if question.example else []), EXITS])
@@ -59,11 +59,11 @@ def _help(question: Question) -> str:
 class Asking:
     """The callback of a question's command."""
 
-    question: Question
+    question: Question[Any, Any, Any]
 
     def page(self, result: Any, read: Read) -> Page:
         """Return the text of a result, with flags for settings, and what files set."""
-        page = page_as_flags(self.question.load("text").page(result))
+        page = page_as_flags(result.page)
         if read.sentence is None:
             return page
         return replace(page, details=(*page.details, ("settings", visible(read.sentence))))
@@ -87,12 +87,13 @@ class Asking:
             if dry_run:
                 _check_dry_run()
                 output = ()
-            config = self.question.configuration.of(**given)
+            config = self.question.settings().of(**given)
             check_places(config, output)
             with kept_for_the_result():
-                prepare = self.question.load("prepare").prepare
-                ready = prepare(config, read.environment, offline=dry_run)
-            _say_instead(ready)
+                answering = self.question.load()
+                ready = answering.prepare(config, read.environment, offline=dry_run)
+            if ready.notice:
+                say(visible(as_flags(ready.notice)))
             if dry_run:
                 self._forecast(ready, read, as_json=as_json)
                 return
@@ -106,9 +107,9 @@ class Asking:
         import asyncio
 
         from judgeloop.cli.progress import watching
-        from judgeloop.engine.halt import Interruption
+        from judgeloop.engine.state import Interruption, unobserved
 
-        run = self.question.load("run").run
+        run = self.question.load().run
         if ready.booked:
             _note_ledger(ready)
 
@@ -116,7 +117,7 @@ class Asking:
             interruption = Interruption()
             catch_signals(interruption)
             if not watched or ready.by_hand or not ready.booked:
-                return await run(ready, interruption=interruption)
+                return await run(ready, interruption=interruption, observe=unobserved)
             with watching(self._watched(ready)) as observe:
                 return await run(ready, interruption=interruption, observe=observe)
 
@@ -132,8 +133,7 @@ class Asking:
         config, systems = ready.config, ready.pool.systems
         most = min(config.max_judgments, len(ready.pool) * len(config.questions(systems)))
         budget = "" if config.budget_p is None else f" and {show_usd(config.budget_p)}"
-        # A question may say nothing of who leads.
-        so_far = getattr(self.question.load("text"), "so_far", lambda *_: "")
+        so_far = self.question.load().so_far
         return Watched(
             f"{self.question.name}: {count(len(systems), 'system')}, "
             f"{count(len(ready.pool), 'item')}, at most {count(most, 'judgment')}{budget}",
@@ -148,7 +148,7 @@ class Asking:
         from judgeloop.cli.files import json_text
         from judgeloop.run.dry_run import DryRun
 
-        found = DryRun.of(ready.judges, *asyncio.run(self.question.load("run").forecast(ready)))
+        found = DryRun.of(ready.judges, *asyncio.run(self.question.load().forecast(ready)))
         if as_json:
             print(json_text(found.to_dict(), read.files), end="")
         else:
@@ -220,17 +220,6 @@ def check_places(config: Any, output: Sequence[Path]) -> None:
         from judgeloop.replay.pictures import check_pictures
 
         check_pictures()
-
-
-def _say_instead(ready: Any) -> None:
-    """Print, before anything is spent, that the run uses another rule than the requested rule."""
-    from judgeloop.report.escaping import visible
-
-    instead = getattr(ready, "instead", None)
-    if instead is not None:
-        text = visible(as_flags(instead))
-        by = f"{ready.rule.name}, with {ready.selector.name} draws"
-        say(f"{text}; so it goes by {by}")
 
 
 def _folder(ready: Any) -> Path:

@@ -16,14 +16,10 @@ from pathlib import Path
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
-from judgeloop.formats.catalogue import open_rows
-from judgeloop.formats.columns import MODEL, OUTPUT, Map, found_text, plan_of
-from judgeloop.formats.epochs import MEAN, one_epoch
-from judgeloop.formats.join import Joined
-from judgeloop.formats.outputs import name_apart
+from judgeloop.formats.columns import MODEL, OUTPUT, Map, RowReader, candidates_of, found_text
+from judgeloop.formats.join import Joined, name_apart
 from judgeloop.formats.plain_rows import scores_of
-from judgeloop.formats.row_reader import RowReader
-from judgeloop.formats.rows import NO_MAP, ItemRow, at, stem
+from judgeloop.formats.rows import MEAN, NO_MAP, ItemRow, at, one_epoch, stem
 from judgeloop.formats.tables import Row
 
 LOOKED_AT = 100  # rows of a file that are looked at for the names of its scores
@@ -50,37 +46,43 @@ class Recorded:
     items: tuple[Scored, ...]
 
 
-def scorers_of(path: Path) -> list[str]:
-    """Return the names of the scores in a file, from its first rows."""
-    _, rows = open_rows(path)
+def scorers_of(rows: Iterable[Row]) -> list[str]:
+    """Return the names of the scores in the first rows of a file."""
     return list(dict.fromkeys(name for row in islice(rows, LOOKED_AT) for name in _scores(row, "")))
 
 
 def read_recorded(
-    path: Path, scorer: str = "", mapped: Map = NO_MAP, *, epoch: str | None, name: str | None
+    path: Path,
+    unit: str,
+    opened: Iterable[Row],
+    scorer: str = "",
+    mapped: Map = NO_MAP,
+    *,
+    epoch: str | None = None,
+    name: str | None = None,
 ) -> Recorded:
-    """Read the recorded scores of a file.
+    """Return the recorded scores in the rows of a file.
 
-    `scorer` is the name of a scorer or of a column, "" for the only score of the file. `name` is
-    the system's name, by default that in the file.
+    `path` and `unit` are how messages name the place of a row. `scorer` is the name of a scorer or
+    of a column, "" for the only score of the file. `name` is the system's name, by default that in
+    the rows.
 
     Raises:
         DataError: there are no scores, or several scorers or epochs of which none is chosen, or a
             score is not in [0, 1], or an item appears twice.
     """
-    found, opened = open_rows(path)
-    rows = list(opened if epoch == MEAN else one_epoch(opened, path, found.unit, epoch))
+    rows = list(opened if epoch == MEAN else one_epoch(opened, path, unit, epoch))
     scores = [_scores(row, scorer) for row in rows]
     scorer = _only_scorer(path, scores, scorer, rows)
     models: dict[str, None] = {}
     items = []
     for row, values in zip(rows, scores, strict=True):
-        reader = RowReader(path, row, plan_of(row.fields, mapped), found.unit)
+        reader = RowReader(path, row, candidates_of(row.fields, mapped), unit)
         if model := reader.text(MODEL):
             models[model] = None
-        score = _number(path, row, found.unit, scorer, values.get(scorer))
+        score = _number(path, row, unit, scorer, values.get(scorer))
         output = reader.text(OUTPUT) or ""
-        items.append(Scored(ItemRow(*reader.item()), row.line, found.unit, score, output))
+        items.append(Scored(ItemRow(*reader.item()), row.line, unit, score, output))
     if len(models) > 1:
         raise DataError(
             path,

@@ -17,8 +17,7 @@ from judgeloop.methods.selectors.catalogue import (
     selector_row,
 )
 from judgeloop.methods.stopping.catalogue import rules_of
-from judgeloop.questions.compare.config import Clustering, Combine, Representative
-from judgeloop.questions.compare.published import REPLAYED
+from judgeloop.questions.compare.config import REPLAYED, Clustering, Combine, Representative
 from judgeloop.replay.settings import Caller, Found, ReplaySettings, Vectors
 from judgeloop.settings.published import Publication
 from judgeloop.settings.setting import Parse, Part, Setting, listed, numbers, some_of

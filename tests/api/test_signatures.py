@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pydoc
 import subprocess
 import sys
 from dataclasses import MISSING
@@ -11,11 +12,14 @@ from pathlib import Path
 import pytest
 
 import judgeloop
-from judgeloop.api.arguments import COMMAND_ONLY, CallArguments
-from judgeloop.api.collecting import holds_data
-from judgeloop.api.compare import CompareArguments
-from judgeloop.api.estimate import EstimateArguments
-from judgeloop.api.select import SelectArguments
+from judgeloop.api.arguments import (
+    COMMAND_ONLY,
+    CallArguments,
+    CompareArguments,
+    EstimateArguments,
+    SelectArguments,
+)
+from judgeloop.api.in_memory import holds_data
 from judgeloop.core.errors import InputError
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.estimate.config import EstimateConfig
@@ -68,6 +72,21 @@ def test_the_signature_shows_every_parameter_with_its_default(name, form):
         default = inspect.Parameter.empty if field.default is MISSING else field.default
         assert shown[parameter].default == default
         assert shown[parameter].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("form", ["", "_async", "_dry_run"])
+def test_help_shows_a_function_with_its_parameters(name, form):
+    function = getattr(judgeloop, name + form)
+    assert inspect.isfunction(function)
+    assert inspect.iscoroutinefunction(function) == (form == "_async")
+    shown = pydoc.plain(pydoc.render_doc(function))
+    assert shown.startswith(f"Python Library Documentation: function {name}{form}")
+    assert all(
+        f"{parameter}: " in shown
+        for parameter in ("outputs", "judge", "budget", "seed")[name == "compare" :]
+    )
+    assert "InputError" in shown
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

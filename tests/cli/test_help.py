@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from judgeloop.cli.app import app
-from judgeloop.cli.catalogue import QUESTIONS
 from judgeloop.cli.every_command import every_command
+from judgeloop.questions.question import QUESTIONS
 
 COMMON = {
     "compare": 14,

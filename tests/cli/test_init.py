@@ -14,9 +14,9 @@ from click.testing import CliRunner
 
 from judgeloop.cli import init
 from judgeloop.cli.app import app
-from judgeloop.cli.catalogue import QUESTIONS
 from judgeloop.cli.every_command import every_command
 from judgeloop.cli.schema import settings_of
+from judgeloop.questions.question import QUESTIONS
 from judgeloop.settings.form_of import file_value, form_of
 from judgeloop.settings.setting import Source, declared
 from judgeloop.settings.sources import Commanded, read_settings
@@ -82,14 +82,14 @@ def test_with_every_setting_set_the_file_loads_for_every_command(table, uncommen
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 def test_the_examples_are_values_that_a_question_takes(question, uncommented):
-    known = declared(question.configuration)
+    known = declared(question.settings())
     found = {name: one for name, one in read((question.name,)).defaults.items() if name in known}
     places = {
         name: ["a.jsonl", "b.jsonl"] if field.repeated else "a.jsonl"
         for name, field in known.items()
         if field.setting.argument
     }
-    config = question.configuration.of(**places, **found)
+    config = question.settings().of(**places, **found)
     assert config.judge == ("openai/gpt-4.1-mini",)
     assert {"risk", "budget", "items", "rubric"} <= found.keys()
 
@@ -109,7 +109,7 @@ def test_every_common_setting_that_a_found_file_may_set_is_in_the_file(table, un
 def test_a_value_shown_is_the_default_where_there_is_one(uncommented):
     tables = tomllib.loads(uncommented.read_text(encoding="utf-8"))
     for question in QUESTIONS:
-        fields = declared(question.configuration)
+        fields = declared(question.settings())
         for flag, value in (tables["shared"] | tables[question.name]).items():
             field = fields.get(flag.replace("-", "_"))
             if field and field.setting.flag and field.default not in {MISSING, None, ()}:

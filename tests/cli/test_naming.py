@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.cli.catalogue import QUESTIONS
 from judgeloop.cli.naming import as_flags, flag, page_as_flags
+from judgeloop.questions.question import QUESTIONS
 from judgeloop.replay.config import CONFIGS
 from judgeloop.report.page import Page
 from judgeloop.settings.setting import declared
@@ -35,7 +35,7 @@ def test_what_stands_between_backticks_is_shown_as_a_flag_if_it_is_a_setting(sai
 
 SETTINGS = {
     (config, name): field
-    for config in (*(question.configuration for question in QUESTIONS), *CONFIGS.values())
+    for config in (*(question.settings() for question in QUESTIONS), *CONFIGS.values())
     for name, field in declared(config).items()
 }
 

@@ -10,13 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeloop.core.errors import DataError
-from judgeloop.formats.outputs import (
-    ItemRow,
-    OutputRow,
-    name_apart,
-    read_items,
-    read_outputs,
-)
+from judgeloop.formats.join import name_apart
+from judgeloop.formats.rows import ItemRow, OutputRow, read_items, read_outputs
 
 
 def written(folder, *rows, name="system.jsonl"):

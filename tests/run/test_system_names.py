@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import judgeloop
 from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError
-from judgeloop.run.system_names import names_for
+from judgeloop.run.inputs import names_for
 
 
 def command(*arguments):

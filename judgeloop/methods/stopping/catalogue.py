@@ -14,7 +14,8 @@ from typing import Any
 
 from judgeloop.core.records import Draws
 
-INTERVALS = ("approximate", "anytime")  # for a mean: `precise.py`
+# Intervals for a mean (`precise.py`), and whether they hold at any number of looks.
+INTERVALS = {"approximate": False, "anytime": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +91,11 @@ RULES: tuple[RuleRow, ...] = (
         guaranteed=True, recorded=True,
     ),
     RuleRow(
-        "select", "separated", "separated:made_of", "guaranteed, once all others are ruled out",
+        "select", "separated", "best_of_many:separated", "guaranteed, once all others are ruled out",
         guaranteed=True, needs_even_draws=True, takes=frozenset({"near_best"}),
     ),
     RuleRow(
-        "select", "fixed-budget", "fixed_budget:made_of",
+        "select", "fixed-budget", "best_of_many:fixed_budget",
         "the highest win rate once the judgments are used up, without a stated risk",
     ),
 )  # fmt: skip

@@ -14,8 +14,7 @@ import numpy as np
 
 from judgeloop.calibration.threshold import Calibration, TooLittle, calibrate
 from judgeloop.core.errors import InputError
-from judgeloop.core.outcomes import Tally
-from judgeloop.core.protocols import StoppingRule
+from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Draws
 from judgeloop.engine.session import Limits
 from judgeloop.formats.columns import parse_map
@@ -33,16 +32,19 @@ from judgeloop.methods.stopping.catalogue import (
     rules_of,
 )
 from judgeloop.methods.stopping.giving_up import GivingUp
+from judgeloop.methods.stopping.rule import PairRule
 from judgeloop.questions.compare.config import QUESTION, SELECTORS, CompareConfig
-from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.identity import named_by_content, run_id
-from judgeloop.run.inputs import Inputs, check_winner, read_inputs, wanted_for
-from judgeloop.run.prepared import (
-    Prepared,
-    check_idle_settings,
-    population_of,
+from judgeloop.run.inputs import (
+    NOTHING_GIVEN,
+    Given,
+    Inputs,
+    check_winner,
+    named_files,
+    read_inputs,
+    wanted_for,
 )
-from judgeloop.run.system_names import names_for
+from judgeloop.run.prepared import Prepared, check_idle_settings
 from judgeloop.settings.ceiling import within_ceiling
 from judgeloop.settings.setting import Part, alternatives, declared
 
@@ -71,7 +73,7 @@ class Comparison(Prepared[CompareConfig]):
     """
 
     selector: SelectorRow
-    rule: StoppingRule[Tally]
+    rule: PairRule
     history: History | None = None
     instead: str | None = None
     recorded: RecordedScores | None = None
@@ -81,6 +83,13 @@ class Comparison(Prepared[CompareConfig]):
         """Whether the ledger books the run: not if recorded scores are compared."""
         return self.recorded is None
 
+    @property
+    def notice(self) -> str | None:
+        """Which rule and selector are used in place of those of the settings, and why."""
+        if self.instead is None:
+            return None
+        return f"{self.instead}; so the run uses {self.rule.name}, with {self.selector.name} draws"
+
 
 def prepare(
     config: CompareConfig,
@@ -89,24 +98,22 @@ def prepare(
     offline: bool = False,
     given: Given = NOTHING_GIVEN,
 ) -> Comparison:
-    """Read and check everything that a comparison needs.
-
-    `environment` holds the judges' API keys. With `offline`, only a forecast is made, which needs
-    no key. `given` holds the tables and judges that a program has in memory.
+    """Read and check everything that a comparison needs (`questions/question.py`).
 
     Raises:
         InputError: a setting or a file is wrong; nothing was spent.
     """
-    _check_judge(config)
+    _check_judge(config, given)
     if config.recorded:
-        return _prepare_recorded(config)
+        return _prepare_recorded(config, given)
     config = within_ceiling(config, environment)
     chosen: list[SelectorRow | RuleRow] = [config.selector_row, config.rule_row]
     check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
     _check_selector(config)
     _check_not_worse(config)
     inputs = read_inputs(config, environment, offline=offline, given=given)
-    run = _id(config, inputs)
+    past = named_by_content(config.history) if config.looks_back else None
+    run = run_id(QUESTION, config, inputs, history=past)
     history = None
     if config.looks_back:
         about = wanted_for(config, inputs)
@@ -132,35 +139,37 @@ def prepare(
     )
 
 
-def _prepare_recorded(config: CompareConfig) -> Comparison:
+def _prepare_recorded(config: CompareConfig, given: Given) -> Comparison:
     """Read the scores of two finished runs."""
     _check_without_effect(config)
-    mapped, files = parse_map(config.map), config.output_files
-    _, scorer = parse_spec(config.judge[0])
+    mapped, (_, scorer) = parse_map(config.map), parse_spec(config.judge[0])
     first, second = (
-        read_recorded(path, scorer, mapped, epoch=config.epoch, name=name)
-        for path, name in zip(files, names_for(config.names, files), strict=True)
+        read_recorded(path, *given.open(path), scorer, mapped, epoch=config.epoch, name=name)
+        for path, name in named_files(config, given)
     )
     paired = pair(first, second, allow_partial=config.allow_partial)
     pool = paired.joined.pool
     check_winner(config, pool)
     scorers = tuple(dict.fromkeys((first.scorer, second.scorer)))
     judge = RecordedJudge(" and ".join(scorers), paired, tie_margin=config.tie_margin)
-    inputs = Inputs(paired.joined, (judge,), Limits(1, len(pool), 1.0), ())
+    # The items are a sample: the test is about items like these.
+    inputs = Inputs(paired.joined, (judge,), Limits(1, len(pool), 1.0), (), population=UNLIMITED)
     return Comparison(
         config,
         inputs,
-        run_id(QUESTION, config, pool, inputs.judges, {}),
+        run_id(QUESTION, config, inputs),
         selector=config.selector_row,
         rule=config.rule_row.make(Ingredients(config.risk, len(pool), len(pool))),
         recorded=RecordedScores(judge, paired.scores),
     )
 
 
-def _check_judge(config: CompareConfig) -> None:
+def _check_judge(config: CompareConfig, given: Given) -> None:
     """Refuse a comparison without a judge, and recorded scores beside a judge or another rule."""
     if not config.judge:
-        raise InputError(f"`judge`: expected the name of a judge, found none{_scores_in(config)}")
+        raise InputError(
+            f"`judge`: expected the name of a judge, found none{_scores_in(config, given)}"
+        )
     if config.recorded and len(config.judge) > 1:
         raise InputError(
             f"`judge`: expected {RECORDED}:NAME alone, found {len(config.judge)} judges; recorded "
@@ -177,10 +186,10 @@ def _check_judge(config: CompareConfig) -> None:
         )
 
 
-def _scores_in(config: CompareConfig) -> str:
+def _scores_in(config: CompareConfig, given: Given) -> str:
     """Return how to compare the scores that both files hold, as the end of a message; else ""."""
     try:
-        first, second = map(scorers_of, config.output_files)
+        first, second = (scorers_of(given.open(path)[1]) for path in config.output_files)
     except InputError:
         return ""
     both = [f"`judge={RECORDED}:{name}`" for name in first if name in second]
@@ -214,16 +223,16 @@ def _instead(found: TooLittle, rule: str, history: History) -> str:
 
 def _rule(
     config: CompareConfig, row: RuleRow, inputs: Inputs, calibrated: Calibration | None = None
-) -> StoppingRule[Tally]:
+) -> PairRule:
     """Return the rule of `row`, wrapped in `GivingUp` if `give_up` is set.
 
     A threshold that was calibrated without giving up stays valid, because giving up only lowers
     the number of winners named.
     """
-    rule: StoppingRule[Tally] = row.make(
+    rule: PairRule = row.make(
         Ingredients(
             risk=config.risk,
-            items=population_of(config, inputs) or len(inputs.joined.pool),
+            items=inputs.items,
             limit=config.max_judgments,
             near=config.near_tie,
             worse=config.not_worse,
@@ -239,7 +248,7 @@ def _calibrated(
     config: CompareConfig, inputs: Inputs, history: History | None
 ) -> Calibration | TooLittle:
     assert history is not None, "a rule that the past calibrates looks back"
-    pool = inputs.joined.pool
+    pool = inputs.pool
     first, second = pool.systems
     return calibrate(
         history.past if history.by_same else no_past(len(pool)),
@@ -273,12 +282,3 @@ def _check_not_worse(config: CompareConfig) -> None:
                 f"`{name}={getattr(config, name)}` does not go with `not_worse={config.not_worse:g}`: "
                 f"{why}; leave one of them out"
             )
-
-
-def _id(config: CompareConfig, inputs: Inputs) -> str:
-    content = {
-        "history": named_by_content(config.history) if config.looks_back else None,
-        "decoy_outputs": inputs.decoy_texts if config.decoy_outputs else None,
-        "population": population_of(config, inputs),
-    }
-    return run_id(QUESTION, config, inputs.joined.pool, inputs.judges, content)

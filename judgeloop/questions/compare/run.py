@@ -9,17 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from judgeloop.core.outcomes import Spend, StopKind, Tally
-from judgeloop.core.protocols import StoppingRule
-from judgeloop.engine.halt import Interruption
-from judgeloop.engine.loop import Finished, Observe, unobserved
+from judgeloop.engine.loop import Finished
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Session
+from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.ingredients import Variant
 from judgeloop.methods.stats.dendrogram import MOST_EXACT
-from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.questions.compare.plan import judgments_to_decide, more_to_decide
 from judgeloop.questions.compare.prepare import Comparison
 from judgeloop.questions.compare.result import CompareSetup, Result, result_of
@@ -54,7 +52,7 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
     outcome = finished.outcome
     over = outcome.stop.kind is not StopKind.DRY_RUN
     judgments, assumed = judgments_to_decide(
-        _deciding(comparison.rule),
+        comparison.rule.deciding,
         outcome.estimate.tally,
         comparison.limits,
         asked=min(len(pool), comparison.config.max_judgments) if over else outcome.asked,
@@ -67,11 +65,6 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
         assumed=assumed,
     )
     return plan, _result(comparison, finished)
-
-
-def _deciding(rule: StoppingRule[Tally]) -> StoppingRule[Tally]:
-    """Return the rule without `GivingUp`: a forecast is about the judgments to a decision."""
-    return rule.rule if isinstance(rule, GivingUp) else rule
 
 
 async def _drive(
@@ -120,7 +113,7 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     more = None
     if outcome.winner is None and comparison.recorded is None:
         unasked = len(comparison.pool) - len(outcome.labels)
-        rule = _deciding(comparison.rule)
+        rule = comparison.rule.deciding
         more = more_to_decide(rule, outcome.estimate.tally, comparison.limits, unasked)
     return result_of(
         outcome,

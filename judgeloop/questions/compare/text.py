@@ -11,6 +11,7 @@ from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import ANSWERS, StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER
+from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.reasons import show_risk
 from judgeloop.questions.compare.doubts import alike_in, all_ties, on_others
 from judgeloop.report.escaping import visible
@@ -183,7 +184,7 @@ def _risk(result: Result) -> str:
     if result.stop_reason is StopKind.NO_DIFFERENCE:
         return f"Stated risk: {result.setup.risk_threshold:g} (guaranteed)."
     kind = "guaranteed" if result.setup.guarantee else "heuristic"
-    kind = "on average" if result.setup.rule == "calibrated" else kind
+    kind = "on average" if rule_row("compare", result.setup.rule).by_past else kind
     shown = f"{show_risk(result.risk)} ({kind})."
     if result.winner is not None or result.stop_reason is StopKind.NOT_WORSE:
         return f"Stated risk: {shown}"

@@ -171,3 +171,9 @@ def test_without_a_judge_the_message_names_the_scores_in_the_files(here):
     )
     write(here, "a", [], rouge=1)
     assert "recorded" not in invoked("a.jsonl", "b.jsonl").stderr
+
+
+def test_rows_in_memory_have_recorded_scores_too(here):
+    rows = [{"id": n, "score": n % 2} for n in range(20)]
+    result = compared(rows, [row | {"score": 0} for row in rows])
+    assert (result.wins, result.winner) == ({"first": 10, "second": 0}, "first")

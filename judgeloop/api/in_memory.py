@@ -1,24 +1,38 @@
-"""Turns the arguments of a call in Python into settings, and what stands for files and judges.
+"""Turns the arguments of a call in Python into settings, and what stands for tables and judges.
 
 A table gets a path and a function a name that stand for it in the settings; `Given` holds the
-tables and judges. Reads generators and data frames; no file is opened and no judge is asked.
+tables and judges. Tables are lists, columns, data frames and generators; data frames of any library
+are read through narwhals, which is imported only for them. `formats/rows.py` checks the fields. No
+file is opened and no judge is asked.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
-from judgeloop.core.errors import InputError
+from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.protocols import Judge
-from judgeloop.formats.memory import named, rows_of
+from judgeloop.formats.tables import Row
 from judgeloop.judges.catalogue import is_remote
 from judgeloop.judges.function import PluginJudge, function_judge
-from judgeloop.run.given import Given, GivenTable
+from judgeloop.run.inputs import ROW_IN_MEMORY, Given
 from judgeloop.settings.setting import Declared, Part, declared
 
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame, IntoLazyFrame
+
+    # Rows as dictionaries, a dictionary of columns, or a data frame.
+    Table: TypeAlias = (
+        Iterable[Mapping[str, Any]] | Mapping[str, Iterable[Any]] | IntoDataFrame | IntoLazyFrame
+    )
+
+EXPECTED = "expected a file, a list of dictionaries, a dictionary of columns, or a data frame"
+MISSING_TYPES = {"NAType", "NaTType"}  # of pandas, which need not be installed
 JUDGING = ("judge", "proxy")  # settings that name judges
 
 
@@ -38,8 +52,8 @@ class Collector:
     def __init__(self, version: str | None) -> None:
         """`version` identifies what the functions among the judges do."""
         self._version = version
-        self._tables: dict[Path, GivenTable] = {}
-        self._names: dict[Path, str] = {}
+        self._rows: dict[Path, list[Row]] = {}
+        self._systems: dict[Path, str] = {}
         self._judges: dict[str, Judge] = {}
         self._named: list[str] = []  # the judges given by name
 
@@ -78,7 +92,7 @@ class Collector:
         if unknown and paid:
             raise InputError(_beside(next(iter(unknown.items())), paid[0]))
         anew = "; ".join(_anew(*pair) for pair in unknown.items())
-        return Given(self._tables, self._judges, self._names, anew)
+        return Given(self._rows, self._systems, self._judges, anew)
 
     def _data(self, name: str, value: object, system: str | None = None) -> object:
         match value:
@@ -87,11 +101,12 @@ class Collector:
         if system == "":
             raise InputError(f"`{name}`: expected the name of a system, found an empty text")
         if isinstance(value, str | PathLike):
-            if system is not None:
-                self._names[Path(value)] = system
-            return value
-        path = named(name)
-        self._tables[path] = GivenTable(rows_of(path, value), system)
+            path = Path(value)
+        else:
+            path = Path(f"`{name}`")  # as messages name a parameter in place of a file
+            self._rows[path] = rows_of(path, value)
+        if system is not None:
+            self._systems[path] = system
         return path
 
     def _several(self, name: str, value: object) -> list[object]:
@@ -146,3 +161,90 @@ def _beside(unknown: tuple[str, str], other: str) -> str:
         f"`judge`: {name} cannot be told from other functions, because {why}, so each call would be a "
         f"run with a budget of its own, and {other} may cost money: give `version`"
     )
+
+
+def rows_of(argument: Path, data: object) -> list[Row]:
+    """Return the rows of a table in memory; a value that is missing becomes None.
+
+    Raises:
+        DataError: the value is no table, its columns differ in length, or it has no rows.
+    """
+    if isinstance(data, Mapping):
+        found = _of_columns(argument, data)
+    elif (frame := _frame(data)) is not None:
+        found = _of_columns(argument, _columns(frame))
+    elif isinstance(data, Iterable) and not isinstance(data, str | bytes):
+        found = [_row(argument, number, fields) for number, fields in enumerate(data, start=1)]
+    else:
+        raise DataError(argument, f"{EXPECTED}; found {type(data).__name__}")
+    if not found:
+        raise DataError(argument, "there are no rows")
+    return found
+
+
+def _frame(data: object) -> Any:
+    """Return `data` as narwhals' data frame; None if it is no data frame."""
+    # Only data frames have columns, and narwhals is not loaded for anything else.
+    if not (hasattr(data, "collect_schema") or hasattr(data, "columns")):
+        return None
+    import narwhals
+
+    frame: Any = narwhals.from_native(data, pass_through=True)
+    if isinstance(frame, narwhals.LazyFrame):
+        return frame.collect()
+    return frame if isinstance(frame, narwhals.DataFrame) else None
+
+
+def _columns(frame: Any) -> dict[str, list[Any]]:
+    """Return a data frame's columns by name, with None for what the library counts as missing."""
+    return {
+        str(name): [
+            None if missing else value
+            for value, missing in zip(
+                frame[name].to_list(), frame[name].is_null().to_list(), strict=True
+            )
+        ]
+        for name in frame.columns
+    }
+
+
+def _of_columns(argument: Path, data: Mapping[Any, Any]) -> list[Row]:
+    """Return the rows of columns, which must be of one length."""
+    columns: dict[str, list[Any]] = {}
+    for name, values in data.items():
+        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+            raise DataError(
+                argument,
+                f"expected a column, such as a list, in {name!r}; found {type(values).__name__}",
+            )
+        columns[str(name)] = list(values)
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        shown = ", ".join(f"{length} in {name!r}" for name, length in islice(lengths.items(), 8))
+        raise DataError(argument, f"expected columns of one length; found {shown}")
+    return [
+        _row(argument, number, dict(zip(columns, cells, strict=True)))
+        for number, cells in enumerate(zip(*columns.values(), strict=True), start=1)
+    ]
+
+
+def _row(argument: Path, number: int, fields: object) -> Row:
+    if not isinstance(fields, Mapping):
+        raise DataError(
+            argument,
+            f"expected a dictionary with fields, found {type(fields).__name__}",
+            line=number,
+            unit=ROW_IN_MEMORY,
+        )
+    return Row(number, {str(name): _plain(value) for name, value in fields.items()})
+
+
+def _plain(value: Any) -> Any:
+    """Return a cell as a Python value: a number of NumPy as a number, what is missing as None."""
+    if type(value) is str or value is None:
+        return value
+    if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return None if type(value).__name__ in MISSING_TYPES else value

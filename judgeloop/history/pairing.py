@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.verdict_key import Place
-from judgeloop.history.gathered import NOBODY, Gathered, Numbered
 from judgeloop.history.past import Past
+from judgeloop.history.verdict_columns import UNKNOWN, VerdictColumns
 
 ENOUGH_ALIKE = 20  # identical outputs from which on two names are taken for the same system
 Outputs = dict[int, int]  # the number of an output by the number of its item
@@ -60,7 +60,7 @@ def _numbered(name: str, number: int) -> str:
 
 
 def compared(
-    verdicts: Gathered, positions: Mapping[Place, int], today: Today | None = None
+    verdicts: VerdictColumns, positions: Mapping[Place, int], today: Today | None = None
 ) -> Past:
     """Return comparisons by pair of systems, on the items at `positions`.
 
@@ -73,7 +73,7 @@ def compared(
     systems = np.where(turned[:, None], systems[:, ::-1], systems)
     preferences = np.where(turned, -verdicts.preferences, verdicts.preferences)
     pairs, row = _first_seen(systems[:, 0].astype(np.int64) * len(names) + systems[:, 1])
-    cells = row, verdicts.places.mapped(positions, NOBODY)[verdicts.place]
+    cells = row, verdicts.at_places(positions)
     shape = len(pairs), len(positions)
     lowest, highest = np.full(shape, 2, dtype=np.int8), np.full(shape, -2, dtype=np.int8)
     np.minimum.at(lowest, cells, preferences)
@@ -85,46 +85,59 @@ def compared(
     )
 
 
-def labelled(verdicts: Gathered, rated: int, today: Today) -> tuple[list[str], NDArray[np.int64]]:
+def labelled(
+    verdicts: VerdictColumns, rated: int, today: Today
+) -> tuple[list[str], NDArray[np.int64]]:
     """Return the names of all systems in alphabetical order, and the verdicts' systems as numbers.
 
     Runs may use one name for several systems, and several names for one (`Versions`). All verdicts
     are about `rated` systems, 1 or 2; the numbers have the shape (n, rated).
     """
     runs = verdicts.run.astype(np.int64)[:, None]
-    recorded = (runs * len(verdicts.names.numbers) + verdicts.systems[:, :rated]).ravel()
-    distinct, which = _first_seen(recorded)
-    versions = _with_today(verdicts, today)
-    recorded_names = verdicts.names.values()
-    labels = [
-        versions.label(recorded_names[number % len(recorded_names)], outputs)
-        for number, outputs in zip(distinct.tolist(), _outputs(verdicts, which, rated), strict=True)
-    ]
+    above = int(verdicts.systems.max(initial=0)) + 1
+    distinct, which = _first_seen((runs * above + verdicts.systems[:, :rated]).ravel())
+    items = _items(verdicts)
+    versions = _with_today(verdicts, items, today)
+    named = zip(distinct.tolist(), _outputs(verdicts, items, which, rated), strict=True)
+    labels = [versions.label(verdicts.names[at % above], outputs) for at, outputs in named]
     names = sorted(set(labels))
     numbers = {name: number for number, name in enumerate(names)}
     found = np.array([numbers[label] for label in labels], dtype=np.int64)
     return names, found[which].reshape(-1, rated)
 
 
-def _outputs(verdicts: Gathered, which: NDArray[np.int64], rated: int) -> Iterator[Outputs]:
+def _items(verdicts: VerdictColumns) -> dict[str, int]:
+    """Return a number for each item id; an id may have several places."""
+    ids = dict.fromkeys(place[0] for place in verdicts.places.values())
+    return {item: number for number, item in enumerate(ids)}
+
+
+def _outputs(
+    verdicts: VerdictColumns, items: Mapping[str, int], which: NDArray[np.int64], rated: int
+) -> Iterator[Outputs]:
     """Yield each system's outputs by item; `which` says whose output each verdict shows."""
+    item = verdicts.at_places({place: items[place[0]] for place in verdicts.places.values()})
     order = np.argsort(which, kind="stable")
     ends = np.cumsum(np.bincount(which))[:-1]
-    items = np.split(np.repeat(verdicts.item, rated)[order], ends)
+    places = np.split(np.repeat(item, rated)[order], ends)
     shown = np.split(verdicts.shown[:, :rated].ravel()[order], ends)
-    for at, output in zip(items, shown, strict=True):
+    for at, output in zip(places, shown, strict=True):
         if len(at):
             yield dict(zip(at.tolist(), output.tolist(), strict=True))
 
 
-def _with_today(verdicts: Gathered, today: Today) -> Versions:
-    """Return versions that know the systems of today, by the numbers of the verdicts."""
-    items: Numbered[str] = Numbered()
-    for place in verdicts.places.numbers:
-        items.number(place[0])
-    outputs = Numbered(dict(verdicts.outputs.numbers)) if today else Numbered()
+def _with_today(verdicts: VerdictColumns, items: dict[str, int], today: Today) -> Versions:
+    """Return versions that know the systems of today; what no verdict has gets a new number."""
+    new: dict[str, int] = {}
+
+    def number_of(text: str) -> int:
+        known = verdicts.number(text)
+        return known if known != UNKNOWN else new.setdefault(text, UNKNOWN - 1 - len(new))
+
     numbered = {
-        name: {items.number(item): outputs.number(text) for item, text in by_item.items()}
+        name: {
+            items.setdefault(item, len(items)): number_of(text) for item, text in by_item.items()
+        }
         for name, by_item in today.items()
     }
     versions = Versions(today=numbered)

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from judgeloop.engine.waiting import Changes, first_of
+from judgeloop.engine.state import Changes, first_of
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 

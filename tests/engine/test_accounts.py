@@ -12,10 +12,10 @@ from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.protocols import Ticket
 from judgeloop.core.records import Verdict
-from judgeloop.engine.admission import Admission
+from judgeloop.engine.accounts import FREE_AHEAD, Accounts
 from judgeloop.engine.asks import Planned, asks_for
-from judgeloop.engine.halt import Halt, Interruption
 from judgeloop.engine.presentation import Order
+from judgeloop.engine.state import Interruption, RunState
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
 
@@ -50,13 +50,9 @@ def judge_of(**settings):
     return ScriptedJudge(lambda call: Verdict(1.0), cost_p=COST_P, **settings)
 
 
-def admission_to(purse, *, judges=None, interruption=None, **terms):
-    return Admission(
-        judges or [judge_of()],
-        purse,
-        Terms("run", **terms),
-        Halt(interruption or Interruption()).closed,
-    )
+def accounts_of(purse, *, judges=None, interruption=None, **terms):
+    state = RunState(Terms("run", **terms), interruption)
+    return Accounts(judges or [judge_of()], purse, state), state
 
 
 def planned(position, order=Order.FIXED):
@@ -98,19 +94,19 @@ def test_another_attempt_is_reserved_once_something_is_given_back_and_not_tried_
 ):
     async def story():
         purse = Purse()
-        admission = admission_to(purse)
-        admission.begins("this")
-        admission.begins("another")
-        waiting = asyncio.create_task(admission.reserve_again(ask(0)))
+        accounts, state = accounts_of(purse)
+        accounts.begins("this")
+        accounts.begins("another")
+        waiting = asyncio.create_task(accounts.reserve_again(ask(0)))
         await turns()
         assert (waiting.done(), purse.asked) == (False, 1)
-        admission.booked()  # closed at its worst case: nothing came back
+        state.changes.notify()  # closed at its worst case: nothing came back
         await turns()
         assert (waiting.done(), purse.asked) == (False, 2)
         purse.left_p = COST_P
         await turns()
         assert purse.asked == 2, "nobody has said so"
-        admission.booked()
+        state.changes.notify()
         ticket = await waiting
         return ticket.key, purse.asked, purse.left_p
 
@@ -120,16 +116,16 @@ def test_another_attempt_is_reserved_once_something_is_given_back_and_not_tried_
 def test_what_is_given_back_while_an_attempt_is_being_refused_is_not_missed(without_a_clock):
     async def story():
         purse = Purse()
-        admission = admission_to(purse)
-        admission.begins("this")
-        admission.begins("another")
+        accounts, state = accounts_of(purse)
+        accounts.begins("this")
+        accounts.begins("another")
 
         def give_back():
             purse.left_p = COST_P
-            admission.booked()
+            state.changes.notify()
 
         purse.after_refusing = give_back
-        ticket = await admission.reserve_again(ask(0))
+        ticket = await accounts.reserve_again(ask(0))
         return ticket.key, purse.asked
 
     assert without_a_clock(story) == (ask(0).key, 2)
@@ -138,9 +134,9 @@ def test_what_is_given_back_while_an_attempt_is_being_refused_is_not_missed(with
 def test_the_only_call_in_flight_is_refused_at_once_as_nobody_gives_anything_back(without_a_clock):
     async def story():
         purse = Purse()
-        admission = admission_to(purse)
-        admission.begins("this")
-        return await admission.reserve_again(ask(0)), purse.asked
+        accounts, _ = accounts_of(purse)
+        accounts.begins("this")
+        return await accounts.reserve_again(ask(0)), purse.asked
 
     assert without_a_clock(story) == (None, 1)
 
@@ -150,16 +146,16 @@ def test_where_all_calls_in_flight_wait_for_money_all_are_refused_and_none_hangs
     without_a_clock, count
 ):
     async def story():
-        admission = admission_to(Purse())
+        accounts, _ = accounts_of(Purse())
 
         async def call(number):
             try:
-                return await admission.reserve_again(ask(number))
+                return await accounts.reserve_again(ask(number))
             finally:
-                admission.ends(str(number))
+                accounts.ends(str(number))
 
         for number in range(count):
-            admission.begins(str(number))
+            accounts.begins(str(number))
         return await asyncio.gather(*map(call, range(count)))
 
     assert without_a_clock(story) == [None] * count
@@ -170,19 +166,19 @@ def test_of_two_that_wait_one_gets_what_comes_back_and_the_other_when_that_one_i
 ):
     async def story():
         purse = Purse()
-        admission = admission_to(purse)
+        accounts, state = accounts_of(purse)
         for key in ("0", "1", "another"):
-            admission.begins(key)
-        waiting = [asyncio.create_task(admission.reserve_again(ask(number))) for number in (0, 1)]
+            accounts.begins(key)
+        waiting = [asyncio.create_task(accounts.reserve_again(ask(number))) for number in (0, 1)]
         await turns()
         purse.left_p = COST_P
-        admission.ends("another")
+        accounts.ends("another")
         await turns()
         granted = [task.done() and task.result() is not None for task in waiting]
         first = granted.index(True)
         purse.left_p = COST_P  # the first one's attempt cost nothing
-        admission.booked()
-        admission.ends(str(first))
+        state.changes.notify()
+        accounts.ends(str(first))
         return sum(granted), await waiting[1 - first] is not None
 
     assert without_a_clock(story) == (1, True)
@@ -191,10 +187,10 @@ def test_of_two_that_wait_one_gets_what_comes_back_and_the_other_when_that_one_i
 def test_an_interruption_ends_the_wait_for_money(without_a_clock):
     async def story():
         interruption, purse = Interruption(), Purse()
-        admission = admission_to(purse, interruption=interruption)
-        admission.begins("this")
-        admission.begins("another")
-        waiting = asyncio.create_task(admission.reserve_again(ask(0)))
+        accounts, _ = accounts_of(purse, interruption=interruption)
+        accounts.begins("this")
+        accounts.begins("another")
+        waiting = asyncio.create_task(accounts.reserve_again(ask(0)))
         await turns()
         assert not waiting.done()
         interruption.request()
@@ -206,17 +202,17 @@ def test_an_interruption_ends_the_wait_for_money(without_a_clock):
 def test_a_call_that_is_cancelled_while_it_waits_no_longer_counts_as_waiting(without_a_clock):
     async def story():
         purse = Purse()
-        admission = admission_to(purse)
+        accounts, _ = accounts_of(purse)
         for key in ("0", "1"):
-            admission.begins(key)
-        gone = asyncio.create_task(admission.reserve_again(ask(0)))
+            accounts.begins(key)
+        gone = asyncio.create_task(accounts.reserve_again(ask(0)))
         await turns()
         gone.cancel()
         await asyncio.gather(gone, return_exceptions=True)
-        waiting = asyncio.create_task(admission.reserve_again(ask(1)))
+        waiting = asyncio.create_task(accounts.reserve_again(ask(1)))
         await turns()
         assert not waiting.done(), "the call that was cancelled is in flight until it ends"
-        admission.ends("0")
+        accounts.ends("0")
         return await waiting
 
     assert without_a_clock(story) is None
@@ -224,7 +220,7 @@ def test_a_call_that_is_cancelled_while_it_waits_no_longer_counts_as_waiting(wit
 
 def test_a_call_that_is_known_or_belongs_to_a_query_before_is_not_reserved_again():
     first, second = planned(0, Order.BOTH), planned(1, Order.BOTH)
-    groups = admission_to(Purse()).wanted(
+    groups = accounts_of(Purse())[0].wanted(
         [first, first, second], known={second.keys[0]: Verdict(1.0)}
     )
     assert [[wanted.key for wanted in group] for group in groups] == [
@@ -237,23 +233,25 @@ def test_a_call_that_is_known_or_belongs_to_a_query_before_is_not_reserved_again
 @pytest.mark.parametrize("first", [Verdict(0.5), Verdict(1.0)])
 def test_a_second_call_that_is_known_not_to_be_needed_is_not_reserved(first):
     planning = planned(1, Order.BOTH)
-    (group,) = admission_to(Purse()).wanted([planning], known={planning.keys[0]: first})
+    (group,) = accounts_of(Purse())[0].wanted([planning], known={planning.keys[0]: first})
     assert [wanted.key for wanted in group] == ([] if first.preference == 0 else planning.keys[1:])
 
 
-@pytest.mark.parametrize(
-    ("concurrency", "order", "matters", "slots"),
-    [(8, Order.BOTH, True, 12), (8, Order.FIXED, True, 12), (8, Order.BOTH, False, 12), (1, Order.BOTH, True, 2)],
-)  # fmt: skip
-def test_half_as_many_calls_again_are_admitted_as_may_be_in_flight(
-    concurrency, order, matters, slots
-):
-    judges = [judge_of(order_matters=matters)]
-    admission = admission_to(Purse(), judges=judges, concurrency=concurrency, order=order)
-    assert admission.slots == slots
+@pytest.mark.parametrize(("concurrency", "slots"), [(8, 12), (1, 2)])
+def test_half_as_many_calls_again_are_admitted_as_may_be_in_flight(concurrency, slots):
+    accounts, _ = accounts_of(Purse(), concurrency=concurrency)
+    assert accounts.slots == slots
+
+
+@pytest.mark.parametrize(("cost_p", "slots"), [(0, FREE_AHEAD), (COST_P, 12)])
+def test_more_calls_are_admitted_to_judges_that_compute_for_nothing(cost_p, slots):
+    judges = [ScriptedJudge(lambda call: Verdict(1.0), cost_p=cost_p, order_matters=False)]
+    accounts, _ = accounts_of(Purse(), judges=judges)
+    accounts.wanted([planned(0)], {})
+    assert accounts.slots == slots
 
 
 def test_out_of_money_says_what_the_next_query_needs_at_worst():
-    reason = admission_to(Purse(), budget_p=5).out_of_money(planned(0, Order.BOTH))
+    reason = accounts_of(Purse(), budget_p=5)[0].out_of_money(planned(0, Order.BOTH))
     assert reason.kind is StopKind.BUDGET
     assert f"next query, {show_usd(2 * COST_P)}; with a higher `budget`" in reason.sentence

@@ -19,8 +19,7 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import WinRates
 from judgeloop.methods.selectors.halving import Halving
 from judgeloop.methods.stats.betting import BETS, STAKES
-from judgeloop.methods.stopping.fixed_budget import FixedBudget
-from judgeloop.methods.stopping.separated import Separated
+from judgeloop.methods.stopping.best_of_many import FixedBudget, Separated
 from judgeloop.questions.select.config import SelectConfig
 
 BASELINE, ITEMS = 0, 20

@@ -1,17 +1,19 @@
-"""A rule that names the best of many systems once all others are ruled out; guaranteed.
+"""Rules that name the best of many systems: once all others are ruled out, or at the end.
 
-The guarantee is for random draws. It reads standings; `methods/stats/racing.py` computes the evidence, and
-the selector decides which systems are still judged.
+The guarantee of `Separated` is for random draws. Both read standings; `methods/stats/racing.py`
+computes the evidence, and the selector decides which systems are still judged.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Self, final
+from typing import Protocol, Self, final
 
 import numpy as np
 
 from judgeloop.core.outcomes import StopKind, StopReason
+from judgeloop.core.protocols import StoppingRule
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stats.betting import log_wealth
 from judgeloop.methods.stats.racing import Floats, could_be_out
@@ -26,6 +28,15 @@ NEAR_GUARANTEE = (
     "for random draws, a system whose win rate is more than {near} below the best system's is ever "
     "named with probability at most this risk, however often the verdicts are checked"
 )
+
+
+class BestRule(StoppingRule[Standings], Protocol):
+    """A rule that names the best of many systems."""
+
+    @property
+    def level(self) -> float | None:
+        """The risk at which a system is ruled out; None if the rule states no risk."""
+        ...
 
 
 @final
@@ -118,6 +129,59 @@ class Separated:
         return risks
 
 
-def made_of(given: Ingredients) -> Separated:
+def separated(given: Ingredients) -> Separated:
     """Make the rule for one run."""
     return Separated(given.risk, given.items, given.near)
+
+
+@final
+@dataclass(frozen=True)
+class FixedBudget:
+    """Names the system with the highest win rate at the end of a run; states no risk.
+
+    The end is the limit of judgments, the budget, or the last query. The LLM Selector paper does
+    the same (Durmazkeser et al. 2025, algorithm 1): it names the best of a fixed number of queries.
+    """
+
+    threshold: float = 1.0
+    level: None = None
+    name: str = "fixed-budget"
+    guarantee: None = None
+    needs_draws: bool = False
+    decides_at: frozenset[StopKind] = frozenset(
+        {StopKind.ALL_JUDGED, StopKind.JUDGMENT_LIMIT, StopKind.BUDGET, StopKind.POOL_EXHAUSTED}
+    )
+
+    def risk(self, tally: Standings) -> float:
+        """Return NaN: the risk is unknown."""
+        del tally
+        return math.nan
+
+    def is_met(self, tally: Standings) -> bool:
+        """Return False: the rule never stops a run."""
+        del tally
+        return False
+
+    def can_be_met(self, tally: Standings, unknown: int) -> bool:
+        """Return False: the rule never stops a run."""
+        del tally, unknown
+        return False
+
+    def for_limit(self, limit: int) -> Self:
+        """Return the same rule."""
+        del limit
+        return self
+
+    def interval(self, tally: Standings) -> None:
+        """Return None: no bounds are computed for win rates."""
+        del tally
+
+    def reason_to_stop(self, tally: Standings) -> None:
+        """Return None: the rule never stops a run."""
+        del tally
+
+
+def fixed_budget(given: Ingredients) -> FixedBudget:
+    """Make the rule for one run."""
+    del given
+    return FixedBudget()
