@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from graphlib import TopologicalSorter
+from importlib.util import find_spec
 from pathlib import Path
 
 import grimp
@@ -47,6 +48,10 @@ def tool(name):
         ["lint-imports"],
         ["ruff", "check", "."],
         ["ruff", "format", "--check", "."],
+        pytest.param(
+            ["codespell"],
+            marks=pytest.mark.skipif(find_spec("codespell_lib") is None, reason="not installed"),
+        ),
         pytest.param(["mypy"], marks=pytest.mark.first),
     ],
     ids=" ".join,

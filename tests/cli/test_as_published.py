@@ -30,7 +30,7 @@ def _elsewhere(tmp_path, monkeypatch):
 @pytest.fixture
 def _lexical_stands_in(monkeypatch):
     """Word vectors in place of the models' vectors, which need an extra."""
-    embed, states = comparing.embed, estimating.states_of
+    embed, states = vars(comparing)["embed"], estimating.states_of
     monkeypatch.setattr(
         comparing, "embed", lambda texts, represent, **more: embed(texts, "lexical", **more)
     )

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from judgeloop.calibration.config import CalibrateConfig
 from judgeloop.cli import flags
 from judgeloop.cli.app import app
-from judgeloop.cli.panel_command import PanelArgument, PanelCommand
+from judgeloop.cli.panel_command import PanelArgument, PanelCommand, PanelOption
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.estimate.config import EstimateConfig
 from judgeloop.questions.select.config import SelectConfig
@@ -185,7 +185,7 @@ def test_no_two_parameters_of_a_command_share_a_flag_or_a_variable(name):
 def test_every_flag_of_a_command_has_a_help_and_a_panel(name):
     command = app.get_command(click.Context(app), name)
     for one in command.params:
-        if isinstance(one, click.Option):
+        if isinstance(one, PanelOption):
             assert one.help, one.name
             assert one.panel, one.name
         else:

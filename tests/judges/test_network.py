@@ -7,6 +7,7 @@ import asyncio
 import os
 import ssl
 from pathlib import Path
+from typing import Any
 
 import certifi
 import httpx2
@@ -166,7 +167,8 @@ def context_of(environment):
     client = http_client(
         Endpoint("https://x", "key", 1.0, network=Network.of(environment, "https://x"))
     )
-    return client._transport._pool._ssl_context
+    transport: Any = client._transport
+    return transport._pool._ssl_context
 
 
 def test_certificates_and_key_logs_that_are_set_beside_the_snapshot_are_not_used(
