@@ -29,9 +29,9 @@ from judgeloop.ledger.replies import PastReply
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, FEWEST_BOTH, calls_of_one_order
 from judgeloop.providers.prices import Metered, age_sentence, likely_model, old_prices, today
+from judgeloop.report.cost_text import tokens
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import WIDTH, wrapped
-from judgeloop.report.spent import tokens
 from judgeloop.run.inputs import judge_options
 from judgeloop.settings.ceiling import within_ceiling
 from judgeloop.settings.run_settings import JudgeSettings
@@ -142,7 +142,7 @@ async def _try(
     server = Finding(
         "server", True, f"it answers{f' and calls its model {models}' if models else ''}{cost}"
     )
-    reported = (await ledger.spend(RUN, None)).unreported == before.unreported
+    reported = (await ledger.spend(RUN, None)).replies_without_usage == before.replies_without_usage
     return [server, *([] if reported else [NO_USAGE]), _verdict(answer, call)]
 
 
