@@ -15,7 +15,7 @@ from support.messages_server import message, text
 
 from judgeloop.core.records import Call, Item, Verdict
 from judgeloop.core.verdict_key import verdict_key
-from judgeloop.core.verdict_table import Recorded, VerdictTable
+from judgeloop.formats.verdicts import Recorded, VerdictTable
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.function import PluginJudge
 from judgeloop.judges.human import HumanJudge
