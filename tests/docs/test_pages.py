@@ -39,7 +39,7 @@ def apart():
 
 
 def skipped(block):
-    return block.comment.startswith(("not run: ", "once published: ", "setup: ", "after "))
+    return block.comment.startswith(("not run: ", "setup: ", "after "))
 
 
 def run(command, folder, environment):
