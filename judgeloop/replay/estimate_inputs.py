@@ -27,6 +27,7 @@ from judgeloop.replay.config import ReplayEstimateConfig
 from judgeloop.replay.estimate import Estimations, Subject
 from judgeloop.replay.recorded_files import (
     item_ids,
+    needs_of,
     read_folder,
     read_scores,
     read_vectors,
@@ -111,12 +112,8 @@ def read_systems(config: ReplayEstimateConfig) -> tuple[list[Subject], tuple[str
             raise InputError(f"`vectors`: {config.vectors} contains no system that has verdicts")
     outputs = _read_outputs(config, systems) if _looks_at_outputs(config) else {}
     selectors = config.selectors or _possible(config, outputs)
-    sources = _Sources(config, _needs(selectors), table, ids, outputs, vectors)
+    sources = _Sources(config, needs_of(QUESTION, selectors), table, ids, outputs, vectors)
     return [_subject(sources, name) for name in systems], selectors
-
-
-def _needs(selectors: tuple[str, ...]) -> frozenset[Need]:
-    return frozenset[Need]().union(*(selector_row(QUESTION, name).needs for name in selectors))
 
 
 def _read_scores(path: Path) -> VerdictTable:
@@ -132,7 +129,7 @@ def _read_scores(path: Path) -> VerdictTable:
 
 def _looks_at_outputs(config: ReplayEstimateConfig) -> bool:
     """Return whether outputs are used: their texts for vectors, or their confidences."""
-    needs = _needs(config.selectors or EVERY)
+    needs = needs_of(QUESTION, config.selectors or EVERY)
     texts = config.vectors is None and bool(needs & VECTORS)
     return texts or config.proxy == BY_CONFIDENCE or Need.CONFIDENCE in needs
 
