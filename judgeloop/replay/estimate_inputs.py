@@ -23,9 +23,8 @@ from judgeloop.methods.selectors.catalogue import VECTORS, Need, names_of, selec
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.questions.estimate.config import BY_CONFIDENCE, BY_HISTORY
 from judgeloop.questions.estimate.selector import HIDDEN, distance_of, states_of
-from judgeloop.replay.estimate import Estimations
-from judgeloop.replay.estimate_config import ReplayEstimateConfig
-from judgeloop.replay.estimate_subject import Subject
+from judgeloop.replay.config import ReplayEstimateConfig
+from judgeloop.replay.estimate import Estimations, Subject
 from judgeloop.replay.recorded_files import (
     item_ids,
     read_folder,
