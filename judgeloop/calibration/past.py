@@ -21,7 +21,7 @@ from judgeloop.history.pairing import compared
 from judgeloop.history.past import Past, no_past
 from judgeloop.history.verdict_columns import VerdictColumns, distinct
 from judgeloop.judges.catalogue import judge_name as name_of
-from judgeloop.report.sentences import count
+from judgeloop.report.words import count
 
 
 @dataclass(frozen=True, slots=True)

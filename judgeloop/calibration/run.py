@@ -21,7 +21,7 @@ from judgeloop.engine.session import Limits
 from judgeloop.history.comparisons import AUTO
 from judgeloop.history.past import Pair
 from judgeloop.methods.stats.decisiveness import exponent
-from judgeloop.report.sentences import count
+from judgeloop.report.words import count
 from judgeloop.settings.setting import declared
 
 MOST_REPLAYED = 120  # number of comparisons; more take time and change the figures little

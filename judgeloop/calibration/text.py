@@ -17,9 +17,9 @@ from judgeloop.core.money import show_usd, to_usd
 from judgeloop.methods.stats.risk_control import fewest_comparisons
 from judgeloop.methods.stopping.catalogue import RuleRow, rule_row, rules_of
 from judgeloop.report.escaping import visible
-from judgeloop.report.json_fields import SCHEMA_VERSION
 from judgeloop.report.page import lines
-from judgeloop.report.sentences import count
+from judgeloop.report.run_result import SCHEMA_VERSION
+from judgeloop.report.words import count
 
 COLUMNS = ("", "risk", "selector", "rule", "judgments", "dollars", "wrong %", "undecided %")
 LEFT = 4  # the first columns hold words, aligned left; the others hold numbers

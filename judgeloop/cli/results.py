@@ -14,8 +14,7 @@ from judgeloop.settings.setting import Declared, Part, Setting, Source
 from judgeloop.settings.shared import OUTPUT
 
 if TYPE_CHECKING:
-    from judgeloop.report.page import Page
-    from judgeloop.report.reported import Reported
+    from judgeloop.report.renderable import Renderable
 
 
 QUIET = Declared("", bool, False, Setting("", OUTPUT, Part.REPORT, Source.FOUND))
@@ -51,8 +50,7 @@ def form_of(*, as_json: bool, quiet: bool) -> Form:
 
 def shown_as(
     form: Form,
-    result: Reported,
-    page: Page,
+    result: Renderable,
     settings_files: Mapping[str, list[str]],
     files: Sequence[Path] = (),
 ) -> str:
@@ -63,8 +61,8 @@ def shown_as(
     if form is Form.JSON:
         return render_json(result, settings_files)
     text = (
-        render_short(page, columns())
+        render_short(result.page, columns())
         if form is Form.SHORT
-        else render(page, files=", ".join(map(str, files)) or None, width=columns())
+        else render(result.page, files=", ".join(map(str, files)) or None, width=columns())
     )
     return f"{text}\n"

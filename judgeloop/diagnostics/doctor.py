@@ -30,9 +30,9 @@ from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, FEWEST_BOTH, calls_of_one_order
 from judgeloop.providers.official import likely_model
 from judgeloop.providers.tiers import Tiered
+from judgeloop.report.cost_text import tokens
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import WIDTH, wrapped
-from judgeloop.report.spent import tokens
 from judgeloop.run.inputs import judge_options
 from judgeloop.run.prices import age_sentence, old_prices, today
 from judgeloop.settings.ceiling import within_ceiling
@@ -144,7 +144,7 @@ async def _try(
     server = Finding(
         "server", True, f"it answers{f' and calls its model {models}' if models else ''}{cost}"
     )
-    reported = (await ledger.spend(RUN, None)).unreported == before.unreported
+    reported = (await ledger.spend(RUN, None)).replies_without_usage == before.replies_without_usage
     return [server, *([] if reported else [NO_USAGE]), _verdict(answer, call)]
 
 

@@ -26,7 +26,7 @@ from judgeloop.history.past import Pair, Past, no_past, past_of_pairs, past_of_s
 from judgeloop.history.prospects import prospects_of
 from judgeloop.history.verdict_columns import UNKNOWN, VerdictColumns
 from judgeloop.methods.stats.decisiveness import Prospects, exponent
-from judgeloop.report.sentences import count
+from judgeloop.report.words import count
 
 AUTO, NONE = "auto", "none"
 RUN_ID = re.compile(r"[0-9a-f]{16}")

@@ -245,8 +245,12 @@ def checked_judge(
     config: RunSettings,
     pool: Pool,
     given: Given = NOTHING_GIVEN,
+    *,
+    proxy: bool = False,
 ) -> Judge:
     """Return the judge that `spec` names, checked for the systems of `pool`.
+
+    `judge_price` is the judge's, not that of a `proxy`.
 
     Raises:
         InputError: there is no such judge, or it cannot judge these systems.
@@ -258,13 +262,14 @@ def checked_judge(
     if not judge.priced and limited:
         from judgeloop.providers.official import likely_model
 
+        at = judge.identity.parameters.get("endpoint") or "this address"
+        limit = config.ledger_budget if config.budget is None else config.budget
+        own = "" if proxy else "`judge_price=IN,OUT` (a server of your own: `judge_price=0,0`) or "
         raise UnpricedError(
-            f"`judge={spec}`: no price is known for this model at "
-            f"{judge.identity.parameters.get('endpoint') or 'this address'}"
-            f"{likely_model(judge.identity)}, and without one the "
-            f"budget of ${config.ledger_budget if config.budget is None else config.budget} cannot be kept. Give it, in dollars per million tokens: "
-            "`judge_price=IN,OUT` (a server of your own: `judge_price=0,0`), or in a file: "
-            "`prices=FILE`. To run without any limit of money: `budget=none`"
+            f"`{'proxy' if proxy else 'judge'}={spec}`: no price is known for this model at {at}"
+            f"{likely_model(judge.identity)}, and without one the budget of ${limit} cannot be "
+            f"kept. Give it, in dollars per million tokens: {own}`prices=FILE`. To run without any "
+            "limit of money: `budget=none`"
         )
     if config.decoys and not (judge.blind and judge.order_matters):
         raise InputError(

@@ -52,11 +52,7 @@ def age_sentence(judge: Judge, now: date) -> str:
     return f"{text}, and may have changed: update genai-prices, or give `judge_price` or `prices`"
 
 
-def old_prices(judges: Sequence[Judge], now: date) -> str:
-    """Return a warning that names the judges whose prices are old; empty if none are."""
-    warnings = [
-        f"{judge.identity.name}: {age_sentence(judge, now)}"
-        for judge in judges
-        if (age_of(judge, now) or 0) > LONGEST_AGE_DAYS
-    ]
-    return "; ".join(warnings)
+def old_prices(judges: Sequence[Judge], now: date) -> dict[str, int]:
+    """Return the judges whose prices are old, with their age in days."""
+    ages = [(judge.identity.name, age_of(judge, now) or 0) for judge in judges]
+    return {name: age for name, age in ages if age > LONGEST_AGE_DAYS}

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from judgeloop.core.errors import InputError
+from judgeloop.core.errors import InputError, UnpricedError
 from judgeloop.core.protocols import Judge, Selector
 from judgeloop.core.records import Draws
 from judgeloop.formats.confidence import confidence_of
@@ -198,12 +198,11 @@ def _proxy(
     options = judge_options(config, environment, rating=True, offline=offline)
     own = replace(options, price=None, base_url=None)
     try:
-        judge = checked_judge(spec, own, config, inputs.pool, given)
+        judge = checked_judge(spec, own, config, inputs.pool, given, proxy=True)
+    except UnpricedError:
+        raise
     except InputError as error:
-        reason = str(error).replace(
-            "`judge_price=IN,OUT` (a server of your own: `judge_price=0,0`), or in a file: ", ""
-        )
-        raise InputError(f"`proxy={spec}`: {reason}") from None
+        raise InputError(f"`proxy={spec}`: {error}") from None
     if judge.by_hand:
         raise InputError(f"`proxy={spec}`: a proxy rates every item, so it cannot be a person")
     return judge

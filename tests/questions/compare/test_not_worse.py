@@ -73,10 +73,10 @@ def test_at_the_margin_only_all_items_answer_and_then_it_passes(old, new, items)
     assert done.exit_code == (0 if items == ITEMS else 3)
     if items < ITEMS:
         said = (
-            "Not known yet: is new worse than old by more than 0.2 on these 100 items? The limit of"
+            "Not known yet: is new worse than old by more than 0.2 on these 100 items? The maximum"
         )
         assert " ".join(done.stdout.split()).startswith(said)
-        assert "would probably decide" in done.stdout
+        assert "would probably be enough" in done.stdout
 
 
 @pytest.mark.parametrize("new", [0], indirect=True)
@@ -108,7 +108,7 @@ def test_a_dry_run_expects_level_systems(old, new):
 def test_a_level_tally_says_how_many_judgments_would_answer(old, new):
     done = asked(old, new, "--max-judgments", "6", "--min-judgments", "6")
     assert done.exit_code == 3
-    assert "more judgments would probably decide" in done.stdout
+    assert "more judgments" in done.stdout
 
 
 @pytest.mark.parametrize("new", [0], indirect=True)

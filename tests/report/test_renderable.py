@@ -16,6 +16,7 @@ from support.text import unwrapped
 
 import judgeloop
 from judgeloop.core.errors import InputError
+from judgeloop.questions.select.text import page
 
 EVIL = "<script>alert('x')</script> & \x1b[31m"
 
@@ -169,7 +170,7 @@ def test_standings_are_sorted_by_win_rate_with_the_baseline_among_them(searched)
     row = searched.standings[0]
     rates = {"poor": 0.1, "unasked": None, "able": 0.8, "best": 0.9, "chatty": None}
     rows = tuple(replace(row, system=name, win_rate=rate) for name, rate in rates.items())
-    table = replace(searched, standings=rows, winner=None).page.tables[0]
+    table = page(replace(searched, standings=rows, winner=None)).tables[0]
     assert [name for name, _ in table.rows] == ["best", "able", "chatty", "poor", "unasked"]
-    near = replace(searched, standings=rows, winner="able").page.tables[0]
+    near = page(replace(searched, standings=rows, winner="able")).tables[0]
     assert [name for name, _ in near.rows][:2] == ["able", "best"], "the decision comes first"
