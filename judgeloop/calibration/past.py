@@ -13,8 +13,7 @@ import numpy as np
 
 from judgeloop.calibration.config import CalibrateConfig
 from judgeloop.core.errors import InputError
-from judgeloop.core.verdict_table import VerdictTable
-from judgeloop.formats.verdicts import read_verdicts
+from judgeloop.formats.verdicts import VerdictTable, read_verdicts
 from judgeloop.history.comparisons import NONE, named_runs, past_of_table, where_of
 from judgeloop.history.ledger_source import remembered_verdicts
 from judgeloop.history.pairing import compared

@@ -9,7 +9,7 @@ import pytest
 import judgeloop
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import JudgeIdentity, Quote, Reply, Verdict
-from judgeloop.judges.plugin import load_plugin
+from judgeloop.judges.function import load_plugin
 
 SOURCE = """
 def judge(*, first, second):

@@ -855,28 +855,6 @@ def test_a_chance_to_give_up_at_lies_between_0_and_1(level, chance):
     assert "--give-up: " in result.stderr
 
 
-@pytest.mark.parametrize("selector", ["random", "diffuse"])
-def test_what_a_run_picked_is_drawn_into_its_folder_when_asked_for(files, tmp_path, selector):
-    first, second, replay = files
-    folder = tmp_path / "run"
-    result = judgeloop(
-        "compare",
-        first,
-        second,
-        "--judge",
-        replay,
-        "--selector",
-        selector,
-        "--analyse",
-        "--run-dir",
-        folder,
-    )
-    assert result.exit_code in {0, 3}, result.output
-    for picture in ("clusters", "norms", "projection"):
-        assert (folder / f"{picture}.svg").read_text().startswith("<?xml")
-    assert "good-model" in (folder / "projection.svg").read_text()
-
-
 def test_looking_ahead_gives_the_same_decision_and_says_what_it_cost(files):
     first, second, replay = files
     arguments = ["compare", first, second, "--judge", replay, "--json"]

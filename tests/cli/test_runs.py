@@ -15,7 +15,7 @@ from support.chat_server import goodness, verdict
 from support.outputs import write_good_and_poor
 
 from judgeloop.cli.app import app
-from judgeloop.core.protocols import Reservation
+from judgeloop.core.protocols import End, Reservation
 from judgeloop.ledger.sqlite import SqliteLedger
 
 LEDGER = Path(".judgeloop/ledger.sqlite")
@@ -133,10 +133,10 @@ def test_an_export_has_no_reservation_that_was_never_sent_and_runs_no_formula(tm
         ledger = SqliteLedger(tmp_path / "ledger.sqlite")
         wanted = [[Reservation(f"k{at}", 5, f"=1+{at}", "j", {})] for at in range(5)]
         tickets = [ticket for (ticket,) in await ledger.reserve("run", wanted, None)]
-        await ledger.release(tickets[0], "never sent")
-        await ledger.release(tickets[1], "not needed: the first order settles it")
-        await ledger.release(tickets[2], "HTTP 400: refused")
-        await ledger.abandon(tickets[3], "no reply")
+        await ledger.release(tickets[0], End.UNSENT, "x")
+        await ledger.release(tickets[1], End.UNNEEDED, "x")
+        await ledger.release(tickets[2], End.REFUSED, "x")
+        await ledger.abandon(tickets[3], End.FAILED, "x")
         await ledger.aclose()
 
     asyncio.run(story())
