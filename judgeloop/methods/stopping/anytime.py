@@ -18,18 +18,10 @@ from judgeloop.core.growing import Growing, IncrementalState
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.methods.stats.betting import Bettor, bound, log_wealth, log_wealth_path
 from judgeloop.methods.stopping.catalogue import Ingredients
-from judgeloop.methods.stopping.reasons import not_worse, risk_met
+from judgeloop.methods.stopping.reasons import at_most, not_worse, risk_met
 from judgeloop.methods.stopping.rule import Rule, in_order, scores_for, with_wins
 
-NOT_WORSE_GUARANTEE = (
-    "for random draws, either wrong answer is ever given with probability at most this risk, however "
-    "often the verdicts are checked and however many there are"
-)
 ROUNDING = 1e-9  # verdicts: a lead and a margin that differ by less are the same
-GUARANTEE = (
-    "for random draws, a system that is not the better of the two is ever named with probability "
-    "at most this risk, however often the verdicts are checked and however many there are"
-)
 
 
 @final
@@ -52,8 +44,15 @@ class Anytime(Rule):
     items: int
     near_tie: float | None = None
     name: str = "anytime"
-    guarantee: str = GUARANTEE
     needs_draws: bool = True
+
+    @property
+    def guarantee(self) -> str:
+        """What the risk asked for promises."""
+        return (
+            "with random draws, the chance of ever naming a system that is not the better one is "
+            f"{at_most(self.threshold)}, however often results are checked"
+        )
 
     def risk(self, tally: Tally) -> float:
         """Return the stated risk of naming the leader of `tally`; 1 without a leader."""
@@ -209,7 +208,6 @@ class NotWorse(Rule):
     items: int
     margin: float
     name: str = "anytime"
-    guarantee: str = NOT_WORSE_GUARANTEE
     needs_draws: bool = True
     expects_lead: ClassVar[bool] = False
 
@@ -217,6 +215,14 @@ class NotWorse(Rule):
     def decides_at(self) -> frozenset[StopKind]:
         """The halt at which the first system is named; a lead of all items may be in the margin."""
         return frozenset({StopKind.RISK_MET})
+
+    @property
+    def guarantee(self) -> str:
+        """What the risk asked for promises."""
+        return (
+            "with random draws, the chance of ever giving a wrong answer is "
+            f"{at_most(self.threshold)}, however often results are checked"
+        )
 
     def risk(self, tally: Tally) -> float:
         """Return the stated risk of the answer that the verdicts favour."""

@@ -42,6 +42,15 @@ def show_risk_under(risk: float, threshold: float) -> str:
     return shown
 
 
+def at_most(risk: float) -> str:
+    """Return a risk as a bound, in per cent.
+
+    >>> at_most(0.1), at_most(1e-7)
+    ('at most 10 %', 'at most 1e-05 %')
+    """
+    return f"at most {100 * risk:g} %"
+
+
 def risk_met(risk: float, threshold: float) -> StopReason:
     """Return the reason that the stated risk, of at most `threshold`, is low enough."""
     return StopReason(
