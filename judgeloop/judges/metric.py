@@ -12,6 +12,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from importlib.metadata import version
 from typing import final
 
@@ -47,7 +48,7 @@ class MetricJudge(BaseJudge):
         self._tie_margin = tie_margin
         self._metric = metric_named(name)
 
-    @property
+    @cached_property
     def identity(self) -> JudgeIdentity:
         """The metric, the tie margin, and for ROUGE the version of rouge-score."""
         parameters = {"tie_margin": repr(self._tie_margin)}

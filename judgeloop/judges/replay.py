@@ -10,6 +10,7 @@ costs count against the budget, so that a run can be rehearsed, but they are not
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import final
 
@@ -55,7 +56,7 @@ class ReplayJudge(BaseJudge):
         recorded = table.paired or against in table.systems
         self._against = None if recorded else against  # the scores are verdicts against it
 
-    @property
+    @cached_property
     def identity(self) -> JudgeIdentity:
         """The hash of the table's content, and the tie margin."""
         return JudgeIdentity(

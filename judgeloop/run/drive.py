@@ -40,7 +40,7 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
     """
     config, by_hand = prepared.config, prepared.by_hand
     return Terms(
-        run=prepared.run_id,
+        run_id=prepared.run_id,
         order=Order.RANDOM if by_hand and not config.rates else config.order,
         audit_share=config.audit_share,
         vote=config.vote,
@@ -77,10 +77,12 @@ async def drive_session(
     asked = prepared.judges if judges is None else judges
     ledger = SqliteLedger(prepared.config.ledger, prepared.config.ledger_budget_p)
     try:
-        with nullcontext(False) if terms.offline else ledger.only_run(terms.run) as alone:
+        with nullcontext(False) if terms.offline else ledger.only_run(terms.run_id) as alone:
             if alone:
-                await ledger.recover(terms.run)
-                await ledger.spend(terms.run, None)  # a ledger without its attempts is refused now
+                await ledger.recover(terms.run_id)
+                await ledger.spend(
+                    terms.run_id, None
+                )  # a ledger without its attempts is refused now
             for judge in asked:
                 if isinstance(judge, Learns):
                     judge.learn_lengths(await ledger.reply_lengths(judge.identity))
@@ -93,7 +95,7 @@ async def drive_session(
                 interruption=interruption,
                 observe=observe,
             )
-        models = await ledger.models(terms.run)
+        models = await ledger.models(terms.run_id)
     finally:
         for judge in asked:
             await judge.aclose()
@@ -180,7 +182,7 @@ def setup_of(
         published=published_name(config.PAPER, config),
         asked_anew=prepared.inputs.asked_anew,
         sampled=prepared.one_order,
-        run=terms.run,
+        run=terms.run_id,
         version=version("judgeloop"),
     )
 

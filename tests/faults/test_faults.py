@@ -9,8 +9,6 @@ import logging
 import time
 import traceback
 
-import anthropic  # noqa: F401 - here, because the first import takes longer than an attempt may
-import openai  # noqa: F401 - the same
 import pytest
 from support.fault_cases import ABSTAINED, SLOW, STOPPED, VERDICT, cases
 from support.fault_server import FaultServer, whole
@@ -70,6 +68,13 @@ class Watched:
             self.errors.append(error)
             self.tracebacks += "".join(traceback.format_exception(error)) + repr(error)
             raise
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _sdks():
+    """Import the SDKs first: that takes longer than an attempt may."""
+    import anthropic  # noqa: F401
+    import openai  # noqa: F401
 
 
 @pytest.fixture(autouse=True)

@@ -243,7 +243,7 @@ def test_without_capacity_and_fallback_the_run_halts_and_the_same_command_goes_o
     halted = run(chat_server, prices, tmp_path / "l", concurrency=concurrency)
     assert halted.outcome.stop.kind is StopKind.JUDGE_FAILED
     assert (
-        "no capacity; the same command goes on later, or at once with `tier=flex-or-standard`"
+        "no capacity; rerun the command later, or now with `tier=flex-or-standard`"
         in halted.outcome.stop.sentence
     )
     assert halted.outcome.estimate.tally.abstentions == 0

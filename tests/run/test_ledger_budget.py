@@ -95,7 +95,7 @@ def test_each_run_has_its_own_budget_and_all_have_one_limit(files):
     assert (
         "budget of $5.00 or of the limit of $0.50 for all runs of the ledger does not cover" in said
     )
-    assert "with a higher --budget or --ledger-budget the same command goes on" in said
+    assert "with a higher --budget or --ledger-budget to resume" in said
     assert command(*files, "--seed", "9", "--ledger-budget", "9").exit_code in {0, 3}
 
 

@@ -1,5 +1,4 @@
-"""One call until it has an answer: attempts, each with its own reservation, that fail, cannot be
-read or come to a crowded server."""
+"""One call until it has an answer: attempts, each with its own reservation, that fail or cannot be read."""
 
 from __future__ import annotations
 
@@ -11,9 +10,11 @@ from support.driving import AT_ONCE, failing, run, script_from
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Abstention, Verdict
+from judgeloop.engine.attempts import FIRST_ITEMS, IN_A_ROW, Refusals
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
+from judgeloop.engine.state import RunState
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
 from judgeloop.methods.stopping.majority import TieAware
@@ -178,3 +179,40 @@ def test_where_no_money_comes_back_a_second_asking_is_given_up_and_nothing_hangs
     )  # fmt: skip
     assert finished.outcome.estimate.tally.abstentions == 8
     assert finished.spend.charged_p == 80
+
+
+def refusals_of(*, remembered=0, **options):
+    state = RunState(Terms("run"))
+    state.remembered = remembered
+    return Refusals(state, **options)
+
+
+def test_before_any_reply_the_first_items_are_blamed_however_often_each_is_refused():
+    refusals = refusals_of()
+    for number in range(FIRST_ITEMS - 1):
+        assert all(refusals.blames(f"i{number}") for _ in range(IN_A_ROW))
+    assert not refusals.blames("one more")
+
+
+def test_a_reply_begins_a_longer_row():
+    refusals = refusals_of()
+    assert refusals.blames("i0")
+    refusals.answered()
+    assert [refusals.blames(f"i{number}") for number in range(IN_A_ROW + 1)] == [
+        *[True] * IN_A_ROW,
+        False,
+    ]
+    refusals.answered()
+    assert refusals.blames("i0")
+
+
+def test_verdicts_that_the_ledger_remembers_count_as_replies():
+    refusals = refusals_of(remembered=1)
+    assert [refusals.blames(f"i{number}") for number in range(IN_A_ROW + 1)] == [
+        *[True] * IN_A_ROW,
+        False,
+    ]
+
+
+def test_where_one_item_is_asked_about_no_item_is_blamed_before_a_reply():
+    assert not refusals_of(first_items=1).blames("i")

@@ -250,7 +250,7 @@ def test_offline_answers_from_the_ledger_and_halts_where_it_has_nothing(tmp_path
     assert not judge.calls
 
 
-def test_a_judge_that_leaves_halts_the_run_as_if_interrupted_and_keeps_what_was_answered(tmp_path):
+def test_a_judge_that_leaves_halts_the_run_as_if_interrupted(tmp_path):
     def script(call):
         if len(judge.calls) > 3:
             raise JudgeError(ErrorKind.QUIT, "the judge has left", billed=False)
