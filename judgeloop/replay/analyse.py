@@ -57,8 +57,8 @@ def pictures_of_replay(config: ReplayConfig, rows: list[Row]) -> Pictures:
     pairs = recordings.pairs(config.pairs, np.random.default_rng(config.seed))
     found = _analysed(config, recordings, pairs)
     drawn = {
-        "distances": pictures.distances_picture(rows, size),
-        "win-distances": paper_pictures.win_distances_picture(_distances(recordings, pairs)),
+        "judged-gaps": pictures.gaps_scatter(rows, size),
+        "gaps": paper_pictures.gaps_picture(_gaps(recordings, pairs)),
     }
     if rows:
         drawn["pairs"] = paper_pictures.pairs_picture(rows, recordings.systems)
@@ -88,10 +88,10 @@ def _drawn(found: list[PairAnalysis], picks: Picks, seed: int) -> Pictures:
     return drawn
 
 
-def _distances(recordings: Recordings, pairs: list[tuple[int, int]]) -> pictures.Floats:
-    """Return the win distance of each pair over all its items, shape (pairs,)."""
+def _gaps(recordings: Recordings, pairs: list[tuple[int, int]]) -> pictures.Floats:
+    """Return the gap of each pair over all its items, shape (pairs,)."""
     rng = np.random.default_rng(0)  # only orders the items of a whole share
-    return np.array([recordings.contest(pair, 1.0, rng).distance for pair in pairs])
+    return np.array([recordings.contest(pair, 1.0, rng).gap for pair in pairs])
 
 
 def _analysed(

@@ -87,7 +87,7 @@ def picks_of(
 ) -> Picks | None:
     """Return the first `size` items that DiffUse picks on one pair; None for level systems."""
     contest = recordings.contest(pair, protocol.subset, np.random.default_rng([*pair, 0]))
-    if contest.distance == 0:
+    if contest.gap == 0:
         return None
     vectors = combined(protocol.variant.combine, *recordings.output_vectors(contest))
     at_size = replace(protocol, sizes=(size,))

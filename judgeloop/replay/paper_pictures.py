@@ -1,4 +1,4 @@
-"""Draws figures of the papers that describe the data: win distances, pairs, clusters, win rates.
+"""Draws figures of the papers that describe the data: gaps, pairs, clusters, win rates.
 
 Returns SVG texts; matplotlib is imported on first use. `pictures.py` draws the tables of replays
 and the analyses of one number of judged items. Writes no files.
@@ -19,14 +19,14 @@ BINS = 20
 OUTCOMES = ((1, "the winner is preferred", "C0"), (0, "tie", "0.5"), (-1, "the other is", "C3"))
 
 
-def win_distances_picture(distances: Floats) -> str:
-    """Draw how many pairs have which win distance over all items; `distances` has shape (pairs,).
+def gaps_picture(gaps: Floats) -> str:
+    """Draw how many pairs have which gap over all items; `gaps` has shape (pairs,).
 
     Ashury-Tahan et al. (2024), figure 2.
     """
     figure, axes = panel()
-    axes.hist(distances, bins=BINS, range=(0, 1), color="C0")
-    axes.set_xlabel("win distance among all items")
+    axes.hist(gaps, bins=BINS, range=(0, 1), color="C0")
+    axes.set_xlabel("gap among all items")
     axes.set_ylabel("pairs of systems")
     return svg(figure)
 
@@ -34,18 +34,18 @@ def win_distances_picture(distances: Floats) -> str:
 def pairs_picture(rows: Sequence[Row], systems: Sequence[str]) -> str:
     """Draw success by number of items judged for one pair far apart and for one close together.
 
-    The pairs are those at the third and at the first quartile of the mean win distance. Error bars
+    The pairs are those at the third and at the first quartile of the mean gap. Error bars
     are one standard error over repetitions. Ashury-Tahan et al. (2024), figure 3.
     """
     figure, (left, right) = panels(1, 2)
-    for axes, (pair, distance) in zip((left, right), _far_and_near(rows), strict=True):
+    for axes, (pair, gap) in zip((left, right), _far_and_near(rows), strict=True):
         own = [row for row in rows if (row["first"], row["second"]) == pair]
         for selector in dict.fromkeys(row["selector"] for row in own):
             sizes, shares, errors = _success([row for row in own if row["selector"] == selector])
             axes.errorbar(sizes, shares, yerr=errors, marker="o", markersize=3, linewidth=1.2, capsize=2,
                           label=selector)  # fmt: skip
         names = "\n".join(verbatim(systems[number]) for number in pair)
-        axes.set_title(f"{names}\nwin distance {distance:.2f}", fontsize=8)
+        axes.set_title(f"{names}\ngap {gap:.2f}", fontsize=8)
         axes.set_ylim(0, 1.05)
         axes.set_xlabel("judged items")
     left.set_ylabel("share of runs that name the better system")
@@ -54,10 +54,10 @@ def pairs_picture(rows: Sequence[Row], systems: Sequence[str]) -> str:
 
 
 def _far_and_near(rows: Sequence[Row]) -> list[tuple[tuple[int, int], float]]:
-    """Return the pairs at the third and first quartile of the win distance, with the distance."""
+    """Return the pairs at the third and first quartile of the gap, with the gap."""
     pairs: dict[tuple[int, int], list[float]] = {}
     for row in rows:
-        pairs.setdefault((row["first"], row["second"]), []).append(row["distance"])
+        pairs.setdefault((row["first"], row["second"]), []).append(row["gap"])
     ranked = sorted((float(np.mean(found)), pair) for pair, found in pairs.items())
     places = [round(share * (len(ranked) - 1)) for share in (0.75, 0.25)]
     return [(ranked[place][1], ranked[place][0]) for place in places]

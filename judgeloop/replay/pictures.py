@@ -39,8 +39,8 @@ def success_picture(table: Sequence[Row]) -> str:
 
 
 def bias_picture(table: Sequence[Row]) -> str:
-    """Draw the bias of the win distance among the judged items, by number of items judged."""
-    return _lines(table, "bias", "bias_se", "bias of the win distance")
+    """Draw the bias of the gap among the judged items, by number of items judged."""
+    return _lines(table, "bias", "bias_se", "bias of the gap")
 
 
 def identification_picture(table: Sequence[Row], unit: str) -> str:
@@ -126,15 +126,15 @@ def rules_picture(table: Sequence[Row]) -> str:
     return svg(figure)
 
 
-def distances_picture(rows: Sequence[Row], size: int) -> str:
-    """Draw the win distance among `size` judged items against that of all items, by run."""
+def gaps_scatter(rows: Sequence[Row], size: int) -> str:
+    """Draw the gap among `size` judged items against that of all items, by run."""
     figure, axes = panel()
     at_size = [row for row in rows if row["judgments"] == size]
     for selector in dict.fromkeys(row["selector"] for row in at_size):
         runs = [row for row in at_size if row["selector"] == selector]
-        distances = [row["distance"] for row in runs]
+        gaps = [row["gap"] for row in runs]
         axes.plot(
-            distances,
+            gaps,
             [row["estimate"] for row in runs],
             ".",
             markersize=2,
@@ -143,8 +143,8 @@ def distances_picture(rows: Sequence[Row], size: int) -> str:
             rasterized=True,
         )
     axes.axline((0, 0), slope=1, color="0.4", linewidth=0.8)
-    axes.set_xlabel("win distance among all items")
-    axes.set_ylabel(f"win distance among {size} judged items")
+    axes.set_xlabel("gap among all items")
+    axes.set_ylabel(f"gap among {size} judged items")
     axes.legend(frameon=False, markerscale=5)
     return svg(figure)
 

@@ -30,8 +30,8 @@ class Contest:
     preferences: NDArray[np.int8]
 
     @property
-    def distance(self) -> float:
-        """The win distance on the whole pool, winner minus loser; 0 for level systems."""
+    def gap(self) -> float:
+        """The gap ("win distance" in the papers) on the whole pool, winner minus loser; 0 for level systems."""
         return float(self.preferences.mean())
 
     def score(self, position: int) -> float:

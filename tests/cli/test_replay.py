@@ -62,7 +62,7 @@ def test_the_table_is_printed_and_written_with_pictures(data, tmp_path):
         "runs",
         "success",
         "estimate",
-        "distance",
+        "gap",
         "bias",
     ]
     assert len(result.stdout.splitlines()) == 1 + 3 * 3
@@ -93,9 +93,7 @@ def test_iterative_runs_have_the_papers_columns(data, tmp_path):
     assert [(row["rule"], row["selector"]) for row in table] == [
         ("sequential", "random"), ("tie-aware", "random"), ("tie-aware", "diffuse"), ("tie-aware", "max-norm"),
     ]  # fmt: skip
-    assert {"judgments", "error", "success", "inconclusive", "distance", "distance_error"} <= table[
-        0
-    ].keys()
+    assert {"judgments", "error", "success", "inconclusive", "gap", "gap_error"} <= table[0].keys()
     assert ET.parse(out / "rules.svg").getroot().tag.endswith("svg")
 
 
@@ -208,7 +206,7 @@ def test_the_papers_analysis_is_drawn_when_asked_for(data, tmp_path):
     out = tmp_path / "out"
     result = replay(*data, *SHORT, "--analyse", 6, "-o", out)
     assert result.exit_code == 0, result.output
-    for picture in ("distances", "clusters", "norms", "norm-bins", "projection", "win-distances", "pairs",
+    for picture in ("judged-gaps", "clusters", "norms", "norm-bins", "projection", "gaps", "pairs",
                     "outcome-norms"):  # fmt: skip
         assert ET.parse(out / f"{picture}.svg").getroot().tag.endswith("svg")
     assert not (out / "cluster-numbers.svg").exists(), "there is only one number of clusters"
@@ -230,7 +228,7 @@ def test_a_pair_far_apart_and_a_close_one_are_drawn_by_their_names(data, tmp_pat
     out = tmp_path / "out"
     assert replay(*data, *SHORT, "--analyse", 6, "-o", out).exit_code == 0
     drawn = (out / "pairs.svg").read_text()
-    far, near = (float(found) for found in re.findall(r"win distance (\d\.\d\d)<", drawn))
+    far, near = (float(found) for found in re.findall(r"gap (\d\.\d\d)<", drawn))
     assert far > near
     assert any(f">s{number}<" in drawn for number in range(SYSTEMS))
 

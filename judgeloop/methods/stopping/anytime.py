@@ -37,7 +37,7 @@ class Anytime(Rule):
     divided by the largest wealth so far. An abstention counts as a verdict for the other system.
 
     `items` is the number of items in the pool. With `near_tie`, the rule also claims "no practical
-    difference" once the win distance lies between minus and plus `near_tie`. Each of these two
+    difference" once the gap lies between minus and plus `near_tie`. Each of these two
     bounds is wrong with probability at most the threshold.
     """
 
@@ -75,19 +75,19 @@ class Anytime(Rule):
         return met
 
     def interval(self, tally: Tally) -> tuple[float, float]:
-        """Return bounds for the win distance over all items, first minus second.
+        """Return bounds for the gap over all items, first minus second.
 
         Each bound is ever wrong, at any number of looks, with probability at most the threshold.
         """
         if tally.judged == self.items:
-            distance = (tally.wins[0] - tally.wins[1]) / self.items
-            return distance, distance
+            gap = (tally.wins[0] - tally.wins[1]) / self.items
+            return gap, gap
         low = bound(scores_for(tally, 0), self.items, self.threshold)
         high = -bound(scores_for(tally, 1), self.items, self.threshold)
         return low, high
 
     def no_difference(self, tally: Tally) -> bool:
-        """Whether the win distance is shown to lie between minus and plus `near_tie`."""
+        """Whether the gap is shown to lie between minus and plus `near_tie`."""
         if self.near_tie is None or self._on_nearness is None:
             return False
         bets = followed(tally, self._on_nearness)
@@ -190,7 +190,7 @@ def level_after(bets: BetPair, lead: int, unknown: int) -> Sequence[float]:
 class NotWorse(Rule):
     """Bets on both answers to whether the second system is worse by more than `margin`.
 
-    Let D be the win distance over all `items`, first minus second, and δ the margin. There are two
+    Let D be the gap over all `items`, first minus second, and δ the margin. There are two
     answers, and exactly one of them is wrong:
 
     - "Not worse", if D is at most δ. It is claimed at a wealth of 1/risk of bets that the second
@@ -250,13 +250,13 @@ class NotWorse(Rule):
         return min(least) <= self.threshold
 
     def interval(self, tally: Tally) -> tuple[float, float]:
-        """Return bounds for the win distance over all items, first minus second.
+        """Return bounds for the gap over all items, first minus second.
 
         Each bound is ever wrong, at any number of looks, with probability at most the threshold.
         """
         if tally.judged == self.items:
-            distance = (tally.wins[0] - tally.wins[1]) / self.items
-            return distance, distance
+            gap = (tally.wins[0] - tally.wins[1]) / self.items
+            return gap, gap
         low, high = (bound(scores_for(tally, side), self.items, self.threshold) for side in (0, 1))
         return low, -high
 

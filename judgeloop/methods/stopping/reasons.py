@@ -12,7 +12,7 @@ MOST_DIGITS = 18  # of a floating-point number
 
 NO_DIFFERENCE = StopReason(
     StopKind.NO_DIFFERENCE,
-    "the win distance is close enough to zero to make no practical difference",
+    "the gap is close enough to zero to make no practical difference",
 )
 
 
