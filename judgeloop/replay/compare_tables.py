@@ -65,7 +65,7 @@ def by_rule(rows: Sequence[Row]) -> list[Row]:
         row["gap"] = _mean(group, lambda run: run["gap"])[0]
         for name, value in (("error", -1), ("success", 1), ("inconclusive", 0)):
             apart = [run["gap"] for run in group if run["named"] == value]
-            row[f"distance_{name}"] = float(np.mean(apart)) if apart else None
+            row[f"gap_{name}"] = float(np.mean(apart)) if apart else None
         table.append(row)
     return table
 
