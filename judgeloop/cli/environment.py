@@ -1,7 +1,7 @@
 """Lists every environment variable that judgeloop reads; `.env.example` is made from this list.
 
 The names stand where the variables are read: settings in the commands' declarations, keys and
-addresses in the judges' files, proxies and certificates in `providers/network.py`, the others in
+addresses in the judges' files, proxies and certificates in `providers/endpoint.py`, the others in
 `variables.py`. Reads no environment and no file.
 """
 
@@ -11,13 +11,12 @@ import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
 
 import click
 
-from judgeloop.judges.catalogue import JUDGES
-from judgeloop.providers.credentials import Provider
-from judgeloop.providers.network import VARIABLES as OF_THE_NETWORK
+from judgeloop.providers.catalogue import PROVIDERS, chat_class
+from judgeloop.providers.endpoint import VARIABLES as OF_THE_NETWORK
+from judgeloop.providers.endpoint import Provider
 from judgeloop.settings.setting import Source
 from judgeloop.settings.sources import KEYS
 from judgeloop.settings.variables import BESIDE, options_by_variable
@@ -36,7 +35,7 @@ HEAD = """\
 Every variable that judgeloop reads. Copy this file to .env in the folder where you run judgeloop, \
 and remove the "# " before what you set. A variable of the environment wins over .env.
 
-A .env belongs to whoever wrote it, who may be a stranger. So it may hold API keys, and settings \
+A .env belongs to its author, who may be a stranger. So it may hold API keys, and settings \
 that cannot send a key or a text elsewhere, run code or raise the cost.
 """
 _DEFAULT = re.compile(r" *\[default: (?P<value>[^]]*)\]")
@@ -84,10 +83,9 @@ def example(root: click.Command) -> str:
 
 def providers() -> Iterator[Provider]:
     """Give the providers of all judges behind an API."""
-    for row in JUDGES:
-        if row.remote:
-            module = import_module(f"judgeloop.judges.{row.makes.partition(':')[0]}")
-            yield module.PROVIDER
+    for row in PROVIDERS:
+        if chat := chat_class(row.name):
+            yield chat.provider
 
 
 def _of_providers() -> Iterator[Variable]:

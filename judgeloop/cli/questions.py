@@ -159,7 +159,7 @@ class Asking:
         self, ready: Any, result: Any, read: Read, *, form: Form, output: Sequence[Path]
     ) -> None:
         """Print a result and write its files; a run that broke off has no result to print."""
-        from judgeloop.cli.files import write_outputs, write_pictures, write_run
+        from judgeloop.cli.files import write_outputs, write_run
         from judgeloop.ledger.ledger_memory import remember
         from judgeloop.report.texts import Texts
 
@@ -176,10 +176,6 @@ class Asking:
                 write_run(folder, result, read.files)
                 remember(config.ledger, folder, ready.run_id, result.spend.charged_p)
             write_outputs(output, result)
-            if getattr(config, "analyse", False):
-                from judgeloop.replay.analyse import pictures_of_run
-
-                write_pictures(folder, pictures_of_run(ready, result))
 
 
 def _check_dry_run() -> None:
@@ -211,17 +207,13 @@ def check_places(config: Any, output: Sequence[Path]) -> None:
     """Refuse files that cannot be written, before anything is spent.
 
     Raises:
-        InputError: a file or folder cannot be written, or pictures are wanted and cannot be drawn.
+        InputError: a file or folder cannot be written.
     """
     from judgeloop.cli.files import check_outputs, check_run_folder
 
     check_outputs(output, config.files_read())
     if config.run_dir is not None:
         check_run_folder(config.run_dir)
-    if getattr(config, "analyse", False):
-        from judgeloop.replay.pictures import check_pictures
-
-        check_pictures()
 
 
 def _folder(ready: Any) -> Path:

@@ -28,13 +28,11 @@ from judgeloop.ledger.place import file_system_of, warnings_about
 from judgeloop.ledger.replies import PastReply
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, FEWEST_BOTH, calls_of_one_order
-from judgeloop.providers.official import likely_model
-from judgeloop.providers.tiers import Tiered
+from judgeloop.providers.prices import Metered, age_sentence, likely_model, old_prices, today
 from judgeloop.report.cost_text import tokens
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import WIDTH, wrapped
 from judgeloop.run.inputs import judge_options
-from judgeloop.run.prices import age_sentence, old_prices, today
 from judgeloop.settings.ceiling import within_ceiling
 from judgeloop.settings.run_settings import JudgeSettings
 
@@ -64,7 +62,7 @@ class Finding:
 
 
 NO_USAGE = Finding(
-    "usage", None, "the server reports no usage: every call counts at its worst case"
+    "usage", None, "the server reports no usage, so every call counts at its maximum cost"
 )
 
 
@@ -92,7 +90,7 @@ async def examine(
     if judge.by_hand or parse_spec(spec)[0].reads_file:
         return [
             *findings,
-            Finding("verdict", None, "nothing to try: this judge is not asked over a wire"),
+            Finding("verdict", None, "skipped: this judge makes no network calls"),
         ]
     ledger = SqliteLedger(config.ledger, config.ledger_budget_p)
     try:
@@ -182,13 +180,13 @@ def _price(config: JudgeSettings, judge: Judge, call: Call) -> Finding:
         "price",
         None if config.budget is None else False,
         f"no price is known for this model at this address{likely_model(judge.identity)}, "
-        "so that no budget can be kept; give `judge_price=IN,OUT`",
+        "and a budget needs one; give `judge_price=IN,OUT`",
     )
 
 
 def _tier(judge: Judge, call: Call) -> list[Finding]:
     """Say what the tier asked for is expected to cost; nothing for the standard tier."""
-    said = judge.tier_note if isinstance(judge, Tiered) else ""
+    said = judge.tier_note if isinstance(judge, Metered) else ""
     likely = show_usd(judge.quote(call).likely_cost_p)
     return [Finding("tier", None, f"{said}; a call probably costs {likely}")] if said else []
 

@@ -34,7 +34,7 @@ from typing import Any, TypeGuard, final
 
 from judgeloop.core.errors import ErrorKind, JudgeError, LedgerError
 from judgeloop.core.money import show_usd
-from judgeloop.core.protocols import Judge, Ticket
+from judgeloop.core.protocols import End, Judge, Ticket
 from judgeloop.core.records import Abstention, Answer, Call, Reply, Verdict
 from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.pace import Pace
@@ -50,6 +50,8 @@ IN_A_ROW = 10
 # Number of items refused before any request is answered, at which no item is blamed. By default a
 # run ends anyway with as many items without a verdict (`max_abstentions`).
 FIRST_ITEMS = 3
+
+REFUSALS = {ErrorKind.REFUSED, ErrorKind.BLOCKED, ErrorKind.REJECTED}
 
 Reserve = Callable[[], Awaitable[Ticket | None]]
 
@@ -145,7 +147,7 @@ class Attempts:
         try:
             reply = await self._reply(call)
         except TimeoutError:
-            await self._accounts.abandon(ticket, "timed out")
+            await self._accounts.abandon(ticket, End.TIMED_OUT, "timed out")
             late = f"no reply within {self._state.terms.timeout_s:g} s"
             raise JudgeError(ErrorKind.RETRY, late, billed=True) from None
         except JudgeError as error:
@@ -157,7 +159,7 @@ class Attempts:
             # Cancelled, or an error in the judge's code: the request may have been sent and billed.
             if isinstance(error, Exception):
                 self._state.broke()
-            await self._accounts.abandon(ticket, f"gave up: {type(error).__name__}")
+            await self._accounts.abandon(ticket, End.LOST, f"gave up: {type(error).__name__}")
             raise
         finally:
             self._pace.leave()
@@ -187,12 +189,12 @@ class Attempts:
             alarm.cancel()
             if not turn.done():
                 turn.cancel()
-                await self._accounts.release(ticket, "never sent")
+                await self._accounts.release(ticket, End.UNSENT, "never sent")
         if turn.cancelled() or not turn.done():
             raise NotAskedError
         if closed.is_set():
             self._pace.leave()
-            await self._accounts.release(ticket, "never sent")
+            await self._accounts.release(ticket, End.UNSENT, "never sent")
             raise NotAskedError
 
     async def _note_sending(self, ticket: Ticket) -> Verdict | None:
@@ -208,7 +210,7 @@ class Attempts:
         except BaseException:
             self._pace.leave()
             with contextlib.suppress(LedgerError):
-                await self._accounts.release(ticket, "never sent")
+                await self._accounts.release(ticket, End.UNSENT, "never sent")
             raise
         if cleared.verdict is not None:
             self._pace.leave()
@@ -249,7 +251,7 @@ class Attempts:
             case _:
                 pass
         book = self._accounts.abandon if billed else self._accounts.release
-        await book(ticket, str(error))
+        await book(ticket, End.REFUSED if error.kind in REFUSALS else End.FAILED, str(error))
         return refused
 
     async def _sleep(self, seconds: float) -> None:

@@ -15,7 +15,7 @@ from typing import Any, final
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.outcomes import StopKind, StopReason
-from judgeloop.core.protocols import Judge, Ledger, Reservation, Ticket
+from judgeloop.core.protocols import End, Judge, Ledger, Reservation, Ticket
 from judgeloop.core.records import Answer, Query, Verdict
 from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.asks import Ask, Planned, decided, plan_for, used
@@ -221,7 +221,7 @@ class Batch:
             needed = answer is not None and not settles(answer)
         finally:
             if not needed:
-                await self._accounts.release(ticket, "not needed: the first order settles it")
+                await self._accounts.release(ticket, End.UNNEEDED, "the first order settles it")
         if not needed:
             return None
         self._accounts.begins(ask.key)

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Verdict
 from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
-from judgeloop.core.verdict_table import VerdictTable
-from judgeloop.formats.verdicts import read_verdicts
+from judgeloop.formats.verdicts import VerdictTable, read_verdicts
 from judgeloop.history.about import About
 from judgeloop.history.ledger_source import known_runs, remembered_verdicts
 from judgeloop.history.pairing import compared

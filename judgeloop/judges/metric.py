@@ -12,9 +12,9 @@ import re
 import string
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
-from typing import final
+from typing import Any, final
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Questions
@@ -140,17 +140,13 @@ def normalise(text: str) -> str:
 
 
 def _rouge(name: str) -> Metric:
-    scorer = None
+    @cache
+    def scorer() -> Any:
+        from rouge_score.rouge_scorer import RougeScorer
 
-    def score(reference: str, output: str) -> float:
-        nonlocal scorer
-        if scorer is None:
-            from judgeloop.judges.stemmer_only import rouge_scorer
+        return RougeScorer([name], use_stemmer=True)
 
-            scorer = rouge_scorer().RougeScorer([name], use_stemmer=True)
-        return float(scorer.score(reference, output)[name].fmeasure)
-
-    return score
+    return lambda reference, output: float(scorer().score(reference, output)[name].fmeasure)
 
 
 def make_judge(name: str, options: JudgeOptions) -> MetricJudge:

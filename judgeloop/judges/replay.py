@@ -27,8 +27,7 @@ from judgeloop.core.records import (
     Reply,
     Verdict,
 )
-from judgeloop.core.verdict_table import Recorded, VerdictTable
-from judgeloop.formats.verdicts import read_verdicts
+from judgeloop.formats.verdicts import Recorded, VerdictTable, read_verdicts
 from judgeloop.judges.base import BaseJudge
 from judgeloop.judges.metric import preference
 from judgeloop.judges.options import JudgeOptions

@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.verdict_table import VerdictTable
 from judgeloop.engine.session import Limits
 from judgeloop.formats.rows import read_items
+from judgeloop.formats.verdicts import VerdictTable
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.selectors.ingredients import Variant
-from judgeloop.replay.compare import Protocol, suiting
-from judgeloop.replay.compare_config import ReplayConfig
-from judgeloop.replay.pictures import ANALYSED, check_pictures
+from judgeloop.replay.compare import Protocol, Recordings, suiting
+from judgeloop.replay.config import ReplayConfig
 from judgeloop.replay.recorded_files import (
     item_ids,
     output_lengths,
@@ -30,9 +29,7 @@ from judgeloop.replay.recorded_files import (
     read_vectors,
     systems_of,
 )
-from judgeloop.replay.recordings import Recordings
 from judgeloop.represent.embed import embed
-from judgeloop.settings.setting import declared
 
 FEWEST_SYSTEMS = 2
 SHOWN = 3  # systems named in a message
@@ -45,20 +42,11 @@ def check(config: ReplayConfig) -> list[str]:
         InputError: there is nothing to run, or a setting has no effect with the other settings.
     """
     by_history = _needs(config, Need.HISTORY)
-    if not by_history and (config.history_systems or config.history_power is not None):
-        raise InputError(
-            "`history_systems` and `history_power`: only the selector decisive uses a history"
-        )
-    if config.history_power is not None and not config.history_systems:
-        raise InputError("`history_power`: there is no history without `history_systems`")
+    if not by_history and config.history_systems:
+        raise InputError("`history_systems`: only the selector decisive uses a history")
     if config.give_up is not None and not config.iterative:
         raise InputError("`give_up`: only runs until a rule is met can give up; use `iterative`")
-    notes = _check_rules(config) if config.iterative else []
-    if config.analyse:
-        _check_analysis(config)
-    elif config.norm_bins != declared(ReplayConfig)["norm_bins"].default:
-        raise InputError("`norm_bins`: only `analyse` draws bins; set it, too")
-    return notes
+    return _check_rules(config) if config.iterative else []
 
 
 def without_lengths(config: ReplayConfig) -> str | None:
@@ -90,16 +78,6 @@ def _check_rules(config: ReplayConfig) -> list[str]:
     ]
 
 
-def _check_analysis(config: ReplayConfig) -> None:
-    check_pictures()
-    at_a_size = config.analyse[0] in config.sizes and not config.iterative
-    if not at_a_size or ANALYSED not in config.selectors:
-        raise InputError(
-            f"`analyse`: expected one of `sizes` first, with {ANALYSED} among `selectors` and not "
-            "`iterative`"
-        )
-
-
 def protocol_of(config: ReplayConfig) -> Protocol:
     """Return what to run on every pair."""
     return Protocol(
@@ -113,7 +91,6 @@ def protocol_of(config: ReplayConfig) -> Protocol:
         limits=Limits(config.min_judgments, config.max_judgments),
         give_up=config.give_up,
         history=config.history_systems,
-        power=config.history_power,
     )
 
 

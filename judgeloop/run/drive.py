@@ -21,11 +21,9 @@ from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.providers.tiers import Tiered
-from judgeloop.providers.token_limit import Learns
+from judgeloop.providers.prices import Metered, old_prices, price_sentence, today
 from judgeloop.report.records import DataNotes, Setup
 from judgeloop.run.prepared import Prepared
-from judgeloop.run.prices import old_prices, price_sentence, today
 from judgeloop.settings.published import published_name
 
 # An output counts as repeated from this many items and this share of the items on.
@@ -84,7 +82,7 @@ async def drive_session(
                     terms.run_id, None
                 )  # a ledger without its attempts is refused now
             for judge in asked:
-                if isinstance(judge, Learns):
+                if isinstance(judge, Metered):
                     judge.learn_lengths(await ledger.reply_lengths(judge.identity))
             finished = await drive(
                 session,
@@ -201,7 +199,7 @@ def data_notes(prepared: Prepared[Any]) -> DataNotes:
 
 def _tiers(judges: Sequence[Judge]) -> str:
     """Return which judges are asked at another tier than the standard one, and at what price."""
-    notes = [(judge, judge.tier_note) for judge in judges if isinstance(judge, Tiered)]
+    notes = [(judge, judge.tier_note) for judge in judges if isinstance(judge, Metered)]
     return "; ".join(f"{judge.identity.name} at {text}" for judge, text in notes if text)
 
 

@@ -24,10 +24,9 @@ from judgeloop.formats.rows import Items, Outputs, items_of, outputs_of, stem
 from judgeloop.formats.tables import Row
 from judgeloop.history.about import About
 from judgeloop.judges.catalogue import judge_from_spec
-from judgeloop.judges.options import JudgeOptions
+from judgeloop.judges.options import JudgeOptions, server_names
 from judgeloop.judges.prompt import Template
 from judgeloop.judges.prompt_files import template_for
-from judgeloop.run.server_names import server_names
 from judgeloop.settings.published import check_published
 from judgeloop.settings.run_settings import JudgeSettings, RunSettings
 from judgeloop.settings.shared import AUDIT_SHARE
@@ -260,7 +259,7 @@ def checked_judge(
     judge.check(config.questions(pool.systems), pool.items, config.max_abstentions)
     limited = config.budget is not None or config.ledger_budget is not None
     if not judge.priced and limited:
-        from judgeloop.providers.official import likely_model
+        from judgeloop.providers.prices import likely_model
 
         at = judge.identity.parameters.get("endpoint") or "this address"
         limit = config.ledger_budget if config.budget is None else config.budget
@@ -292,8 +291,7 @@ def judge_options(
         environment=environment,
         base_url=config.judge_base_url,
         names=server_names(config.judge_name, config.judge, config.specs),
-        price=config.judge_price,
-        prices=config.prices,
+        price=config.judge_price or (str(config.prices) if config.prices else None),
         tie_margin=config.tie_margin,
         timeout_s=config.judge_timeout,
         max_output_tokens=config.judge_max_tokens,

@@ -26,6 +26,7 @@ from support.tiny_models import (
 
 from judgeloop.core.errors import InputError
 from judgeloop.represent import causal_model, hidden
+from judgeloop.represent.cache import FILE
 from judgeloop.represent.causal_model import find_place, load
 from judgeloop.represent.hidden import hidden_states, hidden_vectors
 
@@ -340,9 +341,7 @@ def test_what_is_kept_loads_no_model(tiny, tmp_path, monkeypatch, layer):
 
 
 @embed
-def test_neither_order_nor_repetition_of_the_prompts_moves_the_layer_that_is_searched(
-    tiny, tmp_path, monkeypatch
-):
+def test_order_and_repetition_of_prompts_do_not_move_the_layer(tiny, tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(
         hidden, "search_layer", lambda _, prompts, rng: seen.append((prompts, rng.random())) or 1
@@ -393,13 +392,13 @@ def test_another_model_in_the_same_folder_has_vectors_of_its_own(tiny, tmp_path,
 @embed
 @pytest.mark.parametrize("layer", [2, "auto"])
 def test_a_folder_that_is_no_cache_is_done_without(tiny, tmp_path, layer):
-    (tmp_path / "cache.db").write_bytes(b"this is no database" * 100)
+    (tmp_path / FILE).write_bytes(b"this is no database" * 100)
     np.testing.assert_allclose(
         hidden_vectors(PROMPTS, tiny, layer, tmp_path),
         hidden_states(PROMPTS, tiny, layer=layer),
         rtol=1e-5,
     )
-    assert (tmp_path / "cache.db").read_bytes().startswith(b"this is no database")
+    assert (tmp_path / FILE).read_bytes().startswith(b"this is no database")
 
 
 @embed

@@ -15,12 +15,12 @@ from support.text import unwrapped
 from judgeloop.core.errors import DataError
 from judgeloop.diagnostics import doctor
 from judgeloop.providers import prices
+from judgeloop.providers.prices import LONGEST_AGE_DAYS, age_of, age_sentence, old_prices
 from judgeloop.questions.compare import prepare as comparing
 from judgeloop.questions.compare import run as compare_run
 from judgeloop.questions.compare.config import compare_config
 from judgeloop.run import drive
 from judgeloop.run.plan_text import plan_json, render_plan
-from judgeloop.run.prices import LONGEST_AGE_DAYS, age_of, age_sentence, old_prices
 
 KEY = {"OPENAI_API_KEY": "sk-of-tests"}
 
@@ -76,15 +76,15 @@ def test_prices_are_old_after_ninety_days():
 def test_a_price_of_ones_own_is_as_old_as_its_file_says(tmp_path):
     path, lines = tmp_path / "p.toml", '["openai/m"]\ninput_per_mtok = 1\noutput_per_mtok = 2\n'
     path.write_text(f"{lines}checked_on = 2026-01-31\n")
-    made = judge("openai/m", base_url=LOCAL, prices=path)
+    made = judge("openai/m", base_url=LOCAL, price=str(path))
     assert age_of(made, date(2026, 2, 10)) == 10
     assert age_of(made, date(2026, 1, 1)) is None
     path.write_text(lines)
-    assert age_of(judge("openai/m", base_url=LOCAL, prices=path), date(2026, 2, 10)) is None
+    assert age_of(judge("openai/m", base_url=LOCAL, price=str(path)), date(2026, 2, 10)) is None
     for wrong in ('"soon"', "2026-01-31T10:00:00", "20260131"):
         path.write_text(f"{lines}checked_on = {wrong}\n")
         with pytest.raises(DataError, match="checked_on is a date"):
-            judge("openai/m", base_url=LOCAL, prices=path)
+            judge("openai/m", base_url=LOCAL, price=str(path))
 
 
 def config(incidents, **more):

@@ -36,7 +36,6 @@ from judgeloop.settings.setting import Part, Setting, described, one_of
 from judgeloop.settings.shared import (
     ITEMS,
     JUDGES,
-    OUTPUT,
     SELECTION,
     STOPPING,
     CallerOnly,
@@ -231,12 +230,6 @@ class CompareConfig(ContestSettings):
             Found,
         ),
     ] = None
-    analyse: Annotated[
-        bool,
-        Setting(
-            "Write pictures of the picked items to the run's folder.", OUTPUT, Part.REPORT, Found
-        ),
-    ] = False
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:

@@ -93,9 +93,9 @@ def test_the_systems_the_other_way_round_have_the_opposite_distance():
     turned = replace(
         tally, preferences=tuple(None if one is None else -one for one in tally.preferences)
     )
-    gap, opposite = weighted_gap(tally), weighted_gap(turned)
-    assert opposite.value == pytest.approx(-gap.value)
-    assert opposite.interval == pytest.approx((-gap.interval[1], -gap.interval[0]))
+    distance, opposite = weighted_gap(tally), weighted_gap(turned)
+    assert opposite.value == pytest.approx(-distance.value)
+    assert opposite.interval == pytest.approx((-distance.interval[1], -distance.interval[0]))
 
 
 def test_an_abstention_may_have_been_a_win_of_either():
@@ -110,7 +110,7 @@ def test_an_abstention_may_have_been_a_win_of_either():
     assert lost.value < unknown.value < won.value
 
 
-def test_there_is_no_such_distance_of_nothing_judged_of_even_draws_or_of_a_projection():
+def test_there_is_no_weighted_gap_of_nothing_of_even_draws_or_projections():
     assert weighted_gap(Tally(ITEMS)) is None
     assert weighted_gap(counted(drawn_by(Random()))) is None
     assert weighted_gap(counted(labels_of([0.5, 0.3], (None, None)))) is None
