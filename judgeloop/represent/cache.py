@@ -1,69 +1,109 @@
 """Caches vectors on disk, so that no text is embedded twice. The folder is safe to delete.
 
-The cache is a table of blobs in a SQLite file. The folder may come from a stranger: what is read is
-bytes, of which callers make numbers. A file that is no cache is left as it is, and everything is
-computed.
+The folder may come from an untrusted source, and diskcache unpickles by default (CVE-2025-69872).
+So this cache stores and reads raw bytes only, and treats all other content as absent. diskcache
+comes with the extras `judgeloop[cache]` and `judgeloop[embed]`; without it nothing is cached.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 
-FILE = "cache.sqlite"
-WAIT_S = 60.0  # for another process that writes
+
+class Store(Protocol):
+    """An open cache: what of `diskcache.Cache` is used here."""
+
+    def get(self, key: str) -> bytes | None:
+        """Return what is stored under `key`; None if nothing is."""
+
+    def set(self, key: str, value: bytes) -> bool:
+        """Store `value` under `key`."""
+
+    def transact(self) -> AbstractContextManager[None]:
+        """Return a context whose reads and writes are one transaction."""
 
 
 class UnusableError(Exception):
     """The cache cannot be opened, read or written; what it would hold has to be computed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
-    """An open cache: bytes by key. Entries are never evicted."""
-
-    connection: sqlite3.Connection
-
-    def get(self, key: str) -> bytes | None:
-        """Return what is stored under `key`; None if nothing is."""
-        found = self.connection.execute("SELECT value FROM cache WHERE key = ?", (key,)).fetchone()
-        return found[0] if found and isinstance(found[0], bytes) else None
-
-    def add(self, entries: Mapping[str, bytes]) -> None:
-        """Store all `entries`, in one transaction."""
-        with self.connection:
-            self.connection.executemany(
-                "INSERT OR REPLACE INTO cache VALUES (?, ?)", entries.items()
-            )
-
-
 @contextmanager
 def opened(folder: Path) -> Iterator[Store]:
-    """Open the cache in `folder`, which is created if missing.
+    """Open the cache in `folder`, which is created if missing; entries are never evicted.
 
     Raises:
-        UnusableError: the folder cannot be read or written, or holds another file of this name.
+        UnusableError: diskcache is not installed, or the folder cannot be read or written.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UnusableError(f"the folder {folder} cannot be created: {error}") from error
+        import diskcache
+    except ModuleNotFoundError as error:
+        raise UnusableError("a cache needs pip install 'judgeloop[cache]'") from error
     try:
-        with closing(sqlite3.connect(folder / FILE, timeout=WAIT_S)) as connection:
-            connection.execute("PRAGMA trusted_schema = OFF")
-            connection.execute("CREATE TABLE IF NOT EXISTS cache (key TEXT PRIMARY KEY, value)")
-            yield Store(connection)
-    except sqlite3.Error as error:
+        _check_database(folder / diskcache.core.DBNAME)
+        with diskcache.Cache(
+            folder, disk=raw_disk(), eviction_policy="none", cull_limit=0
+        ) as cache:
+            yield cache
+    except (sqlite3.DatabaseError, diskcache.Timeout) as error:
         raise UnusableError(f"the cache in {folder} cannot be used: {error}") from error
+
+
+def _check_database(path: Path) -> None:
+    """Raise `sqlite3.DatabaseError` if the file is no database.
+
+    diskcache finds that out, too, but leaves its connection open then.
+    """
+    if path.exists():
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA schema_version")
+
+
+@functools.cache
+def raw_disk() -> type:
+    """Return the class that stores and reads for diskcache, which is imported only here.
+
+    It stores text keys and bytes values in the database; it never unpickles or reads other files.
+    """
+    import diskcache
+    from diskcache.core import MODE_RAW
+
+    class RawDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache has no types
+        def put(self, key: object) -> tuple[Any, bool]:
+            if not isinstance(key, str):
+                raise TypeError(f"a cache key is text, not {key!r}")
+            return key, True
+
+        def get(self, key: Any, raw: bool) -> Any:  # noqa: FBT001 - diskcache's signature
+            del raw
+            return key
+
+        def store(self, value: object, read: bool, key: Any = None) -> tuple[int, int, None, Any]:  # noqa: FBT001
+            del read, key
+            if not isinstance(value, bytes):
+                raise TypeError(f"a cache value is bytes, not {type(value).__name__}")
+            return 0, MODE_RAW, None, value
+
+        def fetch(self, mode: int, filename: Any, value: Any, read: bool) -> bytes | None:  # noqa: FBT001
+            del read
+            if mode != MODE_RAW or filename is not None or not isinstance(value, bytes):
+                return None
+            return value
+
+        def remove(self, file_path: str) -> None:
+            """Do nothing: this cache stores no values in files."""
+
+    return RawDisk
 
 
 def cached(embed: Embed, *, model: str, folder: Path) -> Embed:
@@ -90,9 +130,10 @@ def _embedded(
     missing = {k: t for k, t in zip(keys, texts, strict=True) if k not in found}
     if missing:
         vectors = np.asarray(embed(list(missing.values())), dtype=np.float32)
-        new = dict(zip(missing, vectors, strict=True))
-        cache.add({key: vector.tobytes() for key, vector in new.items()})
-        found |= new
+        with cache.transact():
+            for key, vector in zip(missing, vectors, strict=True):
+                cache.set(key, vector.tobytes())
+                found[key] = vector
     return np.stack([found[key] for key in keys])
 
 
@@ -102,4 +143,4 @@ def _key(model: str, text: str) -> str:
 
 def _read(cache: Store, key: str) -> NDArray[np.float32] | None:
     data = cache.get(key)
-    return np.frombuffer(data, dtype=np.float32) if data and not len(data) % 4 else None
+    return np.frombuffer(data, dtype=np.float32) if data else None

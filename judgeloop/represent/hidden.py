@@ -131,7 +131,7 @@ def _layer_kept(
             if kept is not None and kept.isdigit():
                 return int(kept)
             layer = search()
-            cache.add({digest.hexdigest(): b"%d" % layer})
+            cache.set(digest.hexdigest(), b"%d" % layer)
             return layer
     except UnusableError:
         return search()

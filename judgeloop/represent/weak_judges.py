@@ -1,7 +1,7 @@
 """Computes the opinions of weak judges on the systems' outputs, with likelihoods cached on disk.
 
-`methods/stats/weak_opinions.py` defines a weak judge. The folder is opened by `cache.py`; a lost or
-corrupt folder costs only computing time.
+`methods/stats/weak_opinions.py` defines a weak judge. The folder is opened by `cache.py`. A
+lost or corrupt folder costs only computing time, and so does a missing diskcache.
 """
 
 from __future__ import annotations
@@ -80,7 +80,10 @@ def _kept(queries: Sequence[Texts], judges: int, *, cache: Store) -> Iterator[Li
     found = _read(cache, dict(zip(keys, ((judges, len(texts)) for texts in queries), strict=True)))
     missing = {k: texts for k, texts in zip(keys, queries, strict=True) if k not in found}
     new = {key: likelihoods(texts, judges) for key, texts in missing.items()}
-    cache.add({key: likely.tobytes() for key, likely in new.items()})
+    if new:
+        with cache.transact():
+            for key, likely in new.items():
+                cache.set(key, likely.tobytes())
     return (found[key] if key in found else new[key] for key in keys)
 
 
@@ -102,9 +105,11 @@ def _read(cache: Store, shapes: dict[str, tuple[int, int]]) -> dict[str, Likelih
 
     An entry that cannot be likelihoods of its shape counts as absent.
     """
+    with cache.transact():
+        kept = {key: cache.get(key) for key in shapes}
     found = {}
-    for key, (judges, systems) in shapes.items():
-        data = cache.get(key)
+    for key, data in kept.items():
+        judges, systems = shapes[key]
         if data is None or len(data) != judges * systems * np.dtype(np.float64).itemsize:
             continue
         likely = np.frombuffer(data, dtype=np.float64).reshape(judges, systems)

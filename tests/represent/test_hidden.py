@@ -26,7 +26,6 @@ from support.tiny_models import (
 
 from judgeloop.core.errors import InputError
 from judgeloop.represent import causal_model, hidden
-from judgeloop.represent.cache import FILE
 from judgeloop.represent.causal_model import find_place, load
 from judgeloop.represent.hidden import hidden_states, hidden_vectors
 
@@ -392,13 +391,13 @@ def test_another_model_in_the_same_folder_has_vectors_of_its_own(tiny, tmp_path,
 @embed
 @pytest.mark.parametrize("layer", [2, "auto"])
 def test_a_folder_that_is_no_cache_is_done_without(tiny, tmp_path, layer):
-    (tmp_path / FILE).write_bytes(b"this is no database" * 100)
+    (tmp_path / "cache.db").write_bytes(b"this is no database" * 100)
     np.testing.assert_allclose(
         hidden_vectors(PROMPTS, tiny, layer, tmp_path),
         hidden_states(PROMPTS, tiny, layer=layer),
         rtol=1e-5,
     )
-    assert (tmp_path / FILE).read_bytes().startswith(b"this is no database")
+    assert (tmp_path / "cache.db").read_bytes().startswith(b"this is no database")
 
 
 @embed

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import sys
 
 import numpy as np
 import pytest
 from support.database import opened
+from support.extras import needs_diskcache
 
 from judgeloop.methods.stats.weak_opinions import likelihoods, opinions
 from judgeloop.represent import weak_judges
-from judgeloop.represent.cache import FILE
 from judgeloop.represent.weak_judges import QUERIES_AT_A_TIME, weak_opinions
 
 OUTPUTS = [  # by system, then by query; the first query is worked by hand in tests/methods/stats/test_weak_opinions.py
@@ -40,7 +41,7 @@ def computed(monkeypatch):
 
 def doctored(folder, value):
     """Put `value` in place of everything kept."""
-    with opened(folder / FILE) as connection:
+    with opened(folder / "cache.db") as connection:
         connection.execute("UPDATE Cache SET value = ?", (value,))
 
 
@@ -62,17 +63,20 @@ def test_no_queries_have_no_opinions(tmp_path):
     assert weak_opinions([[], []], 0, 4, tmp_path).shape == (4, 0, 2)
 
 
+@needs_diskcache
 def test_a_second_run_computes_nothing(tmp_path, computed):
     for _ in range(2):
         assert weak_opinions(OUTPUTS, 1, 3, tmp_path).tolist() == EXPECTED
     assert len(computed) == 3
 
 
+@needs_diskcache
 def test_queries_with_the_same_texts_are_computed_once(tmp_path, computed):
     weak_opinions([["a", "b", "a"], ["b", "c", "b"]], 0, 2, tmp_path)
     assert computed == [("a", "b"), ("b", "c")]
 
 
+@needs_diskcache
 def test_another_baseline_computes_nothing(tmp_path, computed):
     weak_opinions(OUTPUTS, 1, 3, tmp_path)
     found = weak_opinions(OUTPUTS, 0, 3, tmp_path)
@@ -108,12 +112,14 @@ def test_many_queries_are_found_in_their_places(tmp_path, computed):
         assert np.array_equal(found[:, query], opinions(likelihoods(texts, 2), 0))
 
 
+@needs_diskcache
 def test_losing_the_folder_costs_nothing_but_time(tmp_path):
     weak_opinions(OUTPUTS, 1, 3, tmp_path / "c")
     shutil.rmtree(tmp_path / "c")
     assert weak_opinions(OUTPUTS, 1, 3, tmp_path / "c").tolist() == EXPECTED
 
 
+@needs_diskcache
 @pytest.mark.parametrize(
     "value",
     [
@@ -136,9 +142,19 @@ def test_what_cannot_be_likelihoods_is_computed_anew_and_mended(tmp_path, comput
 
 
 def test_a_folder_that_cannot_be_read_is_done_without_and_left_alone(tmp_path):
-    (tmp_path / FILE).write_bytes(b"no database at all" * 100)
+    (tmp_path / "cache.db").write_bytes(b"no database at all" * 100)
     assert weak_opinions(OUTPUTS, 1, 3, tmp_path).tolist() == EXPECTED
-    assert (tmp_path / FILE).read_bytes().startswith(b"no database")
+    assert (tmp_path / "cache.db").read_bytes().startswith(b"no database")
+
+
+def test_without_diskcache_everything_is_computed_and_no_folder_is_made(
+    tmp_path, computed, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "diskcache", None)
+    for _ in range(2):
+        assert weak_opinions(OUTPUTS, 1, 3, tmp_path / "c").tolist() == EXPECTED
+    assert len(computed) == 6
+    assert not (tmp_path / "c").exists()
 
 
 @pytest.mark.parametrize("baseline", [-1, 3])
