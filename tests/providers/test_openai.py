@@ -25,7 +25,7 @@ from support.endings import ends, passes, reply_from
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.money import Price, Rate
 from judgeloop.core.records import Abstention, Call, Item, Usage, Verdict
-from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.judges.prompt import shipped_template
 from judgeloop.providers.prices import price_from_text
 
 KEY = "sk-canary-0123456789abcdef"

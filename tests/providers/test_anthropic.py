@@ -16,7 +16,7 @@ from support.messages_server import USAGE, failure, message, text, tool
 from judgeloop.core.errors import ErrorKind
 from judgeloop.core.money import Price, Rate
 from judgeloop.core.records import Abstention, Call, Item, Usage, Verdict
-from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.judges.prompt import shipped_template
 from judgeloop.providers.prices import price_from_text
 
 KEY = "sk-ant-canary-0123456789abcdef"
