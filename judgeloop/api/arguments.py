@@ -37,7 +37,7 @@ OrderName: TypeAlias = Literal["both", "random", "audited", "fixed"]
 VoteName: TypeAlias = Literal["majority", "mean", "unanimous"]
 
 # Settings whose effect is the command line's: it writes the files of a run.
-COMMAND_ONLY = ("run_dir", "analyse", "output")
+COMMAND_ONLY = ("run_dir", "output")
 # Settings that a call of their own reads.
 ELSEWHERE = {"score": "recorded scores are compared by `compare_recorded`, which asks no judge"}
 
@@ -61,8 +61,7 @@ class RunArguments(CallArguments, total=False):
     judge: Required[Judges]
     judge_base_url: str | None
     judge_name: str | Sequence[str] | None
-    judge_price: str | tuple[float, float] | None
-    prices: File | None
+    judge_price: File | tuple[float, float] | None
     tier: str | None
     judge_timeout: float | None
     judge_max_tokens: int | None

@@ -1,6 +1,6 @@
 """Turns the names of settings in messages into flags: `max_judgments` into --max-judgments.
 
-The other folders put the name of a setting between backticks, alone or with a value, as in
+A setting without a flag becomes its variable: JUDGELOOP_RPM. The other folders put the name of a setting between backticks, alone or with a value, as in
 `selector=random`. Users of the Python API see this form; users of the command line see flags.
 """
 
@@ -12,29 +12,14 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from judgeloop.cli.commands import COMMANDS
+from judgeloop.settings.setting import Declared
+
 if TYPE_CHECKING:
     from judgeloop.report.page import Page, Rows, Section
 
 NAMED = re.compile(r"`(?P<name>[a-z][a-z_]*)(?:=(?P<value>[^`]*))?`")
 STEERS = set(" \t\n\r\"'\\$;&|<>()[]{}*?!#~")  # characters with a meaning to a shell
-
-
-def flag(name: str) -> str:
-    """Return the flag of a setting.
-
-    >>> flag("max_judgments")
-    '--max-judgments'
-    """
-    return f"--{name.replace('_', '-')}"
-
-
-def variable(name: str) -> str:
-    """Return the environment variable that sets a flag.
-
-    >>> variable("max_judgments")
-    'JUDGELOOP_MAX_JUDGMENTS'
-    """
-    return f"JUDGELOOP_{name.upper()}"
 
 
 def as_flags(text: str) -> str:
@@ -66,8 +51,11 @@ def _shown(match: re.Match[str]) -> str:
     name, value = match["name"], match["value"]
     if name not in _known():
         return match[0]
-    shown = _known()[name]
-    return shown if value is None else f"{shown} {_quoted(value)}"
+    field = _known()[name]
+    shown, joint = field.setting.argument or f"--{field.key}", " "
+    if field.setting.file_only:
+        shown, joint = field.variable, "="
+    return shown if value is None else f"{shown}{joint}{_quoted(value)}"
 
 
 def _quoted(value: str) -> str:
@@ -76,17 +64,11 @@ def _quoted(value: str) -> str:
 
 
 @cache
-def _known() -> dict[str, str]:
-    """Return the flag or argument of every setting; the first configuration with a name counts."""
-    from judgeloop.calibration.config import CalibrateConfig
-    from judgeloop.cli.catalogue import QUESTIONS
-    from judgeloop.replay.config import CONFIGS
-    from judgeloop.settings.setting import declared
-
-    found: dict[str, str] = {}
-    asked = [question.configuration for question in QUESTIONS]
-    for config in (*asked, CalibrateConfig, *CONFIGS.values()):
-        for field in declared(config).values():
-            argument = field.setting.argument if field.setting else None
-            found.setdefault(field.name, argument or flag(field.name))
+def _known() -> dict[str, Declared]:
+    """Return every setting by name; the first command with a name counts."""
+    found: dict[str, Declared] = {}
+    for row in COMMANDS:
+        for command in (row, *row.below):
+            for field in command.settings().values():
+                found.setdefault(field.name, field)
     return found

@@ -29,7 +29,7 @@ from judgeloop.providers.tiers import Tiered
 from judgeloop.report.spent import tokens
 from judgeloop.run.inputs import judge_options
 from judgeloop.run.prices import age_sentence, old_prices, today
-from judgeloop.settings.ceiling import within_ceiling
+from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.run_settings import JudgeSettings
 
 RUN = "doctor"

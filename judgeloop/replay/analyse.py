@@ -1,4 +1,4 @@
-"""Pictures of DiffUse's picks and clusters, for one run and for a replay.
+"""Pictures of DiffUse's picks and clusters, for a replay.
 
 Gathers the arrays for the analyses of the DiffUse papers (`methods/stats/anatomy.py`) and passes them to
 `pictures.py`. Returns SVG texts and writes no files.
@@ -22,29 +22,6 @@ from judgeloop.replay.compare_inputs import protocol_of, recordings_for
 from judgeloop.replay.recordings import Recordings
 
 Pictures = dict[str, str]  # SVG by name
-
-
-def pictures_of_run(comparison: Comparison, result: Result) -> Pictures:
-    """Draw one run: its clusters, the norms of judged and of all items, and a projection."""
-    config, pool = comparison.config, comparison.pool
-    place = {item.id: position for position, item in enumerate(pool.items)}
-    vectors = _differences(comparison)
-    preferences = np.full(len(pool), pictures.NOT_JUDGED, dtype=np.int8)
-    for row in result.labels:
-        if row.score is not None:
-            preferences[place[row.item_id]] = int(np.sign(row.score - TIE))
-    judged = np.array([place[row.item_id] for row in result.labels], dtype=np.int64)
-    body = anatomy(vectors, max(1, result.judged), judged)
-    drawn = {"clusters": pictures.clusters_picture([body]), "norms": pictures.norms_picture([body])}
-    if len(pool) > pictures.FEWEST_ON_A_PLANE:
-        plane = projection(vectors, config.seed)
-        drawn["projection"] = pictures.projection_picture(plane, preferences, judged, pool.systems)
-    return drawn
-
-
-def _differences(comparison: Comparison) -> pictures.Floats:
-    first, second = LiveMaterial(comparison.config, comparison.pool, None).outputs()
-    return np.asarray(combined("difference", first, second), dtype=np.float64)
 
 
 def pictures_of_replay(config: ReplayConfig, rows: list[Row]) -> Pictures:

@@ -99,18 +99,6 @@ class ReplayConfig(ReplaySettings):
             Found,
         ),
     ] = 0
-    history_power: Annotated[
-        float | None,
-        Ge(0),
-        Lt(float("inf")),
-        Setting(
-            "Exponent of decisive's draw weights, at least 0. Default: grows with the number of "
-            "systems in the history.",
-            SELECTION,
-            Part.RUN,
-            Found,
-        ),
-    ] = None
     sizes: Annotated[
         tuple[Count, ...],
         Parse(numbers),
@@ -198,6 +186,7 @@ class ReplayConfig(ReplaySettings):
             OUTPUT,
             Part.REPORT,
             Found,
+            file_only=True,
         ),
     ] = 5
 

@@ -45,12 +45,8 @@ def check(config: ReplayConfig) -> list[str]:
         InputError: there is nothing to run, or a setting has no effect with the other settings.
     """
     by_history = _needs(config, Need.HISTORY)
-    if not by_history and (config.history_systems or config.history_power is not None):
-        raise InputError(
-            "`history_systems` and `history_power`: only the selector decisive uses a history"
-        )
-    if config.history_power is not None and not config.history_systems:
-        raise InputError("`history_power`: there is no history without `history_systems`")
+    if not by_history and config.history_systems:
+        raise InputError("`history_systems`: only the selector decisive uses a history")
     if config.give_up is not None and not config.iterative:
         raise InputError("`give_up`: only runs until a rule is met can give up; use `iterative`")
     notes = _check_rules(config) if config.iterative else []

@@ -151,7 +151,7 @@ def checked_judge(
             f"{likely_model(judge.identity)}, and without one the "
             f"budget of ${config.ledger_budget if config.budget is None else config.budget} cannot be kept. Give it, in dollars per million tokens: "
             "`judge_price=IN,OUT` (a server of your own: `judge_price=0,0`), or in a file: "
-            "`prices=FILE`. To run without any limit of money: `budget=none`"
+            "`judge_price=FILE`. To run without any limit of money: `budget=none`"
         )
     if config.decoys and not (judge.blind and judge.order_matters):
         raise InputError(
@@ -174,8 +174,8 @@ def judge_options(
         environment=environment,
         base_url=config.judge_base_url,
         names=server_names(config.judge_name, config.judge, config.specs),
-        price=config.judge_price,
-        prices=config.prices,
+        price=None if config.price_file else config.judge_price,
+        prices=config.price_file,
         tie_margin=config.tie_margin,
         timeout_s=config.judge_timeout,
         max_output_tokens=config.judge_max_tokens,

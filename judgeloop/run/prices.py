@@ -49,7 +49,7 @@ def age_sentence(judge: Judge, now: date) -> str:
     text = f"the prices were last checked {'today' if age == 0 else f'{age} days ago'}"
     if age <= LONGEST_AGE_DAYS:
         return text
-    return f"{text}, and may have changed: update genai-prices, or give `judge_price` or `prices`"
+    return f"{text}, and may have changed: update genai-prices, or give `judge_price`"
 
 
 def old_prices(judges: Sequence[Judge], now: date) -> str:

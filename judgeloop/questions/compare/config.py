@@ -194,12 +194,6 @@ class CompareConfig(ContestSettings):
             Found,
         ),
     ] = None
-    analyse: Annotated[
-        bool,
-        Setting(
-            "Write pictures of the picked items to the run's folder.", OUTPUT, Part.REPORT, Found
-        ),
-    ] = False
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:

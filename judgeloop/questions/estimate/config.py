@@ -20,10 +20,9 @@ from judgeloop.methods.selectors.catalogue import (
 )
 from judgeloop.methods.stats.names import ALLOCATIONS, INTERVALS
 from judgeloop.questions.estimate.published import ACTRACER
-from judgeloop.settings.form import Form
 from judgeloop.settings.published import Publication
 from judgeloop.settings.run_settings import RunSettings
-from judgeloop.settings.setting import Parse, Part, Setting, described, one_of, unless_auto
+from judgeloop.settings.setting import Form, Parse, Part, Setting, described, one_of, unless_auto
 from judgeloop.settings.shared import (
     ITEMS,
     JUDGE,
@@ -42,10 +41,10 @@ from judgeloop.settings.shared import (
 QUESTION = "estimate"
 SELECTORS = names_of(QUESTION)
 FIRST_LOOK = 20  # judgments before the interval is first computed
-CLUSTERS = Form(
-    {"anyOf": [{"type": "integer", "minimum": 1}, {"const": "auto"}]},
-    'a whole number from 1, or "auto"',
-)
+CLUSTERS: Form = {
+    "anyOf": [{"type": "integer", "minimum": 1}, {"const": "auto"}],
+    "description": 'a whole number from 1, or "auto"',
+}
 CONFIDENCE_FIELD = "logprobs"
 CONFIDENCES = ("geometric-mean", "first-token")
 BY_CONFIDENCE, BY_HISTORY = "confidence", "history"  # proxies that are not judges

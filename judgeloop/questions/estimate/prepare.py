@@ -31,7 +31,7 @@ from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.identity import data_of, named_by_content, run_id
 from judgeloop.run.inputs import Inputs, checked_judge, judge_options, read_inputs, wanted_for
 from judgeloop.run.prepared import Prepared, RunName, check_idle_settings
-from judgeloop.settings.ceiling import within_ceiling
+from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import alternatives, declared
 
 CONFIDENCE_SETTINGS = {"confidence", "confidence_by"}  # used by a selector or by the proxy

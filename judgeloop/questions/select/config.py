@@ -22,10 +22,9 @@ from judgeloop.methods.stopping.catalogue import (
     rules_of,
 )
 from judgeloop.questions.select.published import LLM_SELECTOR
-from judgeloop.settings.form import Form
 from judgeloop.settings.published import Publication
 from judgeloop.settings.run_settings import ContestSettings
-from judgeloop.settings.setting import Parse, Part, Setting, described, listed, one_of, unless_auto
+from judgeloop.settings.setting import Form, Parse, Part, Setting, described, listed, one_of, unless_auto
 from judgeloop.settings.shared import (
     ITEMS,
     SELECTION,
@@ -40,7 +39,11 @@ QUESTION = "select"
 SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
 
 Epsilons = tuple[float, float]
-EPSILONS = Form({"type": "string", "minLength": 1}, '"auto", or text such as "0.1,0.2"')
+EPSILONS: Form = {
+    "type": "string",
+    "minLength": 1,
+    "description": '"auto", or text such as "0.1,0.2"',
+}
 
 
 def epsilons(value: object) -> object:

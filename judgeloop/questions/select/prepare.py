@@ -29,7 +29,7 @@ from judgeloop.run.prepared import (
     population_of,
     run_name,
 )
-from judgeloop.settings.ceiling import within_ceiling
+from judgeloop.settings.run_settings import within_ceiling
 
 FEWEST_SYSTEMS = 2
 
