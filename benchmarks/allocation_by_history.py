@@ -25,8 +25,8 @@ from typing import NamedTuple
 import numpy as np
 from score_tables import score_table
 
-from judgeloop.methods.stats.foretelling import Forecast, foretell, with_forecast
 from judgeloop.methods.stats.mean_intervals import interval_at_once
+from judgeloop.methods.stats.score_forecast import Forecast, forecast_scores, with_forecast
 from judgeloop.methods.stats.strata import Counts, Floats, Strata
 
 TABLES = {
@@ -86,7 +86,7 @@ def lines(scores: Floats, systems: int, share: float, histories: int, draws: int
         own, *others = rng.permutation(len(scores))[: systems + 1]
         known = ~np.isnan(scores[own])
         earlier, truth = scores[others][:, known], scores[own, known]
-        forecast = foretell(earlier)
+        forecast = forecast_scores(earlier)
         if forecast is None or np.ptp(truth) == 0:
             continue
         spread, judged = expected_spread(earlier), round(share * len(truth))

@@ -20,8 +20,8 @@ from judgeloop.calibration.walks import Drawn, given_up, met_along, walks
 from judgeloop.core.outcomes import Tally
 from judgeloop.engine.session import Limits
 from judgeloop.methods.stopping.calibrated import chance_not_to_win
+from judgeloop.methods.stopping.majority import TieAware
 from judgeloop.methods.stopping.rule import CountingRule
-from judgeloop.methods.stopping.tie_aware import TieAware
 
 LEAST = 5  # minimum number of judgments
 THRESHOLDS = np.geomspace(0.005, 0.6, 60)

@@ -21,13 +21,13 @@ from judgeloop.history.past import Past
 from judgeloop.history.prospects import prospects_of
 from judgeloop.methods.selectors.decisive import Decisive, decisive
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stats.decision_patterns import patterns_of
 from judgeloop.methods.stats.decisiveness import (
     Prospects,
     agreements,
     counts_of_each,
     decisive_shares,
     exponent,
+    patterns_of,
     prospects,
 )
 from judgeloop.replay.recordings import Contest

@@ -34,7 +34,7 @@ from judgeloop.methods.selectors.decisive import Decisive, decisive
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.mean_intervals import interval_whenever
 from judgeloop.methods.stats.weighted_draws import weighted_moments
-from judgeloop.methods.stopping.tie_aware import TieAware
+from judgeloop.methods.stopping.majority import TieAware
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from support.walking import walk

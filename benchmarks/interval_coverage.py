@@ -21,11 +21,15 @@ import numpy as np
 from judgeloop.core.records import Verdict
 from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.methods.selectors.stratified import Stratified
-from judgeloop.methods.stats.allocation import paying_strata
 from judgeloop.methods.stats.balanced_kmeans import balanced_kmeans
 from judgeloop.methods.stats.mean_intervals import interval_at_once
-from judgeloop.methods.stats.sections import by_sections
-from judgeloop.methods.stats.strata import Strata, stratified, with_proxy
+from judgeloop.methods.stats.strata import (
+    Strata,
+    by_sections,
+    paying_strata,
+    stratified,
+    with_proxy,
+)
 from judgeloop.represent.reducing import reduced
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from judgeloop.methods.selectors.ingredients import Variant
-from judgeloop.methods.stats.representatives import closest_in_cosine
+from judgeloop.methods.stats.diffuse_variants import closest_in_cosine
 from judgeloop.replay.compare import Protocol, run_pair
 from judgeloop.replay.recordings import Recordings
 

@@ -34,7 +34,7 @@ from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stopping.tie_aware import TieAware
+from judgeloop.methods.stopping.majority import TieAware
 from judgeloop.providers.prices import price_from_text
 from judgeloop.providers.token_limit import Learns
 

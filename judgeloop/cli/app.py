@@ -10,7 +10,6 @@ from judgeloop.cli.commands import COMMANDS
 from judgeloop.cli.streams import printed
 from judgeloop.core.errors import did_you_mean
 
-
 _ROWS = {row.name: row for row in COMMANDS}
 
 

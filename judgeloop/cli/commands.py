@@ -8,7 +8,7 @@ needs none of them, and one command not those of the others. What reads files an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -25,9 +25,7 @@ Fields = Mapping[str, Declared]  # by key
 # What a command has beside the settings of its configuration.
 JSON = Declared(
     "json",
-    Annotated[
-        bool, Setting("Print JSON only.", OUTPUT, Part.REPORT, Source.FOUND, common=True)
-    ],
+    Annotated[bool, Setting("Print JSON only.", OUTPUT, Part.REPORT, Source.FOUND, common=True)],
     default=False,
 )
 QUIET = Declared(
@@ -82,6 +80,7 @@ CONVERTED_FILE = Declared(
         Path,
         Setting("File to write, as JSON lines.", OUTPUT, Part.PLACE, Source.INSIDE, short="-o"),
     ],
+    default=MISSING,
 )
 RATING = Declared(
     "rating",

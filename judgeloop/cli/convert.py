@@ -1,59 +1,156 @@
-"""The command `convert`: writes a file of any known format in judgeloop's own form."""
+"""The command `convert`: writes a file of any known format as judgeloop's own rows.
+
+Reads one file and writes another; of a file with several systems, the one that is asked for.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
-from judgeloop.cli import flags
-from judgeloop.cli.panel_command import CONTEXT, PanelCommand, PanelOption
+from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import say
+from judgeloop.core.errors import DataError, InputError
+from judgeloop.formats.catalogue import open_rows
+from judgeloop.formats.columns import MODEL, OUTPUT, PROMPT, Map, parse_map, plan_of
+from judgeloop.formats.plain_rows import scores_of
+from judgeloop.formats.row_reader import RowReader
+from judgeloop.formats.rows import items_of, outputs_of
+from judgeloop.formats.tables import Row
 from judgeloop.report.escaping import visible
-from judgeloop.settings.shared import OUTPUT
+from judgeloop.report.sentences import count
+from judgeloop.settings.setting import Part, Setting
+from judgeloop.settings.shared import (
+    ITEMS,
+    CallerOnly,
+    ColumnMap,
+    Epoch,
+    Found,
+)
+from judgeloop.settings.validation import Configuration
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvertConfig(Configuration):
+    """All settings of a conversion."""
+
+    source: Annotated[
+        Path,
+        Setting("File to convert.", ITEMS, Part.CONTENT, CallerOnly, argument="IN"),
+    ]
+    system: Annotated[
+        str | None,
+        Setting(
+            "The system to write, of a file with several.",
+            ITEMS,
+            Part.CONTENT,
+            Found,
+            metavar="NAME",
+        ),
+    ] = None
+    map: ColumnMap = None
+    epoch: Epoch = None
+    allow_partial: Annotated[
+        bool, Setting("Leave out items without an output.", ITEMS, Part.CONTENT, Found)
+    ] = False
 
 
 def convert() -> click.Command:
     """Return the command `convert`."""
-    from judgeloop.run.convert import ConvertConfig
-
-    output = PanelOption(
-        ["-o", "--output", "output"],
-        type=click.Path(path_type=Path),
-        required=True,
-        help="File to write, as JSON lines.",
-        panel=OUTPUT,
-        declared=flags.FILE,
-    )
-    return PanelCommand(
+    return settings_command(
         "convert",
-        callback=_convert,
-        params=[*flags.parameters_of(ConvertConfig), output],
-        help="Write a file of any format that judgeloop reads as JSON lines in its own form. Recorded scores are "
-        "kept. See docs/reference/file-formats.md.",
-        context_settings=CONTEXT,
+        _convert,
+        "Convert a file of any format that judgeloop reads to JSON lines in its own form. Keeps recorded scores. "
+        "See docs/reference/file-formats.md.",
     )
 
 
 def _convert(*, output: Path, **given: Any) -> None:
     from judgeloop.cli.files import write_whole
-    from judgeloop.core.errors import InputError
-    from judgeloop.report.sentences import count
-    from judgeloop.run.convert import ConvertConfig, convert
 
     with explained():
         config = ConvertConfig.of(**given)
         if output.resolve() == config.source.resolve():
-            raise InputError(f"-o {output}: this file is read, and would be overwritten")
+            raise InputError(f"-o {output}: expected another file than the one to convert")
         if not output.absolute().parent.is_dir() or output.is_dir():
-            raise InputError(f"-o {output}: expected a file in a folder that exists")
-        found = convert(config)
+            raise InputError(f"-o {output}: expected a file in an existing folder")
+        found = converted(config)
         lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in found.rows)
         write_whole(output, "".join(f"{line}\n" for line in lines))
         without = (
-            f"; {count(found.failed, 'item')} without an output left out" if found.failed else ""
+            f"; left out {count(found.failed, 'item')} without an output" if found.failed else ""
         )
         say(f"{output}: {count(len(found.rows), 'row')}, read as {visible(found.format)}{without}")
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """Rows of judgeloop's own form, the format that they had, and how many had no output."""
+
+    format: str
+    rows: list[dict[str, Any]]
+    failed: int
+
+
+def converted(config: ConvertConfig) -> Converted:
+    """Return the rows of a file; rows without any output, such as questions, become items.
+
+    Raises:
+        InputError: the file cannot be read, a row is wrong, or it has several systems.
+    """
+    mapped = parse_map(config.map)
+    found, every = open_rows(config.source)
+    rows = list(_of_system(config, every, mapped, found.unit))
+    if not any(row.failed or _answers(row, mapped) for row in rows):
+        items = items_of(rows, config.source, mapped=mapped, unit=found.unit)
+        return Converted(found.title, [_written(asdict(one.row), None) for one in items.rows], 0)
+    outputs = outputs_of(
+        rows,
+        config.source,
+        mapped=mapped,
+        unit=found.unit,
+        allow_failed=config.allow_partial,
+        epoch=config.epoch,
+    )
+    scores = {row.line: row.scores or scores_of(row.fields) for row in rows}
+    written = [_written(asdict(one.row), scores[one.line]) for one in outputs.rows]
+    return Converted(found.title, written, outputs.failed)
+
+
+def _of_system(config: ConvertConfig, rows: Iterator[Row], mapped: Map, unit: str) -> Iterator[Row]:
+    """Yield the rows of the system asked for."""
+    names: dict[str, None] = {}
+    for row in rows:
+        reader = RowReader(config.source, row, plan_of(row.fields, mapped), unit)
+        name = reader.text(MODEL) or ""
+        names[name] = None
+        if config.system in {None, name}:
+            yield row
+    if config.system is not None and config.system not in names:
+        known = ", ".join(repr(name) for name in names if name) or "none named"
+        raise DataError(config.source, f"there is no system {config.system!r}; found {known}")
+
+
+def _answers(row: Row, mapped: Map) -> bool:
+    """Return whether a row has an output, or nothing that could be a question."""
+    plan = plan_of(row.fields, mapped)
+    asked = plan.columns(PROMPT)
+    return (
+        bool(plan.columns(OUTPUT))
+        or not asked
+        or any(isinstance(row.fields[name], list) for name in asked)
+    )
+
+
+def _written(fields: dict[str, Any], scores: Any) -> dict[str, Any]:
+    """Return a row without what it does not have; an empty output is an answer."""
+    written = {name: value for name, value in fields.items() if value is not None or name == OUTPUT}
+    # JSON has no NaN, with which Inspect marks a sample that its scorer could not score.
+    kept = {name: None if score != score else score for name, score in (scores or {}).items()}  # noqa: PLR0124
+    return written | ({"scores": kept} if kept else {})

@@ -1,4 +1,4 @@
-"""The commands `ledger show`, `export`, `verify`, `salvage` and `reconcile`."""
+"""The command `ledger` with its subcommands: they print what the ledger holds, check it, and settle it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeloop.cli import flags
 from judgeloop.cli.naming import as_flags
-from judgeloop.cli.panel_command import CONTEXT, PanelCommand
+from judgeloop.cli.panel_command import CONTEXT, PanelArgument, settings_command
 from judgeloop.cli.progress import explained
-from judgeloop.diagnostics.config import ReconcileConfig, SalvageConfig, VerifyConfig
+from judgeloop.diagnostics.config import LedgerConfig, ReconcileConfig, SalvageConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,85 +20,76 @@ if TYPE_CHECKING:
 EXIT_DAMAGED = 1
 # What the states of attempts mean that their names do not say.
 STATES = {
-    "abandoned": "sent, but without a reply; charged at its worst case until it is reconciled",
-    "released": "set aside for a call that was not sent, or that failed unbilled; nothing is charged",
-    "reserved": "set aside for a call that is not sent yet",
-    "sent": "in flight; charged at its worst case until the reply comes",
+    "abandoned": "sent, no reply; charged at its maximum cost until it is reconciled",
+    "released": "not sent, or failed unbilled; not charged",
+    "reserved": "not sent yet; charged at its maximum cost",
+    "sent": "waiting for the reply; charged at its maximum cost",
 }
 
 
-def show() -> click.Command:
-    """Return the command `ledger show`."""
-    return _command(
-        VerifyConfig,
-        _show,
-        "Show what was spent, and how many tokens were used: by day, judge, run and state.",
-        flags.as_json(),
+def ledger() -> click.Command:
+    """Return the command `ledger` with its subcommands."""
+    run = PanelArgument(
+        ["run"], metavar="RUN", required=True, help="The run's id, or its beginning."
     )
-
-
-def export() -> click.Command:
-    """Return the command `ledger export`."""
-    return _command(
-        VerifyConfig,
-        _export,
-        "Print a line for every request as CSV: time, run, judge, model, request id, item, tokens, dollars. "
-        "To compare with an invoice.",
-    )
-
-
-def verify() -> click.Command:
-    """Return the command `ledger verify`."""
-    return _command(
-        VerifyConfig,
-        _verify,
-        "Check every row of a ledger: its checksum, its signature if JUDGELOOP_LEDGER_KEY is set, its tables "
-        "and its sums. Changes nothing.\n\nExit codes: 0 all can be believed, 1 something cannot.",
-    )  # fmt: skip
-
-
-def salvage() -> click.Command:
-    """Return the command `ledger salvage`."""
-    return _command(
-        SalvageConfig,
-        _salvage,
-        "Copy every row of a ledger that can be believed to a new file. Runs stay charged for what was lost.",
-    )
-
-
-def reconcile() -> click.Command:
-    """Return the command `ledger reconcile`."""
-    return _command(
-        ReconcileConfig,
-        _reconcile,
-        "List the attempts of which nobody knows whether they were billed, and settle them from a provider's "
-        "export of requests. They are charged at their worst case until then.",
-    )  # fmt: skip
-
-
-def _command(
-    config: type, callback: Callable[..., None], help_: str, *own: click.Parameter
-) -> click.Command:
-    """Return a command with the settings of `config` and its `own`, named as its function."""
-    return PanelCommand(
-        callback.__name__.removeprefix("_"),
-        callback=callback,
-        params=[*flags.parameters_of(config), *own],
-        help=help_,
+    item = PanelArgument(["item"], metavar="ITEM", required=True, help="The item's id.")
+    commands = [
+        _command(
+            _show,
+            "Show charges and tokens by day, judge, run and state.",
+        ),
+        _command(
+            _export,
+            "Print every request as CSV, to check an invoice.\n\nColumns: time, run, judge, model, request id, item, "
+            "tokens, dollars.",
+        ),
+        _command(
+            _explain,
+            "Explain why a run called a judge for an item, or made no call.\n\nFor each call: the nearest earlier call "
+            "on the item, and what differs between them.",
+            run, item,
+        ),
+        _command(
+            _verify,
+            "Check whether the ledger is sound.\n\nChecks each row's checksum, its signature if JUDGELOOP_LEDGER_KEY is "
+            "set, tables and sums. Changes nothing.\n\nExit codes: 0 the ledger is sound, 1 it is damaged.",
+        ),
+        _command(
+            _salvage,
+            "Copy the sound rows of a damaged ledger to a new file. Charges for lost rows are kept.",
+        ),
+        _command(
+            _reconcile,
+            "List calls of unknown cost, or settle them.\n\nThey count at their maximum cost until a provider's export "
+            "of requests shows what they cost.",
+        ),
+    ]  # fmt: skip
+    return click.Group(
+        "ledger",
+        commands=commands,
+        no_args_is_help=True,
+        help="Show charges, explain a call, check the ledger, and settle calls of unknown cost.",
         context_settings=CONTEXT,
     )
 
 
-def _show(*, as_json: bool, **given: Any) -> None:
-    import json
+def _command(
+    callback: Callable[..., None], help_: str, *arguments: click.Parameter
+) -> click.Command:
+    """Return a subcommand, named as its function."""
+    return settings_command(f"ledger {callback.__name__[1:]}", callback, help_, *arguments)
+
+
+def _show(*, json: bool, **given: Any) -> None:
+    from json import dumps
 
     from judgeloop.core.money import to_usd
     from judgeloop.ledger.spending import spending
     from judgeloop.report.escaping import visible
 
     with explained():
-        found = spending(VerifyConfig.of(**given).ledger)
-        if as_json:
+        found = spending(LedgerConfig.of(**given).ledger)
+        if json:
             values = {
                 kind: {
                     name: {
@@ -112,7 +102,7 @@ def _show(*, as_json: bool, **given: Any) -> None:
                 }
                 for kind, groups in found.items()
             }
-            print(json.dumps(values, indent=2))
+            print(dumps(values, indent=2))
             return
         print("\n".join(map(visible, _spent(found))))
 
@@ -124,7 +114,7 @@ def _export(**given: Any) -> None:
     from judgeloop.report.table import csv_line
 
     with explained():
-        rows = requests_of(VerifyConfig.of(**given).ledger)
+        rows = requests_of(LedgerConfig.of(**given).ledger)
         first = list(islice(rows, 1))  # an error comes before the heading
         print(csv_line(Request._fields))
         for row in chain(first, rows):
@@ -137,7 +127,7 @@ def _spent(found: dict[str, dict[str, Charged]]) -> list[str]:
 
     by_state = found["state"]
     if not by_state:
-        return ["no spending yet"]
+        return ["no charges yet"]
     lines = []
     for kind, groups in found.items():
         lines.append(_columns("charged", "attempts", "tokens in", "tokens out", kind))
@@ -161,12 +151,19 @@ def _columns(*values: str) -> str:
     return "  ".join([*shown, name])
 
 
+def _explain(*, run: str, item: str, **given: Any) -> None:
+    from judgeloop.diagnostics.explain import explain, render_explanation
+
+    with explained():
+        print(render_explanation(explain(LedgerConfig.of(**given).ledger, run, item)))
+
+
 def _verify(**given: Any) -> None:
     from judgeloop.ledger.inspection import inspect
     from judgeloop.report.escaping import visible
 
     with explained():
-        config = VerifyConfig.of(**given)
+        config = LedgerConfig.of(**given)
         found = inspect(config.ledger)
         for problem in found.problems:
             print(visible(as_flags(problem)))
@@ -178,12 +175,12 @@ def _verify(**given: Any) -> None:
 
 def _salvage(**given: Any) -> None:
     from judgeloop.history.remembered import extend_segments
-    from judgeloop.ledger.salvage import salvage as copy
+    from judgeloop.ledger.salvage import salvage
     from judgeloop.report.escaping import visible
 
     with explained():
         config = SalvageConfig.of(**given)
-        found = copy(config.ledger, config.to, sign=config.sign)
+        found = salvage(config.ledger, config.to, sign=config.sign)
         extend_segments(config.to)
         for table, count in found.copied.items():
             print(f"{table}: {count:,} copied, {found.left[table]:,} left behind")
@@ -191,28 +188,33 @@ def _salvage(**given: Any) -> None:
 
 
 def _reconcile(**given: Any) -> None:
-    from judgeloop.diagnostics.reconcile import reconcile as settle
+    from judgeloop.diagnostics.reconcile import reconcile
 
     with explained():
-        print("\n".join(_lines(settle(ReconcileConfig.of(**given)))))
+        print("\n".join(_lines(reconcile(ReconcileConfig.of(**given)))))
 
 
 def _lines(found: Reconciled) -> list[str]:
-    """Return a line for each unknown attempt, and one on all."""
+    """Return a line for each attempt of unknown cost, one on all, and one on what is left."""
     from judgeloop.core.money import show_usd
     from judgeloop.report.escaping import visible
+    from judgeloop.report.sentences import count
 
-    told = {settlement.attempt: settlement for settlement in found.settled}
-    lines, left_p = [], 0
+    settled = {settlement.attempt: settlement for settlement in found.settled}
+    lines, now_p = [], 0
     for row in found.unknown:
-        now = told.get(row.id)
-        left_p += row.charged_p if now is None else now.cost_p
+        now = settled.get(row.id)
+        now_p += row.charged_p if now is None else now.cost_p
         said = f"{row.began_at}  run {row.run}  {row.judge}  item {row.item_id}"
         said += f"  charged {show_usd(row.charged_p)}: {row.outcome}"
         if now is not None:
             said += f"; now {show_usd(now.cost_p)}, {now.outcome}"
         lines.append(visible(said))
     before_p = sum(row.charged_p for row in found.unknown)
-    unknown = f"{len(found.unknown):,} unknown attempts, charged {show_usd(before_p)}"
-    now_ = f"; {len(told):,} settled, now charged {show_usd(left_p)}" if told else ""
-    return [*lines, unknown + now_]
+    total = f"{count(len(found.unknown), 'call')} of unknown cost, charged {show_usd(before_p)}"
+    if settled:
+        total += f"; {len(settled):,} settled, now charged {show_usd(now_p)}"
+    lines.append(total)
+    if found.left:
+        lines.append(f"{count(found.left, 'request')} of the export fit such a call and are left")
+    return lines

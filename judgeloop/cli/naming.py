@@ -1,7 +1,8 @@
 """Turns the names of settings in messages into flags: `max_judgments` into --max-judgments.
 
-A setting without a flag becomes its variable: JUDGELOOP_RPM. The other folders put the name of a setting between backticks, alone or with a value, as in
-`selector=random`. Users of the Python API see this form; users of the command line see flags.
+A setting without a flag becomes its variable, as in JUDGELOOP_RPM=60. The other folders put the
+name of a setting between backticks, alone or with a value, as in `selector=random`. Users of the
+Python API see this form; users of the command line see flags.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ CONTEXT: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 11
 ARGUMENTS, OTHER = "Arguments", "Other"
 ALL = "help_all"  # the option that lists all options, and the mark that it was given
 RESULT_FILE = "output"  # the setting that names what is written
+FEW = 15  # options that the short help lists, whether common or not
 METAVARS = {int: "INTEGER", float: "NUMBER", Path: "PATH"}
 # Read before all others: it says where they are read from.
 CONFIG = Declared(
@@ -115,6 +116,7 @@ class PanelOption(click.Option):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return what a shell offers for the value: files, or the names that it may have."""
+        del ctx
         return completions(self.declared, incomplete)
 
 
@@ -159,7 +161,9 @@ class PanelCommand(click.Command):
         try:
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            hint = option_hint(error.option_name, {one for each in self.params for one in each.opts})
+            hint = option_hint(
+                error.option_name, {one for each in self.params for one in each.opts}
+            )
             if hint is None:
                 raise
             ctx.fail(f"No such option: {error.option_name}. Did you mean {hint}?")
@@ -248,11 +252,11 @@ def _shown_in_help(
 ) -> tuple[list[click.Parameter], int]:
     """Return the parameters that the help lists, and the number of those that it leaves out.
 
-    A command without common settings lists all.
+    A command with few options lists all.
     """
     options = [one for one in parameters if isinstance(one, PanelOption)]
     left_out = [option for option in options if not option.common]
-    if everything or len(left_out) == len(options):
+    if everything or len(options) <= FEW:
         return parameters, 0
     return [one for one in parameters if one not in left_out], len(left_out)
 

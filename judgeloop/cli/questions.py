@@ -173,7 +173,7 @@ class Asking:
                 show(shown_as(form, result, page, read.files, [folder, *output]))
         finally:  # also if nobody reads standard output
             write_run(folder, result, page, read.files)
-            remember(config.ledger, folder, ready.run.id, result.spend.charged_p)
+            remember(config.ledger, folder, ready.run_id, result.spend.charged_p)
             write_outputs(output, result, page, Texts(ready.pool))
 
 
@@ -230,7 +230,7 @@ def _folder(ready: Any) -> Path:
     from judgeloop.diagnostics.past_runs import FOLDER
 
     config = ready.config
-    return Path(config.run_dir or config.ledger.parent / FOLDER / ready.run.id)
+    return Path(config.run_dir or config.ledger.parent / FOLDER / ready.run_id)
 
 
 def _note_ledger(ready: Any) -> None:
@@ -238,9 +238,9 @@ def _note_ledger(ready: Any) -> None:
     from judgeloop.ledger.ledger_memory import remember, sentences_about
 
     ledger, folder = ready.config.ledger, _folder(ready)
-    for sentence in sentences_about(ledger, folder, ready.run.id):
+    for sentence in sentences_about(ledger, folder, ready.run_id):
         say(visible(as_flags(sentence)))
-    remember(ledger, folder, ready.run.id)
+    remember(ledger, folder, ready.run_id)
 
 
 def catch_signals(interruption: Interruption) -> None:

@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
-from judgeloop.cli import flags
-from judgeloop.cli.panel_command import CONTEXT, PanelArgument, PanelCommand
+from judgeloop.cli.panel_command import CONTEXT, PanelArgument, settings_command
 from judgeloop.cli.progress import explained
-from judgeloop.diagnostics.config import VerifyConfig
+from judgeloop.diagnostics.config import LedgerConfig
 
 SECOND = 19  # characters of a time in ISO 8601 up to its seconds
 _ID = frozenset("0123456789abcdef")  # what a run's id is made of
@@ -39,20 +38,8 @@ def runs() -> click.Command:
         required=False,
         help="The run's id, or its beginning; without it, the latest run that has a result here.",
     )
-    show = PanelCommand(
-        "show",
-        callback=_show,
-        params=[run, *flags.parameters_of(VerifyConfig)],
-        help="Print the result of a run again.",
-        context_settings=CONTEXT,
-    )
-    every = PanelCommand(
-        "list",
-        callback=_list,
-        params=[*flags.parameters_of(VerifyConfig), flags.as_json()],
-        help="List the runs of a ledger, the latest first.",
-        context_settings=CONTEXT,
-    )
+    show = settings_command("runs show", _show, "Print the result of a run again.", run)
+    every = settings_command("runs list", _list, "List the runs of a ledger, the latest first.")
     return Runs(
         "runs",
         commands=[every, show],
@@ -61,22 +48,22 @@ def runs() -> click.Command:
     )
 
 
-def _list(*, as_json: bool, **given: Any) -> None:
-    import json
+def _list(*, json: bool, **given: Any) -> None:
+    from json import dumps
 
     from judgeloop.core.money import show_usd, to_usd
     from judgeloop.diagnostics.past_runs import past_runs
     from judgeloop.report.escaping import visible
 
     with explained():
-        found = past_runs(VerifyConfig.of(**given).ledger)
-        if as_json:
+        found = past_runs(LedgerConfig.of(**given).ledger)
+        if json:
             rows = [
                 asdict(run)
                 | {"headline": run.headline, "charged_usd": float(to_usd(run.charged_p))}
                 for run in found
             ]
-            print(json.dumps(rows, indent=2))
+            print(dumps(rows, indent=2))
             return
         for run in found:
             began = run.began_at[:SECOND].replace("T", " ")
@@ -90,7 +77,7 @@ def _show(*, run: str | None, **given: Any) -> None:
     from judgeloop.diagnostics.past_runs import latest_run, past_run
 
     with explained():
-        ledger = VerifyConfig.of(**given).ledger
+        ledger = LedgerConfig.of(**given).ledger
         found = latest_run(ledger) if run is None else past_run(ledger, run)
         if found.text is None:
             raise InputError(

@@ -11,19 +11,29 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
-from typing import Any, TextIO, cast, final
+from typing import TYPE_CHECKING, Any, TextIO, cast, final
 
 from judgeloop.core.errors import EXIT_ERROR, EXIT_OUTPUT_CLOSED
 from judgeloop.report.page import WIDTH
 
-# Nobody reads a pipe; the terminal is gone.
+if TYPE_CHECKING:
+    from judgeloop.settings.sources import Read
+
 NARROWEST, WIDEST = 40, 120  # columns of text
-CLOSED = {errno.EPIPE, errno.EIO}
+CLOSED = {errno.EPIPE, errno.EIO}  # the pipe has no reader; the terminal is gone
 
 
 def say(text: str) -> None:
     """Print a line on standard error; drop it if nobody can read it."""
     Forgiving(sys.stderr).write(f"judgeloop: {text}\n")
+
+
+def say_settings(read: Read) -> None:
+    """Print on standard error which files set something, if any does."""
+    from judgeloop.report.escaping import visible
+
+    if read.sentence is not None:
+        say(visible(read.sentence))
 
 
 def columns() -> int:

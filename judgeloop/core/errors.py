@@ -9,10 +9,7 @@ JudgeloopError
 │   ├── DamagedLedgerError  a row of the ledger is not as it was written; it is not used
 │   └── NoLedgerError       the file is not a ledger of this version; also an InputError
 ├── SessionError            a driver or a selector broke a rule of the session
-└── JudgeError              one attempt at a verdict failed
-    ├── TransientJudgeError     another attempt may succeed: rate limit, overload, time-out
-    ├── JudgeRejectedError      no attempt can succeed: bad key, no credit, unknown parameter
-    └── JudgeQuitError          the human judge has left; earlier answers are kept
+└── JudgeError              one attempt at a verdict failed; its `ErrorKind` says what happens next
 ```
 
 A run that halts returns a `StopReason` (`core/outcomes.py`), not an exception. A reply without a
@@ -22,6 +19,7 @@ verdict is an `Abstention` (`core/records.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import StrEnum
 
 # Exit codes, which results and errors map to.
 EXIT_ERROR = 1
@@ -74,69 +72,49 @@ class SessionError(JudgeloopError):
     """A driver or a selector broke a rule of the session: an error in code, not in data."""
 
 
+class ErrorKind(StrEnum):
+    """How an attempt without a reply ended. `engine/attempts.py` has one rule for each kind."""
+
+    RETRY = "retry"  # another attempt may succeed: a time-out, an error of the server
+    CROWDED = "crowded"  # the server asks for fewer calls in flight
+    SCARCE = "scarce"  # as CROWDED: the tier asked for has no capacity, which no item can change
+    CHANGED = "changed"  # the judge asks again in another form, because the server refused this one
+    ITEM = "item"  # the item cannot be judged: too long, or stopped by a filter
+    REFUSED = "refused"  # refused for an unknown reason: that of the item, or of every request
+    BLOCKED = "blocked"  # as REFUSED, by a firewall: of the item only if others were answered
+    REJECTED = "rejected"  # no attempt can succeed: bad key, no credit, unknown parameter
+    QUIT = "quit"  # the human judge has left; earlier answers are kept
+
+    @property
+    def asks_again(self) -> bool:
+        """Whether another attempt at the same call may succeed."""
+        return self in {ErrorKind.RETRY, ErrorKind.CROWDED, ErrorKind.SCARCE, ErrorKind.CHANGED}
+
+
 class JudgeError(JudgeloopError):
     """One attempt at a verdict failed.
 
-    `billed` is False when the provider certainly charges nothing (the request was not sent, or was
-    rejected). It is True when the provider may have charged: the worst case then stays booked.
-    """
-
-    def __init__(self, message: str, *, billed: bool) -> None:
-        super().__init__(message)
-        self.billed = billed
-
-
-class TransientJudgeError(JudgeError):
-    """Another attempt may succeed.
-
-    `retry_after_s` is the wait that the server asked for, in seconds. `crowded` is True when the
-    server asks for fewer concurrent calls. `changed` is True when the judge sends its next request
-    in another form, because the server refused this one. `scarce` is True when the server has no
-    capacity at the tier asked for, which says nothing about the item.
+    - `kind`: what happens next.
+    - `billed`: False if the provider certainly charges nothing, because the request was not sent or
+      was rejected. True if it may have charged: the worst case then stays booked.
+    - `wait_s`: the seconds that the server asks to wait; None if it does not ask.
+    - `billed_if_item`: True if a refusal may be billed when the item is the reason for it.
     """
 
     def __init__(
         self,
+        kind: ErrorKind,
         message: str,
         *,
         billed: bool,
-        retry_after_s: float | None = None,
-        crowded: bool = False,
-        changed: bool = False,
-        scarce: bool = False,
+        wait_s: float | None = None,
+        billed_if_item: bool = False,
     ) -> None:
-        super().__init__(message, billed=billed)
-        self.retry_after_s = retry_after_s
-        self.crowded = crowded
-        self.changed = changed
-        self.scarce = scarce
-
-
-class JudgeRejectedError(JudgeError):
-    """No attempt can succeed until the user fixes the cause; the run stops at once."""
-
-
-class JudgeRefusedError(JudgeRejectedError):
-    """A request was refused for an unknown reason: that of its item, or that of every request.
-
-    The item is blamed, and the run goes on, unless many in a row are refused. `by_filter_billed`
-    says whether it may be billed if it is a filter's refusal of this item. `at_first` is False if
-    the item is blamed only once the judge has answered other calls.
-    """
-
-    def __init__(
-        self, message: str, *, billed: bool, by_filter_billed: bool, at_first: bool = True
-    ) -> None:
-        super().__init__(message, billed=billed)
-        self.by_filter_billed = by_filter_billed
-        self.at_first = at_first
-
-
-class JudgeQuitError(JudgeError):
-    """The human judge has left; the run halts as if interrupted."""
-
-    def __init__(self) -> None:
-        super().__init__("the judge has left", billed=False)
+        super().__init__(message)
+        self.kind = kind
+        self.billed = billed
+        self.wait_s = wait_s
+        self.billed_if_item = billed_if_item
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

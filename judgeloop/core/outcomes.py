@@ -106,7 +106,6 @@ class Spend:
     - `paid_attempts`: attempts of the run that were charged.
     - `remembered`: verdicts taken from the ledger.
     - `known`: False when calls were made to a model without a price.
-    - `former_p`: spent under an earlier id of the run; counts against the budget.
     - `cached_p`: what the providers' caches of prompts took off the cost of this command.
     - `tokens`: the tokens of this command that replies reported.
     - `over_p`: what replies of the run cost above their worst case, against their quotes.
@@ -124,7 +123,6 @@ class Spend:
     paid_attempts: int = 0
     remembered: int = 0
     known: bool = True
-    former_p: int = 0
     cached_p: int = 0
     tokens: Usage = NO_TOKENS
     over_p: int = 0
@@ -142,7 +140,7 @@ class Spend:
         """Whether the run cost more than its budget, whatever the budget was before."""
         if self.budget_p is None or not self.run_p:
             return False
-        return self.charged_p + self.former_p > self.budget_p
+        return self.charged_p > self.budget_p
 
     @property
     def left_p(self) -> int | None:
@@ -162,7 +160,7 @@ class Spend:
     def _own_left_p(self) -> int | None:
         if self.budget_p is None:
             return None
-        return max(0, self.budget_p - self.charged_p - self.former_p)
+        return max(0, self.budget_p - self.charged_p)
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,8 +197,7 @@ class Judge(Protocol):
         """Make one attempt; the answer is about the systems in the order that `call` shows them.
 
         Raises:
-            TransientJudgeError: another attempt may succeed.
-            JudgeRejectedError: no attempt can succeed until the user fixes the cause.
+            JudgeError: there is no reply; its `kind` says what happens next.
         """
         ...
 

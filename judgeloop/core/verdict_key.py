@@ -25,8 +25,6 @@ VERSION, PROVIDER, MODEL, PARAMETER = "key version", "provider", "model", "judge
 PROMPT, REFERENCE, RATED = "prompt text", "reference", "output rated"
 FIRST, SECOND = "output shown first", "output shown second"
 ITEM, SYSTEMS = "item", "systems"
-# Reserved for repeated samples of a query. Always "0", and kept because removing it changes keys.
-REPLICATE = "replicate"
 
 # What identifies an item in keys: its id, and the digests of its prompt and its reference.
 Place = tuple[str, str, str]
@@ -112,7 +110,6 @@ class KeyIngredients:
             PROMPT: self.prompt,
             REFERENCE: self.reference,
             **dict(zip(shown, self.outputs, strict=True)),
-            REPLICATE: "0",
         }
         if self.names is not None:
             note |= {ITEM: self.names[0], SYSTEMS: self.names[1]}

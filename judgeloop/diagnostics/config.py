@@ -12,7 +12,7 @@ from judgeloop.settings.validation import Configuration
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerifyConfig(Configuration):
+class LedgerConfig(Configuration):
     """The settings of `ledger verify`."""
 
     ledger: Ledger = DEFAULT_HOME / "ledger.sqlite"

@@ -1,38 +1,41 @@
 """`doctor`: checks a judge's key, server, model, structured output and price with at most one call.
 
 The call compares a right answer with a wrong answer, or rates the right answer. It is reserved and
-booked in the ledger like any other call. `findings.py` formats the findings.
+booked in the ledger like any other call. Returns findings, and formats them as text. Prints nothing.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from judgeloop.core.errors import InputError, JudgeError, TransientJudgeError
+from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, Reservation, Ticket
-from judgeloop.core.records import Abstention, Answer, Call, Item
+from judgeloop.core.records import Abstention, Answer, Call, Item, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
-from judgeloop.diagnostics.order_advice import order_advice
 from judgeloop.engine.attempts import Attempts, NotAskedError, Refusals, Reserve
 from judgeloop.engine.halt import Interruption
 from judgeloop.engine.pace import Limits, Pace
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.judges.catalogue import judge_from_spec, parse_spec
 from judgeloop.ledger.place import file_system_of, warnings_about
+from judgeloop.ledger.replies import PastReply
 from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, FEWEST_BOTH, calls_of_one_order
 from judgeloop.providers.official import likely_model
 from judgeloop.providers.tiers import Tiered
+from judgeloop.report.escaping import visible
+from judgeloop.report.page import WIDTH, wrapped
 from judgeloop.report.spent import tokens
 from judgeloop.run.inputs import judge_options
 from judgeloop.run.prices import age_sentence, old_prices, today
-from judgeloop.settings.run_settings import within_ceiling
-from judgeloop.settings.run_settings import JudgeSettings
+from judgeloop.settings.run_settings import JudgeSettings, within_ceiling
 
 RUN = "doctor"
+MARKS = {True: "ok", False: "FAILED", None: "note"}
 CALL = Call(
     Item("doctor", "What is the capital of France?", reference="The capital of France is Paris."),
     systems=("right", "wrong"),
@@ -149,8 +152,8 @@ async def _attempt(attempts: Attempts, call: Call, ticket: Ticket, reserve: Rese
     """Make a single attempt; another if the server refused the form of the first, unbilled."""
     try:
         return await attempts.attempt(call, ticket)
-    except TransientJudgeError as error:
-        another = await reserve() if error.changed else None
+    except JudgeError as error:
+        another = await reserve() if error.kind is ErrorKind.CHANGED else None
         if another is None:
             raise
         return await attempts.attempt(call, another)
@@ -198,6 +201,43 @@ async def _order(judge: Judge, ledger: SqliteLedger) -> list[Finding]:
     return [Finding("order", None, said)] if said else []
 
 
+def order_advice(replies: Iterable[PastReply]) -> str:
+    """Return a sentence on the order that takes fewer calls; empty where the verdicts say nothing.
+
+    The first verdict on two texts counts as the first call, and one in the other order, if there is
+    one, as the second.
+    """
+    firsts: dict[tuple[str, ...], Verdict] = {}
+    seconds: dict[tuple[str, ...], Verdict] = {}
+    for reply in replies:
+        asked, verdict = reply.ingredients, reply.verdict
+        if not asked.compares:
+            continue
+        place, shown, other = (asked.prompt, asked.reference), asked.outputs, asked.outputs[::-1]
+        if (*place, *other) in firsts:
+            seconds.setdefault((*place, *other), verdict)
+        else:
+            firsts.setdefault((*place, *shown), verdict)
+    decisive = [texts for texts, verdict in firsts.items() if verdict.preference]
+    both = [texts for texts in decisive if texts in seconds]
+    if len(both) < FEWEST_BOTH:
+        return ""
+    flips = sum(seconds[texts].preference != -firsts[texts].preference for texts in both)
+    multiple = calls_of_one_order(len(decisive) / len(firsts), flips / len(both))
+    said = (
+        f"of {len(both):,} items that it judged in both orders, the second verdict contradicts the "
+        f"first on {flips}"
+    )
+    if multiple is None or CLEARLY_CHEAPER <= multiple <= 1 / CLEARLY_CHEAPER:
+        return f"{said}; one order and both take about as many calls to a decision"
+    if multiple < 1:
+        return (
+            f"{said}; one order (`order=random`) would take about {multiple:.0%} of the calls, for "
+            "a decision about items like yours"
+        )
+    return f"{said}; both orders (`order=both`) take about {1 / multiple:.0%} of the calls of one order"
+
+
 def _place(path: Path) -> Finding:
     """Say what the ledger is kept by and on, and what is wrong with its place."""
     kind = file_system_of(path) or "a file system of unknown type"
@@ -219,3 +259,16 @@ def _verdict(answer: Answer, call: Call) -> Finding:
         else "it did not prefer the right answer (Paris) to the wrong one (Berlin)"
     )
     return Finding("verdict", None, f"well-formed, but {found}")
+
+
+def render_findings(findings: Sequence[Finding], width: int = WIDTH) -> str:
+    """Return a paragraph for each finding: mark, name and sentence, wrapped to `width` columns."""
+    return "\n".join(
+        wrapped(
+            visible(finding.sentence),
+            width,
+            before=f"{MARKS[finding.fine]:<8}{finding.what:<10}",
+            after=" " * 18,
+        )
+        for finding in findings
+    )

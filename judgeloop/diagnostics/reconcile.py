@@ -1,15 +1,14 @@
 """`ledger reconcile`: settles attempts of unknown cost from a provider's export of requests.
 
-The export has a row for each request: its id, its time, and its cost or its tokens. A request that
-the ledger knows is left out. Of the others each may be that of one unknown attempt: one by the same
-model, after the reservation and before the attempt was given up. Where there is a choice, unknown
-attempts get as many requests as possible, and the dearest. So no run is charged too little.
+The export has a row for each request: its id, its time, and its cost or its tokens. A request whose
+id the ledger has is left out. Each of the others may be that of one unknown attempt: one by the same
+model, after the reservation and before the attempt was given up. Attempts get the dearest requests,
+so no run is charged too little.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
@@ -69,10 +68,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """The attempts that were of unknown cost, and what is known of them now."""
+    """The attempts that were of unknown cost, and what is known of them now.
+
+    `left` is the number of requests that fit one of them and were not used.
+    """
 
     unknown: tuple[AttemptRow, ...]
     settled: tuple[Settlement, ...]
+    left: int = 0
 
 
 def reconcile(config: ReconcileConfig) -> Reconciled:
@@ -90,12 +93,12 @@ def reconcile(config: ReconcileConfig) -> Reconciled:
     requests = merged(_request(config.usage, row, price) for row in read_rows(config.usage))
     unknown = unknown_attempts(config.ledger)
     known = known_requests(config.ledger)
-    found = matched(unknown, [request for request in requests if request.id not in known])
+    found, left = matched(unknown, [request for request in requests if request.id not in known])
     settled = [_billed(row, found[row.id]) for row in unknown if row.id in found]
-    if config.complete:
+    if config.complete and not left:  # else one of those left may be that of an attempt
         settled += [_unbilled(row) for row in unknown if row.id not in found]
     settle_unknown(config.ledger, settled)
-    return Reconciled(tuple(unknown), tuple(settled))
+    return Reconciled(tuple(unknown), tuple(settled), left)
 
 
 def merged(requests: Iterable[Request]) -> list[Request]:
@@ -112,17 +115,26 @@ def merged(requests: Iterable[Request]) -> list[Request]:
     return list(found.values())
 
 
-def matched(unknown: Sequence[AttemptRow], requests: Sequence[Request]) -> dict[int, Request]:
-    """Return the request of each unknown attempt that can have one, by the attempt's number.
+def matched(
+    unknown: Sequence[AttemptRow], requests: Iterable[Request]
+) -> tuple[dict[int, Request], int]:
+    """Return the request of each attempt that got one, by the attempt's number, and how many are left.
 
-    The requests together cost as much as any such assignment can (augmenting paths, the dearest
-    request first).
+    The dearest request comes first, into the earliest attempt that it fits. At the first one for
+    which no such attempt is free the matching ends. So the attempts that got a request are charged
+    at least their true cost: no other requests that fit are dearer. The others stay charged at
+    their worst case. What is left are the requests that fit an attempt and were not used.
     """
     windows = list(map(_Window.of, unknown))
+    fitting = [one for one in requests if any(window.admits(one) for window in windows)]
     found: dict[int, Request] = {}
-    for request in sorted(requests, key=lambda request: request.cost_p, reverse=True):
-        _place(request, windows, found)
-    return found
+    for request in sorted(fitting, key=lambda request: request.cost_p, reverse=True):
+        fits = (window.attempt for window in windows if window.admits(request))
+        free = next((attempt for attempt in fits if attempt not in found), None)
+        if free is None:
+            break
+        found[free] = request
+    return found, len(fitting) - len(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,32 +157,6 @@ class _Window:
         """Return whether the request may be that of the attempt."""
         in_time = self.since <= request.time <= self.until
         return in_time and (not request.model or request.model.startswith(self.model))
-
-
-def _place(request: Request, windows: Sequence[_Window], found: dict[int, Request]) -> None:
-    """Give the request to an attempt if there is a place, moving others if needed."""
-    # Each request that is reached, with the attempt that it would leave.
-    reached: deque[tuple[Request, int | None]] = deque([(request, None)])
-    came: dict[int, tuple[Request, int | None]] = {}
-    while reached:
-        mover = reached.popleft()
-        for window in windows:
-            if window.attempt in came or not window.admits(mover[0]):
-                continue
-            came[window.attempt] = mover
-            if window.attempt not in found:
-                _move(window.attempt, came, found)
-                return
-            reached.append((found[window.attempt], window.attempt))
-
-
-def _move(
-    free: int, came: Mapping[int, tuple[Request, int | None]], found: dict[int, Request]
-) -> None:
-    """Move each request on the path that ends at the attempt `free`."""
-    to: int | None = free
-    while to is not None:
-        found[to], to = came[to]
 
 
 def _billed(row: AttemptRow, request: Request) -> Settlement:

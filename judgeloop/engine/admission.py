@@ -81,7 +81,7 @@ class Admission:
 
     async def reserve(self, groups: Sequence[Sequence[Reservation]]) -> list[list[Ticket]]:
         """Reserve the longest prefix of whole groups that the budget covers."""
-        return await self._ledger.reserve(self._terms.run, groups, self._terms.available_p)
+        return await self._ledger.reserve(self._terms.run, groups, self._terms.budget_p)
 
     def begins(self, key: str) -> None:
         """Record that a call is being made."""

@@ -11,14 +11,7 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from typing import TypeGuard, final
 
-from judgeloop.core.errors import (
-    JudgeError,
-    JudgeQuitError,
-    JudgeRefusedError,
-    JudgeRejectedError,
-    LedgerError,
-    TransientJudgeError,
-)
+from judgeloop.core.errors import ErrorKind, JudgeError, LedgerError
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, Ledger, Ticket
 from judgeloop.core.records import NO_TOKENS, Abstention, Answer, Call, Reply, Verdict
@@ -27,7 +20,7 @@ from judgeloop.engine.retrying import LeftS, RetryPolicy, unbounded
 from judgeloop.engine.time_limit import TimeLimit
 
 
-def contradiction(reply: Reply, ticket: Ticket) -> JudgeRejectedError | None:
+def contradiction(reply: Reply, ticket: Ticket) -> JudgeError | None:
     """Return the error for a reply that costs more than its worst case, or contradicts its quote.
 
     Reservations then no longer bound the bill, so no further call is made.
@@ -42,8 +35,10 @@ def contradiction(reply: Reply, ticket: Ticket) -> JudgeRejectedError | None:
         said.append(f"the provider's bill contradicts the quote: {reply.breach}")
     if not said:
         return None
-    return JudgeRejectedError(
-        f"{'; '.join(said)}; no budget can be kept; check the price", billed=True
+    return JudgeError(
+        ErrorKind.REJECTED,
+        f"{'; '.join(said)}; no budget can be kept; check the price",
+        billed=True,
     )
 
 
@@ -102,7 +97,7 @@ BUSY_S = 0.1  # seconds between two looks at a call that another run makes
 Reserve = Callable[[], Awaitable[Ticket | None]]
 
 
-def _unheeded(error: JudgeRejectedError) -> None:
+def _unheeded(error: JudgeError) -> None:
     del error
 
 
@@ -125,7 +120,7 @@ class Attempts:
         closed: asyncio.Event,
         left_s: LeftS = unbounded,
         booked: Callable[[], None] = lambda: None,
-        rejected: Callable[[JudgeRejectedError], None] = _unheeded,
+        rejected: Callable[[JudgeError], None] = _unheeded,
         refusals: Refusals | None = None,
         broken: Callable[[], None] = lambda: None,
         slowed: Callable[[], None] = lambda: None,
@@ -173,8 +168,8 @@ class Attempts:
         is an abstention, as is one that is refused twice, unless everything asked is refused.
 
         Raises:
-            JudgeRejectedError: no attempt can succeed, or too many calls in a row have failed.
-            JudgeQuitError: the judge has left.
+            JudgeError: no attempt can succeed, too many calls in a row have failed, or the judge
+                has left.
             NotAskedError: the call was given up.
         """
         try:
@@ -187,7 +182,9 @@ class Attempts:
                     break
                 unread += not answer.changed
                 answer = await self._persist(call, another, again)
-        except TransientJudgeError as error:
+        except JudgeError as error:
+            if not error.kind.asks_again:
+                raise
             return self._failed(error)
         self._failures = 0
         return answer
@@ -217,15 +214,14 @@ class Attempts:
             return held
         self.made += 1
         try:
-            async with TimeLimit(self._timeout_s):
-                reply = await self._judge.judge(call)
+            reply = await self._reply(call)
         except TimeoutError:
             await self._abandon(ticket, "timed out")
-            raise TransientJudgeError(
-                f"no reply within {self._timeout_s:g} s", billed=True
+            raise JudgeError(
+                ErrorKind.RETRY, f"no reply within {self._timeout_s:g} s", billed=True
             ) from None
         except JudgeError as error:
-            self.made -= isinstance(error, JudgeQuitError)  # who left answers nothing
+            self.made -= error.kind is ErrorKind.QUIT  # who left answers nothing
             refused = await self._note_failure(error, call, ticket)
             if refused is None:
                 raise
@@ -253,6 +249,16 @@ class Attempts:
         if breach is not None:
             raise breach
         return reply.answer if verdict is None else verdict
+
+    async def _reply(self, call: Call) -> Reply:
+        """Return the judge's reply; an item that cannot be judged is an abstention."""
+        try:
+            async with TimeLimit(self._timeout_s):
+                return await self._judge.judge(call)
+        except JudgeError as error:
+            if error.kind is not ErrorKind.ITEM:
+                raise
+            return Reply(Abstention(str(error)), cost_p=None if error.billed else 0)
 
     async def _take_place(self, call: Call, ticket: Ticket) -> None:
         """Wait for the call's turn; if nothing more is sent, release the reservation."""
@@ -302,17 +308,20 @@ class Attempts:
         self, error: JudgeError, call: Call, ticket: Ticket
     ) -> Abstention | None:
         """Book a failed attempt; return an abstention if its item is to blame."""
-        if isinstance(error, TransientJudgeError) and error.crowded:
-            self._pace.was_crowded()
-            self._slowed()
         refused, billed = None, error.billed
-        if isinstance(error, JudgeRefusedError) and self._refusals.blames(
-            call.item.id, at_first=error.at_first
-        ):
-            refused = Abstention(f"refused: {error}", again=True)
-            billed = billed or (error.by_filter_billed and self._refusals.accepts_settings)
-        if isinstance(error, JudgeRejectedError) and refused is None:
-            self._rejected(error)
+        match error.kind:
+            case ErrorKind.CROWDED | ErrorKind.SCARCE:
+                self._pace.was_crowded()
+                self._slowed()
+            case ErrorKind.REFUSED | ErrorKind.BLOCKED if self._refusals.blames(
+                call.item.id, at_first=error.kind is ErrorKind.REFUSED
+            ):
+                refused = Abstention(f"refused: {error}", again=True)
+                billed = billed or (error.billed_if_item and self._refusals.accepts_settings)
+            case ErrorKind.REFUSED | ErrorKind.BLOCKED | ErrorKind.REJECTED:
+                self._rejected(error)
+            case _:
+                pass
         await (self._abandon if billed else self._release)(ticket, str(error))
         return refused
 
@@ -337,17 +346,18 @@ class Attempts:
             return
         raise NotAskedError
 
-    def _failed(self, error: TransientJudgeError) -> Answer:
+    def _failed(self, error: JudgeError) -> Answer:
         self._failures += 1
-        if self._failures >= FAILURES_IN_A_ROW or error.scarce:
+        scarce = error.kind is ErrorKind.SCARCE
+        if self._failures >= FAILURES_IN_A_ROW or scarce:
             # Of a tier without capacity no item is to blame, so that none is given up.
             why = (
                 "the tier has no capacity; the same command goes on later, or at once with "
                 "`tier=flex-or-standard`"
-                if error.scarce
+                if scarce
                 else f"{self._failures} calls in a row failed in every attempt"
             )
-            down = JudgeRejectedError(f"{why}: {error}", billed=error.billed)
+            down = JudgeError(ErrorKind.REJECTED, f"{why}: {error}", billed=error.billed)
             self._rejected(down)
             raise down from error
         return Abstention(f"failed: {error}")

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import final
 
-from judgeloop.core.errors import JudgeQuitError, JudgeRejectedError
+from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import Judge, Ledger, Reservation, Ticket
 from judgeloop.core.records import Answer, Query, Verdict
@@ -80,7 +80,7 @@ class Oracle:
         limits = [attempts.slowed_to for attempts in self.attempts]
         return min((limit for limit in limits if limit is not None), default=None)
 
-    def rejected(self, error: JudgeRejectedError) -> None:
+    def rejected(self, error: JudgeError) -> None:
         """Halt at once: no attempt can succeed."""
         self.halt.at_once(StopReason(StopKind.JUDGE_FAILED, f"the judge failed: {error}"))
 
@@ -217,10 +217,11 @@ class Batch:
         except NotAskedError:
             if not halt.is_over():
                 halt.because(self._oracle.admission.out_of_money(planned))
-        except JudgeQuitError:
-            halt.because(StopReason(StopKind.INTERRUPTED, "the judge has left"))
-        except JudgeRejectedError as error:
-            self._oracle.rejected(error)
+        except JudgeError as error:
+            if error.kind is ErrorKind.QUIT:
+                halt.because(StopReason(StopKind.INTERRUPTED, "the judge has left"))
+            else:
+                self._oracle.rejected(error)
         else:
             known = [isinstance(entry, Verdict) for entry in found]
             self._oracle.remembered += sum(
@@ -261,7 +262,7 @@ class Batch:
             return await self._oracle.attempts[ask.judge].answer(
                 ask.call, ticket, lambda: admission.reserve_again(ask)
             )
-        except (NotAskedError, JudgeQuitError, JudgeRejectedError):
+        except (NotAskedError, JudgeError):
             raise
         except Exception:
             self._oracle.halt.broken()

@@ -84,7 +84,6 @@ async def drive(
     """
     panel = judges if isinstance(judges, Sequence) else [judges]
     interruption = interruption or Interruption()
-    terms = replace(terms, former_p=await _spent_before(ledger, terms))
     watch = Watch(session, observe)
     oracle = Oracle(panel, ledger, terms, interruption, watch.tell)
     watch.oracle = oracle
@@ -101,7 +100,6 @@ async def drive(
             attempts=made,
             remembered=oracle.remembered,
             known=known,
-            former_p=terms.former_p,
             next_p=oracle.halt.reason.need_p if oracle.halt.reason else 0,
             cached_p=sum(attempts.cached_p for attempts in oracle.attempts),
             tokens=sum((attempts.tokens for attempts in oracle.attempts), NO_TOKENS),
@@ -109,11 +107,6 @@ async def drive(
         tuple(tuple(attempts.models) for attempts in oracle.attempts),
         decoys,
     )
-
-
-async def _spent_before(ledger: Ledger, terms: Terms) -> int:
-    """Return what the run cost under its former ids, in picodollars."""
-    return sum([(await ledger.spend(run, None)).charged_p for run in terms.former])
 
 
 @final

@@ -1,7 +1,7 @@
 """The retry policy of all judges: how many attempts, and how long to wait between them.
 
-The SDKs' own retries are off, so that every HTTP request has its own reservation. A judge raises
-`TransientJudgeError` when another attempt may succeed. `engine/attempts.py` makes the attempts.
+The SDKs' own retries are off, so that every HTTP request has its own reservation. The kind of a
+`JudgeError` says whether another attempt may succeed. `engine/attempts.py` makes the attempts.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from tenacity import (
     AsyncRetrying,
     RetryCallState,
-    retry_if_exception_type,
+    retry_if_exception,
     wait_random_exponential,
 )
 
-from judgeloop.core.errors import TransientJudgeError
+from judgeloop.core.errors import ErrorKind, JudgeError
 
+_CROWDED = {ErrorKind.CROWDED, ErrorKind.SCARCE}
 LeftS = Callable[[], float | None]
 
 
@@ -61,9 +62,9 @@ class RetryPolicy:
 
         def wait(state: RetryCallState) -> float:
             error = _error(state)
-            if error is not None and error.changed:
+            if error is not None and error.kind is ErrorKind.CHANGED:
                 return 0.0
-            asked_for = error.retry_after_s if error else None
+            asked_for = error.wait_s if error else None
             return max(float(backoff(state)), asked_for or 0.0)
 
         failed = 0  # attempts that count against `attempts`
@@ -71,20 +72,20 @@ class RetryPolicy:
         def stop(state: RetryCallState) -> bool:
             nonlocal failed
             error, left = _error(state), left_s()
-            if error is not None and error.changed:
+            if error is not None and error.kind is ErrorKind.CHANGED:
                 return False  # a judge changes its requests once
-            asked_for = (error.retry_after_s if error else None) or 0.0
+            asked_for = (error.wait_s if error else None) or 0.0
             if asked_for > (self.longest_wait_s if left is None else left):
                 return True
-            if error is not None and error.crowded and not error.billed:
-                if (asked_for or error.scarce) and left is not None:
+            if error is not None and error.kind in _CROWDED and not error.billed:
+                if (asked_for or error.kind is ErrorKind.SCARCE) and left is not None:
                     return False  # the server's wait ends before the deadline; so may a scarcity
                 return (state.seconds_since_start or 0.0) + state.upcoming_sleep > self.patience_s
             failed += 1
             return failed >= self.attempts
 
         return AsyncRetrying(
-            retry=retry_if_exception_type(TransientJudgeError),
+            retry=retry_if_exception(_asks_again),
             wait=wait,
             stop=stop,
             sleep=sleep,
@@ -92,6 +93,10 @@ class RetryPolicy:
         )
 
 
-def _error(state: RetryCallState) -> TransientJudgeError | None:
+def _asks_again(error: BaseException) -> bool:
+    return isinstance(error, JudgeError) and error.kind.asks_again
+
+
+def _error(state: RetryCallState) -> JudgeError | None:
     error = state.outcome.exception() if state.outcome else None
-    return error if isinstance(error, TransientJudgeError) else None
+    return error if isinstance(error, JudgeError) else None

@@ -19,8 +19,7 @@ class Terms:
     waits for the calls in flight. `decoys` is the number of decoys. With `offline` the run is
     answered from the ledger alone, and halts at the first query that the ledger cannot answer.
     An item that takes more than `max_item_bytes` with its outputs is an abstention, without a call;
-    None is no limit. `former` holds earlier ids of the run; `former_p`, the money spent under them,
-    counts against the budget. `ledger_budget_p` is the limit for all runs of the ledger together.
+    None is no limit. `ledger_budget_p` is the limit for all runs of the ledger together.
     """
 
     run: str
@@ -39,11 +38,4 @@ class Terms:
     decoy_texts: tuple[str, ...] = TEXTS
     offline: bool = False
     max_item_bytes: int | None = None
-    former: tuple[str, ...] = ()
-    former_p: int = 0
     ledger_budget_p: int | None = None
-
-    @property
-    def available_p(self) -> int | None:
-        """The most that attempts under `run` may cost, in picodollars; None without a budget."""
-        return None if self.budget_p is None else max(0, self.budget_p - self.former_p)

@@ -1,6 +1,6 @@
 """Finds earlier ratings for a new estimate: in the ledger, in some of its runs, or in a file.
 
-Returns the forecast of each item's score, which `methods/stats/foretelling.py` computes, and the source of
+Returns the forecast of each item's score, which `methods/stats/score_forecast.py` computes, and the source of
 the ratings in words.
 """
 
@@ -21,7 +21,7 @@ from judgeloop.history.gathered import Gathered
 from judgeloop.history.matched import labelled
 from judgeloop.history.remembered import remembered_verdicts
 from judgeloop.methods.stats.decisiveness import Floats
-from judgeloop.methods.stats.foretelling import Forecast, foretell
+from judgeloop.methods.stats.score_forecast import Forecast, forecast_scores
 from judgeloop.report.sentences import count
 
 
@@ -62,7 +62,7 @@ def _foretold(scores: Floats, where: str) -> Foretold:
     """Return the forecast from `scores`, shape (systems, items)."""
     if not len(scores):
         return Foretold(None, f"no other ratings by this judge on these items in {where}")
-    ratings, found = int((~np.isnan(scores)).sum()), foretell(scores)
+    ratings, found = int((~np.isnan(scores)).sum()), forecast_scores(scores)
     said = f"{count(ratings, 'rating')} of {count(len(scores), 'system')} in {where}"
     return Foretold(
         found, said if found is not None else f"{said}, which do not distinguish the items"

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from judgeloop.core.errors import TransientJudgeError
+from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.money import Price, worst_cost
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import (
@@ -42,9 +42,9 @@ from judgeloop.providers.replies import WireReply
 from judgeloop.providers.token_limit import TokenLimit, ran_out
 from judgeloop.providers.wire import (
     Endpoint,
-    answer_of,
-    answer_or_raise,
     changed,
+    ending,
+    ending_of,
     too_late,
     unreadable,
 )
@@ -159,8 +159,7 @@ class ChatModel(ABC, Generic[WireT]):
         """Send one request and read the verdict from the reply.
 
         Raises:
-            TransientJudgeError: there is no reply, or no usable reply.
-            JudgeRejectedError: no attempt can succeed.
+            JudgeError: there is no reply, or no usable reply.
         """
         import httpx2
 
@@ -180,7 +179,7 @@ class ChatModel(ABC, Generic[WireT]):
                 return Reply(self._limit.truncated(call, 0), cost_p=None)  # it may be billed
             if failure and self._change_request(failure, request):
                 raise changed(self._endpoint) from None
-            return answer_or_raise(error, self._endpoint)
+            raise ending(error, self._endpoint) from None
         except (httpx2.HTTPError, TypeError, ValueError, LookupError):
             # The body is too large or cut off, or its encoding is unknown.
             raise unreadable(self._endpoint) from None
@@ -189,11 +188,11 @@ class ChatModel(ABC, Generic[WireT]):
             body = self._endpoint.without_key(from_json(raw.content))
             failure = Failure.within(body)
             if failure is not None:
-                return answer_of(failure, self._endpoint)
+                raise ending_of(failure, self._endpoint)
             message = self.wire.model_validate(body)
         except (ValidationError, ValueError):
-            raise TransientJudgeError(
-                f"the reply is not a {self.reply_name}", billed=True
+            raise JudgeError(
+                ErrorKind.RETRY, f"the reply is not a {self.reply_name}", billed=True
             ) from None
         return self._reply(message, call, request, raw.headers.get(self.request_id_header, ""))
 

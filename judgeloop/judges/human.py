@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO, final
 
-from judgeloop.core.errors import JudgeQuitError, JudgeRejectedError
+from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import (
     Abstention,
@@ -122,11 +122,10 @@ class HumanJudge:
         """Add the call to the pending calls and wait until its answer is final.
 
         Raises:
-            JudgeQuitError: the person has quit.
-            JudgeRejectedError: the terminal cannot be read.
+            JudgeError: the person has quit, or the terminal cannot be read.
         """
         if self._has_quit:
-            raise JudgeQuitError
+            raise _left()
         sheet = _Sheet(call, asyncio.get_running_loop().create_future())
         self._sheets.append(sheet)
         if self._worker is None or self._worker.done():
@@ -144,7 +143,11 @@ class HumanJudge:
             for sheet in self._sheets:
                 if not sheet.settled.done():
                     sheet.settled.set_exception(
-                        JudgeRejectedError(f"the terminal cannot be read: {error}", billed=False)
+                        JudgeError(
+                            ErrorKind.REJECTED,
+                            f"the terminal cannot be read: {error}",
+                            billed=False,
+                        )
                     )
             self._sheets.clear()
 
@@ -208,14 +211,14 @@ class HumanJudge:
             self._sheets[at].settled.set_result(answer)
 
     def _leave(self, at: int) -> None:
-        """Settle the answers before the call at `at`; raise JudgeQuitError in the other calls."""
+        """Settle the answers before the call at `at`; raise QUIT in the other calls."""
         self._has_quit = True
         for sheet in self._sheets[:at]:
             if sheet.answer is not None and not sheet.settled.done():
                 sheet.settled.set_result(sheet.answer)
         for sheet in self._sheets[at:]:
             if not sheet.settled.done():
-                sheet.settled.set_exception(JudgeQuitError())
+                sheet.settled.set_exception(_left())
         self._sheets.clear()
 
     def _show_sheet(self, at: int) -> None:
@@ -232,6 +235,10 @@ class HumanJudge:
 
     def _show(self, text: str) -> None:
         print(text, file=self._screen or sys.stderr, flush=True)
+
+
+def _left() -> JudgeError:
+    return JudgeError(ErrorKind.QUIT, "the judge has left", billed=False)
 
 
 def _wrapped(text: str) -> str:

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, final
 from urllib.parse import urlsplit
 
-from judgeloop.core.errors import TransientJudgeError
+from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.money import Price
 from judgeloop.core.records import Abstention, Answer, Call, Reply, Verdict
 from judgeloop.judges.chat_model import ChatModel
@@ -146,16 +146,19 @@ class OpenAIJudge(ChatModel[ChatCompletion]):
         the standard tier, if the user allows it.
 
         Raises:
-            TransientJudgeError: there is no reply, or no usable reply.
-            JudgeRejectedError: no attempt can succeed.
+            JudgeError: there is no reply, or no usable reply.
         """
         try:
             return await super().judge(call)
-        except TransientJudgeError as error:
-            if not error.scarce or self._tier != FLEX_OR_STANDARD or call in self._without_flex:
+        except JudgeError as error:
+            if (
+                error.kind is not ErrorKind.SCARCE
+                or self._tier != FLEX_OR_STANDARD
+                or call in self._without_flex
+            ):
                 raise
             self._without_flex.add(call)
-            raise TransientJudgeError(str(error), billed=error.billed, changed=True) from None
+            raise JudgeError(ErrorKind.CHANGED, str(error), billed=error.billed) from None
 
     def _extras(self, call: Call) -> Mapping[str, Any]:
         """Return the fields of the dialect, with the effort and the tier to ask for."""

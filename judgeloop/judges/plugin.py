@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
-from judgeloop.core.errors import InputError, JudgeRejectedError
+from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import (
     Abstention,
@@ -114,7 +114,7 @@ class PluginJudge:
         """Call the function and check what it returns.
 
         Raises:
-            JudgeRejectedError: the function raised an exception.
+            JudgeError: the function raised an exception.
         """
         rating = len(call.outputs) == 1
         outputs = OUTPUTS[rating]
@@ -129,7 +129,8 @@ class PluginJudge:
             if inspect.isawaitable(returned):
                 returned = await returned
         except (Exception, SystemExit) as error:  # SystemExit would end the run with its code
-            raise JudgeRejectedError(
+            raise JudgeError(
+                ErrorKind.REJECTED,
                 f"python:{self._name} raised {type(error).__name__}: {error}{_place(error, self._function)}",
                 billed=False,
             ) from error

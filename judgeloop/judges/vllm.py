@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from pydantic import ValidationError
 
-from judgeloop.core.errors import JudgeRejectedError, TransientJudgeError
+from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.money import Price
 from judgeloop.core.protocols import Questions
 from judgeloop.core.records import Call, Item, JudgeIdentity, Quote, Reply
@@ -48,7 +48,7 @@ class VllmJudge:
         self._endpoint = endpoint
         self._look_lock = asyncio.Lock()
         self._version: str | None = None
-        self._unfit: JudgeRejectedError | None = None
+        self._unfit: JudgeError | None = None
 
     @property
     def identity(self) -> JudgeIdentity:
@@ -81,8 +81,7 @@ class VllmJudge:
         """Check the server on the first call, then ask.
 
         Raises:
-            TransientJudgeError: another attempt may succeed.
-            JudgeRejectedError: no attempt can succeed.
+            JudgeError: there is no reply, or this server cannot be the judge.
         """
         async with self._look_lock:
             await self._look_once()
@@ -98,8 +97,9 @@ class VllmJudge:
         if self._version is None:
             try:
                 self._version = await self.look()
-            except JudgeRejectedError as error:
-                self._unfit = error
+            except JudgeError as error:
+                if error.kind is ErrorKind.REJECTED:
+                    self._unfit = error
                 raise
 
     async def aclose(self) -> None:
@@ -112,8 +112,8 @@ class VllmJudge:
         The server must be healthy, serve the model and obey `structured_outputs`.
 
         Raises:
-            TransientJudgeError: the server does not reply, or says that it is not healthy.
-            JudgeRejectedError: this server cannot be the judge.
+            JudgeError: the server does not reply or says that it is not healthy, or this server
+                cannot be the judge.
         """
         import httpx2
 
@@ -125,7 +125,8 @@ class VllmJudge:
                 async with TimeLimit(self._endpoint.timeout_s):
                     return await self._look_with(client)
             except (httpx2.HTTPError, TimeoutError) as error:
-                raise TransientJudgeError(
+                raise JudgeError(
+                    ErrorKind.RETRY,
                     f"no reply from {self._endpoint.origin} ({type(error).__name__}); is the vLLM server running?",
                     billed=False,
                 ) from error
@@ -144,7 +145,8 @@ class VllmJudge:
     async def _check_health(self, client: httpx2.AsyncClient) -> None:
         reply = await client.get(f"{self._root}/health")
         if reply.status_code != HTTPStatus.OK:
-            raise TransientJudgeError(
+            raise JudgeError(
+                ErrorKind.RETRY,
                 f"{self._endpoint.origin} says that it is not healthy (HTTP {reply.status_code})",
                 billed=False,
             )
@@ -158,7 +160,8 @@ class VllmJudge:
             else []
         )
         if self._model not in served:
-            raise JudgeRejectedError(
+            raise JudgeError(
+                ErrorKind.REJECTED,
                 f"{self._endpoint.origin} does not serve {self._model!r}; it serves {self._endpoint.clean(', '.join(served)) or 'nothing'}",
                 billed=False,
             )
@@ -179,7 +182,8 @@ class VllmJudge:
         except ValidationError:
             said = None
         if said not in PROBE_CHOICES:
-            raise JudgeRejectedError(
+            raise JudgeError(
+                ErrorKind.REJECTED,
                 f"{self._endpoint.origin} ignores structured_outputs (asked to choose between "
                 f"{' and '.join(PROBE_CHOICES)} it said {str(said)[:40]!r}); is it vLLM 0.12 or newer? For any other "
                 "server use `judge=openai/NAME`",
@@ -189,14 +193,18 @@ class VllmJudge:
     async def _get(self, client: httpx2.AsyncClient, url: str, json: Any = None) -> dict[str, Any]:
         reply = await (client.get(url) if json is None else client.post(url, json=json))
         if reply.status_code != HTTPStatus.OK:
-            raise JudgeRejectedError(f"{url} answers HTTP {reply.status_code}", billed=False)
+            raise JudgeError(
+                ErrorKind.REJECTED, f"{url} answers HTTP {reply.status_code}", billed=False
+            )
         try:
             value = reply.json()
         except ValueError:
             value = None
         if not isinstance(value, dict):
-            raise JudgeRejectedError(
-                f"{url} does not answer with a JSON object; is this a vLLM server?", billed=False
+            raise JudgeError(
+                ErrorKind.REJECTED,
+                f"{url} does not answer with a JSON object; is this a vLLM server?",
+                billed=False,
             )
         cleaned: dict[str, Any] = self._endpoint.without_key(value)
         return cleaned

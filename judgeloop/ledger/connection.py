@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from judgeloop.core.errors import DamagedLedgerError, InputError, LedgerError, NoLedgerError
-from judgeloop.ledger.migration import EARLIER, make_about, migrate
 from judgeloop.ledger.place import refuse_if_anybody_writes
-from judgeloop.ledger.rows import AboutRow, LedgerConnection, columns, damaged
+from judgeloop.ledger.rows import AboutRow, LedgerConnection, columns, damaged, insert, now
 from judgeloop.ledger.schema import VERSION, check_schema, create_tables, version_of
 from judgeloop.ledger.seal import CRC_BYTES, KEY_VARIABLE, SHORTEST_KEY, Sealer
 
@@ -40,8 +40,7 @@ def key_of(environment: Mapping[str, str]) -> bytes | None:
 def connect(path: Path | str) -> LedgerConnection:
     """Return a connection to the ledger at `path`, which is created if missing.
 
-    Rows are sealed with the key in the environment, if there is one. A ledger of an earlier version
-    is brought to this one.
+    Rows are sealed with the key in the environment, if there is one.
 
     Raises:
         LedgerError: the file cannot be created or opened, or anybody may write it.
@@ -103,8 +102,6 @@ def _set_up(connection: LedgerConnection, path: Path | str, key: bytes | None) -
     version = version_of(connection, path)
     if version == 0:
         _create(connection, path, key)
-    elif version in EARLIER:
-        migrate(connection, path, key)
     elif version != VERSION:
         raise NoLedgerError(
             f"{path} is a ledger of version {version}, but this judgeloop reads version {VERSION}; "
@@ -125,6 +122,12 @@ def _create(connection: LedgerConnection, path: object, key: bytes | None) -> No
     except BaseException:
         connection.execute("ROLLBACK")
         raise
+
+
+def make_about(connection: LedgerConnection, key: bytes | None) -> None:
+    """Write the row about the ledger, with a new id; `key` seals all its rows from then on."""
+    connection.sealer = Sealer(uuid.uuid4().hex, key)
+    insert(connection, AboutRow(connection.sealer.ledger, now()))
 
 
 def _use_key(connection: LedgerConnection, key: bytes | None) -> None:

@@ -22,10 +22,9 @@ from judgeloop.ledger.rows import (
     SegmentRow,
     columns,
 )
-from judgeloop.ledger.schema import DDL, DDL_2, VERSION, check_schema, version_of
+from judgeloop.ledger.schema import VERSION, check_schema, version_of
 from judgeloop.ledger.seal import CRC_BYTES, Sealer
 
-WITH_CHECKSUMS = {2: DDL_2, VERSION: DDL}  # the tables of the versions that can be looked at
 CHARGES = """SELECT runs.seq, runs.id FROM runs WHERE charged_p <>
     (SELECT coalesce(sum(charged_p), 0) FROM attempts WHERE attempts.run = runs.id)"""
 
@@ -43,13 +42,13 @@ def inspect(path: Path) -> Inspection:
     """Check every row, the tables, and the sums of each run's charges.
 
     Raises:
-        InputError: there is no such file, or it is of a version without checksums.
+        InputError: there is no such file, or it is a ledger of another version.
         LedgerError: the file cannot be read.
     """
     with readable(path), closing(open_to_read(path)) as connection:
         rows: dict[str, int] = {}
         problems = list(_of_file(connection))
-        for kind, table in _tables(connection).items():
+        for kind, table in TABLES.items():
             rows[table] = 0
             for found in every_row(connection, kind, problems.append):
                 problem = connection.sealer.problem(table, found[:-1], found[-1])
@@ -81,18 +80,11 @@ def open_to_read(path: Path) -> LedgerConnection:
     return connection
 
 
-def _tables(connection: LedgerConnection) -> dict[type[Any], str]:
-    """Return the tables that a ledger of its version has."""
-    lacking = set() if version_of(connection, connection.path) == VERSION else {SegmentRow}
-    return {kind: table for kind, table in TABLES.items() if kind not in lacking}
-
-
 def _check_version(connection: LedgerConnection, path: Path) -> None:
     version = version_of(connection, path)
-    if version not in WITH_CHECKSUMS:
+    if version != VERSION:
         raise NoLedgerError(
-            f"`ledger={path}`: expected a ledger of version {VERSION}, found version {version}; "
-            "the next command that uses a ledger of an earlier version brings it to this one"
+            f"`ledger={path}`: expected a ledger of version {VERSION}, found version {version}"
         )
 
 
@@ -140,8 +132,7 @@ def _highest(connection: LedgerConnection, kind: type[Any]) -> int:
 def _of_file(connection: LedgerConnection) -> Iterator[str]:
     """Yield what SQLite itself finds, and what is strange about the tables."""
     try:
-        version = version_of(connection, connection.path)
-        check_schema(connection, connection.path, WITH_CHECKSUMS[version])
+        check_schema(connection, connection.path)
     except NoLedgerError as error:
         yield str(error)
     damage: list[str] = []

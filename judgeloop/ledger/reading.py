@@ -27,12 +27,13 @@ KEYS_PER_LOOKUP = 500  # SQLite limits the number of parameters of a statement
 
 @dataclass(frozen=True, slots=True)
 class RecordedAttempt:
-    """An attempt as recorded: its key, judge, state, outcome, cost and start.
+    """An attempt as recorded: its run, key, judge, state, outcome, cost and start.
 
     `charged_p` is in picodollars, `began_at` in ISO 8601 (UTC). `ingredients` are the ingredients
     of its key; None if the recorded note has none.
     """
 
+    run: str
     key: str
     judge: str
     state: str
@@ -68,6 +69,7 @@ def attempts_of(connection: LedgerConnection, item_id: str) -> list[RecordedAtte
     """Return the attempts on an item, the latest first."""
     return [
         RecordedAttempt(
+            row.run,
             row.key,
             row.judge,
             row.state,

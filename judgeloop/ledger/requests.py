@@ -48,7 +48,7 @@ def requests_of(path: Path) -> Iterator[Request]:
     """Yield the requests in the order of their attempts.
 
     Raises:
-        InputError: there is no such file, or it is a ledger of version 1.
+        InputError: there is no such file, or it is a ledger of another version.
         LedgerError: the file cannot be read, or a row is not as it was written.
     """
     with readable(path), closing(open_to_read(path)) as connection:

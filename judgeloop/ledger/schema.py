@@ -9,8 +9,8 @@ import sqlite3
 
 from judgeloop.core.errors import NoLedgerError
 
-APPLICATION_ID = 0x4A4C4F50  # "JLOP"
-VERSION = 3
+APPLICATION_ID = 0x4A4C4447  # "JLDG"
+VERSION = 1
 
 # Columns that end in _p are picodollars. Each transaction updates charged_p of a run together with
 # its attempts, so that the check against the budget is atomic among threads and processes. `seq`
@@ -70,7 +70,6 @@ DDL = (
     seal        BLOB NOT NULL
 ) STRICT""",
 )
-DDL_2 = DDL[:-1]  # of version 2
 
 
 def version_of(connection: sqlite3.Connection, path: object) -> int:
@@ -90,16 +89,16 @@ def version_of(connection: sqlite3.Connection, path: object) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def create_tables(connection: sqlite3.Connection, *, besides: tuple[str, ...] = ()) -> None:
-    """Create the tables and indexes that are not `besides`, within the caller's transaction."""
-    for statement in DDL[len(besides) :]:
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Create the tables and indexes, within the caller's transaction."""
+    for statement in DDL:
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
-def check_schema(connection: sqlite3.Connection, path: object, ddl: tuple[str, ...] = DDL) -> None:
-    """Check that the file has the tables and indexes of `ddl`, and no trigger, view or other table.
+def check_schema(connection: sqlite3.Connection, path: object) -> None:
+    """Check that the file has the ledger's tables and indexes, and no trigger, view or other table.
 
     Raises:
         NoLedgerError: it has others; the message names the first.
@@ -111,8 +110,8 @@ def check_schema(connection: sqlite3.Connection, path: object, ddl: tuple[str, .
             "WHERE name NOT LIKE 'sqlite^_%' ESCAPE '^'"
         )
     }
-    strange = [name for sql, name in found.items() if sql not in ddl]
-    missing = [sql.split("(")[0].strip() for sql in ddl if sql not in found]
+    strange = [name for sql, name in found.items() if sql not in DDL]
+    missing = [sql.split("(")[0].strip() for sql in DDL if sql not in found]
     if strange or missing:
         what = f"it has a strange {strange[0]}" if strange else f"it lacks {missing[0]!r}"
         raise NoLedgerError(

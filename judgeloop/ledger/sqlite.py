@@ -28,10 +28,8 @@ from judgeloop.core.protocols import Clearance, Reservation, Ticket
 from judgeloop.core.records import JudgeIdentity, Reply, Verdict
 from judgeloop.ledger import booking
 from judgeloop.ledger.connection import connect
-from judgeloop.ledger.locks import is_locked, lock_if_free, run_lock
+from judgeloop.ledger.locks import is_locked, run_lock
 from judgeloop.ledger.reading import (
-    RecordedAttempt,
-    attempts_of,
     models_of,
     spend_of,
     verdicts_under,
@@ -131,10 +129,6 @@ class SqliteLedger:
         """Return the models that servers named in replies to `run`, the first first, by judge."""
         return await self._do(lambda connection: models_of(connection, run))
 
-    async def attempts(self, item_id: str) -> list[RecordedAttempt]:
-        """Return every attempt on an item, the latest first."""
-        return await self._do(lambda connection: attempts_of(connection, item_id))
-
     async def reply_lengths(self, judge: JudgeIdentity) -> list[int]:
         """Return the output tokens of the judge's latest replies, with a verdict or cut off."""
         return await self._do(lambda connection: reply_lengths(connection, judge))
@@ -150,13 +144,6 @@ class SqliteLedger:
         sent. Both are in picodollars.
         """
         return await self._do(lambda connection: booking.recover(connection, run, self._opener))
-
-    async def recover_idle(self, run: str) -> tuple[int, int]:
-        """As `recover` under the lock of `run`; nothing if a process works on it."""
-        if not (await self.spend(run, None)).unconfirmed_p:
-            return 0, 0
-        with lock_if_free(self.path, run) as alone:
-            return await self.recover(run) if alone else (0, 0)
 
     @contextmanager
     def only_run(self, run: str) -> Iterator[bool]:

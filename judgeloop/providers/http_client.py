@@ -16,7 +16,7 @@ from typing import Any, final
 
 import httpx2
 
-from judgeloop.core.errors import JudgeRejectedError
+from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.providers.network import Network
 from judgeloop.providers.wire import Endpoint
 
@@ -50,7 +50,7 @@ def http_client(endpoint: Endpoint) -> httpx2.AsyncClient:
     The client itself does not read the environment.
 
     Raises:
-        JudgeRejectedError: a proxy or the certificates cannot be used.
+        JudgeError: a proxy or the certificates cannot be used.
     """
     network = endpoint.network
     context = tls(network.ca_file, network.ca_dir)
@@ -92,7 +92,8 @@ def _mounts(
         }
     except (ImportError, ValueError, httpx2.InvalidURL):
         # The error is not shown, because a proxy's address may contain a password.
-        raise JudgeRejectedError(
+        raise JudgeError(
+            ErrorKind.REJECTED,
             "a proxy in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used: expected "
             "http://HOST:PORT or https://HOST:PORT",
             billed=False,
@@ -106,7 +107,7 @@ def tls(ca_file: str | None, ca_dir: str | None) -> ssl.SSLContext:
     `ca_file` and `ca_dir` hold the certificates to trust; None for the system's.
 
     Raises:
-        JudgeRejectedError: the certificates cannot be read.
+        JudgeError: the certificates cannot be read.
     """
     if ca_file is None and ca_dir is None:
         return httpx2.create_ssl_context(trust_env=False)
@@ -118,7 +119,8 @@ def tls(ca_file: str | None, ca_dir: str | None) -> ssl.SSLContext:
         # A file wins over a folder, as in httpx2.
         context.load_verify_locations(ca_file, None if ca_file else ca_dir)
     except OSError as error:
-        raise JudgeRejectedError(
+        raise JudgeError(
+            ErrorKind.REJECTED,
             f"the certificates in SSL_CERT_FILE or SSL_CERT_DIR cannot be read: {error}",
             billed=False,
         ) from None

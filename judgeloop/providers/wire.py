@@ -11,13 +11,8 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
-from judgeloop.core.errors import (
-    JudgeError,
-    JudgeRefusedError,
-    JudgeRejectedError,
-    TransientJudgeError,
-)
-from judgeloop.core.records import Abstention, Reply
+from judgeloop.core.errors import ErrorKind, JudgeError
+from judgeloop.core.records import Reply
 from judgeloop.providers.codes import (
     BAD_KEY,
     FILTERED,
@@ -119,68 +114,61 @@ class Endpoint:
         return f"{parts.scheme}://{host}{parts.path.rstrip('/')}"
 
 
-def answer_or_raise(error: Any, endpoint: Endpoint) -> Reply:
-    """Return an abstention if an SDK's error concerns one item only; otherwise raise a JudgeError.
+def ending(error: Any, endpoint: Endpoint) -> JudgeError:
+    """Return how an attempt ended, by the error of an SDK.
 
-    The abstention is charged at the worst case, unless the host is known not to bill a refusal.
     The SDK's error is not kept as the cause, because its body may contain the key.
-
-    Raises:
-        TransientJudgeError: another attempt may succeed.
-        JudgeRefusedError: the request is refused with an unknown code.
-        JudgeRejectedError: no attempt can succeed.
     """
     if hasattr(error, "status_code"):
-        return answer_of(Failure.of(error), endpoint)
+        return ending_of(Failure.of(error), endpoint)
+    if error.__cause__ is None:
+        return unreadable(endpoint)
     cause = type(error.__cause__).__name__
-    if error.__cause__ is not None:
-        raise TransientJudgeError(
-            f"no reply from {endpoint.origin} ({cause})", billed=cause not in NEVER_SENT
-        ) from None
-    raise unreadable(endpoint) from None
-
-
-def answer_of(failure: Failure, endpoint: Endpoint) -> Reply:
-    """Return an abstention if a failure concerns one item only; otherwise raise a JudgeError.
-
-    Raises:
-        JudgeError: as `answer_or_raise`.
-    """
-    codes = [endpoint.clean(code) for code in failure.codes]
-    about = about_this_item(failure, codes)
-    if about is None:
-        error = _status_error(failure, codes, endpoint)
-        raise (_of_firewall(error) if is_of_firewall(failure) else error) from None
-    free = failure.status in UNREAD or endpoint.refuses_free(about)
-    return Reply(Abstention(about), cost_p=0 if free and not failure.late else None)
-
-
-def _of_firewall(error: JudgeError) -> JudgeRefusedError:
-    """Return the error as one that the item is blamed for, once the judge has answered others.
-
-    A firewall looks for attacks, such as SQL or paths of files, in every text.
-    """
-    return JudgeRefusedError(str(error), billed=False, by_filter_billed=False, at_first=False)
-
-
-def unreadable(endpoint: Endpoint) -> TransientJudgeError:
-    """Return the error for a reply that cannot be read."""
-    return TransientJudgeError(f"no usable reply from {endpoint.origin}", billed=True)
-
-
-def changed(endpoint: Endpoint) -> TransientJudgeError:
-    """Return the error after which the judge asks in another form, that the server accepts."""
-    return TransientJudgeError(
-        f"{endpoint.origin} refused the form of the request; it is sent again in another",
-        billed=False,
-        changed=True,
+    return JudgeError(
+        ErrorKind.RETRY,
+        f"no reply from {endpoint.origin} ({cause})",
+        billed=cause not in NEVER_SENT,
     )
 
 
-def too_late(endpoint: Endpoint) -> TransientJudgeError:
+def ending_of(failure: Failure, endpoint: Endpoint) -> JudgeError:
+    """Return how an attempt ended, by the error that a server sent.
+
+    What concerns one item only is charged at the worst case, unless the host is known not to bill
+    such a refusal.
+    """
+    codes = [endpoint.clean(code) for code in failure.codes]
+    about = about_this_item(failure, codes)
+    if about is not None:
+        free = failure.status in UNREAD or endpoint.refuses_free(about)
+        return JudgeError(ErrorKind.ITEM, about, billed=failure.late or not free)
+    error = _status_error(failure, codes, endpoint)
+    if is_of_firewall(failure):
+        # A firewall looks for attacks, such as SQL or paths of files, in every text.
+        return JudgeError(ErrorKind.BLOCKED, str(error), billed=False)
+    return error
+
+
+def unreadable(endpoint: Endpoint) -> JudgeError:
+    """Return the error for a reply that cannot be read."""
+    return JudgeError(ErrorKind.RETRY, f"no usable reply from {endpoint.origin}", billed=True)
+
+
+def changed(endpoint: Endpoint) -> JudgeError:
+    """Return the error after which the judge asks in another form, that the server accepts."""
+    return JudgeError(
+        ErrorKind.CHANGED,
+        f"{endpoint.origin} refused the form of the request; it is sent again in another",
+        billed=False,
+    )
+
+
+def too_late(endpoint: Endpoint) -> JudgeError:
     """Return the error for a reply that did not come in time."""
-    return TransientJudgeError(
-        f"no reply from {endpoint.origin} within {endpoint.timeout_s:g} s", billed=True
+    return JudgeError(
+        ErrorKind.RETRY,
+        f"no reply from {endpoint.origin} within {endpoint.timeout_s:g} s",
+        billed=True,
     )
 
 
@@ -194,7 +182,9 @@ def _status_error(failure: Failure, codes: list[str], endpoint: Endpoint) -> Jud
     # OpenRouter counts the calls in flight against the credit, and says when to come back.
     unpaid = status == HTTPStatus.PAYMENT_REQUIRED and wait_s is None
     if NO_CREDIT & set(codes) or unpaid:
-        return JudgeRejectedError(f"{what}: the account has no credit left{said}", billed=False)
+        return JudgeError(
+            ErrorKind.REJECTED, f"{what}: the account has no credit left{said}", billed=False
+        )
     if BAD_KEY & set(codes) or status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         # With 401, servers quote a part of the key, which cannot be told from other text.
         said = "" if status == HTTPStatus.UNAUTHORIZED else said
@@ -204,34 +194,32 @@ def _status_error(failure: Failure, codes: list[str], endpoint: Endpoint) -> Jud
             else "the key is not accepted for this request (a server set by `judge_base_url` gets "
             "JUDGELOOP_JUDGE_API_KEY)"
         )
-        return JudgeRejectedError(f"{what}: {problem}{said}", billed=late)
+        return JudgeError(ErrorKind.REJECTED, f"{what}: {problem}{said}", billed=late)
     if status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.PAYMENT_REQUIRED, NO_CAPACITY}:
-        return TransientJudgeError(
-            what + said,
-            billed=late,
-            retry_after_s=wait_s,
-            crowded=True,
-            scarce=status == NO_CAPACITY or is_scarce(failure, codes),
-        )
+        scarce = status == NO_CAPACITY or is_scarce(failure, codes)
+        kind = ErrorKind.SCARCE if scarce else ErrorKind.CROWDED
+        return JudgeError(kind, what + said, billed=late, wait_s=wait_s)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in {
         HTTPStatus.REQUEST_TIMEOUT,
         HTTPStatus.CONFLICT,
     }:
-        return TransientJudgeError(
-            what + said, billed=True, retry_after_s=wait_s, crowded=status == OVERLOADED
-        )
+        kind = ErrorKind.CROWDED if status == OVERLOADED else ErrorKind.RETRY
+        return JudgeError(kind, what + said, billed=True, wait_s=wait_s)
     if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
-        return JudgeRejectedError(
-            f"{what}: the server redirects; give the URL that it redirects to", billed=False
+        return JudgeError(
+            ErrorKind.REJECTED,
+            f"{what}: the server redirects; give the URL that it redirects to",
+            billed=False,
         )
     quoted = endpoint.quoted(failure.message) or "the request is not accepted"
     if status == HTTPStatus.NOT_FOUND:
         quoted += f" ({endpoint.origin} has no such address or model{_lacks_path(endpoint)})"
-    said, may_bill = f"{what}: {quoted}", not endpoint.refuses_free(FILTERED)
-    return (
-        JudgeRejectedError(said, billed=late)
-        if concerns_every_request(failure, codes)
-        else JudgeRefusedError(said, billed=late, by_filter_billed=may_bill)
+    every = concerns_every_request(failure, codes)
+    return JudgeError(
+        ErrorKind.REJECTED if every else ErrorKind.REFUSED,
+        f"{what}: {quoted}",
+        billed=late,
+        billed_if_item=not endpoint.refuses_free(FILTERED),
     )
 
 

@@ -8,12 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from judgeloop.core.records import TIE
-from judgeloop.methods.stats.anatomy import anatomy, projection
-from judgeloop.methods.stats.combining import combined
-from judgeloop.questions.compare.prepare import Comparison
-from judgeloop.questions.compare.result import Result
-from judgeloop.questions.compare.selector import LiveMaterial
+from judgeloop.methods.stats.anatomy import projection
 from judgeloop.replay import paper_pictures, pictures
 from judgeloop.replay.analyse_tables import Analysis, PairAnalysis, Picks, analyse_pair, picks_of
 from judgeloop.replay.compare import Row

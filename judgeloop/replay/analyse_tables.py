@@ -18,7 +18,7 @@ from judgeloop.methods.stats.anatomy import (
     clusters_by_number,
     named_by_norm_bin,
 )
-from judgeloop.methods.stats.combining import combined
+from judgeloop.methods.stats.diffuse_variants import combined
 from judgeloop.replay.compare import Protocol, selector_for
 from judgeloop.replay.recordings import Recordings
 

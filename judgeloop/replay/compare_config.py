@@ -8,8 +8,14 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
-from judgeloop.methods.selectors.catalogue import Need, names_of, selector_row
-from judgeloop.methods.stats.names import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
+from judgeloop.methods.selectors.catalogue import (
+    CLUSTERINGS,
+    COMBINATIONS,
+    REPRESENTATIVES,
+    Need,
+    names_of,
+    selector_row,
+)
 from judgeloop.methods.stopping.catalogue import rules_of
 from judgeloop.questions.compare.config import Clustering, Combine, Representative
 from judgeloop.questions.compare.published import REPLAYED

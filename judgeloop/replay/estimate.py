@@ -16,12 +16,10 @@ from judgeloop.core.protocols import Estimator, Selector
 from judgeloop.core.records import Choice, Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.methods.estimators.foretold_mean import ForetoldMean
-from judgeloop.methods.estimators.mean_score import MeanScore
+from judgeloop.methods.estimators.mean_score import ForecastMean, MeanScore, Ratings
 from judgeloop.methods.selectors.catalogue import SelectorRow, selector_row
-from judgeloop.methods.stats.foretelling import Forecast, foretell
 from judgeloop.methods.stats.mean_intervals import Interval
-from judgeloop.methods.stats.ratings import Ratings
+from judgeloop.methods.stats.score_forecast import Forecast, forecast_scores
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate.selector import SEARCHED, Wanted, make_selector, strata_of
 from judgeloop.replay.compare import Row
@@ -187,7 +185,7 @@ class _Trial:
         rule, strata = Precise(self.plan.risk, items), strata_of(selector, items)
         forecast = self._forecast() if self.plan.history and selector.draws else None
         if forecast is not None:
-            return ForetoldMean(strata, forecast), rule
+            return ForecastMean(strata, forecast), rule
         by_proxy = self.plan.by_confidence and selector.draws
         return MeanScore(strata, needed(self.subject.confidence) if by_proxy else None), rule
 
@@ -197,7 +195,7 @@ class _Trial:
         A larger history contains the systems of a smaller history.
         """
         earlier = needed(self.subject.earlier)
-        return foretell(earlier[self.rng(2).permutation(len(earlier))[: self.plan.history]])
+        return forecast_scores(earlier[self.rng(2).permutation(len(earlier))[: self.plan.history]])
 
     def _row(self, selector: Selector[Any], tally: Ratings, interval: Interval | None) -> Row:
         return {

@@ -18,11 +18,10 @@ from judgeloop.core.protocols import StoppingRule
 from judgeloop.core.records import Abstention, Answer, Choice, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.methods.estimators.win_rates import WinRates
+from judgeloop.methods.estimators.win_rates import Standings, WinRates
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.stats.information import Epsilons
 from judgeloop.methods.stats.racing import Flags, Floats
-from judgeloop.methods.stats.standings import Standings
 from judgeloop.methods.stopping.catalogue import Ingredients, rules_of
 from judgeloop.questions.select.config import QUESTION
 from judgeloop.questions.select.selector import make_selector

@@ -35,7 +35,6 @@ class Computed(TypedDict):
     guarantee: Annotated[str, "what the stated risk promises, or heuristic or approximate"]
     spent_usd: Annotated[Dollars, "what this command has paid; null if a price is unknown"]
     run_spent_usd: Annotated[Dollars, "what the run has paid since it began"]
-    former_spent_usd: Annotated[Dollars, "what was paid under earlier ids of the run"]
     rehearsed_usd: Annotated[Dollars, "recorded cost that counts against the budget, not paid"]
     budget_usd: Annotated[Dollars, "the budget; null without one"]
     more_usd: Annotated[Dollars, "the probable cost of more_judgments"]
@@ -76,7 +75,6 @@ def computed(result: RunResult) -> Computed:
         "guarantee": result.setup.guarantee or "heuristic",
         "spent_usd": result.spent_usd,
         "run_spent_usd": result.run_spent_usd,
-        "former_spent_usd": _usd(spend.former_p),
         "rehearsed_usd": _usd(spend.rehearsed_p),
         "budget_usd": _usd(spend.budget_p),
         "more_usd": _usd(result.more_p),

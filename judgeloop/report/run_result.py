@@ -15,7 +15,7 @@ from judgeloop.core.money import to_usd
 from judgeloop.core.outcomes import About, DecoyTally, Spend, StopKind
 from judgeloop.core.records import Abstention, Key, Label, Verdict
 from judgeloop.methods.stats.agreement import kappa
-from judgeloop.methods.stats.proportion import wilson_interval
+from judgeloop.methods.stats.proportions import wilson_interval
 from judgeloop.report.json_fields import computed, heading
 from judgeloop.report.labels import LabelRow
 from judgeloop.report.shown import Shown
@@ -174,11 +174,8 @@ class RunResult(Shown):
         spend = self.spend
         if not spend.next_p:
             return None
-        return (
-            spend.charged_p
-            + spend.former_p
-            + ((self.judged and self.more_judgments) or 1) * spend.next_p
-        )
+        further = (self.judged and self.more_judgments) or 1
+        return spend.charged_p + further * spend.next_p
 
     def _cost_of(self, judgments: int) -> int | None:
         paid = self.spend.paid_attempts

@@ -19,15 +19,14 @@ def money(result: RunResult) -> str:
     spent = show_usd(spend.run_p) if spend.known else "an unknown amount"
     if spend.budget_p is None:
         return spent
-    before = f" and {show_usd(spend.former_p)} under its former id" if spend.former_p else ""
     budget = show_usd(spend.budget_p)
     if not spend.beyond:
-        return f"{spent}{before} of {budget}"
+        return f"{spent} of {budget}"
     # Nothing is reserved beyond the budget in force, so that only a contradicted quote exceeds it.
     if spend.over_p:
-        return f"BUDGET EXCEEDED: {spent}{before} of {budget}"
+        return f"BUDGET EXCEEDED: {spent} of {budget}"
     by = "with other commands" if spend.now_p else "spent by earlier commands"
-    return f"{spent}{before}, {by}, of a budget of {budget} now"
+    return f"{spent}, {by}, of a budget of {budget} now"
 
 
 def enough(result: RunResult) -> str:
@@ -60,11 +59,6 @@ def cost(result: RunResult) -> str:
         text += f"; {count(result.ahead, 'answer')} that did not come into it{about}"
     if spend.run_p != spend.now_p:
         text += f"; {show_usd(spend.run_p)} with the commands before"
-    if spend.former_p:
-        text += (
-            f"; {show_usd(spend.former_p)} before, under the id that an earlier version gave this run, "
-            "which counts against the budget"
-        )
     if spend.rehearsed_p:
         text += f"; {show_usd(spend.rehearsed_p)} rehearsed with recorded costs"
     return text

@@ -1,6 +1,6 @@
 """Computes the opinions of weak judges on the systems' outputs, with likelihoods cached on disk.
 
-`methods/stats/kgrams.py` and `methods/stats/weak.py` define a weak judge. The folder is opened by `cache.py`. A
+`methods/stats/weak_opinions.py` defines a weak judge. The folder is opened by `cache.py`. A
 lost or corrupt folder costs only computing time, and so does a missing diskcache.
 """
 
@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.methods.stats.kgrams import likelihoods
-from judgeloop.methods.stats.weak import opinions
+from judgeloop.methods.stats.weak_opinions import likelihoods, opinions
 from judgeloop.represent.cache import Store, UnusableError, opened
 
 VERSION = "weak-judges.1"  # part of cache keys: increase it when code changes a likelihood

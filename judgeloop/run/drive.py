@@ -41,8 +41,7 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
     """
     config, by_hand = prepared.config, prepared.by_hand
     return Terms(
-        run=prepared.run.id,
-        former=prepared.run.former,
+        run=prepared.run_id,
         order=Order.RANDOM if by_hand and not config.rates else config.order,
         audit_share=config.audit_share,
         vote=config.vote,
@@ -73,9 +72,8 @@ async def drive_session(
     """Run a session to its end through the ledger, and close the judges and the ledger.
 
     No other process can run under the same run id meanwhile, unless the terms are offline. What
-    processes that ended have left open of the run is closed first, also under its former ids.
-    Judges learn the lengths of their earlier replies from the ledger.
-    `judges` replace the run's judges.
+    processes that ended have left open of the run is closed first. Judges learn the lengths of their
+    earlier replies from the ledger. `judges` replace the run's judges.
     """
     asked = prepared.judges if judges is None else judges
     ledger = SqliteLedger(prepared.config.ledger, prepared.config.ledger_budget_p)
@@ -83,8 +81,6 @@ async def drive_session(
         with nullcontext(False) if terms.offline else ledger.only_run(terms.run) as alone:
             if alone:
                 await ledger.recover(terms.run)
-                for former in terms.former:
-                    await ledger.recover_idle(former)
                 await ledger.spend(terms.run, None)  # a ledger without its attempts is refused now
             for judge in asked:
                 if isinstance(judge, Learns):

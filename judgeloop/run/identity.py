@@ -2,8 +2,7 @@
 
 The budget bounds all money ever spent under an id, and a repeated command continues under the same
 id. So the id is made of the question, the data, the judges, and every setting that is not declared
-as pace, money, place or report (`setting.py`). `former_identity.py` computes the ids of the first
-version.
+as pace, money, place or report (`setting.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from judgeloop.core.protocols import Judge
 from judgeloop.core.verdict_key import digest
 from judgeloop.settings.setting import Part, declared
 
-ID_VERSION = 2
 LENGTH = 16  # hexadecimal digits
 
 
@@ -34,41 +32,27 @@ def run_id(
     """
     return digest(
         {
-            "id version": ID_VERSION,
             "question": question,
-            **data_of(pool, judges),
+            "judges": [
+                [judge.identity.provider, judge.identity.model, dict(judge.identity.parameters)]
+                for judge in judges
+            ],
+            "systems": pool.systems,
+            "items": [[item.id, item.prompt, item.reference] for item in pool.items],
+            "outputs": pool.outputs,
             "settings": settings_in_id(config),
             "content": {name: plain(value) for name, value in content.items()},
         }
     )[:LENGTH]
 
 
-def data_of(pool: Pool, judges: Sequence[Judge]) -> dict[str, Any]:
-    """Return the judges, systems, items and outputs as JSON values."""
-    return {
-        "judges": [
-            [judge.identity.provider, judge.identity.model, dict(judge.identity.parameters)]
-            for judge in judges
-        ],
-        "systems": pool.systems,
-        "items": [[item.id, item.prompt, item.reference] for item in pool.items],
-        "outputs": pool.outputs,
-    }
-
-
 def settings_in_id(config: Any) -> dict[str, Any]:
-    """Return the settings whose values are part of a run's id.
-
-    A setting that is newer than the ids is left out at its default.
-    """
-    found = {}
-    for name, field in declared(type(config)).items():
-        value = getattr(config, name)
-        if field.setting is None or field.setting.part is not Part.RUN:
-            continue
-        if not field.setting.newer or value != field.default:
-            found[name] = plain(value)
-    return found
+    """Return the settings whose values are part of a run's id."""
+    return {
+        name: plain(getattr(config, name))
+        for name, field in declared(type(config)).items()
+        if field.setting is not None and field.setting.part is Part.RUN
+    }
 
 
 def plain(value: Any) -> Any:

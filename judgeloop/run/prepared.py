@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import UNLIMITED, Pool
@@ -21,14 +21,6 @@ NONE = "none"  # a value that switches a setting off, so it may be given to any 
 C = TypeVar("C", bound=RunSettings)
 
 
-@dataclass(frozen=True, slots=True)
-class RunName:
-    """A run's id, and its ids in earlier versions, under which money may have been booked."""
-
-    id: str
-    former: tuple[str, ...] = ()
-
-
 def population_of(config: RunSettings, inputs: Inputs) -> int | None:
     """Return the size of the population that the result is about; None if that is the pool.
 
@@ -41,30 +33,13 @@ def population_of(config: RunSettings, inputs: Inputs) -> int | None:
     return UNLIMITED if drawn else None
 
 
-def run_name(
-    id_of: Callable[[dict[str, Any]], str],
-    content: dict[str, Any],
-    population: int | None,
-    former: str,
-) -> RunName:
-    """Return a run's id, made of its `content` by `id_of`, and its former ids.
-
-    A population that is not the pool is part of the id. Without it, the run had the id of the same
-    settings when they still meant the pool; what was spent under that id counts.
-    """
-    plain = id_of(content)
-    if population is None:
-        return RunName(plain, (former,))
-    return RunName(id_of(content | {"population": "items and orders"}), (plain, former))
-
-
 @dataclass(frozen=True, slots=True)
 class Prepared(Generic[C]):
     """The parts of a run that all questions share; each question adds its own parts."""
 
     config: C
     inputs: Inputs
-    run: RunName
+    run_id: str
 
     @property
     def pool(self) -> Pool:

@@ -19,7 +19,16 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.money import to_pico
 from judgeloop.engine.presentation import Order, Vote
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
-from judgeloop.settings.setting import DURATION_FORM, Parse, Part, Setting, amount, declared, one_of, seconds
+from judgeloop.settings.setting import (
+    DURATION_FORM,
+    Parse,
+    Part,
+    Setting,
+    amount,
+    declared,
+    one_of,
+    seconds,
+)
 from judgeloop.settings.shared import (
     AUDIT_SHARE,
     DEFAULT_HOME,
@@ -71,7 +80,9 @@ class JudgeSettings(Configuration):
     judge_price: JudgePrice = None
     tier: Tier = "standard"
     judge_timeout: Annotated[
-        float, Gt(0), Setting("Seconds until an attempt times out.", JUDGE, Part.PACE, Found, file_only=True)
+        float,
+        Gt(0),
+        Setting("Seconds until an attempt times out.", JUDGE, Part.PACE, Found, file_only=True),
     ] = 120.0
     judge_max_tokens: MaxTokens = None
     judge_effort: Effort = None
@@ -163,7 +174,9 @@ class RunSettings(JudgeSettings):
     max_item_bytes: Annotated[
         int,
         Ge(1),
-        Setting("Maximum bytes of an item with its outputs.", ITEMS, Part.RUN, Found, newer=True, file_only=True),
+        Setting(
+            "Maximum bytes of an item with its outputs.", ITEMS, Part.RUN, Found, file_only=True
+        ),
     ] = 1_000_000
     as_published: AsPublished = False
     seed: Seed = 0
@@ -190,7 +203,9 @@ class RunSettings(JudgeSettings):
             "Stop once the share of items without a verdict exceeds this (0 to 1).",
             STOPPING,
             Part.RUN,
-            Found, file_only=True),
+            Found,
+            file_only=True,
+        ),
     ] = 0.05
     decoys: Annotated[
         int,
@@ -199,7 +214,13 @@ class RunSettings(JudgeSettings):
     ] = 0
     decoy_outputs: Annotated[
         Path | None,
-        Setting("File of decoys to use in place of judgeloop's own.", JUDGE, Part.CONTENT, Inside, file_only=True),
+        Setting(
+            "File of decoys to use in place of judgeloop's own.",
+            JUDGE,
+            Part.CONTENT,
+            Inside,
+            file_only=True,
+        ),
     ] = None
     deadline: Annotated[
         float | None,
@@ -223,23 +244,41 @@ class RunSettings(JudgeSettings):
             "Number of steps to ask before the stopping rule has decided: faster, but may cost more.",
             MONEY,
             Part.PACE,
-            Found, file_only=True),
+            Found,
+            file_only=True,
+        ),
     ] = 0
     rpm: Annotated[
         int | None,
         Ge(1),
-        Setting("Maximum number of calls a minute for each judge.", MONEY, Part.PACE, Found, file_only=True),
+        Setting(
+            "Maximum number of calls a minute for each judge.",
+            MONEY,
+            Part.PACE,
+            Found,
+            file_only=True,
+        ),
     ] = None
     tpm: Annotated[
         int | None,
         Ge(1),
-        Setting("Maximum number of tokens a minute for each judge.", MONEY, Part.PACE, Found, file_only=True),
+        Setting(
+            "Maximum number of tokens a minute for each judge.",
+            MONEY,
+            Part.PACE,
+            Found,
+            file_only=True,
+        ),
     ] = None
     run_dir: Annotated[
-        Path | None, Setting("Folder for the verdicts and the result.", OUTPUT, Part.PLACE, Inside, file_only=True)
+        Path | None,
+        Setting(
+            "Folder for the verdicts and the result.", OUTPUT, Part.PLACE, Inside, file_only=True
+        ),
     ] = None
     cache_dir: Annotated[
-        Path, Setting("Folder for vectors and other caches.", OUTPUT, Part.PLACE, Inside, file_only=True)
+        Path,
+        Setting("Folder for vectors and other caches.", OUTPUT, Part.PLACE, Inside, file_only=True),
     ] = DEFAULT_HOME / "cache"
 
     @property
@@ -320,7 +359,14 @@ class ContestSettings(RunSettings):
     ] = Order.BOTH
     audit_share: AuditShare = AUDIT_SHARE
     vote: Annotated[
-        Vote, Setting("How a panel decides: majority, mean or unanimous.", JUDGE, Part.RUN, Found, file_only=True)
+        Vote,
+        Setting(
+            "How a panel decides: majority, mean or unanimous.",
+            JUDGE,
+            Part.RUN,
+            Found,
+            file_only=True,
+        ),
     ] = Vote.MAJORITY
 
     @property

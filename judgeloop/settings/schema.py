@@ -59,7 +59,7 @@ class _Forms(GenerateJsonSchema):
 @cache
 def form_of(field: Declared) -> Form:
     """Return the schema of a setting's value in a settings file."""
-    annotation = Union[(field.annotation, *field.others)]  # noqa: UP007 - of a list of types
+    annotation = Union[(field.annotation, *field.others)]
     return TypeAdapter(annotation).json_schema(schema_generator=_Forms)
 
 
@@ -118,7 +118,9 @@ def settings_schema(commands: Commands) -> Schema:
 
 def _properties(fields: Fields) -> Schema:
     """Return the schemas of a command's settings, each with its help."""
-    return {key: dict(form_of(field)) | {"description": _help(field)} for key, field in fields.items()}
+    return {
+        key: dict(form_of(field)) | {"description": _help(field)} for key, field in fields.items()
+    }
 
 
 def _help(field: Declared) -> str:
@@ -128,9 +130,7 @@ def _help(field: Declared) -> str:
 
 def _shared(tables: Iterable[Schema], commands: Commands, first: Schema) -> Schema:
     """Return the properties of [shared]: what any command that has a setting allows."""
-    names = {
-        key for fields in commands.values() for key, one in fields.items() if shareable(one)
-    }
+    names = {key for fields in commands.values() for key, one in fields.items() if shareable(one)}
     every = list(tables)
     return {
         name: _any_of(_plain(table[name]) for table in every if name in table)

@@ -14,7 +14,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
+from typing import Any, Protocol, get_args, get_origin, get_type_hints
 
 from judgeloop.core.errors import did_you_mean
 from judgeloop.core.money import MOST_DOLLARS, to_pico
@@ -129,7 +129,7 @@ class Declared:
 
     name: str
     annotation: Any
-    default: Any = MISSING
+    default: Any
     others: tuple[Any, ...] = ()
 
     @property

@@ -13,7 +13,17 @@ from judgeloop.judges.catalogue import JUDGES as PROVIDERS
 from judgeloop.providers.prices import price_text
 from judgeloop.providers.tiers import TIERS
 from judgeloop.settings.setting import (
-    DOLLARS_FORM, Parse, Part, Setting, Source, amount, like, listed, matching, one_of,
+    DOLLARS_FORM,
+    Parse,
+    Part,
+    Setting,
+    Source,
+    alternatives,
+    amount,
+    like,
+    listed,
+    matching,
+    one_of,
 )
 
 DEFAULT_HOME = Path(".judgeloop")
@@ -108,7 +118,9 @@ LedgerBudget = Annotated[
         MONEY,
         Part.MONEY,
         CallerOnly,
-        metavar="DOLLARS", file_only=True),
+        metavar="DOLLARS",
+        file_only=True,
+    ),
 ]
 BaseUrl = Annotated[
     str | None,
@@ -130,7 +142,9 @@ JudgeNames = Annotated[
         Part.KEY,
         CallerOnly,
         metavar="[JUDGE=]NAME",
-        many=True, file_only=True),
+        many=True,
+        file_only=True,
+    ),
 ]
 JudgePrice = Annotated[
     str | None,
@@ -195,7 +209,7 @@ TieMargin = Annotated[
     ),
 ]
 JUDGES = Setting(
-    f"{'; '.join(f'{row.form} ({row.help})' for row in PROVIDERS)}. Give several for a panel.",
+    f"Who judges: {alternatives([row.form for row in PROVIDERS])}. Several form a panel.",
     JUDGE,
     Part.KEY,
     OfJudge,
@@ -211,7 +225,8 @@ AuditShare = Annotated[
         JUDGE,
         Part.RUN,
         Found,
-        newer=True, file_only=True),
+        file_only=True,
+    ),
 ]
 Ledger = Annotated[
     Path, Setting("File of paid verdicts and spending (SQLite).", OUTPUT, Part.PLACE, Inside)

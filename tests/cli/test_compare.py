@@ -1093,17 +1093,3 @@ def test_ctrl_c_outside_of_a_run_says_so_and_exits_with_130(files, monkeypatch):
     result = judgeloop("compare", *files[:2], "--judge", "metric:rouge2")
     assert result.exit_code == 130
     assert result.stderr == "judgeloop: interrupted; what was paid for is kept\n"
-
-
-def test_ledger_explain_says_what_is_held_what_failed_and_what_differs(files, chat_server):
-    flags = live(chat_server, *files[:2])
-    assert judgeloop("ledger", "explain", "i0", *flags).exit_code == 2, "nothing is remembered yet"
-    outcome = judgeloop("compare", *flags, "--min-judgments", 30, "--max-judgments", 30)
-    assert outcome.exit_code in {0, 3}
-    held = judgeloop("ledger", "explain", "i1", *flags)
-    assert held.stdout.count("answered from the ledger") == 2
-    other = judgeloop("ledger", "explain", "i1", *flags, "--judge-max-tokens", 99)
-    assert "judge's max_output_tokens: then 512, now 99" in other.stdout
-    unknown = judgeloop("ledger", "explain", "nowhere", *flags)
-    assert unknown.exit_code == 2
-    assert "there is no such item" in unknown.stderr

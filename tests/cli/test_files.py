@@ -91,7 +91,6 @@ FIELDS = {
     "thought_tokens": 0,
     "spent_usd": 0.021,
     "run_spent_usd": 0.042,
-    "former_spent_usd": 0.0,
     "settings_files": {},
     "old_prices": "",
     "prices": "",

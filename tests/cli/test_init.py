@@ -208,7 +208,7 @@ def test_the_schema_accepts_the_file_with_and_without_its_comments(valid, uncomm
         "[shared]\nrisk = [0.1, 0.2]\nhalf-width = 0.05\njudge-price = '1,2'\n",
         "[calibrate]\nrisk = [0.1]\n[estimate]\nclusters = 'auto'\nrequire-score = 1\n",
         "[replay]\njob = 'select'\nselectors = ['race']\nsizes = '5:20:5'\nrisk = 0.2\n",
-        "[ledger.explain]\nseed = 3\n[ledger.show]\nledger = 'l.sqlite'\n[runs.list]\njson = true\n",
+        "[ledger.show]\nledger = 'l.sqlite'\n[runs.list]\njson = true\n",
         "[select]\nepsilon = 'auto'\nmap = 'prompt=question'\n[compare]\nrepresent = 'minilm:model'\n",
     ],
 )

@@ -13,8 +13,8 @@ from judgeloop.cli.progress import SECONDS_BETWEEN_LINES, Watched, counting, wat
 from judgeloop.cli.progress_line import Seen, Speed, fitted, sentence
 from judgeloop.core.outcomes import Estimate, Tally
 from judgeloop.engine.loop import Progress
-from judgeloop.methods.stats.ratings import Ratings
-from judgeloop.methods.stats.standings import Standings
+from judgeloop.methods.estimators.mean_score import Ratings
+from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stats.strata import Strata
 from judgeloop.questions.compare.text import so_far
 from judgeloop.questions.estimate.text import so_far as mean_so_far

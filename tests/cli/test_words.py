@@ -120,4 +120,4 @@ def test_the_ledger_shows_headings_a_total_and_what_released_means(given, chat_s
 
 def test_a_ledger_without_an_attempt_says_that_nothing_was_spent(given):
     judgeloop(*given, "--budget", "0.0001")
-    assert judgeloop("ledger", "show").output == "no spending yet\n"
+    assert judgeloop("ledger", "show").output == "no charges yet\n"

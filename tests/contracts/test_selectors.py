@@ -11,9 +11,9 @@ from support.pools import differences, known_beforehand
 from support.selectors import make_selector, steps_of
 from support.walking import all_steps
 
+from judgeloop.methods.selectors.catalogue import COMBINATIONS, REPRESENTATIVES
 from judgeloop.methods.selectors.ingredients import Variant
-from judgeloop.methods.stats.combining import combined
-from judgeloop.methods.stats.names import COMBINATIONS, REPRESENTATIVES
+from judgeloop.methods.stats.diffuse_variants import combined
 
 
 def variant(name="diffuse", **how):

@@ -86,9 +86,10 @@ def show(text, folder, environment):
 
 
 def anywhere(text):
-    """What is shown, without what differs from place to place: a run's id (the judge's address
-    is part of it), where the price is from, the version of SQLite, and the file system."""
-    text = re.sub(r"runs/[0-9a-f]{16}", "runs/ID", text)
+    """What is shown, without what differs from place to place: the time, a run's id (the judge's
+    address is part of it), the source of the price, the version of SQLite, and the file system."""
+    text = re.sub(r"(runs/|run )[0-9a-f]{16}", r"\1ID", text)
+    text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.+]+", "TIME", text)
     price = r"from\s+(genai-prices\s+\S+\s+for\s+[\w./-]*\w|\S+prices\.toml)"
     text = re.sub(price, "from WHERE", text)
     return re.sub(r"SQLite [\d.]+, (\S+) on .*", r"SQLite, \1", text.strip())
@@ -148,7 +149,7 @@ OTHERS = {"--quiet", "--editable", "--strict"}  # of pip and other programs
 def test_every_flag_on_the_pages_exists(environment):
     known = set(OTHERS)
     for command in ("compare", "select", "estimate", "replay", "doctor", "calibrate", "convert",
-                    "ledger explain", "ledger reconcile", "ledger salvage"):  # fmt: skip
+                    "ledger reconcile", "ledger salvage"):  # fmt: skip
         known |= set(FLAG.findall(run(f"judgeloop {command} --help-all", ROOT, environment).stdout))
     for command in ("", "demo", "init"):
         known |= set(FLAG.findall(run(f"judgeloop {command} --help", ROOT, environment).stdout))

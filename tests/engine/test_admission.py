@@ -253,12 +253,6 @@ def test_half_as_many_calls_again_are_admitted_as_may_be_in_flight(
     assert admission.slots == slots
 
 
-def test_former_ids_money_counts_against_the_budget():
-    assert Terms("run", budget_p=30, former_p=20).available_p == 10
-    assert Terms("run", budget_p=30, former_p=40).available_p == 0
-    assert Terms("run", former_p=40).available_p is None
-
-
 def test_out_of_money_says_what_the_next_query_needs_at_worst():
     reason = admission_to(Purse(), budget_p=5).out_of_money(planned(0, Order.BOTH))
     assert reason.kind is StopKind.BUDGET

@@ -9,14 +9,14 @@ from collections import Counter
 import pytest
 from support.driving import AT_ONCE, failing, run, script_from
 
-from judgeloop.core.errors import TransientJudgeError
+from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Abstention, Verdict
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
-from judgeloop.methods.stopping.tie_aware import TieAware
+from judgeloop.methods.stopping.majority import TieAware
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 @pytest.mark.parametrize(("billed", "cost_p"), [(False, 2), (True, 2 + 2 * 7)])
 def test_every_attempt_is_a_reservation_of_its_own(billed, cost_p):
     judge = ScriptedJudge(
-        failing(2, TransientJudgeError("busy", billed=billed)), cost_p=2, worst_p=7
+        failing(2, JudgeError(ErrorKind.RETRY, "busy", billed=billed)), cost_p=2, worst_p=7
     )
     finished = run(judge, items=5)
     assert finished.outcome.winner == 0
@@ -33,7 +33,7 @@ def test_every_attempt_is_a_reservation_of_its_own(billed, cost_p):
 
 
 def test_a_call_that_fails_to_its_last_attempt_abstains_and_is_asked_again_next_time(tmp_path):
-    error = TransientJudgeError("busy", billed=False)
+    error = JudgeError(ErrorKind.RETRY, "busy", billed=False)
 
     def script(call):
         if call.item.id == "item-3":
@@ -69,7 +69,7 @@ def test_a_crowded_server_is_asked_again_beyond_four_attempts_at_a_lower_pace():
             try:
                 await asyncio.sleep(0.001)
                 if len(seen) < 60:
-                    raise TransientJudgeError("HTTP 429", billed=False, crowded=True)
+                    raise JudgeError(ErrorKind.CROWDED, "HTTP 429", billed=False)
                 return await self.inner.judge(call)
             finally:
                 now -= 1
@@ -91,7 +91,7 @@ def test_a_crowded_server_is_asked_again_beyond_four_attempts_at_a_lower_pace():
 
 
 def test_a_crowded_server_is_given_up_once_patience_is_at_its_end():
-    error = TransientJudgeError("HTTP 429", billed=False, crowded=True)
+    error = JudgeError(ErrorKind.CROWDED, "HTTP 429", billed=False)
     judge = ScriptedJudge(failing(10**9, error))
     policy = RetryPolicy(first_wait_s=0.01, longest_wait_s=0.01, patience_s=1.0)
     finished = run(

@@ -10,7 +10,7 @@ import pytest
 from support.driving import failing, run, script_from
 from support.pools import make_pool, make_session, scores
 
-from judgeloop.core.errors import JudgeQuitError, JudgeRejectedError, TransientJudgeError
+from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.engine.admission import AHEAD
@@ -22,7 +22,7 @@ from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.methods.stopping.tie_aware import TieAware
+from judgeloop.methods.stopping.majority import TieAware
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 
@@ -46,7 +46,7 @@ class AtOnce(ScriptedJudge):
 
 
 def test_a_judge_that_is_down_stops_the_run():
-    judge = ScriptedJudge(failing(10**6, TransientJudgeError("no reply", billed=False)))
+    judge = ScriptedJudge(failing(10**6, JudgeError(ErrorKind.RETRY, "no reply", billed=False)))
     outcome = run(judge, limits=Limits(30, 30, 1.0)).outcome
     assert outcome.stop.kind is StopKind.JUDGE_FAILED
     assert "no reply" in outcome.stop.sentence
@@ -58,7 +58,7 @@ def test_a_judge_that_is_down_stops_the_run():
 def test_a_rejection_stops_at_once_and_keeps_what_was_in_flight(tmp_path):
     def script(call):
         if call.item.id == "item-7":
-            raise JudgeRejectedError("the key is not accepted", billed=False)
+            raise JudgeError(ErrorKind.REJECTED, "the key is not accepted", billed=False)
         return Verdict(1.0 if call.systems[0] == "a" else 0.0)
 
     judge = ScriptedJudge(
@@ -198,7 +198,7 @@ def test_a_deadline_that_is_not_reached_changes_nothing_and_leaves_nothing_behin
 def test_an_interruption_ends_the_wait_for_another_attempt():
     async def story():
         interruption, book = Interruption(), SqliteLedger(":memory:")
-        error = TransientJudgeError("busy", billed=False, retry_after_s=50)
+        error = JudgeError(ErrorKind.RETRY, "busy", billed=False, wait_s=50)
         asyncio.get_running_loop().call_later(0.05, interruption.request)
         finished = await drive(
             make_session(40), make_pool(40), ScriptedJudge(failing(9, error)), book, Terms("run"),
@@ -253,7 +253,7 @@ def test_offline_answers_from_the_ledger_and_halts_where_it_has_nothing(tmp_path
 def test_a_judge_that_leaves_halts_the_run_as_if_interrupted_and_keeps_what_was_answered(tmp_path):
     def script(call):
         if len(judge.calls) > 3:
-            raise JudgeQuitError
+            raise JudgeError(ErrorKind.QUIT, "the judge has left", billed=False)
         return Verdict(1.0)
 
     judge = ScriptedJudge(script, cost_p=1)
@@ -268,9 +268,13 @@ def test_a_judge_that_leaves_halts_the_run_as_if_interrupted_and_keeps_what_was_
 
 
 REJECTIONS = {
-    "a rejection": JudgeRejectedError("HTTP 401: the key is not accepted", billed=False),
-    "no credit": JudgeRejectedError("HTTP 429: the account has no credit left", billed=False),
-    "a rejection that is billed": JudgeRejectedError("HTTP 400: no", billed=True),
+    "a rejection": JudgeError(
+        ErrorKind.REJECTED, "HTTP 401: the key is not accepted", billed=False
+    ),
+    "no credit": JudgeError(
+        ErrorKind.REJECTED, "HTTP 429: the account has no credit left", billed=False
+    ),
+    "a rejection that is billed": JudgeError(ErrorKind.REJECTED, "HTTP 400: no", billed=True),
 }
 
 
@@ -301,8 +305,8 @@ def test_after_a_terminal_answer_no_call_is_tried_again(tmp_path):
     def script(call):
         asked.append(call.item.id)
         if len(asked) == 1:
-            raise JudgeRejectedError("the key is not accepted", billed=False)
-        raise TransientJudgeError("busy", billed=False)
+            raise JudgeError(ErrorKind.REJECTED, "the key is not accepted", billed=False)
+        raise JudgeError(ErrorKind.RETRY, "busy", billed=False)
 
     judge = AtOnce(8, script)
     terms = Terms("run", concurrency=8, order=Order.FIXED, policy=RetryPolicy(first_wait_s=0.2))

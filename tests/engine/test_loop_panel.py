@@ -15,7 +15,7 @@ from judgeloop.engine.presentation import Vote
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
-from judgeloop.methods.stopping.tie_aware import TieAware
+from judgeloop.methods.stopping.majority import TieAware
 
 pytestmark = pytest.mark.usefixtures("no_task_is_lost")
 

@@ -11,10 +11,11 @@ from types import SimpleNamespace
 
 import pytest
 from support.chat_server import Response, completion, error, verdict
+from support.endings import ends, reply_from
 from support.messages_server import message, text
 from support.pools import make_pool, make_session
 
-from judgeloop.core.errors import JudgeRejectedError
+from judgeloop.core.errors import ErrorKind
 from judgeloop.core.money import Rate, cost
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Call, Item, Usage, Verdict
@@ -29,7 +30,7 @@ from judgeloop.judges.openai import OpenAIJudge
 from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.providers.prices import price_from_text, published_price
-from judgeloop.providers.wire import Endpoint, answer_or_raise
+from judgeloop.providers.wire import Endpoint, ending
 
 PRICE = price_from_text("1.00,10.00")
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
@@ -53,7 +54,7 @@ def ask(server, response, wire="openai", **more):
     async def story():
         judge = make(server, wire, **more)
         try:
-            return await judge.judge(CALL), judge.quote(CALL)
+            return await reply_from(judge, CALL), judge.quote(CALL)
         finally:
             await judge.aclose()
 
@@ -138,9 +139,8 @@ ANTHROPIC_URL = "https://api.anthropic.com"
 def test_a_refusal_is_free_only_where_the_host_is_known_not_to_bill_it(url, status, code, free):
     said = SimpleNamespace(headers={}, content=b"")
     refusal = SimpleNamespace(status_code=status, body={"error": {"code": code}}, response=said)
-    reply = answer_or_raise(refusal, Endpoint(url, "key-of-tests", 5.0))
-    assert isinstance(reply.answer, Abstention)
-    assert reply.cost_p == (0 if free else None)
+    how = ending(refusal, Endpoint(url, "key-of-tests", 5.0))
+    assert (how.kind, how.billed) == (ErrorKind.ITEM, not free)
 
 
 @pytest.mark.parametrize(
@@ -415,7 +415,7 @@ def test_refusals_of_all_that_follow_stop_the_run(chat_server, tmp_path):
 
 def test_what_is_wrong_with_every_request_still_stops_the_run(chat_server):
     for status, code in [(400, "unsupported_parameter"), (404, "model_not_found"), (422, None)]:
-        with pytest.raises(JudgeRejectedError):
+        with ends(ErrorKind.REJECTED, ErrorKind.REFUSED):
             ask(chat_server, error(status, code))
 
 

@@ -12,8 +12,9 @@ from functools import cache
 import httpx2
 import pytest
 from support.chat_server import ChatServer, Response, completion, verdict
+from support.endings import ends, reply_from
 
-from judgeloop.core.errors import JudgeError, TransientJudgeError
+from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Call, Item, Usage, Verdict
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.options import JudgeOptions
@@ -45,7 +46,7 @@ def ask(server, spec):
         options = JudgeOptions(shipped_template("pairwise.v1"), {}, base_url=url, price="1,10")
         judge = judge_from_spec(spec, options)
         try:
-            return await judge.judge(CALL)
+            return await reply_from(judge, CALL)
         finally:
             await judge.aclose()
 
@@ -72,7 +73,7 @@ def test_a_bomb_takes_no_more_memory_than_a_reply_may(spec, bomb, status, chat_s
     chat_server.respond = lambda request, number: response
     tracemalloc.start()
     try:
-        with pytest.raises(TransientJudgeError, match=r"no (usable )?reply from"):
+        with ends(ErrorKind.RETRY, match=r"no (usable )?reply from"):
             ask(chat_server, spec)
         assert tracemalloc.get_traced_memory()[1] < MOST_MEMORY
     finally:
@@ -101,7 +102,7 @@ def test_a_reply_that_is_compressed_once_is_read(coding, pack, chat_server):
 def test_an_encoding_that_was_not_asked_for_is_refused(coding, chat_server):
     body = verdict("A").body
     chat_server.respond = lambda request, number: Response(200, body, {"Content-Encoding": coding})
-    with pytest.raises(TransientJudgeError, match="UnknownEncodingError") as caught:
+    with ends(ErrorKind.RETRY, match="UnknownEncodingError") as caught:
         ask(chat_server, "openai/m")
     assert caught.value.billed
 

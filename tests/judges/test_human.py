@@ -6,9 +6,10 @@ import asyncio
 import io
 
 import pytest
+from support.endings import ends
 from support.pools import make_pool, make_session
 
-from judgeloop.core.errors import JudgeQuitError, JudgeRejectedError
+from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Call, Item, Verdict
 from judgeloop.engine.loop import drive
@@ -55,9 +56,7 @@ class Person:
                 replies = await asyncio.gather(
                     *map(self.judge.judge, wanted), return_exceptions=True
                 )
-                found += [
-                    LEFT if isinstance(one, JudgeQuitError) else one.answer for one in replies
-                ]
+                found += [LEFT if isinstance(one, JudgeError) else one.answer for one in replies]
             await self.judge.aclose()
             return found
 
@@ -241,5 +240,5 @@ def test_a_terminal_that_is_gone_stops_the_run_and_hangs_nobody():
 
     judge = HumanJudge(read_key=gone, screen=io.StringIO())
     call = Call(Item("i", "p"), ("a", "b"), ("x", "y"))
-    with pytest.raises(JudgeRejectedError, match="tty gone"):
+    with ends(ErrorKind.REJECTED, match="tty gone"):
         asyncio.run(asyncio.wait_for(judge.judge(call), 5))

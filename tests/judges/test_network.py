@@ -12,8 +12,9 @@ import certifi
 import httpx2
 import pytest
 from support.chat_server import ChatServer, Response, completion, goodness, verdict
+from support.endings import ends
 
-from judgeloop.core.errors import JudgeRejectedError, TransientJudgeError
+from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Call, Item, Verdict
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.options import JudgeOptions
@@ -86,7 +87,7 @@ def test_a_proxy_that_is_set_beside_the_snapshot_is_not_asked(
     judge = make(spec, chat_server.url, snapshot)
     try:
         ask(judge)
-    except TransientJudgeError:
+    except JudgeError:
         assert spec.startswith("anthropic"), "the server speaks Chat Completions"
     assert chat_server.requests
     assert not proxy.requests
@@ -104,7 +105,7 @@ def test_an_environment_that_changes_after_the_judge_is_made_changes_nothing(
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/ca.pem")
     try:
         ask(judge)
-    except TransientJudgeError:
+    except JudgeError:
         assert spec.startswith("anthropic"), "the server speaks Chat Completions"
     assert chat_server.requests
     assert not proxy.requests
@@ -198,7 +199,7 @@ def first_certificate():
 def test_settings_that_cannot_be_used_stop_the_run_and_show_no_password(
     environment, words, chat_server
 ):
-    with pytest.raises(JudgeRejectedError, match=words) as caught:
+    with ends(ErrorKind.REJECTED, match=words) as caught:
         ask(make("openai/m", chat_server.url, environment))
     assert not caught.value.billed
     assert "secret" not in str(caught.value)

@@ -7,8 +7,9 @@ import sys
 import threading
 
 import pytest
+from support.endings import ends
 
-from judgeloop.core.errors import InputError, JudgeRejectedError
+from judgeloop.core.errors import ErrorKind, InputError
 from judgeloop.core.records import Abstention, Call, Item, Quote, Verdict
 from judgeloop.core.verdict_key import verdict_key
 from judgeloop.judges.plugin import PluginJudge, answer_from, load_plugin
@@ -66,7 +67,7 @@ def test_a_function_for_the_other_question_is_told_which_argument_it_does_not_ta
 ):
     takes = {"CALL": "output", "RATING": "first, second"}[call]
     judge = plugin(f"def judge(*, prompt, reference, {takes}):\n    return 1.0\n")
-    with pytest.raises(JudgeRejectedError, match=f"unexpected keyword argument '{argument}'"):
+    with ends(ErrorKind.REJECTED, match=f"unexpected keyword argument '{argument}'"):
         answer(judge, globals()[call])
 
 
@@ -137,8 +138,8 @@ def test_none_is_no_verdict(rating):
 @pytest.mark.parametrize("kind", ["def", "async def"])
 def test_a_function_that_raises_stops_the_run_with_what_it_said(plugin, kind):
     judge = plugin(f"{kind} judge(**_):\n    raise KeyError('weights')\n")
-    with pytest.raises(
-        JudgeRejectedError,
+    with ends(
+        ErrorKind.REJECTED,
         match=r"^python:own_judge:judge raised KeyError: 'weights' \(own_judge\.py, line 2\)$",
     ) as caught:
         answer(judge)
@@ -149,7 +150,7 @@ def test_a_function_that_raises_stops_the_run_with_what_it_said(plugin, kind):
 @pytest.mark.parametrize("left", ["sys.exit(0)", "raise StopIteration"])
 def test_a_function_that_leaves_in_another_way_stops_the_run_too(plugin, kind, left):
     judge = plugin(f"import sys\n{kind} judge(**_):\n    {left}\n")
-    with pytest.raises(JudgeRejectedError, match=r"^python:own_judge:judge raised "):
+    with ends(ErrorKind.REJECTED, match=r"^python:own_judge:judge raised "):
         answer(judge)
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.chat_server import Response, completion
 from support.messages_server import message, text, tool
 
-from judgeloop.core.errors import JudgeError, JudgeRejectedError
+from judgeloop.core.errors import JudgeError
 from judgeloop.core.records import Call, Item
 from judgeloop.judges.anthropic import AnthropicJudge
 from judgeloop.judges.openai import OpenAIJudge
@@ -144,7 +144,7 @@ def test_no_reason_or_quotation_shows_a_key_that_a_reply_repeats(chat_server, fo
 def test_no_error_shows_a_key_that_an_error_repeats(chat_server, form, before):
     words = "." * before + form
     for body in (json.dumps({"error": {"message": words, "code": words}}), words):
-        with pytest.raises(JudgeRejectedError) as caught:
+        with pytest.raises(JudgeError) as caught:
             ask(chat_server, Response(422, body.encode()))
         assert not shows(str(caught.value))
 

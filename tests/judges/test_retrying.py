@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.core.errors import JudgeRejectedError, TransientJudgeError
+from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.providers.retry_after import retry_after_s
 
@@ -103,14 +103,14 @@ def attempts(policy, *errors, left_s=None):
     async def run():
         try:
             return await policy.retrying(sleep, lambda: left_s)(attempt)
-        except (TransientJudgeError, JudgeRejectedError) as error:
+        except JudgeError as error:
             return error
 
     return waits, asyncio.run(run())
 
 
 def busy(retry_after=None):
-    return TransientJudgeError("busy", billed=False, retry_after_s=retry_after)
+    return JudgeError(ErrorKind.RETRY, "busy", billed=False, wait_s=retry_after)
 
 
 def test_a_wait_that_the_server_asks_for_is_kept():
@@ -137,8 +137,8 @@ def test_the_last_error_is_raised_when_the_attempts_are_used_up():
 
 
 def test_refusals_of_a_crowded_server_use_up_no_attempts():
-    crowded = TransientJudgeError("crowded", billed=False, crowded=True)
-    failures = [TransientJudgeError("HTTP 500", billed=True) for _ in range(4)]
+    crowded = JudgeError(ErrorKind.CROWDED, "crowded", billed=False)
+    failures = [JudgeError(ErrorKind.RETRY, "HTTP 500", billed=True) for _ in range(4)]
     errors = [*[crowded] * 5, failures[0], crowded, *failures[1:3]]
     waits, ended = attempts(RetryPolicy(attempts=4, first_wait_s=0.0), *errors)
     assert (len(waits), ended) == (9, "worked")
@@ -164,10 +164,7 @@ def test_a_wait_longer_than_what_is_left_of_the_run_is_not_begun():
 
 
 def test_a_crowded_server_that_says_when_is_waited_for_as_often_as_the_run_has_time():
-    crowded = [
-        TransientJudgeError("busy", billed=False, retry_after_s=100.0, crowded=True)
-        for _ in range(6)
-    ]
+    crowded = [JudgeError(ErrorKind.CROWDED, "busy", billed=False, wait_s=100.0) for _ in range(6)]
     assert attempts(RetryPolicy(attempts=2, patience_s=0.0), *crowded, left_s=900.0) == (
         [100.0] * 6,
         "worked",
@@ -175,5 +172,5 @@ def test_a_crowded_server_that_says_when_is_waited_for_as_often_as_the_run_has_t
 
 
 def test_what_no_attempt_can_mend_is_not_tried_again():
-    error = JudgeRejectedError("bad key", billed=False)
+    error = JudgeError(ErrorKind.REJECTED, "bad key", billed=False)
     assert attempts(RetryPolicy(), error) == ([], error)

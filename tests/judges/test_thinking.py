@@ -10,11 +10,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.chat_server import candidates, completion, error, goodness, used
+from support.endings import ends, reply_from
 from support.judges import WITH_KEY, judge
 from support.messages_server import message, text
 from support.pools import make_pool, make_session
 
-from judgeloop.core.errors import InputError, JudgeRejectedError
+from judgeloop.core.errors import ErrorKind, InputError
 from judgeloop.core.money import cost
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Call, Item, Usage
@@ -38,7 +39,7 @@ def ask(server, spec="openai/o4-mini", **options):
     async def story():
         one = judge(spec, {}, base_url=wire, **({"price": PRICE} | options))
         try:
-            return await one.judge(CALL)
+            return await reply_from(one, CALL)
         finally:
             await one.aclose()
 
@@ -186,7 +187,7 @@ def test_an_effort_that_the_server_does_not_know_stops_the_run_and_blames_no_ite
     body = json.loads(response.body)
     body["error"]["param"] = "reasoning_effort"
     chat_server.respond = lambda request, n: replace(response, body=json.dumps(body).encode())
-    with pytest.raises(JudgeRejectedError):
+    with ends(ErrorKind.REJECTED):
         ask(chat_server, effort="turbo")
 
 

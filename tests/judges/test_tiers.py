@@ -10,10 +10,11 @@ from dataclasses import replace
 
 import pytest
 from support.chat_server import candidates, completion, error, used, verdict
+from support.endings import reply_from
 from support.judges import WITH_KEY, judge
 from support.pools import make_pool, make_session
 
-from judgeloop.core.errors import DataError, InputError, TransientJudgeError
+from judgeloop.core.errors import DataError, ErrorKind, InputError, JudgeError
 from judgeloop.core.money import Rate, cost, halved, worst_cost
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Call, Item, Usage
@@ -63,7 +64,7 @@ def ask(server, prices, tier="flex"):
     async def story():
         one = judge("openai/m", {}, base_url=server.url, prices=prices, tier=tier)
         try:
-            return await one.judge(CALL), one.quote(CALL)
+            return await reply_from(one, CALL), one.quote(CALL)
         finally:
             await one.aclose()
 
@@ -211,16 +212,16 @@ def test_a_judge_that_is_not_asked_over_a_network_takes_no_notice_of_the_tier():
 @pytest.mark.parametrize("response", [SCARCE, error(498, "capacity_exceeded")])
 def test_lack_of_capacity_is_not_billed_and_told_apart(chat_server, prices, response):
     chat_server.respond = lambda request, number: response
-    with pytest.raises(TransientJudgeError) as caught:
+    with pytest.raises(JudgeError) as caught:
         ask(chat_server, prices)
-    assert (caught.value.scarce, caught.value.crowded, caught.value.billed) == (True, True, False)
+    assert (caught.value.kind, caught.value.billed) == (ErrorKind.SCARCE, False)
 
 
 def test_a_rate_limit_is_no_lack_of_capacity(chat_server, prices):
     chat_server.respond = lambda request, number: error(429, "rate_limit_exceeded")
-    with pytest.raises(TransientJudgeError) as caught:
+    with pytest.raises(JudgeError) as caught:
         ask(chat_server, prices, "flex-or-standard")
-    assert (caught.value.scarce, caught.value.changed) == (False, False)
+    assert caught.value.kind is ErrorKind.CROWDED
 
 
 def test_a_storm_of_refusals_loses_no_verdict_and_costs_nothing_more(chat_server, prices, tmp_path):

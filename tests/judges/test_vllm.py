@@ -8,8 +8,9 @@ import re
 
 import pytest
 from support.chat_server import Response, completion, error, goodness, verdict
+from support.endings import ends
 
-from judgeloop.core.errors import JudgeRejectedError, TransientJudgeError
+from judgeloop.core.errors import ErrorKind
 from judgeloop.core.records import Abstention, Call, Item, Verdict
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.options import JudgeOptions
@@ -127,7 +128,7 @@ def test_a_rating_by_schema_is_held_to_ten_labels(vllm):
 @pytest.mark.parametrize("said", ["A", "Quokkas, or else", "", None])
 def test_a_server_that_ignores_structured_outputs_is_refused_with_what_it_said(vllm, said):
     vllm.respond = lambda request, number: completion(said)
-    with pytest.raises(JudgeRejectedError, match="ignores structured_outputs") as caught:
+    with ends(ErrorKind.REJECTED, match="ignores structured_outputs") as caught:
         ask(vllm, CALL)
     assert repr(str(said)) in str(caught.value)
     assert "is it vLLM 0.12 or newer?" in str(caught.value)
@@ -146,9 +147,7 @@ def test_a_server_that_ignores_structured_outputs_is_refused_with_what_it_said(v
 )
 def test_a_model_that_is_not_served_is_refused_with_those_that_are(vllm, listing, served):
     vllm.pages["/v1/models"] = page(listing)
-    with pytest.raises(
-        JudgeRejectedError, match=f"does not serve 'org/judge'; it serves {served}$"
-    ):
+    with ends(ErrorKind.REJECTED, match=f"does not serve 'org/judge'; it serves {served}$"):
         ask(vllm, CALL)
     assert not vllm.requests
 
@@ -173,22 +172,20 @@ def test_a_model_that_is_not_served_is_refused_with_those_that_are(vllm, listing
 )
 def test_what_is_no_vllm_server_is_refused(vllm, path, response, words):
     vllm.pages[path] = response
-    with pytest.raises(JudgeRejectedError, match=re.escape(words) + "$") as caught:
+    with ends(ErrorKind.REJECTED, match=re.escape(words) + "$") as caught:
         ask(vllm, CALL)
     assert not caught.value.billed
 
 
 def test_a_server_that_refuses_the_probe_is_refused(vllm):
     vllm.respond = lambda request, number: error(400, "unknown_field")
-    with pytest.raises(JudgeRejectedError, match=r"/chat/completions answers HTTP 400$"):
+    with ends(ErrorKind.REJECTED, match=r"/chat/completions answers HTTP 400$"):
         ask(vllm, CALL)
 
 
 def test_a_server_that_is_not_healthy_yet_may_be_asked_again(vllm):
     vllm.pages["/health"] = Response(503)
-    with pytest.raises(
-        TransientJudgeError, match=r"says that it is not healthy \(HTTP 503\)"
-    ) as caught:
+    with ends(ErrorKind.RETRY, match=r"says that it is not healthy \(HTTP 503\)") as caught:
         ask(vllm, CALL)
     assert not caught.value.billed
     assert not vllm.requests
@@ -196,7 +193,7 @@ def test_a_server_that_is_not_healthy_yet_may_be_asked_again(vllm):
 
 def test_a_server_that_is_not_there_may_be_asked_again(vllm):
     vllm.close()
-    with pytest.raises(TransientJudgeError, match=r"is the vLLM server running\?$") as caught:
+    with ends(ErrorKind.RETRY, match=r"is the vLLM server running\?$") as caught:
         ask(vllm, CALL)
     assert not caught.value.billed
 
@@ -206,7 +203,7 @@ def test_a_look_that_failed_is_taken_again(vllm):
         settings = JudgeOptions(shipped_template("pairwise.v1"), {}, base_url=vllm.url)
         judge = judge_from_spec("vllm/org/judge", settings)
         healthy, vllm.pages["/health"] = vllm.pages["/health"], Response(503)
-        with pytest.raises(TransientJudgeError):
+        with ends(ErrorKind.RETRY):
             await judge.judge(CALL)
         vllm.pages["/health"] = healthy
         reply = await judge.judge(CALL)

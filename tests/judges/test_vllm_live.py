@@ -14,9 +14,10 @@ import os
 
 import pytest
 from click.testing import CliRunner
+from support.endings import ends
 
 from judgeloop.cli.app import app
-from judgeloop.core.errors import JudgeRejectedError
+from judgeloop.core.errors import ErrorKind
 from judgeloop.core.records import Call, Item, Verdict
 from judgeloop.judges.openai import VLLM, OpenAIJudge
 from judgeloop.judges.prompt_files import shipped_template
@@ -67,7 +68,7 @@ def test_a_real_server_gives_a_verdict_in_form_with_its_usage(by):
 
 
 def test_a_model_that_is_not_served_is_refused_by_name():
-    with pytest.raises(JudgeRejectedError, match=f"serves .*{MODEL}"):
+    with ends(ErrorKind.REJECTED, match=f"serves .*{MODEL}"):
         ask("choice", model="another")
 
 

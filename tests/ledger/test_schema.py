@@ -49,3 +49,14 @@ def test_a_database_of_another_program_is_refused(tmp_path):
         other.execute("CREATE TABLE notes (text TEXT)")
         with pytest.raises(NoLedgerError, match="not a judgeloop ledger"):
             version_of(other, path)
+
+
+def test_a_ledger_of_a_later_version_is_refused(tmp_path):
+    path = tmp_path / "ledger.sqlite"
+    connect(path).close()
+    with opened(path) as ledger:
+        ledger.execute(f"PRAGMA user_version = {VERSION + 1}")
+    with pytest.raises(
+        NoLedgerError, match=f"of version {VERSION + 1}, .* reads version {VERSION}"
+    ):
+        connect(path)

@@ -10,8 +10,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from judgeloop.core.errors import InputError
 from judgeloop.engine.session import Limits
 from judgeloop.methods.selectors.ingredients import Variant
-from judgeloop.methods.stats.combining import combined
-from judgeloop.methods.stats.representatives import closest_in_cosine
+from judgeloop.methods.stats.diffuse_variants import closest_in_cosine, combined
 from judgeloop.replay.compare import Protocol, run_pair, suiting
 from judgeloop.replay.compare_tables import by_rule, by_size
 from judgeloop.replay.journal import Journal

@@ -10,12 +10,11 @@ import pytest
 from support.database import opened
 from support.extras import needs_diskcache
 
-from judgeloop.methods.stats.kgrams import likelihoods
-from judgeloop.methods.stats.weak import opinions
+from judgeloop.methods.stats.weak_opinions import likelihoods, opinions
 from judgeloop.represent import weak_judges
 from judgeloop.represent.weak_judges import QUERIES_AT_A_TIME, weak_opinions
 
-OUTPUTS = [  # by system, then by query; the first query is worked by hand in tests/methods/stats/test_kgrams.py
+OUTPUTS = [  # by system, then by query; the first query is worked by hand in tests/methods/stats/test_weak_opinions.py
     ["a b a b", "x", ""],
     ["a b", "x", ""],
     ["a c", "x", "y z"],

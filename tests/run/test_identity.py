@@ -163,7 +163,7 @@ def given(question: type[RunSettings]) -> dict[str, Any]:
 
 def run_of(question: type[RunSettings], values: dict[str, Any]) -> str:
     config = question.of(**{**given(question), **values})
-    return str(QUESTIONS[question](config, ENVIRONMENT, offline=True).run.id)
+    return str(QUESTIONS[question](config, ENVIRONMENT, offline=True).run_id)
 
 
 def another(field: Any) -> Any:

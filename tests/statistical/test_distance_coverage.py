@@ -21,7 +21,7 @@ from judgeloop.methods.estimators.preferences import Preferences, weighted_dista
 from judgeloop.methods.selectors.decisive import Decisive, decisive
 from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stats.weighted_draws import weighted_interval, weighted_moments
-from judgeloop.methods.stopping.tie_aware import TieAware
+from judgeloop.methods.stopping.majority import TieAware
 
 ITEMS, RISK, RUNS = 800, 0.1, 2000
 LEAST = 0.887

@@ -12,7 +12,7 @@ from judgeloop.methods.selectors.decisive import decisive
 from judgeloop.methods.selectors.diffuse import DiffUse
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.decisiveness import Prospects
-from judgeloop.methods.stopping.tie_aware import TieAware
+from judgeloop.methods.stopping.majority import TieAware
 
 
 def make_pool(items: int = 40) -> Pool:

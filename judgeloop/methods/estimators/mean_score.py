@@ -1,6 +1,7 @@
 """The mean score of one system over a whole pool, from the items judged so far.
 
-Takes labels and returns `Ratings`. A stopping rule decides whether the mean is precise enough
+Takes labels, and perhaps a proxy or a forecast (`methods/stats/score_forecast.py`) of every item's
+score. Returns `Ratings`. A stopping rule decides whether the mean is precise enough
 (`methods/stopping/precise.py`).
 """
 
@@ -8,14 +9,78 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import final
 
 import numpy as np
 
 from judgeloop.core.outcomes import StopKind, StopReason, every_one
 from judgeloop.core.records import Label, Verdict
-from judgeloop.methods.stats.ratings import Ratings
-from judgeloop.methods.stats.strata import Floats, Strata
+from judgeloop.methods.stats.score_forecast import Forecast, with_forecast
+from judgeloop.methods.stats.strata import Counts, Floats, Moments, Strata, stratified, with_proxy
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """The scores in [0, 1] of the items at `positions`, NaN for an abstention; shape (asked,).
+
+    `drawn` is True if all items were drawn at random within their strata. `proxy`, shape (items,),
+    is a cheap guess at the score of every item, or None.
+    """
+
+    strata: Strata
+    positions: Counts
+    scores: Floats
+    drawn: bool = True
+    proxy: Floats | None = None
+
+    @property
+    def items(self) -> int:
+        """Number of items in the pool."""
+        return len(self.strata.labels)
+
+    @property
+    def asked(self) -> int:
+        """Number of items asked about."""
+        return len(self.positions)
+
+    @property
+    def judged(self) -> int:
+        """Number of items with a score."""
+        return self.asked - self.abstentions
+
+    @property
+    def abstentions(self) -> int:
+        """Number of items asked about that got no score."""
+        return int(np.isnan(self.scores).sum())
+
+    @property
+    def flips(self) -> int:
+        """Always 0: a rating of one output has no order of presentation."""
+        return 0
+
+    @property
+    def leader(self) -> int | None:
+        """0, the only system, once an item has a score; None before."""
+        return 0 if self.judged else None
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The mean over all items, as estimated from the items with a score."""
+        known = ~np.isnan(self.scores)
+        return self._estimated(self.positions[known], self.scores[known])
+
+    def moments_with(self, score: float) -> Moments:
+        """Estimate the mean over all items with `score` for every abstention.
+
+        A `score` of 0 gives the lowest mean that the abstentions allow, 1 the highest.
+        """
+        return self._estimated(self.positions, np.nan_to_num(self.scores, nan=score))
+
+    def _estimated(self, positions: Counts, scores: Floats) -> Moments:
+        if self.proxy is None:
+            return stratified(self.strata, positions, scores)
+        return with_proxy(self.strata, positions, scores, self.proxy)
 
 
 @final
@@ -70,3 +135,52 @@ class MeanScore:
             StopKind.ALL_JUDGED,
             f"{every_one(tally.items)} is judged, so nothing is left to chance",
         )
+
+
+@dataclass(frozen=True, eq=False)
+class ForecastRatings(Ratings):
+    """Ratings whose `proxy` is a forecast of the scores themselves.
+
+    `spread` is the standard deviation of the earlier systems' scores.
+    """
+
+    spread: float = 1.0
+
+    def _estimated(self, positions: Counts, scores: Floats) -> Moments:
+        assert self.proxy is not None, "the estimator makes these ratings with a proxy"
+        return with_forecast(self.strata, positions, scores, Forecast(self.proxy, self.spread))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ForecastMean:
+    """Scores by stratum, with a forecast from earlier systems' scores."""
+
+    strata: Strata
+    forecast: Forecast
+
+    def tally(self, labels: Sequence[Label], items: int) -> Ratings:
+        """Collect `labels` over a pool of `items`.
+
+        Raises:
+            ValueError: the forecast is for another number of items.
+        """
+        scores, spread = self.forecast
+        if items != len(scores):
+            raise ValueError(f"expected a forecast of {items} items, found one of {len(scores)}")
+        none = np.zeros(0, dtype=np.int64), np.zeros(0)
+        return self.extended(
+            ForecastRatings(self.strata, *none, proxy=scores, spread=spread), labels
+        )
+
+    def extended(self, tally: Ratings, labels: Sequence[Label]) -> Ratings:
+        """Add further labels to `tally`."""
+        return self._plain.extended(tally, labels)
+
+    def exhausted(self, tally: Ratings) -> StopReason:
+        """Return why a run ends when no further item is to be asked about."""
+        return self._plain.exhausted(tally)
+
+    @property
+    def _plain(self) -> MeanScore:
+        return MeanScore(self.strata, self.forecast.scores)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from judgeloop.core.records import Draws, Label, Step
 from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.methods.selectors.query_by_query import Asked, check_shape, query_step
+from judgeloop.methods.selectors.llm_selector import Asked, check_shape, query_step
 from judgeloop.methods.stats.information import OUTCOMES, entropies_after, log_ratios
 
 

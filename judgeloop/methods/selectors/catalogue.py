@@ -15,6 +15,16 @@ from typing import Any
 
 from judgeloop.core.records import Draws
 
+# Names of the variants that settings choose among: of DiffUse (`stats/diffuse_variants.py`,
+# `stats/dendrogram.py`), and of stratified draws (`stratified.py`).
+COMBINATIONS = ("difference", "concatenation", "addition")
+CLUSTERINGS = ("ward", "cosine", "kmeans", "micro-ward")
+REPRESENTATIVES = ("cosine", "euclidean", "largest-norm", "random")
+ALLOCATIONS = ("mc-ucb", "proportional")
+
+_VARIANT = ("combine", "clustering", "representative")
+_STATES = ("represent", "layer")
+
 
 class Need(enum.Enum):
     """What a selector reads before the first judgment."""
@@ -89,9 +99,6 @@ def _row(
     return SelectorRow(question, name, makes, draws, help_, **sets, **more)
 
 
-_VARIANT = ("combine", "clustering", "representative")
-_STATES = ("represent", "layer")
-
 SELECTORS: tuple[SelectorRow, ...] = (
     _row("compare", "random", "random:for_two", Draws.EVEN, "uniform random draws"),
     _row(
@@ -140,7 +147,7 @@ SELECTORS: tuple[SelectorRow, ...] = (
     ),
     *(
         _row(
-            "select", name, f"outcome_order:{name.replace('-', '_')}", Draws.PICKED, help_,
+            "select", name, f"fixed_order_baselines:{name.replace('-', '_')}", Draws.PICKED, help_,
             needs=[Need.OPINIONS], takes=["weak_judges"],
         )
         for name, help_ in (

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.records import Choice, Draws, Label, Step
+from judgeloop.methods.estimators.win_rates import scores_of
 from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.methods.stats.query_scores import scores_of
 from judgeloop.methods.stats.racing import Floats
 
 KEPT = 0.5  # share of the systems that goes on to the next round

@@ -20,7 +20,7 @@ from judgeloop.methods.stats.strata import Floats, Strata
 class Variant:
     """Options of a selector that clusters; the defaults are those of the DiffUse papers.
 
-    `combine` says which vectors are clustered (`methods/stats/combining.py`), `clustering` which algorithm
+    `combine` says which vectors are clustered (`methods/stats/diffuse_variants.py`), `clustering` which algorithm
     clusters them, and `representative` which item of a cluster is judged.
     """
 

@@ -1,6 +1,6 @@
 """The items with the longest difference vectors first: a baseline of the DiffUse paper.
 
-It takes the difference vectors; `represent/` and `methods/stats/combining.py` compute them.
+It takes the difference vectors; `represent/` and `methods/stats/diffuse_variants.py` compute them.
 """
 
 from __future__ import annotations

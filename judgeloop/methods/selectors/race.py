@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Choice, Draws, Label, Step
+from judgeloop.methods.estimators.win_rates import scores_of
 from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.methods.stats.query_scores import scores_of
 from judgeloop.methods.stats.racing import Flags, Race, after, could_be_out, start
 
 

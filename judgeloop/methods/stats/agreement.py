@@ -1,7 +1,7 @@
-"""Agreement of judges beyond chance: Cohen's and Fleiss' kappa.
+"""Agreement of judges beyond chance, and of one judge's verdicts in both orders of presentation.
 
-Takes votes as integer categories. The caller decides which votes count. scikit-learn computes
-Cohen's kappa and is imported on first use.
+Takes votes as integer categories, or shares of verdicts. The caller decides which votes count.
+scikit-learn computes Cohen's kappa and is imported on first use.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
+
+FEWEST_BOTH = 20  # the fewest verdicts in both orders that say what the other way would cost
+CLEARLY_CHEAPER = 0.75  # a share of the calls below which the other way is worth a sentence
 
 
 def kappa(votes: Sequence[Sequence[int]]) -> tuple[str, float] | None:
@@ -51,3 +54,20 @@ def fleiss(votes: Sequence[Sequence[int]]) -> float:
     observed = ((counts**2).sum(axis=1) - judges).mean() / (judges * (judges - 1))
     expected = ((counts.sum(axis=0) / table.size) ** 2).sum()
     return float((observed - expected) / (1 - expected))
+
+
+def calls_of_one_order(decisive: float, flipped: float) -> float | None:
+    """Return the calls to a decision in one order, as a multiple of those in both orders.
+
+    `decisive` is the share of first calls that prefer a system, `flipped` the share of these that
+    the other order contradicts. Where flips are the judge's preference for a position, they fall to
+    either side, so both ways see the same win distance g. The judgments to a decision grow with the
+    variance over g²: with the share of decisive verdicts, which is d in one order and d(1 - f) in
+    both. In both orders a judgment takes 1 + d calls. So the multiple is 1 / ((1 - f)(1 + d)). None
+    if no verdict is left.
+
+    >>> calls_of_one_order(1.0, 0.0), calls_of_one_order(0.25, 0.5)
+    (0.5, 1.6)
+    """
+    left = (1 - flipped) * (1 + decisive)
+    return 1 / left if left and decisive else None

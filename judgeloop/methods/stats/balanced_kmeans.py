@@ -1,20 +1,184 @@
-"""K-means whose clusters all have the same size.
+"""K-means whose clusters all have the same size, and the assignment of items to such clusters.
 
 `methods/stats/cluster_search.py` finds the number of clusters. scikit-learn is imported on first use.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.methods.stats.balanced_assignment import fair_prices, share_out, traded
+STEPS = 10
+FIRST_STEP = 0.3  # share of the mean regret of the items that want the cluster
+FASTER, SLOWER = 1.2, 0.5  # Riedmiller & Braun (1993)
+MOST_TRADES = 3
+NOTHING = 1e-6  # share of the largest cost: a smaller gain can be a rounding error
+BLOCK = 2**18  # costs computed at a time, so that they stay in the processor's cache
 
+Costs = NDArray[np.float32]  # shape (items, clusters)
+Prices = NDArray[np.float32]  # shape (clusters,), in the unit of the costs
+Labels = NDArray[np.int64]  # shape (items,)
 MOST_ROUNDS = 30
 PATIENCE = 5  # rounds
 WORTHWHILE = 1e-3  # share of the inertia
+
+
+def fair_prices(costs: Costs, prices: Prices) -> Prices:
+    """Find prices, shape (clusters,), at which about equally many items find each cluster cheapest.
+
+    The search starts at `prices`. It climbs the dual of the transport problem, as in an auction
+    (Bertsekas 1988), by the sign of the gradient. A price rises while more than a fair share of the
+    items want the cluster, and falls while fewer do. Each price has its own step, which grows until
+    the price overshoots (Rprop: Riedmiller & Braun 1993). Of all prices tried, the result is the
+    prices at which the fewest items would have to leave their cheapest cluster.
+    """
+    items, clusters = costs.shape
+    step = FIRST_STEP * _mean_regrets(*_choices(costs, prices), clusters)
+    before = np.zeros(clusters)
+    fairest, least = prices, np.inf
+    for _ in range(STEPS):
+        excess = np.bincount(_wanted(costs, prices), minlength=clusters) - items / clusters
+        if np.abs(excess).sum() < least:
+            fairest, least = prices, np.abs(excess).sum()
+        turn = np.sign(excess)
+        step *= np.where(turn * before > 0, FASTER, np.where(turn * before < 0, SLOWER, 1.0))
+        prices = (prices + turn * step).astype(np.float32)
+        before = turn
+    return fairest
+
+
+def share_out(costs: Costs, prices: Prices) -> Labels:
+    """Assign a cluster to each item, shape (items,); cluster sizes differ by at most one.
+
+    Every item asks for the cheapest cluster, price included, that has seats left. Where too many
+    items ask for a cluster, the seats go to those with the largest regret, and the other items ask
+    again. When every cluster has `items // clusters` items, each cluster offers one seat more for
+    the items that remain.
+    """
+    items, clusters = costs.shape
+    labels = np.full(items, -1, dtype=np.int64)
+    for seats_each in (items // clusters, 1):
+        seats = np.full(clusters, seats_each)
+        waiting = np.flatnonzero(labels < 0)
+        while len(waiting) and seats.any():
+            asking = costs if len(waiting) == items else costs[waiting]
+            choice, regret = _choices(asking, np.where(seats > 0, prices, np.float32(np.inf)))
+            seated = _rank_within(choice, -regret) < seats[choice]
+            labels[waiting[seated]] = choice[seated]
+            seats -= np.bincount(choice[seated], minlength=clusters)
+            waiting = waiting[~seated]
+    return labels
+
+
+def traded(costs: Costs, labels: Labels) -> Labels:
+    """Lower the cost by letting pairs of clusters divide their items anew at the least cost.
+
+    There are at most `MOST_TRADES` turns; they end earlier when no pair gains. In each turn, those
+    pairs trade that have the most to gain from each other. Sizes that differ by at most one still
+    do so afterwards.
+    """
+    for _ in range(MOST_TRADES):
+        partner = _partners(costs, labels)
+        trading = np.flatnonzero(partner[labels] != labels)
+        if not len(trading):
+            break
+        labels = labels.copy()
+        labels[trading] = _divided_anew(costs, trading, labels[trading], partner)
+    return labels
+
+
+def _partners(costs: Costs, labels: Labels) -> Labels:
+    """Find the cluster that each cluster trades with, shape (clusters,); itself if with none.
+
+    Two clusters trade if no trade with another cluster would gain more for either of them. The gain
+    is that of the best single swap of two items, or of moving an item out of the larger cluster.
+    """
+    clusters = costs.shape[1]
+    sizes = np.bincount(labels, minlength=clusters)
+    by_cluster = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
+    cheapest_move = np.stack(
+        [
+            (costs[members] - costs[members, cluster, None]).min(axis=0)
+            for cluster, members in enumerate(by_cluster)
+        ]
+    )
+    one_way = np.where(sizes[:, None] > sizes, cheapest_move, np.inf)
+    loss = np.minimum(cheapest_move + cheapest_move.T, np.minimum(one_way, one_way.T))
+    np.fill_diagonal(loss, 0.0)
+    everyone = np.arange(clusters)
+    best = loss.argmin(axis=1)
+    largest = max(costs.max(), -costs.min())
+    agreed = (best[best] == everyone) & (loss[everyone, best] < -NOTHING * largest)
+    return np.where(agreed, best, everyone)
+
+
+def _divided_anew(costs: Costs, trading: Labels, labels: Labels, partner: Labels) -> Labels:
+    """Return new clusters for the `trading` items: each pair's items halved at the least cost.
+
+    If a pair has an odd number of items, the middle item goes to the cluster where it is cheaper.
+    """
+    first = np.minimum(labels, partner[labels])
+    second = partner[first]
+    dearer = costs[trading, first] - costs[trading, second]
+    place = 2 * _rank_within(first, dearer) + 1
+    together = np.bincount(first, minlength=len(partner))[first]
+    to_first = (place < together) | ((place == together) & (dearer < 0))
+    return np.where(to_first, first, second)
+
+
+def _mean_regrets(
+    choice: Labels, regret: NDArray[np.float32], clusters: int
+) -> NDArray[np.float64]:
+    """Average the regret of the items that want each cluster, shape (clusters,).
+
+    A cluster that no item wants gets the mean regret of all items.
+    """
+    wanted = np.bincount(choice, minlength=clusters)
+    total = np.bincount(choice, regret, minlength=clusters)
+    overall = regret.mean(dtype=np.float64)
+    return np.where(wanted > 0, total / np.maximum(wanted, 1), overall)
+
+
+def _rank_within(group: Labels, values: NDArray[np.float32]) -> Labels:
+    """Rank each value within its group, from 0 for the least."""
+    order = np.lexsort((values, group))
+    first = np.searchsorted(group[order], group[order])
+    rank = np.empty(len(group), dtype=np.int64)
+    rank[order] = np.arange(len(group)) - first
+    return rank
+
+
+def _wanted(costs: Costs, prices: Prices) -> Labels:
+    """Find the cheapest cluster of each item, price included."""
+    return np.concatenate([(costs[rows] + prices).argmin(axis=1) for rows in _blocks(*costs.shape)])
+
+
+def _choices(costs: Costs, prices: Prices) -> tuple[Labels, NDArray[np.float32]]:
+    """Find each item's cheapest cluster, price included, and its regret.
+
+    The regret is how much more the next cheapest cluster costs. Where only one cluster has a finite
+    price, the regret is minus the cost: the items that fit this cluster best regret it most.
+    """
+    choice = np.empty(len(costs), dtype=np.int64)
+    regret = np.empty(len(costs), dtype=np.float32)
+    for rows in _blocks(*costs.shape):
+        priced = costs[rows] + prices
+        everyone = np.arange(len(priced))
+        choice[rows] = cheapest = priced.argmin(axis=1)
+        cost = priced[everyone, cheapest]
+        priced[everyone, cheapest] = np.inf
+        next_cost = priced.min(axis=1)
+        regret[rows] = np.where(np.isfinite(next_cost), next_cost - cost, -cost)
+    return choice, regret
+
+
+def _blocks(items: int, clusters: int) -> Iterator[slice]:
+    """Yield slices of rows that hold about `BLOCK` costs each."""
+    rows = max(1, BLOCK // clusters)
+    return (slice(begin, begin + rows) for begin in range(0, items, rows))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +201,7 @@ def balanced_kmeans(
     most `MOST_ROUNDS`. The result is the round with the least inertia.
 
     The assignment is equation 3 of Huang et al. (2024). Its equal sizes are kept exactly, its
-    optimum nearly: see `methods/stats/balanced_assignment.py` (Gururangan et al. 2023 run an auction
+    optimum nearly: see `methods/stats/balanced_kmeans.py` (Gururangan et al. 2023 run an auction
     there).
 
     The inertia is that of equation 4 with every item's own cluster. The paper prints the nearest

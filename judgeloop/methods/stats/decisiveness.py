@@ -1,9 +1,10 @@
 """Which items told systems apart in earlier comparisons, and draw weights that prefer them.
 
-Takes earlier comparisons as arrays of preferences; returns `Prospects` and draw weights.
-`decision_model.py` adds what a run's own verdicts say of its items. `methods/selectors/decisive.py` draws
-by the weights. That earlier comparisons say something about the next one is an assumption:
-`judgeloop calibrate` and `judgeloop replay` test it.
+Takes earlier comparisons as arrays of preferences; returns `Prospects` and draw weights. Two strong
+systems are told apart by other items than two weak ones: `patterns_of` finds such contrasts.
+`decision_model.py` learns from a run's verdicts how far its comparison follows each.
+`methods/selectors/decisive.py` draws by the weights. That earlier comparisons say something about
+the next one is an assumption: `judgeloop calibrate` and `judgeloop replay` test it.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.methods.stats.decision_patterns import patterns_of
-
+MOST_PATTERNS = 2  # a third saved nothing on recorded verdicts
+FEWEST_COMPARISONS = 3
+AT_A_TIME = 8  # comparisons
+LARGEST = 3.0  # largest change of the log odds for one standard deviation of a pattern
 Floats = NDArray[np.float64]
 Preferences = NDArray[np.int8]
 Known = NDArray[np.bool_]
-
 # Each value was the best, or as good as the best, on every recorded data set (docs/results).
 PRIOR_VERDICTS = 4.0  # verdicts on an item that the mean share over all items is worth
 PRIOR_DECISIVE = 20.0  # decisive verdicts on an item that the mean agreement is worth
@@ -189,3 +191,59 @@ def draw_weights(known: Prospects, chances: Floats) -> Floats:
     preferred *= (1 - LEAST_EVEN) / total
     preferred += LEAST_EVEN / chances.shape[-1]
     return preferred
+
+
+def patterns_of(decided: Known, known: Known, shares: Floats, counts: Floats) -> Floats:
+    """Compute the patterns as log odds, shape (patterns, items), with 0 to `MOST_PATTERNS` rows.
+
+    A pattern is the change in the log odds that each item is decisive, for a comparison that is one
+    standard deviation off the mean along the pattern. `decided` (a decisive verdict) and `known`
+    have the shape (comparisons, items). `shares`, shape (items,), says how often each item is
+    decisive. `counts`, shape (comparisons,), is the weight of each comparison.
+
+    The patterns are the first principal components (Pearson 1901) of the residuals that the shares
+    and each comparison's own level leave unexplained. The slope of the logistic function turns them
+    into log odds. Each component is shrunk by the factor 1 - b/e: e is its eigenvalue, b the
+    largest that as many independent verdicts would show by chance (the upper edge of Marchenko &
+    Pastur 1967). Components with e ≤ b are left out. No pattern exceeds ± `LARGEST`.
+    """
+    from scipy.linalg import eigh  # its import takes longer than most commands need it
+
+    telling = (counts > 0) & known.any(axis=1)
+    decided, known, counts = decided[telling], known[telling], counts[telling]
+    comparisons, items = decided.shape
+    if comparisons < FEWEST_COMPARISONS:
+        return np.zeros((0, items))
+    spread = shares * (1 - shares)
+    left = _residuals(decided, known, shares, counts)
+    highest = max(0, comparisons - MOST_PATTERNS), comparisons - 1
+    energies, directions = eigh(left @ left.T, subset_by_index=highest)  # in ascending order
+    by_chance = (
+        counts.max()
+        * float(known.sum(axis=0) @ spread)
+        / comparisons
+        * (1 + np.sqrt(comparisons / items)) ** 2
+    )
+    places = np.flatnonzero(energies > by_chance)[::-1]
+    believed = 1 - by_chance / energies[places]
+    components = directions[:, places].T @ left / np.sqrt(counts.sum())
+    patterns: Floats = np.clip(believed[:, None] * components / spread, -LARGEST, LARGEST)
+    return patterns
+
+
+def _residuals(decided: Known, known: Known, shares: Floats, counts: Floats) -> Floats:
+    """Subtract the shares and each comparison's own mean residual; 0 where there is no verdict.
+
+    Each comparison is then multiplied by the root of its weight, as its square enters the energies.
+    """
+    residuals = np.empty(decided.shape)
+    # A few comparisons at a time stay in the processor's cache: so it takes half of the time.
+    for first in range(0, len(decided), AT_A_TIME):
+        rows = slice(first, first + AT_A_TIME)
+        there, left = known[rows].astype(np.float64), decided[rows].astype(np.float64)
+        left -= shares
+        left *= there
+        left -= (left.sum(axis=1) / np.maximum(there.sum(axis=1), 1))[:, None]
+        left *= there
+        np.multiply(left, np.sqrt(counts[rows])[:, None], out=residuals[rows])
+    return residuals

@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.methods.stats.weak import ensemble
+from judgeloop.methods.stats.weak_opinions import ensemble
 
 OUTCOMES = (-1, 0, 1)  # the order of every axis over outcomes
 LEVEL = 1e-12  # entropies this close differ by rounding, which depends on the machine

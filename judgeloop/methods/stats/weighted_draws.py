@@ -83,7 +83,7 @@ def weighted_interval(
     that `UNSEEN` more scores of 0 and as many of 1 would add: draws that prefer some items may well
     miss scores that only other items have. If some items have no score, the interval covers the
     interval with 0 for all of them and the interval with 1. Its coverage is measured, not proved:
-    at one look, and where the tie-aware rule ended the run (`methods/stopping/tie_aware.py`,
+    at one look, and where the tie-aware rule ended the run (`methods/stopping/majority.py`,
     `benchmarks/distance_coverage.py`).
     """
     if len(scores) < FEWEST:

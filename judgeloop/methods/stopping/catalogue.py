@@ -14,6 +14,8 @@ from typing import Any
 
 from judgeloop.core.records import Draws
 
+INTERVALS = ("approximate", "anytime")  # for a mean: `precise.py`
+
 
 @dataclass(frozen=True, slots=True)
 class Ingredients:
@@ -76,9 +78,9 @@ RULES: tuple[RuleRow, ...] = (
         "the threshold that kept the error rate of your past comparisons under the risk",
         by_past=True, takes=frozenset({"history"}),
     ),
-    RuleRow("compare", "tie-aware", "tie_aware:made_of", "heuristic, on decisive verdicts only"),
+    RuleRow("compare", "tie-aware", "majority:tie_aware", "heuristic, on decisive verdicts only"),
     RuleRow(
-        "compare", "hypergeometric", "hypergeometric:made_of", "heuristic, as in the DiffUse paper"
+        "compare", "hypergeometric", "majority:hypergeometric", "heuristic, as in the DiffUse paper"
     ),
     RuleRow(
         "select", "separated", "separated:made_of", "guaranteed, once all others are ruled out",

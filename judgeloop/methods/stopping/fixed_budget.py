@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Self, final
 
 from judgeloop.core.outcomes import StopKind
-from judgeloop.methods.stats.standings import Standings
+from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stopping.catalogue import Ingredients
 
 

@@ -1,19 +1,21 @@
-"""The base class of the rules that test a leader's wins against a majority of a population.
+"""Heuristics of the DiffUse paper: tests of a leader's wins against a majority of a population.
 
-Reads counts of verdicts. `methods/stats/hypergeometric.py` computes the test; each rule's own file says
-which population it tests against.
+Reads counts of verdicts. `methods/stats/hypergeometric.py` computes the test. `Hypergeometric`
+tests against all items, `TieAware` against the decisive ones.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stats.hypergeometric import are_at_most, is_at_most, may_be_at_most, survival
+from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.rule import CountingRule
 
 Counts = NDArray[np.int64]
@@ -86,3 +88,58 @@ class MajorityTest(CountingRule):
         return any(
             is_at_most(self.threshold, *(int(values[at]) for values in states)) for at in likely
         )
+
+
+@final
+@dataclass(frozen=True)
+class Hypergeometric(MajorityTest):
+    """Tests the leader's votes against the null that it is preferred on half of all items.
+
+    risk = sf(k-1, N, N/2, n) with n judged and k votes for the leader (Ashury-Tahan et al. 2024,
+    appendix A.2). For odd N the null is ⌊N/2⌋, the most votes that are not a majority. The rule is
+    a heuristic: it is checked many times, the items need not be drawn at random, and ties count as
+    votes against the leader.
+    """
+
+    name: str = "hypergeometric"
+    guarantee: str | None = None
+    needs_draws: bool = False
+
+    def tested(self, wins: Counts, losses: Counts, judged: Counts | int, items: int) -> Tested:
+        """As `MajorityTest.tested`."""
+        del losses
+        population, draws = np.full_like(wins, items), np.full_like(wins, judged)
+        return wins, population, population // 2, draws
+
+
+def hypergeometric(given: Ingredients) -> Hypergeometric:
+    """Make the rule for one run."""
+    return Hypergeometric(given.risk)
+
+
+@final
+@dataclass(frozen=True)
+class TieAware(MajorityTest):
+    """The test of `Hypergeometric` on decisive verdicts only, so that ties are not counted.
+
+    With m decisive of n judged verdicts, the population is the expected number of decisive items,
+    N' = max(m, round(N·m/n)). Under the null, each system is preferred on half of them. The rule is
+    a heuristic, as `Hypergeometric` is.
+    """
+
+    name: str = "tie-aware"
+    guarantee: str | None = None
+    needs_draws: bool = False
+
+    def tested(self, wins: Counts, losses: Counts, judged: Counts | int, items: int) -> Tested:
+        """As `MajorityTest.tested`."""
+        decisive = wins + losses
+        population = np.maximum(
+            decisive, np.rint(items * decisive / np.maximum(1, judged)).astype(int)
+        )
+        return wins, population, population // 2, decisive
+
+
+def tie_aware(given: Ingredients) -> TieAware:
+    """Make the rule for one run."""
+    return TieAware(given.risk)

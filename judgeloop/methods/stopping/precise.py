@@ -13,6 +13,7 @@ from typing import Self, final
 import numpy as np
 
 from judgeloop.core.outcomes import StopKind, StopReason
+from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.stats.betting import bound
 from judgeloop.methods.stats.mean_intervals import (
     Interval,
@@ -20,7 +21,6 @@ from judgeloop.methods.stats.mean_intervals import (
     interval_whenever,
     reach,
 )
-from judgeloop.methods.stats.ratings import Ratings
 
 # Items between two looks, as a share of those asked: they can be asked in parallel without waste.
 BETWEEN_LOOKS = 0.05

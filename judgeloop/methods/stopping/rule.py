@@ -1,4 +1,4 @@
-"""The base classes of the rules that compare two systems, and the verdicts in the order drawn.
+"""The base classes of the rules that compare two systems, and forecasts of when a rule is met.
 
 Each rule's own file computes its stated risk.
 """
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
+from judgeloop.core.protocols import StoppingRule
 from judgeloop.methods.stopping.reasons import NO_DIFFERENCE, risk_met
 
 
@@ -174,4 +175,41 @@ def _with(tally: Tally, more: list[int]) -> Tally:
         wins=(first + more.count(1), second + more.count(-1)),
         ties=tally.ties + more.count(0),
         preferences=(*tally.preferences, *more),
+    )
+
+
+def first_met(
+    rule: StoppingRule[Tally], shares: Tally, least: int, most: int, limit: int
+) -> int | None:
+    """Return the fewest judgments from `least` to `most` that meet `rule`; None if none do.
+
+    It assumes the shares of `shares`, and scales its counts in proportion, rounded. The result is a
+    projection without a promise. A `limit` under the number of judgments is raised to that number.
+    """
+
+    def is_met(judged: int) -> bool:
+        ends = rule.for_limit(max(limit, judged)).reason_to_stop(_scaled(shares, judged))
+        return ends is not None
+
+    if not shares.judged or least > most:
+        return None
+    enough = least  # guaranteed rules process every verdict, so small numbers are cheap to test
+    while not is_met(enough):
+        if enough == most:
+            return None
+        least, enough = enough + 1, min(most, 2 * enough)
+    while least < enough:
+        middle = (least + enough) // 2
+        if is_met(middle):
+            enough = middle
+        else:
+            least = middle + 1
+    return least
+
+
+def _scaled(tally: Tally, judged: int) -> Tally:
+    share = judged / tally.judged
+    first, second = (round(wins * share) for wins in tally.wins)
+    return replace(
+        tally, wins=(first, second), ties=max(0, judged - first - second), preferences=()
     )

@@ -12,9 +12,9 @@ from typing import Self, final
 import numpy as np
 
 from judgeloop.core.outcomes import StopKind, StopReason
+from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stats.betting import log_wealth
 from judgeloop.methods.stats.racing import Floats, could_be_out
-from judgeloop.methods.stats.standings import Standings
 from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.reasons import risk_met
 

@@ -11,8 +11,15 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Gt, Lt, MinLen
 
-from judgeloop.methods.selectors.catalogue import SelectorRow, names_of, selector_row, selectors_of
-from judgeloop.methods.stats.names import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
+from judgeloop.methods.selectors.catalogue import (
+    CLUSTERINGS,
+    COMBINATIONS,
+    REPRESENTATIVES,
+    SelectorRow,
+    names_of,
+    selector_row,
+    selectors_of,
+)
 from judgeloop.methods.stopping.catalogue import (
     RuleRow,
     default_rule,
@@ -28,7 +35,6 @@ from judgeloop.settings.setting import Part, Setting, described, one_of
 from judgeloop.settings.shared import (
     ITEMS,
     JUDGES,
-    OUTPUT,
     SELECTION,
     STOPPING,
     CallerOnly,
@@ -179,7 +185,6 @@ class CompareConfig(ContestSettings):
             Found,
             common=True,
             example=0.05,
-            newer=True,
         ),
     ] = None
     give_up: Annotated[

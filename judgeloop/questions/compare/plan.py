@@ -11,8 +11,8 @@ from dataclasses import replace
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.protocols import StoppingRule
 from judgeloop.engine.session import Limits
-from judgeloop.methods.stopping.not_worse import NotWorse
-from judgeloop.methods.stopping.projection import first_met
+from judgeloop.methods.stopping.anytime import NotWorse
+from judgeloop.methods.stopping.rule import first_met
 from judgeloop.run.plan import Range
 
 # Assumed by the expected case until enough verdicts are known: shares in per cent. Who asks whether

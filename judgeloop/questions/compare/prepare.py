@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -29,16 +28,13 @@ from judgeloop.methods.stopping.catalogue import (
 )
 from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.questions.compare.config import QUESTION, SELECTORS, CompareConfig
-from judgeloop.run.former_identity import former_compare_id
 from judgeloop.run.given import NOTHING_GIVEN, Given
-from judgeloop.run.identity import data_of, named_by_content, run_id
+from judgeloop.run.identity import named_by_content, run_id
 from judgeloop.run.inputs import Inputs, read_inputs, wanted_for
 from judgeloop.run.prepared import (
     Prepared,
-    RunName,
     check_idle_settings,
     population_of,
-    run_name,
 )
 from judgeloop.settings.run_settings import within_ceiling
 
@@ -83,11 +79,11 @@ def prepare(
     _check_selector(config)
     _check_not_worse(config)
     inputs = read_inputs(config, environment, offline=offline, given=given)
-    run = _name(config, inputs)
+    run = _id(config, inputs)
     history = None
     if config.looks_back:
         about = wanted_for(config, inputs)
-        history = find_history(config.history, about, config.ledger, run.id, begin=not offline)
+        history = find_history(config.history, about, config.ledger, run, begin=not offline)
     calibrated = _calibrated(config, inputs, history) if config.rule_row.by_past else None
     if isinstance(calibrated, TooLittle):
         assert history is not None, "a rule that the past calibrates looks back"
@@ -187,15 +183,10 @@ def _check_not_worse(config: CompareConfig) -> None:
             )
 
 
-def _name(config: CompareConfig, inputs: Inputs) -> RunName:
-    pool, judges = inputs.joined.pool, inputs.judges
-    history = named_by_content(config.history) if config.looks_back else None
-    decoys = inputs.decoy_texts if config.decoy_outputs else None
-    content = {"history": history, "decoy_outputs": decoys}
-    data = data_of(pool, judges) | ({} if decoys is None else {"decoy_texts": decoys})
-    return run_name(
-        partial(run_id, QUESTION, config, pool, judges),
-        content,
-        population_of(config, inputs),
-        former_compare_id(config, data, history),
-    )
+def _id(config: CompareConfig, inputs: Inputs) -> str:
+    content = {
+        "history": named_by_content(config.history) if config.looks_back else None,
+        "decoy_outputs": inputs.decoy_texts if config.decoy_outputs else None,
+        "population": population_of(config, inputs),
+    }
+    return run_id(QUESTION, config, inputs.joined.pool, inputs.judges, content)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.outcomes import About
 from judgeloop.core.records import TIE
-from judgeloop.methods.stats.sign_test import p_value, share_interval
+from judgeloop.methods.stats.proportions import p_value, share_interval
 from judgeloop.questions.compare import recorded_text
 from judgeloop.report.json_fields import SCHEMA_VERSION
 from judgeloop.report.labels import LabelRow

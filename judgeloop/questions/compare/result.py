@@ -12,8 +12,8 @@ from typing import ClassVar
 
 from judgeloop.core.outcomes import ANSWERS, DecoyTally, Outcome, Spend, Tally
 from judgeloop.methods.estimators.preferences import WeightedDistance, weighted_distance
-from judgeloop.methods.stats.order_cost import FEWEST_BOTH, calls_of_one_order
-from judgeloop.methods.stats.sign_test import p_value
+from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order
+from judgeloop.methods.stats.proportions import p_value
 from judgeloop.questions.compare import text
 from judgeloop.report.page import Page
 from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label_rows

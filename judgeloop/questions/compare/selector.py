@@ -16,9 +16,9 @@ from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Selector
 from judgeloop.methods.selectors.catalogue import Need, SelectorRow
 from judgeloop.methods.selectors.ingredients import ForTwo, Variant
-from judgeloop.methods.stats.combining import combined
 from judgeloop.methods.stats.decision_model import length_distances
 from judgeloop.methods.stats.decisiveness import Prospects
+from judgeloop.methods.stats.diffuse_variants import combined
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.represent.embed import embed
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import ANSWERS, StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
-from judgeloop.methods.stats.order_cost import CLEARLY_CHEAPER
+from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER
 from judgeloop.methods.stopping.reasons import show_risk
 from judgeloop.questions.compare.doubts import alike_in, all_ties, on_others
 from judgeloop.report.escaping import visible

@@ -12,13 +12,14 @@ from typing import Annotated, ClassVar
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
 from judgeloop.methods.selectors.catalogue import (
+    ALLOCATIONS,
     Need,
     SelectorRow,
     names_of,
     selector_row,
     selectors_of,
 )
-from judgeloop.methods.stats.names import ALLOCATIONS, INTERVALS
+from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.questions.estimate.published import ACTRACER
 from judgeloop.settings.published import Publication
 from judgeloop.settings.run_settings import RunSettings

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
+from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.stats.mean_intervals import interval_at_once, interval_whenever, reach
-from judgeloop.methods.stats.ratings import Ratings
 from judgeloop.methods.stats.strata import Moments
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.run.plan import Range

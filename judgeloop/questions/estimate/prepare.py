@@ -26,11 +26,10 @@ from judgeloop.questions.estimate.config import (
     default_layer,
 )
 from judgeloop.questions.estimate.selector import HIDDEN, LiveMaterial, make_selector, wanted_by
-from judgeloop.run.former_identity import former_estimate_id
 from judgeloop.run.given import NOTHING_GIVEN, Given
-from judgeloop.run.identity import data_of, named_by_content, run_id
+from judgeloop.run.identity import named_by_content, run_id
 from judgeloop.run.inputs import Inputs, checked_judge, judge_options, read_inputs, wanted_for
-from judgeloop.run.prepared import Prepared, RunName, check_idle_settings
+from judgeloop.run.prepared import Prepared, check_idle_settings
 from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import alternatives, declared
 
@@ -83,14 +82,14 @@ def prepare(
             config.outputs, pool.items, config.confidence, config.confidence_by
         )
     proxy = _proxy(config, inputs, environment, offline=offline, given=given)
-    run = _name(config, inputs, confidence, proxy)
+    run = _id(config, inputs, confidence, proxy)
     # Clusters are computed here, before the run, so that the user can interrupt it.
     material = LiveMaterial(config, pool, confidence)
     selector = make_selector(config.selector_row, material, wanted_by(config, len(pool)))
     foretold = None
     if config.proxy == BY_HISTORY:
         about = wanted_for(config, inputs)
-        foretold = find_ratings(config.history, about, config.ledger, run.id, begin=not offline)
+        foretold = find_ratings(config.history, about, config.ledger, run, begin=not offline)
     return Estimation(
         config,
         inputs,
@@ -194,28 +193,14 @@ def _proxy(
     return judge
 
 
-def _name(
+def _id(
     config: EstimateConfig, inputs: Inputs, confidence: Floats | None, proxy: Judge | None
-) -> RunName:
-    pool, judges, row = inputs.joined.pool, inputs.judges, config.selector_row
-    decoys = inputs.decoy_texts if config.decoy_outputs else None
-    history = named_by_content(config.history) if config.proxy == BY_HISTORY else None
+) -> str:
     rater = None if proxy is None else [proxy.identity.name, dict(proxy.identity.parameters)]
-    values = None if confidence is None else confidence.tolist()
     content = {
         "proxy": config.proxy if proxy is None else rater,
-        "confidence": values,
-        "history": history,
-        "decoy_outputs": decoys,
+        "confidence": None if confidence is None else confidence.tolist(),
+        "history": named_by_content(config.history) if config.proxy == BY_HISTORY else None,
+        "decoy_outputs": inputs.decoy_texts if config.decoy_outputs else None,
     }
-    data = data_of(pool, judges) | ({} if decoys is None else {"decoy_texts": decoys})
-    layer = "middle" if Need.LAST_STATES in row.needs else config.layer
-    former = former_estimate_id(
-        replace(config, layer=layer),
-        data,
-        vectors=row.looks_at_vectors,
-        proxy=rater,
-        confidence=values,
-        history=history,
-    )
-    return RunName(run_id(QUESTION, config, pool, judges, content), (former,))
+    return run_id(QUESTION, config, inputs.joined.pool, inputs.judges, content)

@@ -14,8 +14,8 @@ import numpy as np
 
 from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.outcomes import DecoyTally, Outcome, Spend, StopKind
+from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.stats.mean_intervals import reach, unseen_variance
-from judgeloop.methods.stats.ratings import Ratings
 from judgeloop.questions.estimate import text
 from judgeloop.report.page import Page
 from judgeloop.report.run_result import RunResult, RunSetup, label_rows

@@ -18,11 +18,9 @@ from judgeloop.engine.halt import Interruption
 from judgeloop.engine.loop import Finished, Observe, unobserved
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.terms import Terms
-from judgeloop.methods.estimators.foretold_mean import ForetoldMean
-from judgeloop.methods.estimators.mean_score import MeanScore
+from judgeloop.methods.estimators.mean_score import ForecastMean, MeanScore, Ratings
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stats.foretelling import Forecast
-from judgeloop.methods.stats.ratings import Ratings
+from judgeloop.methods.stats.score_forecast import Forecast
 from judgeloop.methods.stats.strata import Floats, Strata
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate.config import BY_CONFIDENCE, EstimateConfig
@@ -128,7 +126,7 @@ async def _run(
 def _estimator(estimation: Estimation, proxy: Floats | None) -> Estimator[Ratings]:
     strata = strata_of(estimation.selector, len(estimation.pool))
     forecast = _forecast(estimation)
-    return MeanScore(strata, proxy) if forecast is None else ForetoldMean(strata, forecast)
+    return MeanScore(strata, proxy) if forecast is None else ForecastMean(strata, forecast)
 
 
 def _forecast(estimation: Estimation) -> Forecast | None:
@@ -144,7 +142,7 @@ def _draws(estimation: Estimation) -> np.random.Generator:
     """
     seed = estimation.config.seed
     own = _forecast(estimation) is not None
-    return np.random.default_rng([seed, int(estimation.run.id, 16)] if own else seed)
+    return np.random.default_rng([seed, int(estimation.run_id, 16)] if own else seed)
 
 
 async def _ask_proxy(

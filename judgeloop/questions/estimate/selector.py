@@ -19,9 +19,14 @@ from judgeloop.core.protocols import Selector
 from judgeloop.methods.selectors.catalogue import Need, SelectorRow
 from judgeloop.methods.selectors.ingredients import ForOne
 from judgeloop.methods.selectors.stratified import Stratified
-from judgeloop.methods.stats.allocation import ITEMS_A_STRATUM, paying_strata
-from judgeloop.methods.stats.sections import SECTIONS, by_sections
-from judgeloop.methods.stats.strata import Floats, Strata
+from judgeloop.methods.stats.strata import (
+    ITEMS_A_STRATUM,
+    SECTIONS,
+    Floats,
+    Strata,
+    by_sections,
+    paying_strata,
+)
 from judgeloop.questions.estimate.config import EstimateConfig
 from judgeloop.represent.embed import embed
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind
+from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.selectors.catalogue import Need, selector_row
-from judgeloop.methods.stats.ratings import Ratings
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
 from judgeloop.report.sentences import (

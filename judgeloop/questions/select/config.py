@@ -24,7 +24,16 @@ from judgeloop.methods.stopping.catalogue import (
 from judgeloop.questions.select.published import LLM_SELECTOR
 from judgeloop.settings.published import Publication
 from judgeloop.settings.run_settings import ContestSettings
-from judgeloop.settings.setting import Form, Parse, Part, Setting, described, listed, one_of, unless_auto
+from judgeloop.settings.setting import (
+    Form,
+    Parse,
+    Part,
+    Setting,
+    described,
+    listed,
+    one_of,
+    unless_auto,
+)
 from judgeloop.settings.shared import (
     ITEMS,
     SELECTION,

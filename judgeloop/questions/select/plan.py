@@ -13,8 +13,8 @@ import numpy as np
 
 from judgeloop.core.records import TIE
 from judgeloop.engine.session import Limits
+from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stats.racing import Flags, Floats, Race, after, could_be_out
-from judgeloop.methods.stats.standings import Standings
 from judgeloop.run.plan import Range
 
 # Assumed by the expected case until `LEAST_KNOWN` queries are answered.

@@ -7,27 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import StoppingRule
 from judgeloop.core.records import Draws
+from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selectors_of
-from judgeloop.methods.stats.standings import Standings
 from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rules_of
 from judgeloop.methods.stopping.separated import Separated
 from judgeloop.questions.select.config import QUESTION, SelectConfig
-from judgeloop.run.former_identity import former_select_id
 from judgeloop.run.given import NOTHING_GIVEN, Given
-from judgeloop.run.identity import data_of, run_id
+from judgeloop.run.identity import run_id
 from judgeloop.run.inputs import Inputs, read_inputs
 from judgeloop.run.prepared import (
     Prepared,
-    RunName,
     check_idle_settings,
     population_of,
-    run_name,
 )
 from judgeloop.settings.run_settings import within_ceiling
 
@@ -86,7 +82,7 @@ def prepare(
     return Selection(
         config,
         inputs,
-        _name(config, inputs),
+        _id(config, inputs),
         rule=config.rule_row.make(ingredients),
         baseline=pool.systems.index(config.baseline),
     )
@@ -131,14 +127,9 @@ def _check_outputs(pool: Pool) -> None:
             )
 
 
-def _name(config: SelectConfig, inputs: Inputs) -> RunName:
-    pool, judges = inputs.joined.pool, inputs.judges
-    decoys = inputs.decoy_texts if config.decoy_outputs else None
-    data = data_of(pool, judges) | ({} if decoys is None else {"decoy_texts": decoys})
-    former = former_select_id(config, data, weak_judges=Need.OPINIONS in config.selector_row.needs)
-    return run_name(
-        partial(run_id, QUESTION, config, pool, judges),
-        {"decoy_outputs": decoys},
-        population_of(config, inputs),
-        former,
-    )
+def _id(config: SelectConfig, inputs: Inputs) -> str:
+    content = {
+        "decoy_outputs": inputs.decoy_texts if config.decoy_outputs else None,
+        "population": population_of(config, inputs),
+    }
+    return run_id(QUESTION, config, inputs.joined.pool, inputs.judges, content)

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from judgeloop.core.outcomes import DecoyTally, Outcome, Spend, StopKind
-from judgeloop.methods.stats.standings import Standings
+from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.questions.select import text
 from judgeloop.report.page import Page
 from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label_rows

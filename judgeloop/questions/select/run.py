@@ -13,9 +13,8 @@ from judgeloop.engine.halt import Interruption
 from judgeloop.engine.loop import Finished, Observe, unobserved
 from judgeloop.engine.session import Session
 from judgeloop.engine.terms import Terms
-from judgeloop.methods.estimators.win_rates import WinRates
+from judgeloop.methods.estimators.win_rates import Standings, WinRates
 from judgeloop.methods.selectors.catalogue import Need
-from judgeloop.methods.stats.standings import Standings
 from judgeloop.questions.select.plan import judgments_to_separate, more_to_separate
 from judgeloop.questions.select.prepare import Selection
 from judgeloop.questions.select.result import Selected, SelectSetup, selected_of

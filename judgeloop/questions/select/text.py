@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind
-from judgeloop.methods.stats.standings import Standings
+from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stopping.reasons import show_risk
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Section

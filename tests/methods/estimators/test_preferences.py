@@ -13,7 +13,7 @@ from judgeloop.core.records import Abstention, Choice, Label, Verdict
 from judgeloop.methods.estimators.preferences import Preferences, weighted_distance
 from judgeloop.methods.selectors.decisive import Decisive
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stopping.tie_aware import TieAware
+from judgeloop.methods.stopping.majority import TieAware
 
 pytestmark = pytest.mark.smoke
 

@@ -12,8 +12,8 @@ from support.selectors import PICKERS, make_picker, steps_of
 
 from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.methods.selectors.bradley_terry import BradleyTerry
+from judgeloop.methods.selectors.fixed_order_baselines import OutcomeOrder
 from judgeloop.methods.selectors.llm_selector import LLMSelector
-from judgeloop.methods.selectors.outcome_order import OutcomeOrder
 
 ADAPTIVE = ("llm-selector", "bradley-terry")
 STATIC = ("most-draws", "confidence", "uncertainty")

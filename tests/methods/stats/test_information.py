@@ -22,7 +22,7 @@ from judgeloop.methods.stats.information import (
     uniform,
     updated,
 )
-from judgeloop.methods.stats.weak import ensemble
+from judgeloop.methods.stats.weak_opinions import ensemble
 
 EPSILONS = (0.2, 0.3)  # a loss, a draw; a win is 0.5
 

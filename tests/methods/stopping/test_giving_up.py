@@ -23,7 +23,7 @@ from judgeloop.methods.stats.risk_control import bounds_of
 from judgeloop.methods.stopping.anytime import Anytime
 from judgeloop.methods.stopping.calibrated import Calibrated
 from judgeloop.methods.stopping.giving_up import LOOK_EVERY, GivingUp
-from judgeloop.methods.stopping.tie_aware import TieAware
+from judgeloop.methods.stopping.majority import TieAware
 
 ITEMS, LIMIT = 400, 100
 LEVEL = Tally(ITEMS, (18, 17), ties=35)

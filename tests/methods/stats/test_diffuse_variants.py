@@ -5,8 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgeloop.methods.stats.names import REPRESENTATIVES
-from judgeloop.methods.stats.representatives import closest_in_cosine, representative
+from judgeloop.methods.selectors.catalogue import CLUSTERINGS, COMBINATIONS, REPRESENTATIVES
+from judgeloop.methods.stats.dendrogram import HIERARCHIES
+from judgeloop.methods.stats.diffuse_variants import (
+    COMBINED,
+    NAMED,
+    closest_in_cosine,
+    representative,
+)
 
 # Centre (2, 1.1). The second points its way best though the first lies nearer to it, and the second
 # is longest.
@@ -41,3 +47,9 @@ def test_random_representatives_are_uniform_and_a_parts_is_its_wholes_where_it_c
     priority = np.array([2, 0, 1])
     assert representative("random", APART, np.arange(3), priority) == 1
     assert representative("random", APART, np.array([1, 2]), priority) == 1
+
+
+def test_settings_offer_the_variants_that_the_formulas_know():
+    assert set(CLUSTERINGS) == {*HIERARCHIES, "kmeans"}
+    assert set(REPRESENTATIVES) == {*NAMED, "random"}
+    assert set(COMBINATIONS) == set(COMBINED)

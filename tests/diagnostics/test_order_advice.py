@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from judgeloop.cli.app import app
 from judgeloop.core.records import Call, Item, JudgeIdentity, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
-from judgeloop.diagnostics.order_advice import order_advice
+from judgeloop.diagnostics.doctor import order_advice
 from judgeloop.ledger.replies import PastReply
-from judgeloop.methods.stats.order_cost import FEWEST_BOTH
+from judgeloop.methods.stats.agreement import FEWEST_BOTH
 
 JUDGE = JudgeIdentity("openai", "m")
 

@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 from support.database import opened
 
 from judgeloop.cli.app import app
@@ -18,10 +20,16 @@ from judgeloop.core.records import Reply, Verdict
 from judgeloop.diagnostics.config import ReconcileConfig
 from judgeloop.diagnostics.reconcile import Request, matched, reconcile
 from judgeloop.ledger.inspection import inspect
+from judgeloop.ledger.rows import AttemptRow
 from judgeloop.ledger.sqlite import SqliteLedger
 
 WORST_P = to_pico("0.01")
 NOW = datetime.now(UTC)
+UNKNOWN = AttemptRow(
+    id=1, run="run", opener="", key="k", item_id="i", judge="openai/m", note="{}", state="abandoned",
+    reserved_p=9, charged_p=9, rehearsed=0, outcome="no reply", usage=None, model=None,
+    request_id=None, began_at=NOW.isoformat(), ended_at=None,
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -128,22 +136,46 @@ def test_an_export_without_what_is_needed_settles_nothing(path, tmp_path):
         settled(tmp_path / "none.sqlite")
 
 
-def test_as_many_as_possible_are_matched_and_the_dearest(path):
-    unknown = settled(path).unknown
-    early = unknown[0]._replace(id=1, ended_at=(NOW + timedelta(minutes=1)).isoformat())
-    late = unknown[0]._replace(id=2, ended_at=(NOW + timedelta(hours=2)).isoformat())
-    first = Request("first", NOW, "", 5)
-    second = Request("second", NOW + timedelta(hours=1), "", 3)
-    assert matched([late, early], [first, second]) == {1: first, 2: second}
-    dear = Request("dear", NOW, "", 9)
-    assert matched([early], [first, dear]) == {1: dear}
+# For each attempt: the minute when it began, the one when it was given up, and the true cost.
+ATTEMPTS = st.lists(
+    st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(1, 9)), max_size=6
+)
+OTHERS = st.lists(st.tuples(st.integers(0, 90), st.integers(1, 9)), max_size=6)
 
 
-def test_thousands_of_unknown_attempts_are_matched(path):
-    (some, *_) = settled(path).unknown
-    unknown = [some._replace(id=number) for number in range(1200)]
-    requests = [Request(str(number), NOW, "", number) for number in range(1200)]
-    assert len(matched(unknown, requests)) == 1200
+def at(minute):
+    return (NOW + timedelta(minutes=minute)).isoformat()
+
+
+@given(ATTEMPTS, OTHERS, st.booleans())
+def test_no_run_is_charged_less_than_its_calls_cost(attempts, others, complete):
+    """Each attempt's own request lies anywhere in its time, among requests of other programs."""
+    unknown, requests = [], []
+    for number, (began, lasted, cost_p) in enumerate(attempts):
+        unknown.append(UNKNOWN._replace(id=number, began_at=at(began), ended_at=at(began + lasted)))
+        asked = NOW + timedelta(minutes=began + lasted // 2)
+        requests.append(Request(str(number), asked, "", cost_p))
+    for number, (minute, cost_p) in enumerate(others):
+        requests.append(Request(f"o{number}", NOW + timedelta(minutes=minute), "", cost_p))
+    found, left = matched(unknown, requests)
+    kept_p = 0 if complete and not left else 10  # more than any of the calls cost
+    charged_p = sum(found[row.id].cost_p if row.id in found else kept_p for row in unknown)
+    assert charged_p >= sum(cost_p for _, _, cost_p in attempts)
+
+
+def test_the_dearest_request_goes_to_the_earliest_attempt_that_it_fits():
+    early, late = (UNKNOWN._replace(id=number, ended_at=at(60)) for number in (1, 2))
+    cheap, dear, dearest = (Request(str(cost_p), NOW, "", cost_p) for cost_p in (3, 5, 9))
+    assert matched([early, late], [dear]) == ({1: dear}, 0)
+    assert matched([early, late], [cheap, dear, dearest]) == ({1: dearest, 2: dear}, 1)
+
+
+def test_a_request_that_is_left_keeps_a_complete_export_from_freeing(path, tmp_path):
+    """It may be that of an attempt whose place a dearer request has taken."""
+    rows = [(f"r{cost}", NOW.isoformat(), "m", f"0.00{cost}") for cost in (1, 2, 3, 4)]
+    found = settled(path, export(tmp_path / "u.csv", *rows), complete=True)
+    assert (len(found.settled), found.left) == (3, 1)
+    assert charged(path) == to_pico("0.002") + to_pico("0.009")
 
 
 def test_attempts_of_a_run_that_is_worked_on_are_left_alone(path):
@@ -162,7 +194,7 @@ def test_the_commands(path, tmp_path, monkeypatch):
 
     listed = run("reconcile")
     assert listed.exit_code == 0
-    assert "3 unknown attempts, charged $0.03" in listed.output
+    assert "3 calls of unknown cost, charged $0.03" in listed.output
     assert "openai/m  item i0" in listed.output
     usage = export(tmp_path / "u.csv", ("r1", NOW.isoformat(), "m", "0.003"))
     told = run("reconcile", "--usage", str(usage), "--complete").output

@@ -1,7 +1,7 @@
 """Fixed orders of queries by the expected numbers of wins, ties and losses: rivals of LLM Selector.
 
 Durmazkeser et al. (2025), appendix C. The outcomes are those of the ensemble of all weak judges
-(appendix D, `methods/stats/weak.py`). The judge's own answers do not change the order.
+(appendix D, `methods/stats/weak_opinions.py`). The judge's own answers do not change the order.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from judgeloop.core.records import Draws, Label, Step
 from judgeloop.methods.selectors.ingredients import ForMany
-from judgeloop.methods.selectors.query_by_query import check_shape, query_step
+from judgeloop.methods.selectors.llm_selector import check_shape, query_step
 from judgeloop.methods.stats.information import OUTCOMES
-from judgeloop.methods.stats.weak import ensemble
+from judgeloop.methods.stats.weak_opinions import ensemble
 
 Counts = NDArray[np.int64]  # shape (outcomes, queries), in the order of `OUTCOMES`
 DRAW = OUTCOMES.index(0)

@@ -1,6 +1,6 @@
 """Forecast of a system's scores from earlier systems' scores, and a mean that uses it.
 
-`foretell` computes the forecast. `with_forecast` estimates the mean of all items from some judged
+`forecast_scores` computes the forecast. `with_forecast` estimates the mean of all items from some judged
 items and the forecast. The earlier scores come from `history/ratings.py`. For a proxy of unknown
 quality, `strata.py` has a function of its own (`with_proxy`).
 """
@@ -39,7 +39,7 @@ class Forecast(NamedTuple):
     spread: float
 
 
-def foretell(scores: Floats) -> Forecast | None:
+def forecast_scores(scores: Floats) -> Forecast | None:
     """Forecast the next system's scores; None if the earlier scores tell no item from another.
 
     `scores` has the shape (systems, items), NaN where there is no score. Each system's mean is

@@ -1,8 +1,8 @@
-"""The member of a cluster that is judged in place of the whole cluster.
+"""The variants of DiffUse: how two systems' vectors become one, and which item stands for a cluster.
 
-Takes vectors, shape (items, d), and the positions of the cluster's members, and returns one of
-these positions. `methods/selectors/diffuse.py` and `methods/selectors/kmeans.py` say what the clusters are and how
-a representative's verdict counts.
+Ashury-Tahan et al. (2024), section 4.1; the ablations are of its appendix A.4. Takes vectors, shape
+(items, d), and returns vectors or positions. Texts become vectors in `represent`. The clusters, and
+how a representative's verdict counts, are in `methods/selectors/diffuse.py`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,20 @@ from numpy.typing import NDArray
 
 Vectors = NDArray[np.floating]
 Members = NDArray[np.int64]
+
+COMBINED: dict[str, Callable[[Vectors, Vectors], Vectors]] = {
+    "difference": np.subtract,
+    "concatenation": lambda first, second: np.concatenate([first, second], axis=1),
+    "addition": np.add,
+}
+
+
+def combined(how: str, first: Vectors, second: Vectors) -> Vectors:
+    """Combine the vectors of both systems' outputs into one vector per item.
+
+    `first` and `second` have the shape (items, dimensions). `how` is a name in `COMBINED`.
+    """
+    return COMBINED[how](first, second)
 
 
 def closest_in_cosine(vectors: Vectors, members: Members) -> int:

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeloop.methods.stats.foretelling import (
+from judgeloop.methods.stats.score_forecast import (
     LIKENESS,
     USUAL_LIKENESS,
     Forecast,
     believed,
-    foretell,
+    forecast_scores,
     with_forecast,
 )
 from judgeloop.methods.stats.strata import Strata, stratified
@@ -25,13 +25,13 @@ def test_a_forecast_is_the_one_worked_out_by_hand():
     # likeness (4 + 200 · 0.2) / 204 = 44/204.
     # A deviation of 1 in all, of two systems, is divided by 2 + 160/44; the standard deviation is
     # √(4 · 1/4 / (4 - 2)).
-    found = foretell(np.array([[1.0, 0.0], [1.0, 0.0]]))
+    found = forecast_scores(np.array([[1.0, 0.0], [1.0, 0.0]]))
     assert found.scores == pytest.approx([1 / 2 + 11 / 62, 1 / 2 - 11 / 62])
     assert found.spread == pytest.approx(np.sqrt(1 / 2))
 
 
 def test_an_item_that_nobody_was_rated_on_has_the_mean_of_all():
-    found = foretell(np.array([[1.0, 0.0, NAN], [0.8, 0.2, NAN], [NAN, NAN, NAN]]))
+    found = forecast_scores(np.array([[1.0, 0.0, NAN], [0.8, 0.2, NAN], [NAN, NAN, NAN]]))
     assert found.scores[2] == pytest.approx(0.5)
 
 
@@ -39,7 +39,7 @@ def test_an_item_that_nobody_was_rated_on_has_the_mean_of_all():
     "scores", [np.zeros((0, 3)), np.full((2, 3), NAN), np.full((2, 3), 0.4), np.array([[0.3, NAN], [NAN, 0.9]])]
 )  # fmt: skip
 def test_nothing_is_foretold_where_no_item_is_told_from_another(scores):
-    assert foretell(scores) is None
+    assert forecast_scores(scores) is None
 
 
 @settings(max_examples=50, deadline=None)
@@ -47,7 +47,7 @@ def test_nothing_is_foretold_where_no_item_is_told_from_another(scores):
 def test_how_good_earlier_systems_were_does_not_matter(systems, items, seed):
     rng = np.random.default_rng(seed)
     scores = np.where(rng.random((systems, items)) < 0.3, NAN, rng.random((systems, items)))
-    found, moved = foretell(scores), foretell(scores + rng.random((systems, 1)))
+    found, moved = forecast_scores(scores), forecast_scores(scores + rng.random((systems, 1)))
     if found is None or moved is None:
         assert found is moved
         return
@@ -61,7 +61,7 @@ def test_the_more_alike_earlier_systems_are_the_more_is_foretold():
     spreads = []
     for noise in (0.2, 1.0, 5.0):
         scores = (item + noise * rng.normal(size=(4, 300))) / np.sqrt(1 + noise**2)
-        spreads.append(foretell(scores).scores.std())
+        spreads.append(forecast_scores(scores).scores.std())
     assert spreads[0] > 1.5 * spreads[1] > 3 * spreads[2]
 
 
@@ -73,7 +73,7 @@ def test_likeness_is_kept_from_its_ends(sign, likeness):
         if sign > 0
         else np.vstack([scores, -scores, scores[::-1]])
     )
-    found = foretell(pair)
+    found = forecast_scores(pair)
     apart = (pair - pair.mean(axis=1, keepdims=True)).sum(axis=0)
     assert found.scores - found.scores.mean() == pytest.approx(
         apart / (len(pair) + (1 - likeness) / likeness), abs=0.02
@@ -81,7 +81,7 @@ def test_likeness_is_kept_from_its_ends(sign, likeness):
 
 
 def test_one_system_alone_is_believed_as_much_as_is_usual():
-    found = foretell(np.array([[0.0, 1.0]]))
+    found = forecast_scores(np.array([[0.0, 1.0]]))
     assert found.scores == pytest.approx([0.5 - USUAL_LIKENESS / 2, 0.5 + USUAL_LIKENESS / 2])
 
 
