@@ -61,7 +61,7 @@ class RunArguments(CallArguments, total=False):
     judge: Required[Judges]
     judge_base_url: str | None
     judge_name: str | Sequence[str] | None
-    judge_price: File | tuple[float, float] | None
+    judge_price: str | PathLike[str] | tuple[float, float] | None
     tier: str | None
     judge_timeout: float | None
     judge_max_tokens: int | None

@@ -50,7 +50,8 @@ def _calibrate(*, json: bool, quiet: bool, **given: Any) -> None:
 
 
 def _flags(settings: dict[str, str] | None) -> str | None:
-    """Return settings as flags; None for no settings."""
+    """Return settings as flags, after variables, which a shell takes first; None for none."""
     if settings is None:
         return None
-    return " ".join(as_flags(f"`{name}={value}`") for name, value in settings.items())
+    shown = [as_flags(f"`{name}={value}`") for name, value in settings.items()]
+    return " ".join(sorted(shown, key=lambda one: one.startswith("--")))

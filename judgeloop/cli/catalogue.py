@@ -41,12 +41,12 @@ QUESTIONS = (
         "select",
         "SelectConfig",
         "Find the best of many systems by comparing each with a baseline among them.",
-        "outputs/*.jsonl --baseline today --judge openai/gpt-4.1 --budget '$5'",
+        "outputs/*.jsonl --baseline today --judge openai/gpt-4.1",
     ),
     Question(
         "estimate",
         "EstimateConfig",
         "Estimate a system's mean score over all items from a few judged items.",
-        "new.jsonl --judge openai/gpt-4.1 --half-width 0.05 --budget '$2'",
+        "new.jsonl --judge openai/gpt-4.1 --half-width 0.05",
     ),
 )

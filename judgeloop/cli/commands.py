@@ -140,10 +140,6 @@ class Command:
         found = merged(map(_imported, self.configs))
         return found | {one.name: one for one in self.switches}
 
-    def arguments(self) -> list[Declared]:
-        """Return the settings that are positional arguments."""
-        return [one for one in self.settings().values() if one.setting.argument]
-
 
 _LEDGER: Final = ("diagnostics.config:LedgerConfig",)
 COMMANDS = (

@@ -13,7 +13,10 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+import click
+
 from judgeloop.cli.commands import COMMANDS
+from judgeloop.cli.panel_command import PanelCommand
 from judgeloop.settings.setting import Declared
 
 if TYPE_CHECKING:
@@ -50,9 +53,9 @@ def _rows_as_flags(rows: Rows) -> Rows:
 
 def _shown(match: re.Match[str]) -> str:
     name, value = match["name"], match["value"]
-    if name not in _known():
+    field = _here().get(name) or _known().get(name)
+    if field is None:
         return match[0]
-    field = _known()[name]
     shown, joint = field.setting.argument or f"--{field.key}", " "
     if field.setting.file_only:
         shown, joint = field.variable, "="
@@ -62,6 +65,13 @@ def _shown(match: re.Match[str]) -> str:
 def _quoted(value: str) -> str:
     """Return a value quoted for a shell, if it needs quotes."""
     return shlex.quote(value) if not value or STEERS & set(value) else value
+
+
+def _here() -> dict[str, Declared]:
+    """Return the settings of the command that runs, by name; they may differ from others'."""
+    context = click.get_current_context(silent=True)
+    command = context.command if context else None
+    return command.settings if isinstance(command, PanelCommand) else {}
 
 
 @cache

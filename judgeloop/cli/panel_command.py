@@ -149,10 +149,10 @@ class PanelCommand(click.Command):
         self, path: tuple[str, ...], *, params: Sequence[click.Parameter] = (), **kwargs: Any
     ) -> None:
         """As `click.Command`, with the settings of the command as parameters."""
-        self.path = path
-        self.fields = FIELDS[path]
-        places = [_argument(one) for one in command_at(path).arguments()]
-        shown = [one for one in self.fields.values() if not one.setting.file_only]
+        self.path, self.row = path, command_at(path)
+        self.settings = self.row.settings()
+        places = [_argument(one) for one in self.settings.values() if one.setting.argument]
+        shown = [one for one in FIELDS[path].values() if not one.setting.file_only]
         options = [PanelOption(one) for one in (*shown, CONFIG)]
         super().__init__(path[-1], params=[*params, *places, *options, _help_all()], **kwargs)
 
@@ -161,12 +161,15 @@ class PanelCommand(click.Command):
         try:
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            hint = option_hint(
-                error.option_name, {one for each in self.params for one in each.opts}
-            )
+            option = error.option_name
+            hint = option_hint(option, {one for each in self.params for one in each.opts})
+            if field := FIELDS[self.path].get(option.removeprefix("--")):
+                ctx.fail(
+                    f"No such option: {option}. Set {field.key} in judgeloop.toml, or {field.variable}."
+                )
             if hint is None:
                 raise
-            ctx.fail(f"No such option: {error.option_name}. Did you mean {hint}?")
+            ctx.fail(f"No such option: {option}. Did you mean {hint}?")
         if not ctx.resilient_parsing:
             self._settle(ctx)
         return rest
@@ -176,25 +179,17 @@ class PanelCommand(click.Command):
         from judgeloop.settings.sources import read_settings
         from judgeloop.settings.validation import checked_value
 
-        typed = {
-            name: _one(name, value) if name == RESULT_FILE and not self._many(name) else value
-            for name, value in ctx.params.items()
-            if value is not None and value != ()
-        }
+        typed = {name: value for name, value in ctx.params.items() if value not in {None, ()}}
+        if RESULT_FILE in typed and not self.settings[RESULT_FILE].many:
+            typed[RESULT_FILE] = _only(typed[RESULT_FILE])
         config = typed.pop(CONFIG.name, None) or os.environ.get(CONFIG.variable)
         with explained():
             ctx.obj = read_settings(FIELDS, self.path, Path(config) if config else None)
             values = ctx.obj.values | typed
-            for field in command_at(self.path).switches:
+            for field in self.row.switches:
                 values[field.name] = checked_value(field, values.get(field.name))
-        ctx.params = {
-            name: values.get(name)
-            for name in (*ctx.params, *(one.name for one in self.fields.values()))
-            if name != CONFIG.name
-        }
-
-    def _many(self, name: str) -> bool:
-        return name in self.fields and self.fields[name].many
+        names = dict.fromkeys((*ctx.params, *self.settings))
+        ctx.params = {name: values.get(name) for name in names if name != CONFIG.name}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write every panel that is not empty, under its heading."""
@@ -236,14 +231,14 @@ def completions(field: Declared, incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(name) for name in field.names if name.startswith(incomplete)]
 
 
-def _one(name: str, values: Any) -> Any:
-    """Return the only value of a setting: the last of several would win unseen.
+def _only(values: Sequence[Any]) -> Any:
+    """Return the only `-o` of a command that writes one file: the last would win unseen.
 
     Raises:
         click.UsageError: there are several.
     """
     if len(values) > 1:
-        raise click.UsageError(f"-{name[0]}: expected one, found {len(values)}")
+        raise click.UsageError(f"-o: expected one, found {len(values)}")
     return values[0]
 
 
@@ -295,7 +290,8 @@ def _argument(field: Declared) -> PanelArgument:
 def default_of(field: Declared) -> str:
     """Return the default for the help; empty if it says nothing or the help names it already."""
     default = field.default
-    if default in (MISSING, None, False, ()) or "Default:" in field.setting.help:
+    silent = any(default is one for one in (MISSING, None, False)) or default == ()
+    if silent or "Default:" in field.setting.help:
         return ""
     value = getattr(default, "value", default)
     if isinstance(value, tuple):

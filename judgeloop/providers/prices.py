@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache
 from importlib.metadata import version
+from os import PathLike
 from typing import Any, Protocol, runtime_checkable
 
 from judgeloop.core.errors import InputError
@@ -42,11 +43,13 @@ class Metered(Protocol):
 
 
 def price_text(given: object) -> object:
-    """Return a pair of numbers as the text of a price; other values as they are.
+    """Return a pair of numbers, or the path of a file, as text; other values as they are.
 
     >>> price_text((0.15, 0.6)), price_text("1,4")
     ('0.15,0.6', '1,4')
     """
+    if isinstance(given, PathLike):
+        return str(given)
     return ",".join(map(str, given)) if isinstance(given, tuple | list) else given
 
 

@@ -40,8 +40,7 @@ class Protocol:
     decision is below `give_up`; None to go on.
 
     Each of `seeds` repetitions takes a share `subset` of the items as the whole test set. `history`
-    is the number of other systems in the history of a selector that uses a history. `power` is the
-    exponent of that selector's draw weights; by default it grows with the number of systems.
+    is the number of other systems in the history of a selector that uses a history.
     """
 
     selectors: tuple[str, ...]
@@ -54,7 +53,6 @@ class Protocol:
     limits: Limits = field(default_factory=Limits)
     give_up: float | None = None
     history: int = 0
-    power: float | None = None
 
 
 Row = dict[str, Any]
@@ -121,7 +119,7 @@ class RecordedMaterial:
         """
         rng = np.random.default_rng([*self.contest.pair, self.seed, 2])
         past = self.recordings.past(self.contest, self.protocol.history, rng)
-        known = prospects_of(past, (), self.protocol.power)
+        known = prospects_of(past, ())
         return known and known._replace(distances=self.recordings.distances(self.contest))
 
 

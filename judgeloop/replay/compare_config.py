@@ -192,7 +192,6 @@ class ReplayConfig(ReplaySettings):
             OUTPUT,
             Part.REPORT,
             Found,
-            file_only=True,
         ),
     ] = 5
 

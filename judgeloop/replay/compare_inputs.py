@@ -109,7 +109,6 @@ def protocol_of(config: ReplayConfig) -> Protocol:
         limits=Limits(config.min_judgments, config.max_judgments),
         give_up=config.give_up,
         history=config.history_systems,
-        power=config.history_power,
     )
 
 

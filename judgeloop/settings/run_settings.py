@@ -142,7 +142,7 @@ class JudgeSettings(Configuration):
     def price_file(self) -> Path | None:
         """The file of the caller's own prices; None without one."""
         price = self.judge_price
-        return None if price is None or "," in price else Path(price)
+        return Path(price) if price is not None and any(map(str.isalpha, price)) else None
 
     @property
     def specs(self) -> tuple[str, ...]:
@@ -210,7 +210,9 @@ class RunSettings(JudgeSettings):
     decoys: Annotated[
         int,
         Ge(0),
-        Setting("Number of decoys: empty or constant answers.", JUDGE, Part.RUN, Found),
+        Setting(
+            "Number of decoys: empty or constant answers.", JUDGE, Part.RUN, Found, file_only=True
+        ),
     ] = 0
     decoy_outputs: Annotated[
         Path | None,
@@ -280,6 +282,14 @@ class RunSettings(JudgeSettings):
         Path,
         Setting("Folder for vectors and other caches.", OUTPUT, Part.PLACE, Inside, file_only=True),
     ] = DEFAULT_HOME / "cache"
+
+    @classmethod
+    def completed(cls, values: dict[str, object]) -> dict[str, object]:
+        """Lower the default minimum of judgments to a smaller maximum."""
+        most, least = str(values.get("max_judgments", "")), declared(cls)["min_judgments"].default
+        if "min_judgments" not in values and most.isdecimal() and 0 < int(most) < least:
+            return values | {"min_judgments": int(most)}
+        return values
 
     @property
     def order(self) -> Order:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 from decimal import Decimal
-from functools import cache
+from functools import cache, reduce
+from operator import or_
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
@@ -59,16 +60,16 @@ class _Forms(GenerateJsonSchema):
 @cache
 def form_of(field: Declared) -> Form:
     """Return the schema of a setting's value in a settings file."""
-    annotation = Union[(field.annotation, *field.others)]
+    annotation = reduce(or_, field.others, field.annotation)
     return TypeAdapter(annotation).json_schema(schema_generator=_Forms)
 
 
 def words(form: Form) -> str:
     """Return a schema in words that follow "expected"."""
-    if "description" in form:
-        return str(form["description"])
     if "enum" in form:
         return alternatives([f'"{name}"' for name in form["enum"]])
+    if "description" in form:
+        return str(form["description"])
     arms = form.get("anyOf", [])
     if arms and "items" in arms[0]:
         return f"{words(arms[0]['items'])}, or a list of such values"

@@ -182,8 +182,12 @@ class Declared:
         """The names that its value may have; empty if it is no name of a list."""
         if isinstance(self.type, type) and issubclass(self.type, enum.Enum):
             return tuple(str(one.value) for one in self.type)
-        forms = [note.form for note in self.annotation.__metadata__ if isinstance(note, Parse)]
-        return tuple(name for form in forms if form for name in form.get("enum", ()))
+        for note in self.annotation.__metadata__:
+            form = (isinstance(note, Parse) and note.form) or {}
+            one = form["anyOf"][0].get("items", {}) if "anyOf" in form else form
+            if "enum" in one:
+                return tuple(one["enum"])
+        return ()
 
 
 def key(name: str) -> str:
@@ -204,9 +208,13 @@ def variable(name: str) -> str:
     return f"{PREFIX}{name.upper()}"
 
 
-@cache
 def declared(config: Any) -> dict[str, Declared]:
     """Return every field of a configuration, by name, in the order declared."""
+    return _declared(config)
+
+
+@cache
+def _declared(config: Any) -> dict[str, Declared]:
     hints = get_type_hints(config, include_extras=True)
     return {
         field.name: Declared(field.name, hints[field.name], field.default)

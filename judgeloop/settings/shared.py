@@ -65,6 +65,7 @@ Epoch = Annotated[
         Part.CONTENT,
         Found,
         metavar="NUMBER",
+        file_only=True,
     ),
 ]
 SystemNames = Annotated[

@@ -134,14 +134,15 @@ def _of_tables(
     `found` is None for a file that the caller names.
     """
     tables = _parsed(path)
-    shared, fields = _table(path, tables, (SHARED,), commands), commands[asked]
-    known = {key for each in commands.values() for key in each} if shared.keys() - fields else {}
-    for name in sorted(shared.keys() - fields - known):
-        nearest = did_you_mean(name, known)
-        raise DataError(path, f"[{SHARED}] no command has a setting {name!r}{nearest}")
+    fields, shared = commands[asked], _table(path, tables, (SHARED,), commands)
+    if others := shared.keys() - fields.keys():
+        known = {key for each in commands.values() for key in each}
+        for name in sorted(others - known):
+            nearest = did_you_mean(name, known)
+            raise DataError(path, f"[{SHARED}] no command has a setting {name!r}{nearest}")
     own = _table(path, tables, asked, commands)
     title = f"[{'.'.join(asked)}]"
-    for name in own.keys() - fields:
+    for name in own.keys() - fields.keys():
         raise DataError(path, f"{title} has no setting {name!r}{did_you_mean(name, fields)}")
     of_shared = {key: value for key, value in shared.items() if key in fields}
     values = {}

@@ -10,9 +10,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
-
-from judgeloop.cli.app import app
+from support.commandline import judgeloop
 
 ITEMS, SYSTEMS = 30, 4
 
@@ -46,7 +44,7 @@ def data(tmp_path):
 
 
 def replay(*arguments):
-    return CliRunner().invoke(app, ["replay", *map(str, arguments)])
+    return judgeloop("replay", *arguments)
 
 
 SHORT = ["--seeds", 2, "--jobs", 1, "--sizes", "3:9:3"]
@@ -218,7 +216,7 @@ def test_clusters_are_drawn_at_several_numbers_and_success_in_as_many_bins_as_as
     data, tmp_path
 ):
     out = tmp_path / "out"
-    more = ["--analyse", "6,9,12", "--norm-bins", 4]
+    more = ["--analyse", "6,9,12", "--norm-bins", "4"]
     result = replay(*data, *SHORT, *more, "-o", out)
     assert result.exit_code == 0, result.output
     drawn = (out / "cluster-numbers.svg").read_text()

@@ -82,7 +82,7 @@ def test_every_command_of_the_results_parses(name):
     if name in RESULTS.SELECTIONS or "lexical" in flags:
         vectors = []
     command = replay()
-    with command.make_context("replay", [*files, *flags, *vectors, "--no-config"]) as context:
+    with command.make_context("replay", [*files, *flags, *vectors, "--config", "none"]) as context:
         check(context)
 
 

@@ -122,20 +122,17 @@ def test_all_rules_and_risks_see_the_same_draws_whatever_else_is_run():
     assert tie_aware[::2] == tie_aware[1::2] == alone
 
 
-def test_what_is_known_is_that_of_the_history_of_the_pair_and_repetition_and_of_the_power_given():
+def test_what_is_known_is_that_of_the_history_of_the_pair_and_repetition():
     data = mostly_ties()
     contest = data.contest((2, 7), 1.0, np.random.default_rng(0))
     past = data.past(contest, 8, np.random.default_rng([2, 7, 1, 2]))
-    expected = [prospects_of(past, (), power) for power in (None, 0.5)]
-    found = [known_of(data, contest, 1, protocol(history=8, power=power)) for power in (None, 0.5)]
-    for one, other in zip(found, expected, strict=True):
-        assert (one.power, one.distances) == (other.power, None)
-        np.testing.assert_array_equal(one.shares, other.shares)
-        np.testing.assert_array_equal(one.agreements, other.agreements)
-    assert known_of(data, contest, 1, protocol(history=8, power=0.0)) is None
-    assert not np.array_equal(
-        known_of(data, contest, 2, protocol(history=8)).agreements, expected[0].agreements
-    )
+    expected = prospects_of(past, ())
+    found = known_of(data, contest, 1, protocol(history=8))
+    assert (found.power, found.distances) == (expected.power, None)
+    np.testing.assert_array_equal(found.shares, expected.shares)
+    np.testing.assert_array_equal(found.agreements, expected.agreements)
+    another = known_of(data, contest, 2, protocol(history=8))
+    assert not np.array_equal(another.agreements, expected.agreements)
 
 
 def test_among_ties_a_history_saves_a_third_of_the_judgments_without_more_errors():
@@ -215,12 +212,6 @@ def test_where_there_are_outputs_their_lengths_count(files, tmp_path):
     assert json.loads(with_lengths.stdout)[1] != decisive
 
 
-def test_the_power_given_is_the_one_used(files, tmp_path):
-    asked = [*files, *RULES, *HISTORY, "--rules", "tie-aware", "--history-power", 0]
-    random, decisive = json.loads(replay(*asked, "-o", tmp_path / "out", "--json").stdout)
-    assert random | {"selector": "decisive"} == decisive
-
-
 def test_a_rule_that_a_selector_cannot_go_with_is_named(files, tmp_path):
     rules = ["--rules", "anytime,tie-aware"]
     result = replay(*files, *RULES, *HISTORY, *rules, "-o", tmp_path / "out", "--json")
@@ -236,9 +227,9 @@ def test_it_resumes_with_the_histories_it_had_and_not_with_others(files, tmp_pat
     replay(*asked, tmp_path / "part", "--pairs", 3)
     resumed = replay(*asked, tmp_path / "part", "--resume")
     assert json.loads(resumed.stdout) == json.loads(whole.stdout)
-    changed = replay(*asked, tmp_path / "part", "--resume", "--history-power", 1)
+    changed = replay(*asked, tmp_path / "part", "--resume", "--history-systems", 3)
     assert changed.exit_code == 2
-    assert "other settings (history_power)" in changed.stderr
+    assert "other settings (history_systems)" in changed.stderr
 
 
 @pytest.mark.parametrize(
@@ -250,9 +241,7 @@ def test_it_resumes_with_the_histories_it_had_and_not_with_others(files, tmp_pat
         ),
         (["--history-systems", 1], "--history-systems: expected 0 or at least 2"),
         (["--history-systems", -1], "--history-systems"),
-        (["--history-power", 1], "there is no history without --history-systems"),
         ([*HISTORY, "--selectors", "random"], "only the selector decisive uses a history"),
-        ([*HISTORY, "--history-power", "nan"], "--history-power"),
         (
             ["--iterative", "--rules", "anytime", "--selectors", "decisive"],
             "--rules: expected a rule that holds",

@@ -203,6 +203,7 @@ class CompareConfig(ContestSettings):
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
         """Choose a missing selector to suit the rule, and a missing rule to suit the question."""
+        values = super().completed(values)
         selector, rule = values.get("selector"), values.get("rule")
         if rule is None and values.get("not_worse") is not None:
             rule = rule_for(QUESTION, "not_worse")

@@ -192,12 +192,11 @@ class EstimateConfig(RunSettings):
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
-        """Fill in a missing layer by the selector, and a missing minimum by a small maximum."""
-        name, most = str(values.get("selector", SELECTORS[0])), str(values.get("max_judgments", ""))
+        """Fill in a missing layer by the selector."""
+        values = super().completed(values)
+        name = str(values.get("selector", SELECTORS[0]))
         if values.get("layer") is None and name in SELECTORS:
             values = values | {"layer": default_layer(selector_row(QUESTION, name))}
-        if "min_judgments" not in values and most.isdecimal() and 0 < int(most) < FIRST_LOOK:
-            return values | {"min_judgments": int(most)}
         return values
 
     @property

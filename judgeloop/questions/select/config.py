@@ -157,6 +157,7 @@ class SelectConfig(ContestSettings):
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
         """Choose a missing rule to suit the selector."""
+        values = super().completed(values)
         selector = str(values.get("selector", SELECTORS[0]))
         if "rule" in values or selector not in SELECTORS:
             return values
