@@ -42,7 +42,7 @@ from score_tables import ADVERSARIES, score_table
 from sklearn.cluster import KMeans
 
 from judgeloop.engine.session import Limits
-from judgeloop.formats.outputs import read_items
+from judgeloop.formats.rows import read_items
 from judgeloop.history.past import Past
 from judgeloop.methods.selectors.ingredients import Variant
 from judgeloop.methods.stats.decisiveness import exponent
@@ -50,7 +50,7 @@ from judgeloop.replay.compare import Protocol, run_pair
 from judgeloop.replay.compare_tables import by_rule
 from judgeloop.replay.recorded_files import output_lengths, recorded_outputs
 from judgeloop.replay.recordings import Contest, Earlier, Recordings
-from judgeloop.represent.lexical import embed_lexical
+from judgeloop.represent.embed import embed_lexical
 
 RISKS = (0.1, 0.2)
 GOAL_ERROR = 0.05

@@ -33,7 +33,7 @@ def texts(items: int, seed: int) -> list[str]:
 def measure(items: int) -> dict[str, float]:
     """Return the seconds for each stage and the peak memory in MB."""
     from judgeloop.methods.selectors.diffuse import DiffUse
-    from judgeloop.represent.lexical import embed_lexical
+    from judgeloop.represent.embed import embed_lexical
 
     both = [*texts(items, 1), *texts(items, 2)]
     rng = np.random.default_rng(0)

@@ -7,8 +7,7 @@ Each figure is of a whole command in its own process, from its start to its exit
 clock and of the processor, and peak memory. On a machine that others use too, compare the
 processor's. "Judgments" is a comparison by a metric that never decides, with every rule that grows
 in proportion. "Verdicts" is `calibrate`, and a comparison that draws by history, with a ledger of
-so many verdicts of an earlier baseline with other systems, with segments as runs leave them. "Rows
-alone" is the same ledger without segments, as one of an earlier version when it is first used.
+so many verdicts of an earlier baseline with other systems.
 "Items" is a comparison of so many items that stops after the first query. The last columns are
 ratios to the smallest number: of the numbers and of the processor's seconds.
 """
@@ -32,8 +31,7 @@ import numpy as np
 
 from judgeloop.core.records import Call, Item, JudgeIdentity
 from judgeloop.core.verdict_key import KeyIngredients
-from judgeloop.history.remembered import extend_segments
-from judgeloop.ledger.booking import run_row
+from judgeloop.ledger.booking import ingredients_of, run_row
 from judgeloop.ledger.connection import connect
 from judgeloop.ledger.rows import AttemptRow, VerdictRow, insert
 
@@ -98,13 +96,11 @@ def by_items(folder: Path, items: int) -> Figure:
     )
 
 
-def by_verdicts(
-    command: Callable[[Path], Figure], *, segments: bool
-) -> Callable[[Path, int], Figure]:
-    """Return what measures `command` on so many verdicts, with or without segments."""
+def by_verdicts(command: Callable[[Path], Figure]) -> Callable[[Path, int], Figure]:
+    """Return what measures `command` on so many verdicts."""
 
     def measured(folder: Path, verdicts: int) -> Figure:
-        write_ledger(folder / "ledger.sqlite", verdicts, segments=segments)
+        write_ledger(folder / "ledger.sqlite", verdicts)
         return command(folder)
 
     return measured
@@ -122,10 +118,10 @@ def with_history(folder: Path) -> Figure:
     return figure(["compare", *files, *how, "--ledger", "ledger.sqlite"], folder)
 
 
-def write_ledger(path: Path, verdicts: int, *, segments: bool = True) -> None:
+def write_ledger(path: Path, verdicts: int) -> None:
     """Write a ledger of comparisons in both orders, of a baseline with one system after another.
 
-    Each system is a run, which extends the ledger's `segments` at its end as every run does.
+    Each system is a run.
     """
     calls = enumerate(past_calls(verdicts), 1)
     for candidate, of_run in groupby(calls, lambda numbered: numbered[1][0]):
@@ -135,11 +131,11 @@ def write_ledger(path: Path, verdicts: int, *, segments: bool = True) -> None:
             run = f"{candidate:016x}"
             run_row(connection, run)
             for number, (_, call, score) in of_run:
-                insert(connection, attempt_of(number, run, call))
-                insert(connection, VerdictRow(number, f"{number:064x}", number, score, "why", WHEN))
+                attempt = attempt_of(number, run, call)
+                insert(connection, attempt)
+                row = VerdictRow(number, number, 10**6, score, attempt.key, "why", WHEN)
+                insert(connection, row._replace(**ingredients_of(connection, attempt)))
             connection.execute("COMMIT")
-        if segments:
-            extend_segments(path)
 
 
 def past_calls(verdicts: int) -> Iterator[tuple[int, Call, float]]:
@@ -210,9 +206,7 @@ def main() -> None:
     for rule in arguments.rules:
         show(f"judgments, {rule}", arguments.judgments, by_judgments(rule))
     for name, command in (("calibrate", calibrated), ("a run", with_history)):
-        show(f"verdicts, {name}", arguments.verdicts, by_verdicts(command, segments=True))
-        alone = by_verdicts(command, segments=False)
-        show(f"verdicts, {name}, rows alone", arguments.verdicts, alone)
+        show(f"verdicts, {name}", arguments.verdicts, by_verdicts(command))
     show("items", arguments.items, by_items)
 
 

@@ -18,9 +18,8 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from judgeloop.represent.causal_model import CausalModel, load
+from judgeloop.represent.causal_model import CausalModel, find_place, load
 from judgeloop.represent.hidden import TOGETHER, _number, _read
-from judgeloop.represent.model_place import find_place
 
 CHARACTERS = list("abcdefghijklmnopqrstuvwxyz0123456789 ")
 

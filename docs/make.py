@@ -26,10 +26,10 @@ import make_results
 
 import judgeloop
 import judgeloop.parts
-from judgeloop.cli.catalogue import QUESTIONS
 from judgeloop.cli.commands import COMMANDS
 from judgeloop.cli.init import schema_text
 from judgeloop.cli.panel_command import PanelArgument, PanelOption
+from judgeloop.questions.question import QUESTIONS
 from judgeloop.settings.setting import Declared, Part, Source, declared
 
 DOCS = Path(__file__).parent
@@ -166,7 +166,7 @@ def configuration() -> str:
     settings: dict[str, Declared] = {}
     where: dict[str, list[str]] = {}
     for question in QUESTIONS:
-        for name, field in declared(question.configuration).items():
+        for name, field in declared(question.settings()).items():
             if not field.setting.argument:
                 settings.setdefault(name, field)
                 where.setdefault(name, []).append(question.name)

@@ -14,7 +14,6 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter
 
-from judgeloop.questions.compare.recorded_result import RecordedResult
 from judgeloop.questions.compare.result import Result
 from judgeloop.questions.estimate.result import Estimated
 from judgeloop.questions.select.result import Selected
@@ -127,9 +126,8 @@ def schema() -> str:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A result of judgeloop",
         "description": "What --json prints, -o FILE.json writes, and to_dict() returns.",
-        "oneOf": [{"$ref": f"#/$defs/{question}"} for question in RESULTS]
-        + [{"$ref": "#/$defs/recorded"}],
-        "$defs": definitions | {"recorded": _recorded()},
+        "oneOf": [{"$ref": f"#/$defs/{question}"} for question in RESULTS],
+        "$defs": definitions,
     }
     return json.dumps(whole, indent=2) + "\n"
 
@@ -144,16 +142,6 @@ def _object(question: str) -> dict[str, Any]:
         "properties": properties,
         "required": sorted(set(properties) - optional),
         "additionalProperties": False,
-    }
-
-
-def _recorded() -> dict[str, Any]:
-    """Return the schema of a comparison of recorded scores, by its mark."""
-    names = [field.name for field in fields(RecordedResult) if field.name not in NOT_SHOWN]
-    return {
-        "type": "object",
-        "properties": {"recorded": {"const": True}},
-        "required": sorted({"recorded", *names}),
     }
 
 

@@ -10,32 +10,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from judgeloop.api.compare import compare as compare
-    from judgeloop.api.compare import compare_async as compare_async
-    from judgeloop.api.compare import compare_dry_run as compare_dry_run
-    from judgeloop.api.compare import compare_recorded as compare_recorded
-    from judgeloop.api.estimate import estimate as estimate
-    from judgeloop.api.estimate import estimate_async as estimate_async
-    from judgeloop.api.estimate import estimate_dry_run as estimate_dry_run
-    from judgeloop.api.select import select as select
-    from judgeloop.api.select import select_async as select_async
-    from judgeloop.api.select import select_dry_run as select_dry_run
+    from judgeloop.api.questions import compare as compare
+    from judgeloop.api.questions import compare_async as compare_async
+    from judgeloop.api.questions import compare_dry_run as compare_dry_run
+    from judgeloop.api.questions import estimate as estimate
+    from judgeloop.api.questions import estimate_async as estimate_async
+    from judgeloop.api.questions import estimate_dry_run as estimate_dry_run
+    from judgeloop.api.questions import select as select
+    from judgeloop.api.questions import select_async as select_async
+    from judgeloop.api.questions import select_dry_run as select_dry_run
     from judgeloop.core.errors import ErrorKind as ErrorKind
     from judgeloop.core.errors import InputError as InputError
     from judgeloop.core.errors import JudgeError as JudgeError
     from judgeloop.core.errors import JudgeloopError as JudgeloopError
     from judgeloop.core.errors import LedgerError as LedgerError
-    from judgeloop.engine.halt import Interruption as Interruption
-    from judgeloop.engine.loop import Progress as Progress
     from judgeloop.engine.loop import drive as drive
     from judgeloop.engine.session import Limits as Limits
     from judgeloop.engine.session import Session as Session
+    from judgeloop.engine.state import Interruption as Interruption
+    from judgeloop.engine.state import Progress as Progress
     from judgeloop.engine.terms import Terms as Terms
     from judgeloop.judges.function import function_judge as function_judge
     from judgeloop.judges.scripted import ScriptedJudge as ScriptedJudge
     from judgeloop.questions.compare.config import CompareConfig as CompareConfig
     from judgeloop.questions.compare.config import compare_config as compare_config
-    from judgeloop.questions.compare.recorded_result import RecordedResult as RecordedResult
     from judgeloop.questions.compare.result import Result as Result
     from judgeloop.questions.estimate.config import EstimateConfig as EstimateConfig
     from judgeloop.questions.estimate.result import Estimated as Estimated
@@ -50,32 +48,30 @@ _HOMES = {
     "ErrorKind": "core.errors",
     "Estimated": "questions.estimate.result",
     "InputError": "core.errors",
-    "Interruption": "engine.halt",
+    "Interruption": "engine.state",
     "JudgeError": "core.errors",
     "JudgeloopError": "core.errors",
     "LedgerError": "core.errors",
     "Limits": "engine.session",
-    "Progress": "engine.loop",
-    "RecordedResult": "questions.compare.recorded_result",
+    "Progress": "engine.state",
     "Result": "questions.compare.result",
     "ScriptedJudge": "judges.scripted",
     "SelectConfig": "questions.select.config",
     "Selected": "questions.select.result",
     "Session": "engine.session",
     "Terms": "engine.terms",
-    "compare": "api.compare",
-    "compare_async": "api.compare",
+    "compare": "api.questions",
+    "compare_async": "api.questions",
     "compare_config": "questions.compare.config",
-    "compare_dry_run": "api.compare",
-    "compare_recorded": "api.compare",
+    "compare_dry_run": "api.questions",
     "drive": "engine.loop",
-    "estimate": "api.estimate",
-    "estimate_async": "api.estimate",
-    "estimate_dry_run": "api.estimate",
+    "estimate": "api.questions",
+    "estimate_async": "api.questions",
+    "estimate_dry_run": "api.questions",
     "function_judge": "judges.function",
-    "select": "api.select",
-    "select_async": "api.select",
-    "select_dry_run": "api.select",
+    "select": "api.questions",
+    "select_async": "api.questions",
+    "select_dry_run": "api.questions",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - made from the dictionary, so that they cannot differ

@@ -27,14 +27,15 @@ from judgeloop.core.records import Quote as Quote
 from judgeloop.core.records import Reply as Reply
 from judgeloop.core.records import Step as Step
 from judgeloop.core.records import Verdict as Verdict
-from judgeloop.engine.halt import Interruption as Interruption
 from judgeloop.engine.loop import Finished as Finished
-from judgeloop.engine.loop import Progress as Progress
 from judgeloop.engine.loop import drive as drive
 from judgeloop.engine.recorded import replay as replay
 from judgeloop.engine.session import Limits as Limits
 from judgeloop.engine.session import Session as Session
+from judgeloop.engine.state import Interruption as Interruption
+from judgeloop.engine.state import Progress as Progress
 from judgeloop.engine.terms import Terms as Terms
+from judgeloop.judges.base import BaseJudge as BaseJudge
 from judgeloop.judges.function import function_judge as function_judge
 from judgeloop.ledger.sqlite import SqliteLedger as SqliteLedger
 from judgeloop.methods.estimators.mean_score import MeanScore as MeanScore

@@ -77,28 +77,17 @@ RULE_ROW = """
 JUDGE = '''
 """The longer output is better."""
 
-from judgeloop.core.records import JudgeIdentity, Quote, Reply, Verdict
+from judgeloop.core.records import JudgeIdentity, Reply, Verdict
+from judgeloop.judges.base import BaseJudge
 
 
-class Longest:
+class Longest(BaseJudge):
     order_matters = False
-    blind = True
-    by_hand = False
-    priced = True
     identity = JudgeIdentity("longest", "", {})
-
-    def check(self, questions, items, max_missing):
-        pass
-
-    def quote(self, call):
-        return Quote(0, 0)
 
     async def judge(self, call):
         first, second = map(len, call.outputs)
         return Reply(Verdict(0.5 + 0.5 * ((first > second) - (first < second))), cost_p=0)
-
-    async def aclose(self):
-        pass
 
 
 def make_judge(rest, options):
@@ -131,8 +120,20 @@ FLAG = """
     colour: Annotated[str, Setting("Colour of the result.", OUTPUT, Part.REPORT, Found)] = "blue"
 """
 
-QUESTION_LINE = """
-    Question("passes", "PassesConfig", "Find out whether one system passes."),
+QUESTION_ENTRY = """
+def _passes_settings() -> Any:
+    from judgeloop.questions.passes.config import PassesConfig
+
+    return PassesConfig
+
+
+def _passes() -> Any:
+    from judgeloop.questions.passes.answer import forecast, prepare, run, so_far
+
+    return Answering(prepare, run, forecast, so_far)
+
+
+PASSES = Question("passes", "Find out whether one system passes.", "", _passes_settings, _passes)
 """
 QUESTION = {
     "__init__": '"""Does one system pass?"""\n',
@@ -148,17 +149,11 @@ from judgeloop.questions.estimate.config import EstimateConfig
 class PassesConfig(EstimateConfig):
     pass
 ''',
-    "prepare": "from judgeloop.questions.estimate.prepare import prepare as prepare\n",
-    "run": "from judgeloop.questions.estimate.run import forecast as forecast, run as run\n",
-    "text": '''
-"""The result as text."""
-
-from judgeloop.report.page import Page
-
-
-def page(result):
-    return Page("it passes" if result.mean > 0.7 else "it fails", ())
-''',
+    "answer": (
+        "from judgeloop.questions.estimate.prepare import prepare as prepare\n"
+        "from judgeloop.questions.estimate.run import forecast as forecast, run as run\n"
+        "def so_far(tally, systems, most): return ''\n"
+    ),
 }
 
 
@@ -325,13 +320,16 @@ def test_a_flag_is_one_annotated_field(copy: Copy, tmp_path: Path) -> None:
     assert seen(JUDGELOOP_COLOUR="red") == "red"
 
 
-def test_a_question_is_its_folder_and_one_line_of_the_command_line(
-    copy: Copy, incidents: Path
-) -> None:
+def test_a_question_is_its_folder_and_its_entry(copy: Copy, incidents: Path) -> None:
     for module, text in QUESTION.items():
-        copy.add(f"passes/{module}.py", text)
-    copy.row("cli/catalogue.py", "QUESTIONS = (", QUESTION_LINE)
+        copy.add(f"questions/passes/{module}.py", text)
+    copy.insert("questions/question.py", "QUESTIONS: tuple", QUESTION_ENTRY)
+    copy.row(
+        "questions/question.py",
+        "QUESTIONS: tuple[Question[Any, Any, Any], ...] = (",
+        "    PASSES,",
+    )
 
     files = [incidents / "central.jsonl", "--items", incidents / "items.jsonl"]
-    assert copy.run("passes", *files, "--judge", "metric:rouge1").startswith("it fails")
+    assert "mean score" in copy.run("passes", *files, "--judge", "metric:rouge1")
     assert "passes" in copy.run("--help")

@@ -2,7 +2,7 @@
 
 Each setting that a program may set stands here once, with the type that a program may pass; the
 settings themselves are declared in the configurations (`settings/run_settings.py`), and a test compares the
-two. A question's own parameters are in its `call.py`. `signature_of` makes the signature that
+two. `signature_of` makes the signature that
 `inspect` and notebooks show.
 """
 
@@ -16,13 +16,13 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict
 
 from judgeloop.core.protocols import Judge
-from judgeloop.engine.loop import Progress
-from judgeloop.settings.setting import Declared, declared
+from judgeloop.engine.state import Progress
+from judgeloop.settings.setting import declared
 
 if TYPE_CHECKING:
-    from judgeloop.formats.memory import Table
+    from judgeloop.api.in_memory import Table
 
-    # A file, or rows in memory, also with the name of their system: `formats/memory.py` says which
+    # A file, or rows in memory, also with the name of their system: `api/in_memory.py` says which
     # kinds of rows.
     Data: TypeAlias = str | PathLike[str] | Table | tuple[str, str | PathLike[str] | Table]
     Several: TypeAlias = Mapping[str, Data] | Sequence[Data]
@@ -38,8 +38,6 @@ VoteName: TypeAlias = Literal["majority", "mean", "unanimous"]
 
 # Settings whose effect is the command line's: it writes the files of a run.
 COMMAND_ONLY = ("run_dir", "output")
-# Settings that a call of their own reads.
-ELSEWHERE = {"score": "recorded scores are compared by `compare_recorded`, which asks no judge"}
 
 
 class CallArguments(TypedDict, total=False):
@@ -106,18 +104,51 @@ class ContestArguments(RunArguments, total=False):
     vote: VoteName | None
 
 
-def signature_of(
-    config: type[Any],
-    arguments: Any,
-    data: Sequence[str],
-    returns: type[Any],
-    *,
-    files: bool = False,
-) -> inspect.Signature:
-    """Return the signature of a call: `data` by position, `arguments` by keyword with defaults.
+class CompareArguments(ContestArguments, total=False):
+    """The keywords of `compare`."""
 
-    With `files`, the data are files, and no rows in memory.
-    """
+    selector: str | None
+    history: str | PathLike[str] | None
+    represent: str | None
+    combine: str | None
+    clustering: str | None
+    representative: str | None
+    rule: str | None
+    near_tie: float | None
+    not_worse: float | None
+    give_up: float | None
+
+
+class SelectArguments(ContestArguments, total=False):
+    """The keywords of `select`."""
+
+    baseline: Required[str]
+    selector: str | None
+    weak_judges: int | None
+    epsilon: tuple[float, float] | str | None
+    rule: str | None
+    near_best: float | None
+
+
+class EstimateArguments(RunArguments, total=False):
+    """The keywords of `estimate`."""
+
+    proxy: OneJudge | None
+    history: str | PathLike[str] | None
+    selector: str | None
+    represent: str | None
+    layer: str | int | None
+    clusters: int | str | None
+    allocation: str | None
+    confidence: str | None
+    confidence_by: str | None
+    half_width: float | None
+    interval: str | None
+    require_score: float | None
+
+
+def signature_of(config: type[Any], arguments: Any, returns: object) -> inspect.Signature:
+    """Return the signature of a call: data by position, `arguments` by keyword with defaults."""
     fields = declared(config)
     keywords = [
         inspect.Parameter(
@@ -128,15 +159,21 @@ def signature_of(
         )
         for name, hint in arguments.__annotations__.items()
     ]
-    places = [_place(fields[name], "File" if files else "Data") for name in data]
+    places = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            annotation="Several" if fields[name].repeated else "Data",
+        )
+        for name in places_of(config)
+    ]
     return inspect.Signature([*places, *keywords], return_annotation=returns)
 
 
-def _place(field: Declared, annotation: str) -> inspect.Parameter:
-    annotation = "Several" if field.repeated else annotation
-    return inspect.Parameter(
-        field.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=annotation
-    )
+def places_of(config: type[Any]) -> tuple[str, ...]:
+    """Return the names of the settings that are given by position."""
+    fields = declared(config).values()
+    return tuple(field.name for field in fields if field.setting and field.setting.argument)
 
 
 def _default(value: object) -> object:

@@ -16,7 +16,7 @@ from concurrent.futures import wait as wait_for
 from contextlib import suppress
 from typing import Any, Generic, TypeVar, final
 
-from judgeloop.engine.halt import Interruption
+from judgeloop.engine.state import Interruption
 
 R = TypeVar("R")
 Making = Callable[[], Coroutine[Any, Any, R]]

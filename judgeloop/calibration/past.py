@@ -16,10 +16,10 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.verdict_table import VerdictTable
 from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.history.comparisons import NONE, named_runs, past_of_table, where_of
-from judgeloop.history.gathered import Gathered, distinct
-from judgeloop.history.matched import compared
+from judgeloop.history.ledger_source import remembered_verdicts
+from judgeloop.history.pairing import compared
 from judgeloop.history.past import Past, no_past
-from judgeloop.history.remembered import remembered_verdicts
+from judgeloop.history.verdict_columns import VerdictColumns, distinct
 from judgeloop.judges.catalogue import judge_name as name_of
 from judgeloop.report.sentences import count
 
@@ -86,31 +86,29 @@ def _mean(cost_p: int, items: int) -> int | None:
     return round(cost_p / items) if cost_p else None
 
 
-def _of_ledger(held: Gathered, source: str, judge_name: str | None) -> WholePast:
+def _of_ledger(held: VerdictColumns, source: str, judge_name: str | None) -> WholePast:
     if not len(held):
         if judge_name is not None:
             raise InputError(f"`judge_name={judge_name}`: there are no comparisons in {source}")
         return WholePast(no_past(0), source, None, (), None)
     judge, verdicts, others = _of_one_judge(held, source, judge_name)
     chosen, *sets = _by_test_set(verdicts)
-    known = chosen.places.values()
-    places = sorted(known[number] for number in np.unique(chosen.place).tolist())
-    positions = {place: at for at, place in enumerate(places)}
+    positions = {place: at for at, place in enumerate(sorted(chosen.places.values()))}
     past = compared(chosen, positions)
     beside = [f"{name}, {count(own, 'verdict')} (`judge_name`)" for name, own in others]
     if sets:
         beside.append(f"{_sets(sets)} (`history=RUN,RUN...`)")
-    cost_p = sum(chosen.charged_p.tolist())
+    cost_p = sum(chosen.costs_p.tolist())
     return WholePast(past, source, judge, tuple(beside), _mean(cost_p, past.verdicts))
 
 
-def _sets(sets: Sequence[Gathered]) -> str:
+def _sets(sets: Sequence[VerdictColumns]) -> str:
     return f"{count(len(sets), 'other test set')}, {count(sum(map(len, sets)), 'verdict')}"
 
 
 def _of_one_judge(
-    held: Gathered, source: str, judge_name: str | None
-) -> tuple[str, Gathered, list[tuple[str, int]]]:
+    held: VerdictColumns, source: str, judge_name: str | None
+) -> tuple[str, VerdictColumns, list[tuple[str, int]]]:
     """Return the name and verdicts of the chosen judge, then the number of each other judge's.
 
     The chosen judge has the name `judge_name`, or has given most verdicts if that is None.
@@ -118,7 +116,7 @@ def _of_one_judge(
     Raises:
         InputError: no judge has the name.
     """
-    judges = held.judges.values()
+    judges = held.judges
     numbers, own = distinct(held.judge)
     named = [
         (name_of(judges[number].provider, judges[number].model), given, number)
@@ -137,7 +135,7 @@ def _other(name: str, chosen: str) -> str:
     return f"{name} with another prompt or other settings" if name == chosen else name
 
 
-def _by_test_set(verdicts: Gathered) -> list[Gathered]:
+def _by_test_set(verdicts: VerdictColumns) -> list[VerdictColumns]:
     """Group the verdicts by test set, the largest first; runs that share an item share a set."""
     sets: list[tuple[set[int], list[int]]] = []  # the places of each set, and its runs
     numbers, given = distinct(verdicts.run)

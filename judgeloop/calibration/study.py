@@ -245,7 +245,7 @@ def _foreseen(foresight: Foresight, power: float | None, pair: Pair) -> Prospect
 
 def _suits(rule: RuleRow, selector: SelectorRow) -> bool:
     """Return whether the rule is valid for the selector's draws."""
-    return selector.draws is Draws.EVEN or not rule.needs_even_draws
+    return not rule.recorded and (selector.draws is Draws.EVEN or not rule.needs_even_draws)
 
 
 def _nothing(wins: Counts, losses: Counts, judged: Counts, items: Counts) -> Floats:

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from judgeloop.calibration.comparable import Comparable
 from judgeloop.core.outcomes import Tally
-from judgeloop.core.protocols import StoppingRule
 from judgeloop.engine.session import Limits
 from judgeloop.history.past import Pair, Past
 from judgeloop.history.prospects import prospects_of
@@ -27,7 +26,7 @@ from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stats.risk_control import Bounds, new_minima
 from judgeloop.methods.stopping.calibrated import chances_not_to_win
 from judgeloop.methods.stopping.giving_up import LOOK_EVERY, GivingUp
-from judgeloop.methods.stopping.rule import Rule
+from judgeloop.methods.stopping.rule import PairRule, Rule
 
 THREADS = 2  # they take two thirds of the time of one; each copies the comparisons it weighs
 Floats = NDArray[np.float64]
@@ -38,7 +37,7 @@ Statistic = Callable[[Counts, Counts, Counts, Counts], Floats]
 # Predicts how each item will be judged for a pair; None if the past prefers no item.
 Foresee = Callable[[Pair], Prospects | None]
 # A rule, and the walks that it ends.
-Ruled = tuple[StoppingRule[Tally], Counts]
+Ruled = tuple[PairRule, Counts]
 
 
 @dataclass(frozen=True, eq=False)

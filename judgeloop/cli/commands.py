@@ -7,16 +7,16 @@ needs none of them, and one command not those of the others. What reads files an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import click
 
-from judgeloop.cli.catalogue import QUESTIONS
+from judgeloop.questions.question import QUESTIONS
 from judgeloop.settings.setting import Declared, Part, Setting, Source, merged, one_of
 from judgeloop.settings.shared import JUDGE, MONEY, OUTPUT, PROTOCOL
 
@@ -118,14 +118,14 @@ class Command:
     """A command: its name, a line of help, what makes it, and what can be set.
 
     - `makes`: a function of a module in this folder, which is called with `given`.
-    - `configs`: the classes of its configurations; `switches`: the settings that it has beside them.
+    - `configs`: return the classes of its configurations; `switches`: the settings that it has beside them.
     - `below`: its subcommands, if it is a group, which are made with it.
     """
 
     name: str
     help: str = ""
     makes: str = ""
-    configs: tuple[str, ...] = ()
+    configs: tuple[Callable[[], Any], ...] = ()
     switches: tuple[Declared, ...] = ()
     below: tuple[Command, ...] = ()
     given: tuple[Any, ...] = ()
@@ -137,11 +137,22 @@ class Command:
 
     def settings(self) -> dict[str, Declared]:
         """Return its settings and switches, by name."""
-        found = merged(map(_imported, self.configs))
+        found = merged(config() for config in self.configs)
         return found | {one.name: one for one in self.switches}
 
 
-_LEDGER: Final = ("diagnostics.config:LedgerConfig",)
+def _imported(place: str) -> Any:
+    """Return what a text such as `cli.demo:demo` names in this package."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(f"judgeloop.{module}"), name)
+
+
+def _class(place: str) -> Callable[[], Any]:
+    """Return what imports a class by its place, such as `diagnostics.config:LedgerConfig`."""
+    return partial(_imported, place)
+
+
+_LEDGER: Final = (_class("diagnostics.config:LedgerConfig"),)
 COMMANDS = (
     Command(
         "demo",
@@ -158,7 +169,7 @@ COMMANDS = (
             question.name,
             question.help,
             "questions:command_of",
-            (f"questions.{question.name}.config:{question.config}",),
+            (question.settings,),
             (DRY_RUN, JSON, QUIET, RESULT_FILES),
             given=(question,),
         )
@@ -168,14 +179,14 @@ COMMANDS = (
         "doctor",
         "Check whether a judge works: key, server, model, reply, price.",
         "doctor:doctor",
-        ("settings.run_settings:JudgeSettings",),
+        (_class("settings.run_settings:JudgeSettings"),),
         (RATING,),
     ),
     Command(
         "calibrate",
         "Find the selector and rule that would have served past comparisons best.",
         "calibrate:calibrate",
-        ("calibration.config:CalibrateConfig",),
+        (_class("calibration.config:CalibrateConfig"),),
         (JSON, QUIET),
     ),
     Command(
@@ -183,9 +194,9 @@ COMMANDS = (
         "Measure selectors and stopping rules on recorded verdicts.",
         "replay:replay",
         (
-            "replay.compare_config:ReplayConfig",
-            "replay.select_config:ReplaySelectConfig",
-            "replay.estimate_config:ReplayEstimateConfig",
+            _class("replay.compare_config:ReplayConfig"),
+            _class("replay.select_config:ReplaySelectConfig"),
+            _class("replay.estimate_config:ReplayEstimateConfig"),
         ),
         (JOB, JSON, QUIET),
     ),
@@ -202,7 +213,7 @@ COMMANDS = (
         "convert",
         "Write a file of any format that judgeloop reads in its own form.",
         "convert:convert",
-        ("cli.convert:ConvertConfig",),
+        (_class("cli.convert:ConvertConfig"),),
         (CONVERTED_FILE,),
     ),
     Command(
@@ -214,8 +225,8 @@ COMMANDS = (
             Command("export", configs=_LEDGER),
             Command("explain", configs=_LEDGER),
             Command("verify", configs=_LEDGER),
-            Command("salvage", configs=("diagnostics.config:SalvageConfig",)),
-            Command("reconcile", configs=("diagnostics.config:ReconcileConfig",)),
+            Command("salvage", configs=(_class("diagnostics.config:SalvageConfig"),)),
+            Command("reconcile", configs=(_class("diagnostics.config:ReconcileConfig"),)),
         ),
     ),
 )
@@ -253,9 +264,3 @@ FIELDS = _Fields()
 def _fields(path: tuple[str, ...]) -> Fields:
     found = command_at(path).settings().values()
     return {one.key: one for one in found if not one.setting.argument}
-
-
-def _imported(place: str) -> Any:
-    """Return what a text such as `cli.demo:demo` names in this package."""
-    module, _, name = place.partition(":")
-    return getattr(import_module(f"judgeloop.{module}"), name)

@@ -18,9 +18,16 @@ from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import say
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats.catalogue import open_rows
-from judgeloop.formats.columns import MODEL, OUTPUT, PROMPT, Map, parse_map, plan_of
+from judgeloop.formats.columns import (
+    MODEL,
+    OUTPUT,
+    PROMPT,
+    Map,
+    RowReader,
+    candidates_of,
+    parse_map,
+)
 from judgeloop.formats.plain_rows import scores_of
-from judgeloop.formats.row_reader import RowReader
 from judgeloop.formats.rows import items_of, outputs_of
 from judgeloop.formats.tables import Row
 from judgeloop.report.escaping import visible
@@ -127,7 +134,7 @@ def _of_system(config: ConvertConfig, rows: Iterator[Row], mapped: Map, unit: st
     """Yield the rows of the system asked for."""
     names: dict[str, None] = {}
     for row in rows:
-        reader = RowReader(config.source, row, plan_of(row.fields, mapped), unit)
+        reader = RowReader(config.source, row, candidates_of(row.fields, mapped), unit)
         name = reader.text(MODEL) or ""
         names[name] = None
         if config.system in {None, name}:
@@ -139,12 +146,12 @@ def _of_system(config: ConvertConfig, rows: Iterator[Row], mapped: Map, unit: st
 
 def _answers(row: Row, mapped: Map) -> bool:
     """Return whether a row has an output, or nothing that could be a question."""
-    plan = plan_of(row.fields, mapped)
-    asked = plan.columns(PROMPT)
+    candidates = candidates_of(row.fields, mapped)
+    asked = candidates[PROMPT]
     return (
-        bool(plan.columns(OUTPUT))
+        bool(candidates[OUTPUT])
         or not asked
-        or any(isinstance(row.fields[name], list) for name in asked)
+        or any(isinstance(row.fields[column.name], list) for column in asked)
     )
 
 

@@ -79,7 +79,7 @@ def demo() -> click.Command:
 
 def _decide(*, keep: Path | None) -> None:
     """Run the comparison twice, until it is decided and on all items, and print both."""
-    from judgeloop.api.compare import compare
+    from judgeloop.api.questions import compare
     from judgeloop.cli.naming import page_as_flags
     from judgeloop.questions.compare.text import page
     from judgeloop.report.page import render

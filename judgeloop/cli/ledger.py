@@ -174,14 +174,12 @@ def _verify(**given: Any) -> None:
 
 
 def _salvage(**given: Any) -> None:
-    from judgeloop.history.remembered import extend_segments
     from judgeloop.ledger.salvage import salvage
     from judgeloop.report.escaping import visible
 
     with explained():
         config = SalvageConfig.of(**given)
         found = salvage(config.ledger, config.to, sign=config.sign)
-        extend_segments(config.to)
         for table, count in found.copied.items():
             print(f"{table}: {count:,} copied, {found.left[table]:,} left behind")
         print(f"the new ledger is {visible(str(config.to))}; name it with --ledger")

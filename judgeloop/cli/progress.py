@@ -1,7 +1,7 @@
 """Shows progress and errors on standard error, so that standard output holds only the result.
 
-Progress is a live bar on a terminal, and in a log a plain line now and then. Errors become a line
-and an exit code. `progress_line.py` makes the texts.
+On a terminal progress is a bar on one line, which is cleared at the end. A log gets a line at the
+start and then one now and then. Errors become a line and an exit code.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast, final
 
@@ -18,15 +18,18 @@ from judgeloop.cli.streams import Forgiving, say
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from judgeloop.cli.progress_line import Seen
-    from judgeloop.engine.loop import Progress
+    from judgeloop.engine.state import Progress
 
 SECONDS_BETWEEN_LINES = 30.0
 REDRAWN_A_SECOND = 8
-# Terminals that cannot move the cursor; a line is not redrawn there.
-PLAIN_TERMINALS = {"dumb", "unknown"}
+PLAIN_TERMINALS = {"dumb", "unknown"}  # they cannot move the cursor, so no line is redrawn
+NARROW = 60  # a terminal with fewer columns gets a short bar
+# Widths of the bar and of a system's name, in characters.
+BAR, SHORT_BAR = 10, 6
+LONG_NAME, NAME, SHORT_NAME = 32, 16, 8
+# What the ledger answers comes in the first seconds, and says nothing about the judge's speed.
+WARM_UP_S = 2.0
+SPEED_OF_S = 60.0  # the speed is that of the last minute
 
 Clock = Callable[[], float]  # returns seconds
 
@@ -46,43 +49,46 @@ class Watched:
     so_far: Callable[[Any, int], str]
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A state to show.
+
+    `done` of at most `most` things are done: judgments, or `what` is counted. `spent_p` and
+    `budget_p` are in picodollars, None if there is none to show. `leads` says who leads, with names
+    of at most so many characters. `slowed_to` is the number of calls in flight to which a crowded
+    server has slowed the run; None if it has not.
+    """
+
+    done: int
+    most: int
+    what: str = ""
+    spent_p: int | None = None
+    budget_p: int | None = None
+    leads: Callable[[int], str] | None = None
+    slowed_to: int | None = None
+
+
 @contextmanager
 def watching(
     run: Watched, stream: TextIO | None = None, now: Clock = time.monotonic
 ) -> Iterator[Callable[[Progress[Any]], None]]:
     """Yield a function that shows the progress of a run."""
-    from judgeloop.cli.progress_line import Seen, Speed
+    with closing(_shown_on(stream, now, run.opening)) as shown:
+        shown.show(Seen(0, run.most, spent_p=0, budget_p=run.budget_p))
 
-    began, speed = now(), Speed()
-    latest: list[Progress[Any]] = []
+        def observe(progress: Progress[Any]) -> None:
+            shown.show(
+                Seen(
+                    progress.asked,
+                    run.most,
+                    spent_p=progress.spent_p,
+                    budget_p=run.budget_p,
+                    leads=lambda longest: run.so_far(progress.estimate.tally, longest),
+                    slowed_to=progress.slowed_to,
+                )
+            )
 
-    def seen() -> Seen:
-        elapsed_s = now() - began
-        if not latest:
-            return Seen(0, run.most, elapsed_s=elapsed_s, spent_p=0, budget_p=run.budget_p)
-        progress, tally = latest[0], latest[0].estimate.tally
-        return Seen(
-            progress.asked,
-            run.most,
-            elapsed_s=elapsed_s,
-            left_s=speed.left_s(elapsed_s, run.most),
-            spent_p=progress.spent_p,
-            budget_p=run.budget_p,
-            leads=lambda most: run.so_far(tally, most),
-            slowed_to=progress.slowed_to,
-        )
-
-    shown = _shown_on(stream, seen, now, run.opening)
-
-    def observe(progress: Progress[Any]) -> None:
-        speed.note(now() - began, progress.asked)
-        latest[:] = [progress]
-        shown.changed()
-
-    try:
         yield observe
-    finally:
-        shown.close()
 
 
 @contextmanager
@@ -94,34 +100,11 @@ def counting(
     quiet: bool = False,
 ) -> Iterator[Callable[[int, int], None]]:
     """Yield a function that shows the number done and the number of all; nothing if `quiet`."""
-    from judgeloop.cli.progress_line import Seen, Speed
-
     if quiet:
-        yield _unheeded
+        yield lambda *_: None
         return
-    began, speed = now(), Speed()
-    counts = [0, 0]
-
-    def seen() -> Seen:
-        elapsed_s, (done, total) = now() - began, counts
-        left_s = speed.left_s(elapsed_s, total)
-        return Seen(done, total, what, elapsed_s=elapsed_s, left_s=left_s)
-
-    shown = _shown_on(stream, seen, now)
-
-    def observe(done: int, total: int) -> None:
-        speed.note(now() - began, done)
-        counts[:] = [done, total]
-        shown.changed()
-
-    try:
-        yield observe
-    finally:
-        shown.close()
-
-
-def _unheeded(done: int, total: int) -> None:
-    del done, total
+    with closing(_shown_on(stream, now)) as shown:
+        yield lambda done, total: shown.show(Seen(done, total, what))
 
 
 @contextmanager
@@ -149,8 +132,8 @@ def explained() -> Iterator[None]:
 class Shown(Protocol):
     """Where progress is shown."""
 
-    def changed(self) -> None:
-        """Show a new state, at once or later."""
+    def show(self, seen: Seen) -> None:
+        """Show a state, at once or later."""
         ...
 
     def close(self) -> None:
@@ -158,79 +141,130 @@ class Shown(Protocol):
         ...
 
 
-def _shown_on(
-    stream: TextIO | None, seen: Callable[[], Seen], now: Clock, opening: str = ""
-) -> Shown:
-    """Return a live bar for a terminal, lines for a log."""
+def _shown_on(stream: TextIO | None, now: Clock, opening: str = "") -> Shown:
+    """Return a bar for a terminal, lines for a log."""
     forgiving = Forgiving(stream or sys.stderr)
     if forgiving.isatty() and os.environ.get("TERM") not in PLAIN_TERMINALS:
-        return _Bar(forgiving, seen)
-    return _Lines(forgiving, seen, now, opening)
+        return _Bar(forgiving, now)
+    if opening:
+        forgiving.write(f"judgeloop: {opening}\n")
+    return _Lines(forgiving, now)
 
 
 @final
 class _Bar:
     """Redraws a bar on a single line, and clears it at the end."""
 
-    def __init__(self, stream: Forgiving, seen: Callable[[], Seen]) -> None:
+    def __init__(self, stream: Forgiving, now: Clock) -> None:
         from rich.console import Console
-        from rich.live import Live
-
-        self._console = Console(file=cast("TextIO", stream), highlight=False)
-        self._seen = seen
-        self._live = Live(
-            console=self._console,
-            transient=True,
-            refresh_per_second=REDRAWN_A_SECOND,
-            redirect_stdout=False,
-            get_renderable=self._drawn,
-        )
-        self._live.start(refresh=True)
-
-    def _drawn(self) -> RenderableType:
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
+        from rich.progress import BarColumn, Progress, ProgressColumn, Task
         from rich.text import Text
 
-        from judgeloop.cli.progress_line import fitted
+        console = Console(file=cast("TextIO", stream), highlight=False)
+        narrow, bar = console.width < NARROW, self
 
-        seen = self._seen()
-        # The last column stays free: some terminals begin a new line once it is written.
-        width, text = fitted(seen, self._console.width - 1)
-        row = Table.grid(padding=(0, 1, 0, 0))
-        row.add_row(
-            ProgressBar(total=max(1, seen.most), completed=seen.done, width=width),
-            Text(text, no_wrap=True, overflow="ellipsis"),
+        class Words(ProgressColumn):
+            """The words beside the bar; what does not fit is cut off."""
+
+            def render(self, task: Task) -> Text:
+                text = bar.words(task.time_remaining, narrow=narrow)
+                return Text(text, no_wrap=True, overflow="ellipsis")
+
+        self._now, self._began = now, now()
+        self._seen: Seen | None = None
+        self._progress = Progress(
+            BarColumn(SHORT_BAR if narrow else BAR),
+            Words(),
+            console=console,
+            transient=True,
+            refresh_per_second=REDRAWN_A_SECOND,
+            speed_estimate_period=SPEED_OF_S,
+            redirect_stdout=False,
         )
-        return row
+        self._task = self._progress.add_task("", total=None)
+        self._progress.start()
 
-    def changed(self) -> None:
-        """Do nothing: the bar is redrawn some times a second."""
+    def words(self, left_s: float | None, *, narrow: bool) -> str:
+        """Return what is said of the latest state; `left_s` are the seconds left, if known."""
+        if self._seen is None:
+            return ""
+        return words(self._seen, self._now() - self._began, left_s, narrow=narrow)
+
+    def show(self, seen: Seen) -> None:
+        self._seen = seen
+        if self._now() - self._began >= WARM_UP_S:
+            self._progress.update(self._task, completed=seen.done, total=seen.most)
 
     def close(self) -> None:
-        self._live.stop()
+        self._progress.stop()
 
 
 @final
 class _Lines:
-    """Prints a line at the beginning, and then one at most every `SECONDS_BETWEEN_LINES`."""
+    """Prints a line at most every `SECONDS_BETWEEN_LINES`."""
 
-    def __init__(
-        self, stream: Forgiving, seen: Callable[[], Seen], now: Clock, opening: str
-    ) -> None:
+    def __init__(self, stream: Forgiving, now: Clock) -> None:
         self._stream = stream
-        self._seen = seen
         self._now = now
         self._due = now() + SECONDS_BETWEEN_LINES
-        if opening:
-            self._stream.write(f"judgeloop: {opening}\n")
 
-    def changed(self) -> None:
-        from judgeloop.cli.progress_line import sentence
-
+    def show(self, seen: Seen) -> None:
         if self._now() >= self._due:
             self._due = self._now() + SECONDS_BETWEEN_LINES
-            self._stream.write(f"judgeloop: {sentence(self._seen())}\n")
+            self._stream.write(f"judgeloop: {sentence(seen)}\n")
 
     def close(self) -> None:
         """Do nothing: every line is printed already."""
+
+
+def words(seen: Seen, elapsed_s: float, left_s: float | None, *, narrow: bool) -> str:
+    """Return a state as the words beside a bar, those that matter most first."""
+    count = f"{seen.done:,}/{seen.most:,} {seen.what}".rstrip()
+    slowed = "" if seen.slowed_to is None else f"slowed to {seen.slowed_to} at a time"
+    if narrow:
+        return _joined(" · ", count, slowed, _leads(seen, SHORT_NAME))
+    time_ = clock(elapsed_s)
+    if left_s is not None:
+        # A run may stop early; what is counted does not.
+        time_ += f", {'about' if seen.what else 'at most'} {clock(left_s)} left"
+    return _joined(" · ", count, slowed, _leads(seen, NAME), _money(seen), time_)
+
+
+def sentence(seen: Seen) -> str:
+    """Return a state as a line for a log."""
+    count = f"{seen.done:,} of {seen.most:,} {seen.what}"
+    if not seen.what:
+        count = f"{seen.done:,} of at most {seen.most:,} judgments"
+    slowed = ""
+    if seen.slowed_to is not None:
+        calls = "1 call" if seen.slowed_to == 1 else f"{seen.slowed_to} calls"
+        slowed = f"slowed down by the judge's server to {calls} at a time"
+    return _joined(", ", count, _money(seen), _leads(seen, LONG_NAME), slowed)
+
+
+def clock(seconds: float) -> str:
+    """Return a duration as minutes and seconds, from an hour on with hours.
+
+    >>> clock(72.6), clock(3672)
+    ('1:12', '1:01:12')
+    """
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _joined(between: str, *parts: str) -> str:
+    return between.join(part for part in parts if part)
+
+
+def _leads(seen: Seen, longest: int) -> str:
+    return "" if seen.leads is None else seen.leads(longest)
+
+
+def _money(seen: Seen) -> str:
+    from judgeloop.core.money import show_usd
+
+    if seen.spent_p is None:
+        return ""
+    of = "" if seen.budget_p is None else f" of {show_usd(seen.budget_p)}"
+    return f"{show_usd(seen.spent_p)}{of}"

@@ -1,7 +1,7 @@
 """Makes the command of a question: it reads settings, and prints a result or a forecast.
 
-All questions are handled alike, by their modules `config`, `prepare`, `run` and `text`. They are
-imported only when the command runs.
+All questions are handled alike (`questions/question.py`). What answers them is imported only when
+the command runs.
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeloop.cli.catalogue import Question
 from judgeloop.cli.naming import as_flags, page_as_flags
 from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
-from judgeloop.cli.recorded import compare_recorded
 from judgeloop.cli.results import Form, form_of, shown_as
 from judgeloop.cli.streams import columns, kept_for_the_result, say, show
+from judgeloop.questions.question import Question
 from judgeloop.report.escaping import visible
 
 if TYPE_CHECKING:
     from judgeloop.cli.progress import Watched
-    from judgeloop.engine.halt import Interruption
+    from judgeloop.engine.state import Interruption
     from judgeloop.report.page import Page
     from judgeloop.settings.sources import Read
 
@@ -40,12 +39,12 @@ GATES = {
 }
 
 
-def command_of(question: Question) -> click.Command:
+def command_of(question: Question[Any, Any, Any]) -> click.Command:
     """Return the command of a question."""
     return settings_command(question.name, Asking(question).invoked, _help(question))
 
 
-def _help(question: Question) -> str:
+def _help(question: Question[Any, Any, Any]) -> str:
     """Return the help text: what the command does, an example, exit codes."""
     example = f"\b\nExample:\n  judgeloop {question.name} {question.example}"
     exits = EXITS.format(gate=GATES.get(question.name, ""))
@@ -56,11 +55,11 @@ def _help(question: Question) -> str:
 class Asking:
     """The callback of a question's command."""
 
-    question: Question
+    question: Question[Any, Any, Any]
 
     def page(self, result: Any, read: Read) -> Page:
         """Return the text of a result, with flags for settings, and what files set."""
-        page = page_as_flags(self.question.load("text").page(result))
+        page = page_as_flags(result.page)
         if read.sentence is None:
             return page
         return replace(page, details=(*page.details, ("settings", visible(read.sentence))))
@@ -84,18 +83,13 @@ class Asking:
             if dry_run:
                 _check_dry_run()
                 output = ()
-            config = self.question.configuration.of(**given)
+            config = self.question.settings().of(**given)
             check_places(config, output)
-            if not config.judge:
-                raise click.exceptions.Exit(
-                    compare_recorded(
-                        config, read, form=form_of(json=json, quiet=quiet), output=output
-                    )
-                )
             with kept_for_the_result():
-                prepare = self.question.load("prepare").prepare
-                ready = prepare(config, read.environment, offline=dry_run)
-            _say_instead(ready)
+                answering = self.question.load()
+                ready = answering.prepare(config, read.environment, offline=dry_run)
+            if ready.notice:
+                say(visible(as_flags(ready.notice)))
             if dry_run:
                 self._forecast(ready, read, as_json=json)
                 return
@@ -109,16 +103,17 @@ class Asking:
         import asyncio
 
         from judgeloop.cli.progress import watching
-        from judgeloop.engine.halt import Interruption
+        from judgeloop.engine.state import Interruption, unobserved
 
-        run = self.question.load("run").run
-        _note_ledger(ready)
+        run = self.question.load().run
+        if ready.booked:
+            _note_ledger(ready)
 
         async def driven() -> Any:
             interruption = Interruption()
             catch_signals(interruption)
-            if not watched or ready.by_hand:
-                return await run(ready, interruption=interruption)
+            if not watched or ready.by_hand or not ready.booked:
+                return await run(ready, interruption=interruption, observe=unobserved)
             with watching(self._watched(ready)) as observe:
                 return await run(ready, interruption=interruption, observe=observe)
 
@@ -134,8 +129,7 @@ class Asking:
         config, systems = ready.config, ready.pool.systems
         most = min(config.max_judgments, len(ready.pool) * len(config.questions(systems)))
         budget = "" if config.budget_p is None else f" and {show_usd(config.budget_p)}"
-        # A question may say nothing of who leads.
-        so_far = getattr(self.question.load("text"), "so_far", lambda *_: "")
+        so_far = self.question.load().so_far
         return Watched(
             f"{self.question.name}: {count(len(systems), 'system')}, "
             f"{count(len(ready.pool), 'item')}, at most {count(most, 'judgment')}{budget}",
@@ -150,7 +144,7 @@ class Asking:
         from judgeloop.cli.files import json_text
         from judgeloop.run.dry_run import DryRun
 
-        found = DryRun.of(ready.judges, *asyncio.run(self.question.load("run").forecast(ready)))
+        found = DryRun.of(ready.judges, *asyncio.run(self.question.load().forecast(ready)))
         if as_json:
             print(json_text(found.to_dict(), read.files), end="")
         else:
@@ -166,14 +160,16 @@ class Asking:
 
         config, page = ready.config, self.page(result, read)
         folder = _folder(ready)
+        files = [folder, *output] if ready.booked else output
         if result.failed:
             _say_failure(result)
         try:
             if form is Form.JSON or not result.failed:
-                show(shown_as(form, result, page, read.files, [folder, *output]))
+                show(shown_as(form, result, page, read.files, files))
         finally:  # also if nobody reads standard output
-            write_run(folder, result, page, read.files)
-            remember(config.ledger, folder, ready.run_id, result.spend.charged_p)
+            if ready.booked:
+                write_run(folder, result, page, read.files)
+                remember(config.ledger, folder, ready.run_id, result.spend.charged_p)
             write_outputs(output, result, page, Texts(ready.pool))
 
 
@@ -212,17 +208,6 @@ def check_places(config: Any, output: Sequence[Path]) -> None:
     check_outputs(output, config.files_read())
     if config.run_dir is not None:
         check_run_folder(config.run_dir)
-
-
-def _say_instead(ready: Any) -> None:
-    """Print, before anything is spent, that the run uses another rule than the requested rule."""
-    from judgeloop.report.escaping import visible
-
-    instead = getattr(ready, "instead", None)
-    if instead is not None:
-        text = visible(as_flags(instead))
-        by = f"{ready.rule.name}, with {ready.selector.name} draws"
-        say(f"{text}; so it goes by {by}")
 
 
 def _folder(ready: Any) -> Path:

@@ -269,6 +269,10 @@ class Ledger(Protocol):
         """Book the actual cost, record the verdict if any, and return the recorded verdict."""
         ...
 
+    async def settle_all(self, replies: Sequence[tuple[Ticket, Reply]]) -> list[Verdict | None]:
+        """As `settle` for each reply, in one transaction."""
+        ...
+
     async def release(self, ticket: Ticket, why: str) -> None:
         """Book no cost: the provider certainly charges nothing for this attempt."""
         ...

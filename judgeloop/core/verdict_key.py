@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 from judgeloop.core.records import Call, Item, JudgeIdentity
 
@@ -30,8 +30,7 @@ ITEM, SYSTEMS = "item", "systems"
 Place = tuple[str, str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class KeyedJudge:
+class KeyedJudge(NamedTuple):
     """The parts of a judge's identity that enter a key; parameters are sorted by name."""
 
     provider: str
@@ -53,6 +52,12 @@ class KeyedJudge:
             if name.startswith(PARAMETER)
         )
         return cls(note[PROVIDER], note.get(MODEL, ""), tuple(parameters))
+
+    @classmethod
+    def from_json(cls, value: Sequence[Any]) -> Self:
+        """Read it from the JSON value that it is written as."""
+        provider, model, parameters = value
+        return cls(provider, model, tuple((name, set_to) for name, set_to in parameters))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +163,15 @@ def place_of(item: Item) -> Place:
 
 
 def digest(value: object) -> str:
-    """Return the SHA-256 of `value` as canonical JSON, as 64 hexadecimal digits.
+    """Return the SHA-256 of `value` as canonical JSON, as 64 hexadecimal digits."""
+    return hashlib.sha256(as_text(value).encode("ascii")).hexdigest()
+
+
+def as_text(value: object) -> str:
+    """Return `value` as canonical JSON.
 
     Canonical means sorted keys, no spaces, and ASCII (so that lone surrogates are escaped).
     """
-    text = json.dumps(
+    return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
     )
-    return hashlib.sha256(text.encode("ascii")).hexdigest()

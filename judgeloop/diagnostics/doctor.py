@@ -10,16 +10,19 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.money import show_usd
 from judgeloop.core.protocols import Judge, Reservation, Ticket
 from judgeloop.core.records import Abstention, Answer, Call, Item, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
-from judgeloop.engine.attempts import Attempts, NotAskedError, Refusals, Reserve
-from judgeloop.engine.halt import Interruption
-from judgeloop.engine.pace import Limits, Pace
+from judgeloop.engine.accounts import Accounts
+from judgeloop.engine.attempts import Attempts, NotAskedError, Reserve
+from judgeloop.engine.pace import Pace
 from judgeloop.engine.retrying import RetryPolicy
+from judgeloop.engine.state import RunState
+from judgeloop.engine.terms import Terms
 from judgeloop.judges.catalogue import judge_from_spec, parse_spec
 from judgeloop.ledger.place import file_system_of, warnings_about
 from judgeloop.ledger.replies import PastReply
@@ -124,21 +127,17 @@ async def _try(
         )
         may = f"one call may cost {show_usd(quote.cost_p)}, more than {limit}"
         return [Finding("budget", False, may)]
-    attempts = Attempts(
-        judge,
-        ledger,
-        pace=Pace(Limits(1)),
-        policy=RetryPolicy(attempts=1, patience_s=0),
-        timeout_s=config.judge_timeout,
-        closed=Interruption().requested,
-        refusals=Refusals(first_items=1),  # the only item is not to blame
-    )
+    once = RetryPolicy(attempts=1, patience_s=0)
+    state = RunState[Any](Terms(RUN, timeout_s=config.judge_timeout, policy=once))
+    accounts = Accounts([judge], ledger, state)
+    # The only item is not to blame.
+    attempts = Attempts(judge, accounts, Pace(1), state, first_items=1)
     try:
         answer = await _attempt(attempts, call, ticket, reserve)
     except (JudgeError, NotAskedError) as error:
         return [Finding("server", False, str(error))]
-    cost = f"; the call cost {show_usd(attempts.spent_p)}"
-    if used := tokens(attempts.tokens):
+    cost = f"; the call cost {show_usd(state.spent_p)}"
+    if used := tokens(state.tokens):
         cost += f", for {used}"
     models = ", ".join(attempts.models)
     server = Finding(

@@ -1,29 +1,28 @@
 """Answers a batch of queries in the order asked, from the ledger or by asking the judges.
 
-Verdicts in the ledger need no call. All other calls of a query, to every judge and in every order
-of presentation, are reserved in one transaction before the first is sent (`admission.py`). The
-second order stays reserved until the first has answered; if it is not needed, its money is free
-again. The session decides what to ask and when to stop.
+A query is planned when it is its turn to be admitted: which calls answer it, and which of their
+verdicts the ledger has. All its other calls, to every judge and in every order of presentation, are
+reserved in one transaction before the first is sent (`accounts.py`). The second order stays
+reserved until the first has answered; if it is not needed, its money is free again. The session
+decides what to ask and when to stop.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import final
+from collections.abc import Sequence
+from typing import Any, final
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.core.protocols import Judge, Ledger, Reservation, Ticket
 from judgeloop.core.records import Answer, Query, Verdict
-from judgeloop.engine.admission import Admission
+from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.asks import Ask, Planned, decided, plan_for, used
-from judgeloop.engine.attempts import Attempts, NotAskedError, Refusals
-from judgeloop.engine.halt import Halt, Interruption
-from judgeloop.engine.pace import Limits, Pace
+from judgeloop.engine.attempts import Attempts, NotAskedError
+from judgeloop.engine.pace import Pace
 from judgeloop.engine.presentation import settles
-from judgeloop.engine.terms import Terms
-from judgeloop.engine.waiting import first_of, is_answered, prefix
+from judgeloop.engine.state import RunState, first_of
 
 Sending = asyncio.Task[Answer | None]  # None: the call was not needed
 Answering = asyncio.Task[Answer | None]
@@ -33,110 +32,72 @@ Answering = asyncio.Task[Answer | None]
 class Oracle:
     """The judges of a run with their ledger; after a halt, no further query is admitted."""
 
-    def __init__(
-        self,
-        judges: Sequence[Judge],
-        ledger: Ledger,
-        terms: Terms,
-        interruption: Interruption,
-        slowed: Callable[[], None] = lambda: None,
-    ) -> None:
-        """`judges` holds a single judge or the judges of a panel.
-
-        `slowed` is called when a crowded server has lowered the number of calls in flight.
-        """
+    def __init__(self, judges: Sequence[Judge], ledger: Ledger, state: RunState[Any]) -> None:
+        """`judges` holds a single judge or the judges of a panel."""
+        terms = state.terms
         self.judges = judges
         self.ledger = ledger
-        self.terms = terms
-        self.halt = Halt(interruption)
-        self.admission = Admission(judges, ledger, terms, self.halt.closed)
-        self.remembered = 0  # number of verdicts taken from the ledger
+        self.state = state
+        self.accounts = Accounts(judges, ledger, state)
         self.attempts = [
             Attempts(
                 judge,
-                ledger,
-                pace=Pace(Limits(terms.concurrency, terms.calls_a_minute, terms.tokens_a_minute)),
-                policy=terms.policy,
-                timeout_s=terms.timeout_s,
-                closed=self.halt.closed,
-                rejected=self.rejected,
-                broken=self.halt.broken,
-                left_s=interruption.left_s,
-                booked=self.admission.booked,
-                refusals=Refusals(lambda: self.remembered > 0),
-                slowed=slowed,
+                self.accounts,
+                Pace(terms.concurrency, terms.calls_a_minute, terms.tokens_a_minute),
+                state,
             )
             for judge in judges
         ]
 
-    @property
-    def spent_p(self) -> int:
-        """What this command has paid so far, in picodollars."""
-        return sum(attempts.spent_p for attempts in self.attempts)
-
-    @property
-    def slowed_to(self) -> int | None:
-        """The fewest calls in flight that a crowded server is left with; None if none is slow."""
-        limits = [attempts.slowed_to for attempts in self.attempts]
-        return min((limit for limit in limits if limit is not None), default=None)
-
-    def rejected(self, error: JudgeError) -> None:
-        """Halt at once: no attempt can succeed."""
-        self.halt.at_once(StopReason(StopKind.JUDGE_FAILED, f"the judge failed: {error}"))
-
-    async def answers(
-        self, queries: Sequence[Query], answered: Callable[[int], None]
-    ) -> list[Answer]:
+    async def answers(self, queries: Sequence[Query], *, counted: bool = True) -> list[Answer]:
         """Return the answers to `queries`, up to the first query without an answer.
 
-        `answered` is called with the number of answers so far.
+        If they are `counted`, observers are told the number of answers so far.
         """
-        plans = [plan_for(query, self.judges, self.terms) for query in queries]
-        held = await self.ledger.verdicts([key for planned in plans for key in planned.keys])
-        return await Batch(self, plans, held, answered).run()
+        return await Batch(self, queries, counted=counted).run()
 
 
 @final
 class Batch:
     """One batch in progress: its running queries, its calls in flight, and the known verdicts."""
 
-    def __init__(
-        self,
-        oracle: Oracle,
-        plans: Sequence[Planned],
-        held: dict[str, Verdict],
-        answered: Callable[[int], None],
-    ) -> None:
-        """`held` holds the verdicts that the ledger has, by key."""
+    def __init__(self, oracle: Oracle, queries: Sequence[Query], *, counted: bool) -> None:
+        """`queries` are in the order asked."""
         self._oracle = oracle
-        self._plans = plans
+        self._state = oracle.state
+        self._accounts = oracle.accounts
+        self._queries = queries
+        self._counted = counted
+        self._plans: list[Planned] = []  # of the first queries, in the order asked
         # By key: a verdict from the ledger, or a call of this batch.
-        self._known: dict[str, Sending | Verdict] = dict(held)
-        self._answered = answered
-        self._tasks: list[Answering] = []  # in the order asked
+        self._known: dict[str, Sending | Verdict] = {}
+        self._tasks: list[Answering] = []  # of the queries that were admitted, in the order asked
         self._running: set[Answering] = set()
         self._count = 0  # number of queries with an answer
 
     async def run(self) -> list[Answer]:
         """Answer the queries; wait for all calls in flight, unless the user abandons them."""
-        halt, tasks = self._oracle.halt, self._tasks
+        state, tasks = self._state, self._tasks
         try:
-            while len(tasks) < len(self._plans) and not halt.is_over():
+            while len(tasks) < len(self._queries) and not state.is_over():
                 await self._until_one_may_start()
-                if halt.is_over():
+                if state.is_over():
                     break
                 await self._start_some()
             await self._drain()
-            if halt.interruption.abandoned.is_set():
-                halt.because(halt.interruption.why)
+            if state.interruption.abandoned.is_set():
+                state.halt(state.interruption.why)
         finally:
             await self._abandon()
-        return prefix([None if task.cancelled() else task.result() for task in tasks])
+        return _prefix([None if task.cancelled() else task.result() for task in tasks])
+
+    @property
+    def _places(self) -> int:
+        """How many more queries may run."""
+        return self._accounts.slots - len(self._running)
 
     async def _until_one_may_start(self) -> None:
-        while (
-            len(self._running) >= self._oracle.admission.slots and not self._oracle.halt.is_over()
-        ):
+        while self._places <= 0 and not self._state.is_over():
             await self._until_one_is_over()
 
     async def _start_some(self) -> None:
@@ -144,25 +105,35 @@ class Batch:
 
         If it covers none, wait for a running query to end. Halt if none was running.
         """
-        free = self._oracle.admission.slots - len(self._running)
-        wanted = self._plans[len(self._tasks) : len(self._tasks) + free]
+        wanted = await self._planned(self._places)
         # Checked before reserving: a running query may return money while the reservation is tried.
         others = bool(self._running)
         started = await self._admit(wanted)
         self._tasks += started
         if started:
             return
-        if not others and not self._oracle.halt.is_over():
-            self._oracle.halt.because(self._oracle.admission.out_of_money(wanted[0]))
+        if not others and not self._state.is_over():
+            self._state.halt(self._accounts.out_of_money(wanted[0]))
         await self._until_one_is_over()
+
+    async def _planned(self, most: int) -> Sequence[Planned]:
+        """Return the plans of the next queries to admit, and look their verdicts up."""
+        begin, end = len(self._tasks), len(self._tasks) + most
+        judges, terms = self._oracle.judges, self._state.terms
+        new = [plan_for(query, judges, terms) for query in self._queries[len(self._plans) : end]]
+        unknown = {key for planned in new for key in planned.keys} - self._known.keys()
+        if unknown:
+            self._known.update(await self._oracle.ledger.verdicts(sorted(unknown)))
+        self._plans += new
+        return self._plans[begin:end]
 
     async def _admit(self, wanted: Sequence[Planned]) -> list[Answering]:
         """Start the longest prefix of `wanted` that the budget covers; return what was started."""
-        groups = self._oracle.admission.wanted(wanted, self._known)
-        if self._oracle.terms.offline:
+        groups = self._accounts.wanted(wanted, self._known)[: max(0, self._places)]
+        if self._state.terms.offline:
             granted = self._free_of_charge(groups)
         else:
-            granted = await self._oracle.admission.reserve(groups)
+            granted = await self._accounts.reserve(groups)
         return [
             self._start(planned, tickets) for planned, tickets in zip(wanted, granted, strict=False)
         ]
@@ -172,7 +143,7 @@ class Batch:
         granted: list[list[Ticket]] = []
         for group in groups:
             if group:
-                self._oracle.halt.because(StopReason(StopKind.DRY_RUN, "a dry run asks nobody"))
+                self._state.halt(StopReason(StopKind.DRY_RUN, "a dry run asks nobody"))
                 break
             granted.append([])
         return granted
@@ -193,13 +164,14 @@ class Batch:
         """Make a call; the second order of presentation waits for the first."""
         if ask.after is not None:
             return asyncio.create_task(self._send_after(self._known[ask.after], ask, ticket))
-        self._oracle.admission.begins(ask.key)
+        self._accounts.begins(ask.key)
         return asyncio.create_task(self._send(ask, ticket))
 
     def _landed(self, task: Answering) -> None:
         self._running.discard(task)
-        self._count += is_answered(task)
-        self._answered(self._count)
+        self._count += _is_answered(task)
+        if self._counted:
+            self._state.answered(self._count)
 
     async def _answer(
         self, planned: Planned, found: Sequence[Sending | Verdict | None]
@@ -209,25 +181,25 @@ class Batch:
         if pending:
             # Wait for all calls before an error is raised, so that paid verdicts are kept.
             await asyncio.gather(*pending, return_exceptions=True)
-        halt = self._oracle.halt
+        state = self._state
         try:
             answers = [
                 entry.result() if isinstance(entry, asyncio.Task) else entry for entry in found
             ]
         except NotAskedError:
-            if not halt.is_over():
-                halt.because(self._oracle.admission.out_of_money(planned))
+            if not state.is_over():
+                state.halt(self._accounts.out_of_money(planned))
         except JudgeError as error:
             if error.kind is ErrorKind.QUIT:
-                halt.because(StopReason(StopKind.INTERRUPTED, "the judge has left"))
+                state.halt(StopReason(StopKind.INTERRUPTED, "the judge has left"))
             else:
-                self._oracle.rejected(error)
+                state.judge_failed(error)
         else:
             known = [isinstance(entry, Verdict) for entry in found]
-            self._oracle.remembered += sum(
+            state.remembered += sum(
                 one and other for one, other in zip(known, used(planned, answers), strict=True)
             )
-            terms = self._oracle.terms
+            terms = state.terms
             return decided(planned, answers, len(self._oracle.judges), terms.order, terms.vote)
         return None
 
@@ -249,37 +221,35 @@ class Batch:
             needed = answer is not None and not settles(answer)
         finally:
             if not needed:
-                await self._oracle.ledger.release(ticket, "not needed: the first order settles it")
-                self._oracle.admission.booked()
+                await self._accounts.release(ticket, "not needed: the first order settles it")
         if not needed:
             return None
-        self._oracle.admission.begins(ask.key)
+        self._accounts.begins(ask.key)
         return await self._send(ask, ticket)
 
     async def _send(self, ask: Ask, ticket: Ticket) -> Answer:
-        admission = self._oracle.admission
         try:
             return await self._oracle.attempts[ask.judge].answer(
-                ask.call, ticket, lambda: admission.reserve_again(ask)
+                ask.call, ticket, lambda: self._accounts.reserve_again(ask)
             )
         except (NotAskedError, JudgeError):
             raise
         except Exception:
-            self._oracle.halt.broken()
+            self._state.broke()
             raise
         finally:
-            admission.ends(ticket.key)
+            self._accounts.ends(ticket.key)
 
     async def _until_one_is_over(self) -> None:
         """Wait until a running query ends or nothing more is sent; do not wait if none runs."""
         if self._running:
             one = asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
-            await first_of(one, self._oracle.halt.closed.wait())
+            await first_of(one, self._state.closed.wait())
 
     async def _drain(self) -> None:
         """Wait for all running queries to end, unless the user abandons them."""
         if self._running:
-            abandoned = self._oracle.halt.interruption.abandoned.wait()
+            abandoned = self._state.interruption.abandoned.wait()
             await first_of(asyncio.wait(self._running), abandoned)
 
     async def _abandon(self) -> None:
@@ -289,3 +259,21 @@ class Batch:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+        await self._accounts.finish()
+
+
+def _prefix(answers: Sequence[Answer | None]) -> list[Answer]:
+    """Return the answers before the first missing answer."""
+    found: list[Answer] = []
+    for answer in answers:
+        if answer is None:
+            break
+        found.append(answer)
+    return found
+
+
+def _is_answered(task: Answering) -> bool:
+    """Return whether a task has ended with an answer."""
+    if task.cancelled() or task.exception() is not None:
+        return False
+    return task.result() is not None

@@ -9,10 +9,7 @@ folded.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import final
 
 FALL = 0.7  # factor on the limit of calls in flight when the server is crowded
@@ -21,24 +18,21 @@ SECONDS_BETWEEN_FALLS = 1.0
 MINUTE_S = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The most calls in flight, and the most calls and tokens in any minute; None for no limit."""
-
-    in_flight: int
-    calls_a_minute: int | None = None
-    tokens_a_minute: int | None = None
-
-
 @final
 class Pace:
     """Admits calls in the order in which they arrive."""
 
-    def __init__(self, limits: Limits, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` returns seconds."""
-        self._limits = limits
-        self._clock = clock
-        self._allowed = float(limits.in_flight)
+    def __init__(
+        self,
+        most: int,
+        calls_a_minute: int | None = None,
+        tokens_a_minute: int | None = None,
+    ) -> None:
+        """Allow at most so many calls in flight, and calls and tokens in any minute, if limited."""
+        self._most = most
+        self._calls_a_minute = calls_a_minute
+        self._tokens_a_minute = tokens_a_minute
+        self._allowed = float(most)
         self._in_flight = 0
         self._waiting = 0
         self._fell_at = float("-inf")
@@ -56,7 +50,7 @@ class Pace:
     @property
     def slowed_to(self) -> int | None:
         """The current limit on calls in flight if a crowded server has lowered it, else None."""
-        return self.allowed if self.allowed < self._limits.in_flight else None
+        return self.allowed if self.allowed < self._most else None
 
     def enter_now(self, tokens: int) -> bool:
         """Take a place for a call of at most `tokens` tokens, if one is free and no call waits."""
@@ -91,28 +85,28 @@ class Pace:
 
     def _enter(self, tokens: int) -> None:
         self._in_flight += 1
-        if self._limits.calls_a_minute or self._limits.tokens_a_minute:
-            self._sent.append((self._clock(), tokens))
+        if self._calls_a_minute or self._tokens_a_minute:
+            self._sent.append((_now(), tokens))
 
     def went_well(self) -> None:
         """Record a reply: raise the limit on calls in flight by 1 / limit."""
-        self._allowed = min(self._limits.in_flight, self._allowed + 1 / self._allowed)
+        self._allowed = min(self._most, self._allowed + 1 / self._allowed)
         self._changed.set()
 
     def was_crowded(self) -> None:
         """Record that the server is crowded: lower the limit on calls in flight."""
-        if self._clock() - self._fell_at >= SECONDS_BETWEEN_FALLS:
-            self._fell_at = self._clock()
+        if _now() - self._fell_at >= SECONDS_BETWEEN_FALLS:
+            self._fell_at = _now()
             self._allowed = max(1.0, self._allowed * FALL)
 
     def _wait_s(self, tokens: int) -> float:
-        now = self._clock()
+        now = _now()
         while self._sent and now - self._sent[0][0] >= MINUTE_S:
             self._sent.popleft()
         return max(self._wait_for_calls(now), self._wait_for_tokens(now, tokens))
 
     def _wait_for_calls(self, now: float) -> float:
-        most = self._limits.calls_a_minute
+        most = self._calls_a_minute
         if most is None or len(self._sent) < most:
             return 0.0
         return self._sent[-most][0] + MINUTE_S - now
@@ -122,7 +116,7 @@ class Pace:
 
         A call with more tokens than the limit waits until no other call of the last minute is left.
         """
-        most = self._limits.tokens_a_minute
+        most = self._tokens_a_minute
         total = sum(sent for _, sent in self._sent) + tokens
         if most is None or total <= most:
             return 0.0
@@ -131,3 +125,8 @@ class Pace:
             if total <= most:
                 return when + MINUTE_S - now
         return self._sent[-1][0] + MINUTE_S - now if self._sent else 0.0
+
+
+def _now() -> float:
+    """Return the time of the event loop, in seconds."""
+    return asyncio.get_running_loop().time()

@@ -6,25 +6,13 @@ The SDKs' own retries are off, so that every HTTP request has its own reservatio
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
 from dataclasses import dataclass
+from typing import final
 
-from tenacity import (
-    AsyncRetrying,
-    RetryCallState,
-    retry_if_exception,
-    wait_random_exponential,
-)
+from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
 from judgeloop.core.errors import ErrorKind, JudgeError
-
-_CROWDED = {ErrorKind.CROWDED, ErrorKind.SCARCE}
-LeftS = Callable[[], float | None]
-
-
-def unbounded() -> float | None:
-    """Return None: a run without a deadline has no limit on the time left."""
-    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,55 +36,41 @@ class RetryPolicy:
     longest_wait_s: float = 60.0
     patience_s: float = 150.0
 
-    def retrying(
-        self, sleep: Callable[[float], Awaitable[None]], left_s: LeftS = unbounded
-    ) -> AsyncRetrying:
-        """Return a new tenacity controller for one call.
 
-        It waits with `sleep`. `left_s` returns the seconds left of the run, None without a
-        deadline.
+@final
+class Retries:
+    """The failed attempts at one call; its time begins now."""
+
+    def __init__(self, policy: RetryPolicy) -> None:
+        """Begin without a failed attempt."""
+        self._policy = policy
+        self._began = asyncio.get_running_loop().time()
+        self._failed = 0  # attempts that count against `attempts`
+        self._backoff = wait_random_exponential(
+            multiplier=policy.first_wait_s, max=policy.longest_wait_s, min=policy.first_wait_s / 2
+        )
+        self._counted = RetryCallState(AsyncRetrying(), None, (), {})  # what `_backoff` reads
+
+    def wait_s(self, error: JudgeError, left_s: float | None) -> float | None:
+        """Return the seconds to wait before another attempt; None if there is no other.
+
+        `left_s` are the seconds left of the run, None without a deadline.
         """
-        backoff = wait_random_exponential(
-            multiplier=self.first_wait_s, max=self.longest_wait_s, min=self.first_wait_s / 2
-        )
-
-        def wait(state: RetryCallState) -> float:
-            error = _error(state)
-            if error is not None and error.kind is ErrorKind.CHANGED:
-                return 0.0
-            asked_for = error.wait_s if error else None
-            return max(float(backoff(state)), asked_for or 0.0)
-
-        failed = 0  # attempts that count against `attempts`
-
-        def stop(state: RetryCallState) -> bool:
-            nonlocal failed
-            error, left = _error(state), left_s()
-            if error is not None and error.kind is ErrorKind.CHANGED:
-                return False  # a judge changes its requests once
-            asked_for = (error.wait_s if error else None) or 0.0
-            if asked_for > (self.longest_wait_s if left is None else left):
-                return True
-            if error is not None and error.kind in _CROWDED and not error.billed:
-                if (asked_for or error.kind is ErrorKind.SCARCE) and left is not None:
-                    return False  # the server's wait ends before the deadline; so may a scarcity
-                return (state.seconds_since_start or 0.0) + state.upcoming_sleep > self.patience_s
-            failed += 1
-            return failed >= self.attempts
-
-        return AsyncRetrying(
-            retry=retry_if_exception(_asks_again),
-            wait=wait,
-            stop=stop,
-            sleep=sleep,
-            reraise=True,
-        )
-
-
-def _asks_again(error: BaseException) -> bool:
-    return isinstance(error, JudgeError) and error.kind.asks_again
-
-
-def _error(state: RetryCallState) -> JudgeError | None:
-    error = state.outcome.exception() if state.outcome else None
-    return error if isinstance(error, JudgeError) else None
+        if not error.kind.asks_again:
+            return None
+        backoff_s = float(self._backoff(self._counted))
+        self._counted.prepare_for_next_attempt()
+        if error.kind is ErrorKind.CHANGED:
+            return 0.0  # a judge changes its requests once
+        asked_s = error.wait_s or 0.0
+        if asked_s > (self._policy.longest_wait_s if left_s is None else left_s):
+            return None
+        wait_s = max(backoff_s, asked_s)
+        scarce = error.kind is ErrorKind.SCARCE
+        if (scarce or error.kind is ErrorKind.CROWDED) and not error.billed:
+            if left_s is not None and (asked_s or scarce):
+                return wait_s  # the server's wait ends before the deadline; so may a scarcity
+            waited_s = asyncio.get_running_loop().time() - self._began
+            return wait_s if waited_s + wait_s <= self._policy.patience_s else None
+        self._failed += 1
+        return wait_s if self._failed < self._policy.attempts else None

@@ -7,8 +7,8 @@ expired. The prompts are not in the results: give the requests, with `custom_id`
 
 from __future__ import annotations
 
+from judgeloop.formats.catalogue import Fields, by_row, within
 from judgeloop.formats.conversation import said
-from judgeloop.formats.format import Fields, by_row, within
 from judgeloop.formats.source import Source
 from judgeloop.formats.tables import Row
 

@@ -2,16 +2,27 @@
 
 judgeloop's own names and AlpacaEval's come first, in any case. Other common names are guesses. They
 are used where a row could not be read without them, and two guesses for one field are refused. The
-setting `map` overrides both. No values are looked at here (see `rows.py`).
+setting `map` overrides both. `RowReader` reads the fields of one row as texts, and says in errors
+which row and which column is wrong; `rows.py` makes records of the texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import lru_cache
+from numbers import Real
+from pathlib import Path
+from typing import Any, TypeVar
 
-from judgeloop.core.errors import InputError
+from judgeloop.core.errors import DataError, InputError
+from judgeloop.formats.conversation import conversation, is_messages, split_answer
+from judgeloop.formats.json_rows import shown
+from judgeloop.formats.tables import Row
 
 ID, PROMPT, REFERENCE, GROUP, MODEL, OUTPUT = (
     "id", "prompt", "reference", "group", "model", "output",
@@ -43,42 +54,100 @@ JOINER = "+"  # in a map: the text of several columns, one after another
 SHOWN = 12  # columns named in a message
 
 Map = Mapping[str, tuple[str, ...]]
+_EXPECTED = (
+    "expected FIELD=COLUMN, such as prompt=question,output=answer, where FIELD is one of "
+    f"{', '.join(FIELDS)}"
+)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+CHOICES = "choices"  # of a reply of OpenAI's API
+BARE_REPLY = (
+    "this is a reply of a model as its API sent it, which does not say which item it answers; write "
+    "rows with the item's 'id' or 'prompt', and the text of the reply as 'output'"
+)
+Messages = Sequence[Mapping[str, Any]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """The columns of a row: for each field those that may hold it, the first choice first.
+class Column:
+    """A column that may hold a field; several `names` where `map` puts columns together.
 
-    `sure` are known or mapped names, of which the first that is not empty counts. `guessed` are
-    tried after them; no more than one of them may hold a value. `joined` fields are the text of all
-    columns that `map` lists. `beside` is a column that may belong to the prompt: Stanford Alpaca's
-    rows put the text to work on into `input`, beside the `instruction`.
+    A `sure` one has a known or mapped name; the others are guesses. `beside` is a column that may
+    belong to the same text: Stanford Alpaca's rows put the text to work on into `input`, beside the
+    `instruction`.
     """
 
-    sure: Mapping[str, tuple[str, ...]]
-    guessed: Mapping[str, tuple[str, ...]]
-    joined: Mapping[str, tuple[str, ...]]
+    names: tuple[str, ...]
+    sure: bool = True
     beside: str | None = None
 
     @property
-    def plain(self) -> bool:
-        """Whether every field stands under judgeloop's own name, and nothing else is to be read."""
-        own = all(columns in {(), (field,)} for field, columns in self.sure.items())
-        other = any(self.guessed.values()) or self.joined or self.beside
-        return own and not other and bool(self.sure[OUTPUT])
+    def name(self) -> str:
+        """The column, or the first of several."""
+        return self.names[0]
 
-    @property
-    def guesses(self) -> tuple[tuple[str, str], ...]:
-        """The fields that stand under no known name, each with the column that is taken for it."""
-        return tuple(
-            (field, " or ".join(map(repr, columns)))
-            for field, columns in self.guessed.items()
-            if columns and not self.sure.get(field)
-        )
 
-    def columns(self, field: str) -> tuple[str, ...]:
-        """The columns that may hold `field`, the first choice first."""
-        return (*self.sure.get(field, ()), *self.guessed.get(field, ()))
+# For each field the columns that may hold it, the first choice first: sure ones before guesses.
+Candidates = Mapping[str, tuple[Column, ...]]
+
+
+def candidates_of(names: Iterable[str], mapped: Map) -> Candidates:
+    """Return which of the columns `names` may hold what; equal arguments give the same object."""
+    return _candidates(tuple(names), tuple(mapped.items()))
+
+
+@lru_cache(maxsize=512)
+def _candidates(
+    names: tuple[str, ...], mapped: tuple[tuple[str, tuple[str, ...]], ...]
+) -> Candidates:
+    by_key: dict[str, list[str]] = {}
+    for name in names:
+        by_key.setdefault(normal(name), []).append(name)
+    beside = _beside(by_key)
+    found = {field: _named(by_key, keys) for field, keys in KNOWN.items()}
+    found[PROMPT] = [replace(column, beside=beside) for column in found[PROMPT]]
+    # A row in judgeloop's own form keeps the id and the name that it has without guesses.
+    own_form = found[OUTPUT] and (found[ID] or found[PROMPT])
+    for field in FIELDS:
+        if not own_form or (field == PROMPT and not found[PROMPT]):
+            found[field] += _named(by_key, GUESSES[field], sure=False)
+    for field, columns in mapped:
+        if set(columns) <= set(names):
+            found[field] = [Column(columns)]
+    return {field: tuple(columns) for field, columns in found.items()}
+
+
+def _beside(by_key: Mapping[str, Sequence[str]]) -> str | None:
+    """Return the column `input` of Stanford Alpaca's rows; AlpacaEval's rows need none."""
+    if "instruction" not in by_key or PROMPT in by_key or "generator" in by_key:
+        return None
+    return next(iter(by_key.get("input", ())), None)
+
+
+def _named(
+    by_key: Mapping[str, Sequence[str]], keys: Sequence[str], *, sure: bool = True
+) -> list[Column]:
+    """Return the columns with one of the names `keys`; an exact name goes before another case."""
+    return [
+        Column((name,), sure)
+        for key in keys
+        for name in sorted(by_key.get(key, ()), key=lambda name, key=key: name != key)  # type: ignore[misc]
+    ]
+
+
+def is_plain(candidates: Candidates) -> bool:
+    """Return whether every field stands under judgeloop's own name, an output among them."""
+    own = all(columns in {(), (Column((field,)),)} for field, columns in candidates.items())
+    return own and bool(candidates[OUTPUT])
+
+
+def guesses_of(candidates: Candidates) -> tuple[tuple[str, str], ...]:
+    """Return the fields that stand under no known name, each with what is taken for it."""
+    return tuple(
+        (field, " or ".join(repr(column.name) for column in columns))
+        for field, columns in candidates.items()
+        if columns and not columns[0].sure
+    )
 
 
 def parse_map(value: object) -> dict[str, tuple[str, ...]]:
@@ -114,12 +183,6 @@ def map_text(value: object) -> str | None:
     return ",".join(f"{field}={JOINER.join(columns)}" for field, columns in found.items())
 
 
-_EXPECTED = (
-    "expected FIELD=COLUMN, such as prompt=question,output=answer, where FIELD is one of "
-    f"{', '.join(FIELDS)}"
-)
-
-
 def _listed(value: object) -> list[str]:
     return [part for part in str(value or "").split(",") if part.strip()]
 
@@ -129,46 +192,6 @@ def _pair(text: str) -> tuple[str, str]:
     if not equals:
         raise ValueError(_EXPECTED)
     return field.strip(), column.strip()
-
-
-def plan_of(names: Iterable[str], mapped: Map) -> Plan:
-    """Return which of the columns `names` holds what; equal arguments give the same plan."""
-    return _plan(tuple(names), tuple(mapped.items()))
-
-
-@lru_cache(maxsize=512)
-def _plan(names: tuple[str, ...], mapped: tuple[tuple[str, tuple[str, ...]], ...]) -> Plan:
-    by_key: dict[str, list[str]] = {}
-    for name in names:
-        by_key.setdefault(normal(name), []).append(name)
-    sure = {field: _named(by_key, keys) for field, keys in KNOWN.items()}
-    guessed = {field: _named(by_key, keys) for field, keys in GUESSES.items()}
-    if sure[OUTPUT] and (sure[ID] or sure[PROMPT]):
-        # Such a row needs no guesses. It keeps the id and the name that it had without them.
-        guessed = {PROMPT: () if sure[PROMPT] else guessed[PROMPT]}
-    joined = {}
-    for field, columns in mapped:
-        if set(columns) <= set(names):
-            guessed[field] = ()
-            sure[field] = columns[:1]
-            joined[field] = columns
-    return Plan(sure, guessed, joined, None if PROMPT in joined else _beside(by_key))
-
-
-def _beside(by_key: Mapping[str, Sequence[str]]) -> str | None:
-    """Return the column `input` of Stanford Alpaca's rows; AlpacaEval's rows need none."""
-    if "instruction" not in by_key or PROMPT in by_key or "generator" in by_key:
-        return None
-    return next(iter(by_key.get("input", ())), None)
-
-
-def _named(by_key: Mapping[str, Sequence[str]], keys: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns with one of the names `keys`; an exact name goes before another case."""
-    return tuple(
-        name
-        for key in keys
-        for name in sorted(by_key.get(key, ()), key=lambda name, key=key: name != key)  # type: ignore[misc]
-    )
 
 
 def normal(name: str) -> str:
@@ -219,3 +242,137 @@ def check_map(mapped: Map, found: Iterable[Iterable[str]]) -> None:
                 f"`map={field}={JOINER.join(columns)}`: no file has the column {missing!r}; found "
                 f"{found_text(names)}"
             )
+
+
+@dataclass(slots=True)
+class RowReader:
+    """Reads the fields of one row as texts, and names the row and the column in errors."""
+
+    path: Path
+    row: Row
+    candidates: Candidates
+    unit: str
+    answered: Messages | None = None
+
+    def item(self) -> tuple[str | None, str | None, str | None, str | None]:
+        """Return id, prompt, reference and group; None where the row has none."""
+        return self.text(ID), self._prompt(), self.text(REFERENCE), once(self.text(GROUP))
+
+    def output(self) -> str:
+        """Return the output: the column, else the answer at the end of the messages."""
+        column = self._pick(OUTPUT, lambda value: value is None)
+        if column is not None:
+            return self._value(column) or ""
+        if self.candidates[OUTPUT]:
+            raise self._wrong(self.candidates[OUTPUT][0].name, None)
+        return self._last_answer()
+
+    def text(self, field: str) -> str | None:
+        """Return the text of a field; None if it is absent or empty."""
+        column = self._pick(field)
+        return (self._value(column) or None) if column is not None else None
+
+    def _pick(self, field: str, is_empty: Callable[[object], bool] | None = None) -> Column | None:
+        """Return the first column that holds something; refuse a second guess that differs."""
+        fields, says_nothing = self.row.fields, is_empty or _is_empty
+        held = [
+            column
+            for column in self.candidates[field]
+            if not all(says_nothing(fields[name]) for name in column.names)
+        ]
+        if not held:
+            return None
+        first, *others = held
+        if first.beside is not None and fields[first.beside]:
+            raise self._ambiguous(field, first.name, first.beside, JOINER + first.beside)
+        for other in others:
+            if not first.sure and fields[other.name] != fields[first.name]:
+                raise self._ambiguous(field, first.name, other.name)
+        return first
+
+    def _prompt(self) -> str | None:
+        column = self._pick(PROMPT)
+        listed = column is None or is_messages(self.row.fields[column.name])
+        if self.answered is not None and listed:
+            return self._said(conversation, self.answered) if self.answered else None
+        return (self._value(column) or None) if column is not None else None
+
+    def _last_answer(self) -> str:
+        """Return the answer at the end of a `messages` list, and keep what stands before it."""
+        for column in self.candidates[PROMPT]:
+            messages = self.row.fields[column.name]
+            if is_messages(messages):
+                before, answer = self._said(split_answer, messages)
+                if answer is not None:
+                    self.answered = before
+                    return mended(str(answer))
+        raise self.missing(OUTPUT)
+
+    def _value(self, column: Column) -> str | None:
+        """Return the text of a column, or of all columns that `map` joins."""
+        texts = [self._text(name, self.row.fields[name]) for name in column.names]
+        return texts[0] if len(texts) == 1 else "\n\n".join(text for text in texts if text)
+
+    def _text(self, name: str, value: object) -> str | None:
+        """Return a value as text that can be stored; numbers are written out."""
+        if value is None:
+            return None
+        if isinstance(value, str):
+            return mended(value)
+        if is_messages(value):
+            return mended(str(self._said(conversation, value)))
+        number = isinstance(value, Real | Decimal) and not isinstance(value, bool)
+        if not number or not math.isfinite(value):  # type: ignore[arg-type]  # checked before
+            raise self._wrong(name, value)
+        return str(value)
+
+    def _said(self, function: Callable[[Messages], T], messages: Messages) -> T:
+        try:
+            return function(messages)
+        except ValueError as error:
+            raise self._error(f"the messages cannot be shown to a judge: {error}") from None
+
+    def missing(self, field: str) -> DataError:
+        """Return the error for a field that no column holds."""
+        if field == OUTPUT and isinstance(self.row.fields.get(CHOICES), list):
+            return self._error(BARE_REPLY)
+        return self._error(
+            f"the field {field!r} is missing; {remedy(field, self.row.fields, self.candidates)}"
+        )
+
+    def _wrong(self, name: str, value: object) -> DataError:
+        return self._error(f"the field {name!r} is wrong: expected text, found {shown(value)}")
+
+    def _ambiguous(self, field: str, first: str, other: str, join: str = "") -> DataError:
+        return self._error(
+            f"both {first!r} and {other!r} may be the {field}; say which, as in "
+            f"`map={field}={first}{join}`"
+        )
+
+    def _error(self, problem: str) -> DataError:
+        return DataError(self.path, problem, line=self.row.line, unit=self.unit)
+
+
+def remedy(field: str, names: Iterable[str], candidates: Candidates) -> str:
+    """Return which columns were found, and the map that would make one of them `field`."""
+    listed = list(names)
+    taken = {name for columns in candidates.values() for one in columns for name in one.names}
+    free = next((name for name in listed if name not in taken), "COLUMN")
+    return f"found {found_text(listed)}; say which column it is, as in `map={field}={free}`"
+
+
+def mended(text: str) -> str:
+    """Decode surrogate pairs, which JSON allows and UTF-8 does not; a lone half becomes U+FFFD."""
+    if text.isascii() or not _SURROGATES.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _is_empty(value: object) -> bool:
+    """Return whether a value says nothing, as an empty cell of a CSV file."""
+    return value is None or (isinstance(value, str) and not value)
+
+
+def once(text: str | None) -> str | None:
+    """Return a text that many rows share, kept once; None for an empty text."""
+    return sys.intern(text) if text else None

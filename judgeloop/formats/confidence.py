@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.records import Item
-from judgeloop.formats.outputs import parse_output
+from judgeloop.formats.rows import parse_output
 from judgeloop.formats.tables import Row, read_rows
 
 

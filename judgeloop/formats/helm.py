@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from judgeloop.formats.format import Fields, only, within
+from judgeloop.formats.catalogue import Fields, only, within
 from judgeloop.formats.source import Source
 from judgeloop.formats.tables import Row
 

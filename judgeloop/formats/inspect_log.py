@@ -1,22 +1,29 @@
 """Reads logs of Inspect (UK AI Security Institute): `.json`, and `.eval`, which is a zip archive.
 
-Each sample gives a row: the input, the target, the output, and a score for each scorer. The
-members of an archive are read as `zip_members.py` says. Long texts that a log keeps apart as
-attachments are put back.
+Each sample gives a row: the input, the target, the output, and a score for each scorer. Long texts
+that a log keeps apart as attachments are put back. Members of an archive are stored, deflated, or
+compressed with Zstandard, which takes the extra `zstd`; at most `tables.MOST_BYTES` are read.
 """
 
 from __future__ import annotations
 
+import io
 import json
+import struct
+import zipfile
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
+from judgeloop.core.errors import InputError
+from judgeloop.formats import tables
+from judgeloop.formats.catalogue import Fields, only, within
 from judgeloop.formats.conversation import said
-from judgeloop.formats.format import Fields, only, within
 from judgeloop.formats.source import Source
 from judgeloop.formats.tables import Row
-from judgeloop.formats.zip_members import Members, members_of
 
+ZSTANDARD = 93  # the method's number in the zip format
+WORKBOOK = "xl/workbook.xml"
+LOCAL_HEADER = struct.Struct("<26xHH")  # ends in the lengths of the name and of the extra field
 UNIT = "sample"
 HEADER, SAMPLES = "header.json", "samples/"
 ATTACHMENT = "attachment://"
@@ -114,3 +121,87 @@ def _restored(value: Any, attachments: Fields) -> Any:
     if isinstance(value, dict):
         return {name: _restored(part, attachments) for name, part in value.items()}
     return value
+
+
+class Members:
+    """The members of an archive, by name, in the order of the archive."""
+
+    def __init__(self, source: Source, archive: zipfile.ZipFile) -> None:
+        """Keep the archive open for reading."""
+        self._source, self._archive = source, archive
+        self._left = tables.MOST_BYTES
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names."""
+        return iter(self._archive.namelist())
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether there is such a member."""
+        return name in self._archive.NameToInfo
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a member.
+
+        Raises:
+            DataError: it is damaged, or what was read of the archive is too much.
+            InputError: it needs the extra `zstd`.
+        """
+        info = self._archive.NameToInfo[name]
+        try:
+            with self._opened(info) as member:
+                content = member.read(self._left + 1)
+        except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
+            raise self._source.wrong(f"its member {name} cannot be read: {error}") from None
+        self._left -= len(content)
+        if self._left < 0:
+            raise tables.too_large(self._source.path)
+        return content
+
+    def _opened(self, info: zipfile.ZipInfo) -> IO[bytes]:
+        try:
+            return self._archive.open(info)
+        except NotImplementedError:
+            if info.compress_type != ZSTANDARD:
+                raise
+        reader: IO[bytes] = (
+            _zstandard(self._source)
+            .ZstdDecompressor()
+            .stream_reader(io.BytesIO(self._compressed(info)), read_across_frames=True)
+        )
+        return reader
+
+    def _compressed(self, info: zipfile.ZipInfo) -> bytes:
+        """Return the compressed bytes of a member."""
+        data, begin = self._source.data, info.header_offset
+        name, extra = LOCAL_HEADER.unpack_from(data, begin)
+        start = begin + LOCAL_HEADER.size + name + extra
+        return data[start : start + info.compress_size]
+
+
+def members_of(source: Source) -> Members:
+    """Open an archive.
+
+    Raises:
+        DataError: it is damaged, or a workbook of Excel.
+    """
+    try:
+        members = Members(source, zipfile.ZipFile(io.BytesIO(source.data)))
+    except zipfile.BadZipFile as error:
+        raise source.wrong(f"this zip archive cannot be read: {error}") from None
+    if WORKBOOK in members:
+        raise source.wrong(
+            "this is an Excel workbook; expected text: save its sheet as `CSV UTF-8` and give that "
+            "file"
+        )
+    return members
+
+
+def _zstandard(source: Source) -> Any:
+    try:
+        import zstandard
+    except ImportError:
+        raise InputError(
+            f"{source.path}: its members are compressed with Zstandard, which needs an extra: pip "
+            "install 'judgeloop[zstd]'. Or write the log anew: inspect log convert --to json"
+        ) from None
+    return zstandard

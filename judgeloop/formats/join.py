@@ -1,26 +1,27 @@
 """Joins the rows of output files into a pool, by id or by the exact prompt.
 
 A join that leaves out an item or a row is an error with counts, unless the user allows a partial
-join. This module reads no files (see `formats/outputs.py`).
+join. This module reads no files (see `formats/rows.py`).
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
 from itertools import chain
 from pathlib import Path
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item
-from judgeloop.formats.columns import PROMPT, plan_of
-from judgeloop.formats.join_messages import differing, same_but_for_form, twice
-from judgeloop.formats.outputs import ItemRow, Located, OutputRow, Outputs, R, at, name_apart
-from judgeloop.formats.row_reader import remedy
-from judgeloop.formats.rows import NO_MAP
+from judgeloop.formats.columns import PROMPT, candidates_of, remedy
+from judgeloop.formats.rows import NO_MAP, ItemRow, Located, OutputRow, Outputs, R, at, stem
 
+AROUND = 20  # characters shown on each side of the place where two texts begin to differ
+UNICODE = "differ only in Unicode normalization (NFC, NFD)"
 EXAMPLES_SHOWN = 3
 LONGEST_SHOWN = 40  # characters of an id or a prompt in a message
 
@@ -46,7 +47,7 @@ def join(
         DataError: an item appears twice in a file, has no prompt, or has two different prompts.
         InputError: the join is partial and `allow_partial` is False, or no item matches.
     """
-    names = name_apart(tuple(outputs))
+    names = name_apart([(file.system, file.path) for file in outputs])
     catalogue = _Catalogue(closed=items is not None)
     for located in items or ():
         catalogue.define(items_path or Path(), located)
@@ -171,7 +172,7 @@ class _Catalogue:
     def _remedy(self, path: Path) -> str:
         """Return which columns a file has, and the map that would name the prompt."""
         names = self.columns.get(path, ())
-        return f"; {remedy(PROMPT, names, plan_of(names, NO_MAP))}" if names else ""
+        return f"; {remedy(PROMPT, names, candidates_of(names, NO_MAP))}" if names else ""
 
     def _key(self, path: Path, located: Located[R], *, by_id: bool) -> int | None:
         row = located.row
@@ -293,3 +294,75 @@ def _hint(*, closed: bool) -> str:
 
 def _id_of(prompt: str) -> str:
     return f"prompt-{hashlib.sha256(prompt.encode()).hexdigest()[:12]}"
+
+
+def twice(first: ItemRow, second: ItemRow) -> str:
+    """Return whether two rows about one item are the same, and what mends it."""
+    names = [
+        field.name
+        for field in fields(first)
+        if getattr(first, field.name) != getattr(second, field.name)
+    ]
+    if not names:
+        return "both rows are the same: take one of them out"
+    differ = f"the rows differ in {', '.join(map(repr, names))}"
+    if first.id is not None and second.id is not None:
+        return f"{differ}: take one of them out, or give them different ids"
+    return (
+        f"{differ}: take one of them out, or give every row of all files an 'id' that tells them "
+        "apart"
+    )
+
+
+def differing(name: str, here: str, there: str, count: int) -> str:
+    """Return two texts of a field around their first difference, and what mends it."""
+    start = max(0, _first_difference(here, there) - AROUND)
+    form = unicodedata.normalize("NFC", here) == unicodedata.normalize("NFC", there)
+    notes = [f"{_part(here, start)} here, {_part(there, start)} there"]
+    notes += [f"they {UNICODE}"] if form else []
+    notes += [f"{count} items differ so"] if count > 1 else []
+    return (
+        f"{'; '.join(notes)}. Correct one of the files, take the field out of one of them, or name "
+        f"another column with `map={name}=COLUMN`"
+    )
+
+
+def same_but_for_form(names: Iterable[str]) -> str:
+    """Return a sentence on the names that only their Unicode normalization tells apart, or ""."""
+    forms = Counter(unicodedata.normalize("NFC", name) for name in set(names))
+    apart = sum(count for count in forms.values() if count > 1)
+    if not apart:
+        return ""
+    return f" {apart} of these ids and prompts {UNICODE}: write all files in one form."
+
+
+def _first_difference(here: str, there: str) -> int:
+    """Return the first position at which two texts differ, or at which one of them ends."""
+    pairs = enumerate(zip(here, there, strict=False))
+    differences = (index for index, (mine, theirs) in pairs if mine != theirs)
+    return next(differences, min(len(here), len(there)))
+
+
+def _part(text: str, start: int) -> str:
+    """Return a text from `start` on, in quotes, with marks where more of it was left out."""
+    end = start + 2 * AROUND
+    before, behind = "…" if start else "", "…" if end < len(text) else ""
+    return f"{before}{text[start:end]!r}{behind}"
+
+
+def name_apart(files: Sequence[tuple[str, Path]]) -> tuple[str, ...]:
+    """Return a distinct name for each file's system: its name, else the file's name, else its path.
+
+    Raises:
+        DataError: two of the paths are the same.
+    """
+    for names in (
+        tuple(system for system, _ in files),
+        tuple(stem(path) for _, path in files),
+        tuple(str(path) for _, path in files),
+    ):
+        if len(set(names)) == len(names):
+            return names
+    raise DataError(
+        files[0][1], "this file is given twice; a system cannot be compared with itself"
+    )

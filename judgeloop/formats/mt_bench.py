@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from judgeloop.formats.catalogue import Fields, by_row, only, within
 from judgeloop.formats.conversation import turns
-from judgeloop.formats.format import Fields, by_row, only, within
 from judgeloop.formats.source import Source
 from judgeloop.formats.tables import Row
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from judgeloop.formats.catalogue import Fields
 from judgeloop.formats.conversation import is_messages
-from judgeloop.formats.format import Fields
 from judgeloop.formats.source import Source
 from judgeloop.formats.tables import Row, form_of
 

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from judgeloop.formats.format import Fields, within
+from judgeloop.formats.catalogue import Fields, within
 from judgeloop.formats.source import Source
 from judgeloop.formats.tables import Row
 

@@ -1,34 +1,39 @@
 """Reads the scores that a finished run recorded, one for each item, and pairs those of two runs.
 
 A file with several scorers or epochs is refused with the choice to make, as is a score outside
-[0, 1]. Items pair by id, else by prompt; different items under one id are refused.
+[0, 1]. Items pair by id, else by prompt; different items under one id are refused. Outputs may be
+missing. Decides nothing: the judge `recorded:NAME` compares the scores.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.formats.catalogue import open_rows
-from judgeloop.formats.columns import MODEL, Map, found_text, plan_of
-from judgeloop.formats.epochs import MEAN, one_epoch
+from judgeloop.core.pool import Pool
+from judgeloop.core.records import Item
+from judgeloop.formats.columns import MODEL, OUTPUT, Map, RowReader, candidates_of, found_text
+from judgeloop.formats.join import Joined, name_apart
 from judgeloop.formats.plain_rows import scores_of
-from judgeloop.formats.row_reader import RowReader
-from judgeloop.formats.rows import ItemRow, at, stem
+from judgeloop.formats.rows import MEAN, NO_MAP, ItemRow, at, one_epoch, stem
 from judgeloop.formats.tables import Row
+
+LOOKED_AT = 100  # rows of a file that are looked at for the names of its scores
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """An item and its score; the score is None if the run has none."""
+    """An item, its output ("" if the file has none), and its score (None if there is none)."""
 
     item: ItemRow
     line: int
     unit: str
     score: float | None
+    output: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,71 +46,76 @@ class Recorded:
     items: tuple[Scored, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What the user chose of a file: the columns, the scorer, the epoch."""
-
-    mapped: Map = field(default_factory=dict)
-    score: str | None = None
-    epoch: str | None = None
+def scorers_of(rows: Iterable[Row]) -> list[str]:
+    """Return the names of the scores in the first rows of a file."""
+    return list(dict.fromkeys(name for row in islice(rows, LOOKED_AT) for name in _scores(row, "")))
 
 
-def read_recorded(path: Path, choice: Choice) -> Recorded:
-    """Read the recorded scores of a file.
+def read_recorded(
+    path: Path,
+    unit: str,
+    opened: Iterable[Row],
+    scorer: str = "",
+    mapped: Map = NO_MAP,
+    *,
+    epoch: str | None = None,
+    name: str | None = None,
+) -> Recorded:
+    """Return the recorded scores in the rows of a file.
+
+    `path` and `unit` are how messages name the place of a row. `scorer` is the name of a scorer or
+    of a column, "" for the only score of the file. `name` is the system's name, by default that in
+    the rows.
 
     Raises:
         DataError: there are no scores, or several scorers or epochs of which none is chosen, or a
             score is not in [0, 1], or an item appears twice.
     """
-    found, rows = open_rows(path)
-    every = list(rows)
-    if choice.epoch != MEAN:
-        every = list(one_epoch(every, path, found.unit, choice.epoch))
-    scores = [_scores(row, choice.score) for row in every]
-    scorer = _scorer(path, scores, choice.score, every)
+    rows = list(opened if epoch == MEAN else one_epoch(opened, path, unit, epoch))
+    scores = [_scores(row, scorer) for row in rows]
+    scorer = _only_scorer(path, scores, scorer, rows)
     models: dict[str, None] = {}
     items = []
-    for row, values in zip(every, scores, strict=True):
-        reader = RowReader(path, row, plan_of(row.fields, choice.mapped), found.unit)
+    for row, values in zip(rows, scores, strict=True):
+        reader = RowReader(path, row, candidates_of(row.fields, mapped), unit)
         if model := reader.text(MODEL):
             models[model] = None
-        value = _number(path, row, found.unit, scorer, values.get(scorer))
-        items.append(Scored(ItemRow(*reader.item()), row.line, found.unit, value))
+        score = _number(path, row, unit, scorer, values.get(scorer))
+        output = reader.text(OUTPUT) or ""
+        items.append(Scored(ItemRow(*reader.item()), row.line, unit, score, output))
     if len(models) > 1:
         raise DataError(
             path,
             f"expected the scores of one system, found {' and '.join(map(repr, list(models)[:2]))}; "
             "write each to a file of its own: judgeloop convert FILE --system NAME -o OUT",
         )
-    system = next(iter(models), None) or stem(path)
-    return Recorded(path, system, scorer, tuple(_of_items(path, items, choice.epoch)))
+    system = name or next(iter(models), None) or stem(path)
+    return Recorded(path, system, scorer, tuple(_of_items(path, items, epoch)))
 
 
-def _scores(row: Row, chosen: str | None) -> dict[str, object]:
+def _scores(row: Row, chosen: str) -> dict[str, object]:
     """Return the scores of a row; of a plain row also the chosen column."""
     if row.scores is not None:
         return dict(row.scores)
-    if chosen is not None and chosen in row.fields:
-        return {chosen: row.fields[chosen]}
-    return scores_of(row.fields)
+    return {chosen: row.fields[chosen]} if chosen in row.fields else scores_of(row.fields)
 
 
-def _scorer(
-    path: Path, scores: Iterable[dict[str, object]], chosen: str | None, rows: list[Row]
+def _only_scorer(
+    path: Path, scores: Iterable[dict[str, object]], chosen: str, rows: list[Row]
 ) -> str:
     names = list(dict.fromkeys(name for values in scores for name in values))
-    shown = ", ".join(f"`score={name}`" for name in names)
-    if chosen is not None and chosen in names:
+    if chosen in names:
         return chosen
-    if chosen is not None:
-        known = shown or f"the columns {found_text(rows[0].fields if rows else ())}"
+    shown = ", ".join(f"`judge=recorded:{name}`" for name in names)
+    columns = found_text(rows[0].fields if rows else ())
+    if chosen:
+        known = shown or f"the columns {columns}"
         raise DataError(path, f"there is no score {chosen!r}; found {known}")
     if not names:
         raise DataError(
             path,
-            "no scores are recorded in this file, and without them a `judge` is needed to compare; if "
-            "a column holds them, name it with `score=COLUMN`; found "
-            f"{found_text(rows[0].fields if rows else ())}",
+            "no scores are recorded in this file; if a column holds them, name it with "
+            f"`judge=recorded:COLUMN`; found {columns}",
         )
     if len(names) > 1:
         raise DataError(path, f"{len(names)} scores are recorded; choose one: {shown}")
@@ -124,7 +134,7 @@ def _number(path: Path, row: Row, unit: str, scorer: str, value: object) -> floa
         raise DataError(
             path,
             f"expected a score in [0, 1] from {scorer!r}, found {value!r:.60}; choose another with "
-            "`score=NAME`, or rescale the scores: judgeloop does not guess their range",
+            "`judge=recorded:NAME`, or rescale the scores: judgeloop does not guess their range",
             line=row.line,
             unit=unit,
         )
@@ -153,19 +163,16 @@ def _of_items(path: Path, rows: list[Scored], epoch: str | None) -> Iterator[Sco
         known.append(scored)
     for same in by_item.values():
         values = [one.score for one in same if one.score is not None]
-        whole = len(values) == len(same)
-        mean = math.fsum(values) / len(values) if whole else None
-        yield Scored(same[0].item, same[0].line, same[0].unit, mean)
+        mean = math.fsum(values) / len(values) if len(values) == len(same) else None
+        yield replace(same[0], score=mean)
 
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """The scores of two runs on the items that both scored, and a sentence on the others."""
+    """The items that two runs both scored, and each system's scores, by position."""
 
-    ids: tuple[str, ...]
-    first: tuple[float, ...]
-    second: tuple[float, ...]
-    left_out: str
+    joined: Joined
+    scores: tuple[tuple[float, ...], ...]
 
 
 def pair(first: Recorded, second: Recorded, *, allow_partial: bool) -> Paired:
@@ -175,16 +182,14 @@ def pair(first: Recorded, second: Recorded, *, allow_partial: bool) -> Paired:
         DataError: an item is not the same in both files.
         InputError: the runs scored different items and `allow_partial` is False, or none is shared.
     """
-    mine, theirs = _by_key(first, second)
-    shared = [key for key in mine if key in theirs]
-    for key in shared:
-        _check_same(first, mine[key], second, theirs[key])
-    scored = [
-        (key, one, other)
-        for key in shared
-        if (one := mine[key].score) is not None and (other := theirs[key].score) is not None
-    ]
-    left_out = _left_out(first, mine, second, theirs, len(scored))
+    runs = first, second
+    systems = name_apart([(run.system, run.path) for run in runs])
+    by_key = _by_key(runs)
+    shared = [(key, one, by_key[1][key]) for key, one in by_key[0].items() if key in by_key[1]]
+    for _, one, other in shared:
+        _check_same(first, one, second, other)
+    scored = [row for row in shared if row[1].score is not None and row[2].score is not None]
+    left_out = _left_out(runs, by_key, len(scored))
     if not scored:
         raise InputError(f"no item has a score in both files: {left_out}")
     if left_out and not allow_partial:
@@ -192,19 +197,22 @@ def pair(first: Recorded, second: Recorded, *, allow_partial: bool) -> Paired:
             f"the runs scored different items: {left_out}. Compare only the {len(scored)} that both "
             "scored with `allow_partial`"
         )
-    ids, ours, others = zip(*scored, strict=True)
-    return Paired(ids, ours, others, left_out)
+    items = tuple(
+        Item(key, one.item.prompt or "", one.item.reference, one.item.group)
+        for key, one, _ in scored
+    )
+    rows = [one for _, one, _ in scored], [other for *_, other in scored]
+    outputs = tuple(tuple(one.output for one in own) for own in rows)
+    scores = tuple(tuple(one.score or 0.0 for one in own) for own in rows)
+    return Paired(Joined(Pool(items, systems, outputs), left_out), scores)
 
 
-def _by_key(first: Recorded, second: Recorded) -> tuple[dict[str, Scored], dict[str, Scored]]:
+def _by_key(runs: Sequence[Recorded]) -> list[dict[str, Scored]]:
     """Return the items of both runs by id, if any id is in both; else by prompt."""
-    ids = [{one.item.id: one for one in run.items if one.item.id} for run in (first, second)]
+    ids = [{one.item.id: one for one in run.items if one.item.id} for run in runs]
     if ids[0].keys() & ids[1].keys():
-        return ids[0], ids[1]
-    prompts = [
-        {one.item.prompt: one for one in run.items if one.item.prompt} for run in (first, second)
-    ]
-    return prompts[0], prompts[1]
+        return ids
+    return [{one.item.prompt: one for one in run.items if one.item.prompt} for run in runs]
 
 
 def _check_same(first: Recorded, one: Scored, second: Recorded, other: Scored) -> None:
@@ -226,20 +234,14 @@ def _check_same(first: Recorded, one: Scored, second: Recorded, other: Scored) -
     )
 
 
-def _left_out(
-    first: Recorded,
-    mine: dict[str, Scored],
-    second: Recorded,
-    theirs: dict[str, Scored],
-    scored: int,
-) -> str:
+def _left_out(runs: Sequence[Recorded], by_key: list[dict[str, Scored]], scored: int) -> str:
     """Return the counts of what is not compared, in words; empty if everything is."""
     counts = []
-    for run, here, there in ((first, mine, theirs), (second, theirs, mine)):
-        alone = [key for key in here if key not in there]
-        unscored = sum(1 for one in run.items if one.score is None)
+    for run, here, there in zip(runs, by_key, by_key[::-1], strict=True):
+        alone = len(here.keys() - there.keys())
+        unscored = sum(one.score is None for one in run.items)
         nameless = len(run.items) - len(here)
-        counts += [f"{len(alone):,} only in {run.path}"] if alone else []
+        counts += [f"{alone:,} only in {run.path}"] if alone else []
         counts += [f"{unscored:,} without a score in {run.path}"] if unscored else []
         counts += [f"{nameless:,} of {run.path} that cannot be joined"] if nameless else []
     return ", ".join([f"{scored:,} scored in both", *counts]) if counts else ""

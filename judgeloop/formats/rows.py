@@ -1,8 +1,9 @@
 """Turns rows (dictionaries) into checked outputs and items, wherever the rows come from.
 
-`outputs_of` and `items_of` take rows that are already loaded: from a file (`outputs.py`) or from a
-list in a program. Columns are found as `columns.py` says; a `messages` list becomes the text of the
-conversation. Nothing is read or written here.
+`read_outputs` and `read_items` take a file of any format, `outputs_of` and `items_of` rows that are
+already loaded, such as a list in a program. Columns are found as `columns.py` says; a `messages`
+list becomes the text of the conversation; of a log that repeats its items, one epoch is kept.
+`join.py` joins the files.
 """
 
 from __future__ import annotations
@@ -12,13 +13,65 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from judgeloop.core.errors import DataError
-from judgeloop.formats.columns import FIELDS, MODEL, OUTPUT, PROMPT, Map, Plan, plan_of
-from judgeloop.formats.epochs import one_epoch
-from judgeloop.formats.row_reader import RowReader, mended, once
+from judgeloop.core.errors import DataError, InputError
+from judgeloop.formats.catalogue import open_rows
+from judgeloop.formats.columns import (
+    FIELDS,
+    MODEL,
+    OUTPUT,
+    PROMPT,
+    Candidates,
+    Map,
+    RowReader,
+    candidates_of,
+    guesses_of,
+    is_plain,
+    mended,
+    once,
+)
 from judgeloop.formats.tables import Row
 
+MEAN = "mean"  # of recorded scores; texts have no mean
 NO_MAP: Map = {}
+
+
+def one_epoch(rows: Iterable[Row], path: Path, unit: str, epoch: str | None) -> Iterator[Row]:
+    """Yield the rows of one epoch; without `epoch`, the rows must all be of one.
+
+    Raises:
+        DataError: the rows are of several epochs and none is chosen, or none is of the chosen one.
+        InputError: a mean is asked for.
+    """
+    if epoch == MEAN:
+        raise InputError(
+            "`epoch=mean` is a mean of recorded scores; a judge reads one answer to an item, as with "
+            "`epoch=1`"
+        )
+    seen: set[int] = set()
+    for row in rows:
+        if epoch is None and not row.epoch:
+            yield row
+            continue
+        seen.add(row.epoch)
+        if epoch is None and len(seen) > 1:
+            raise several_epochs(path, row, unit, seen)
+        if epoch is None or row.epoch in {0, int(epoch)}:
+            yield row
+    if epoch is not None and not seen & {0, int(epoch)}:
+        found = ", ".join(map(str, sorted(seen)))
+        raise DataError(path, f"there is no epoch {epoch}; found {found}")
+
+
+def several_epochs(path: Path, row: Row, unit: str, seen: Iterable[int]) -> DataError:
+    """Return the error for a log that repeats its items, with the choices."""
+    epochs = " and ".join(map(str, sorted(seen)))
+    return DataError(
+        path,
+        f"the log repeats its items: epochs {epochs}; take one with `epoch=1`, or compare the means of "
+        "recorded scores with `epoch=mean`",
+        line=row.line,
+        unit=unit,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,26 +151,26 @@ def outputs_of(
         DataError: a row is wrong, has no output, or names another system than the rows before it.
     """
     found: list[Located[OutputRow]] = []
-    plans, failed, systems = _Plans(mapped), 0, dict[str, int]()
+    seen, failed, systems = _Seen(mapped), 0, dict[str, int]()
     every = iter(one_epoch(rows, path, unit, epoch))
     for row in every:
-        plan, plain = plans.of(row)
+        candidates, plain = seen.of(row)
         parsed = _plain(row.fields) if plain and not row.failed else None
-        why = _why_failed(row, plan) if parsed is None else ""
+        why = _why_failed(row, candidates) if parsed is None else ""
         if why and not allow_failed:
-            raise _failure(path, row, why, 1 + _count_failed(every, plans), unit)
+            raise _failure(path, row, why, 1 + _count_failed(every, seen), unit)
         if why:
             failed += 1
             continue
         if parsed is None:
-            parsed = _parsed(RowReader(path, row, plan, unit))
+            parsed = _parsed(RowReader(path, row, candidates, unit))
         found.append(Located(row.line, parsed, unit))
         if parsed.model and parsed.model not in systems:
             systems[parsed.model] = row.line
         if len(systems) > 1:
             raise _two_systems(path, systems, unit)
     system = name or next(iter(systems), None) or stem(path)
-    return Outputs(path, system, tuple(found), plans.columns, failed, plans.guesses)
+    return Outputs(path, system, tuple(found), seen.columns, failed, seen.guesses)
 
 
 def items_of(rows: Iterable[Row], path: Path, *, mapped: Map = NO_MAP, unit: str = "line") -> Items:
@@ -126,14 +179,14 @@ def items_of(rows: Iterable[Row], path: Path, *, mapped: Map = NO_MAP, unit: str
     Raises:
         DataError: a row is wrong or has no prompt.
     """
-    found, plans = [], _Plans(mapped)
+    found, seen = [], _Seen(mapped)
     for row in rows:
-        reader = RowReader(path, row, plans.of(row)[0], unit)
+        reader = RowReader(path, row, seen.of(row)[0], unit)
         item = ItemRow(*reader.item())
         if item.prompt is None:
             raise reader.missing(PROMPT)
         found.append(Located(row.line, item, unit))
-    return Items(tuple(found), plans.columns, plans.guesses)
+    return Items(tuple(found), seen.columns, seen.guesses)
 
 
 def parse_output(path: Path, row: Row, mapped: Map = NO_MAP, unit: str = "line") -> OutputRow:
@@ -142,7 +195,7 @@ def parse_output(path: Path, row: Row, mapped: Map = NO_MAP, unit: str = "line")
     Raises:
         DataError: a field is missing or wrong; names the line and the field.
     """
-    return _parsed(RowReader(path, row, plan_of(row.fields, mapped), unit))
+    return _parsed(RowReader(path, row, candidates_of(row.fields, mapped), unit))
 
 
 def _parsed(reader: RowReader) -> OutputRow:
@@ -188,18 +241,18 @@ def stem(path: Path) -> str:
 
 
 @dataclass(slots=True)
-class _Plans:
-    """The plan of each row, and whether it is plain; rows with the same columns share one."""
+class _Seen:
+    """The columns seen so far: which may hold what, and whether such rows are plain."""
 
     mapped: Map
-    by_names: dict[tuple[str, ...], tuple[Plan, bool]] = field(default_factory=dict)
+    by_names: dict[tuple[str, ...], tuple[Candidates, bool]] = field(default_factory=dict)
 
-    def of(self, row: Row) -> tuple[Plan, bool]:
+    def of(self, row: Row) -> tuple[Candidates, bool]:
         names = tuple(row.fields)
         known = self.by_names.get(names)
         if known is None:
-            plan = plan_of(names, self.mapped)
-            known = self.by_names[names] = (plan, plan.plain)
+            candidates = candidates_of(names, self.mapped)
+            known = self.by_names[names] = (candidates, is_plain(candidates))
         return known
 
     @property
@@ -209,25 +262,25 @@ class _Plans:
 
     @property
     def guesses(self) -> tuple[tuple[str, str], ...]:
-        """The guesses of all plans, in the order of appearance."""
-        plans = (plan for plan, _ in self.by_names.values())
-        return tuple(dict.fromkeys(guess for plan in plans for guess in plan.guesses))
+        """The guesses for all rows, in the order of appearance."""
+        every = (guesses_of(candidates) for candidates, _ in self.by_names.values())
+        return tuple(dict.fromkeys(guess for guesses in every for guess in guesses))
 
 
-def _why_failed(row: Row, plan: Plan) -> str:
+def _why_failed(row: Row, candidates: Candidates) -> str:
     """Return why a row has no output: its format says so, or the field is null; else ""."""
-    columns = plan.joined.get(OUTPUT) or plan.columns(OUTPUT)
-    if row.failed or not columns or any(row.fields[name] is not None for name in columns):
+    names = [name for column in candidates[OUTPUT] for name in column.names]
+    if row.failed or not names or any(row.fields[name] is not None for name in names):
         return row.failed
-    return f"the field {columns[0]!r} is null"
+    return f"the field {names[0]!r} is null"
 
 
-def _count_failed(rows: Iterator[Row], plans: _Plans) -> int:
+def _count_failed(rows: Iterator[Row], seen: _Seen) -> int:
     """Return how many of the rows that are left have no output, up to one that cannot be read."""
     count = 0
     try:
         for row in rows:
-            count += bool(_why_failed(row, plans.of(row)[0]))
+            count += bool(_why_failed(row, seen.of(row)[0]))
     except DataError:
         pass
     return count
@@ -253,3 +306,38 @@ def _two_systems(path: Path, systems: Mapping[str, int], unit: str) -> DataError
         line=systems[other],
         unit=unit,
     )
+
+
+def read_outputs(
+    path: Path,
+    mapped: Map = NO_MAP,
+    *,
+    allow_failed: bool = False,
+    epoch: str | None = None,
+    name: str | None = None,
+) -> Outputs:
+    """Read an output file of any format; see `rows.py` for the arguments.
+
+    Raises:
+        DataError: a row is wrong, or the rows name several systems.
+    """
+    found, rows = open_rows(path)
+    return outputs_of(
+        rows,
+        path,
+        mapped=mapped,
+        unit=found.unit,
+        allow_failed=allow_failed,
+        name=name,
+        epoch=epoch,
+    )
+
+
+def read_items(path: Path, mapped: Map = NO_MAP) -> Items:
+    """Read an items file.
+
+    Raises:
+        DataError: a row is wrong or has no prompt.
+    """
+    found, rows = open_rows(path)
+    return items_of(rows, path, mapped=mapped, unit=found.unit)

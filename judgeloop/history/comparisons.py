@@ -7,7 +7,7 @@ Returns a `History`: the comparisons, their source in words, and what they say o
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,11 +20,11 @@ from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
 from judgeloop.core.verdict_table import VerdictTable
 from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.history.about import About
-from judgeloop.history.gathered import Gathered
-from judgeloop.history.matched import compared
+from judgeloop.history.ledger_source import known_runs, remembered_verdicts
+from judgeloop.history.pairing import compared
 from judgeloop.history.past import Pair, Past, no_past, past_of_pairs, past_of_scores
 from judgeloop.history.prospects import prospects_of
-from judgeloop.history.remembered import known_runs, remembered_verdicts
+from judgeloop.history.verdict_columns import UNKNOWN, VerdictColumns
 from judgeloop.methods.stats.decisiveness import Prospects, exponent
 from judgeloop.report.sentences import count
 
@@ -172,7 +172,7 @@ def past_of_table(
     return past_of_scores(kept, scores[scored], tie_margin)
 
 
-def _of_ledger(verdicts: Gathered, about: About) -> tuple[Past, bool]:
+def _of_ledger(verdicts: VerdictColumns, about: About) -> tuple[Past, bool]:
     """Return the usable comparisons in `verdicts`, and whether all are by the same judges.
 
     Only the same judges' verdicts count if there are at least as many as items; else all judges'.
@@ -182,28 +182,28 @@ def _of_ledger(verdicts: Gathered, about: About) -> tuple[Past, bool]:
         name: {item.id: digest(text) for item, text in zip(about.items, texts, strict=True)}
         for name, texts in zip(about.systems, about.outputs, strict=True)
     }
-    here = verdicts.places.mapped(positions, -1)[verdicts.place] >= 0
+    here = verdicts.at_places(positions) != UNKNOWN
     usable = verdicts.only(verdicts.compares & here)
-    usable = usable.only(~_of_today(usable, today))
+    usable = usable.only(~_of_today(usable, about))
     by_same = usable.by_judges([KeyedJudge.of(identity) for identity in about.judges])
     enough = by_same.sum() >= len(about.items) or bool(by_same.all())
     return compared(usable.only(by_same) if enough else usable, positions, today), bool(enough)
 
 
-def _of_today(verdicts: Gathered, today: Mapping[str, dict[str, str]]) -> NDArray[np.bool_]:
+def _of_today(verdicts: VerdictColumns, about: About) -> NDArray[np.bool_]:
     """Return which verdicts are about the very outputs that are compared now.
 
     As history they would influence which items are drawn for their own comparison.
     """
+    places = [place_of(item) for item in about.items]
     first, second = (
-        np.array(
-            [
-                verdicts.outputs.numbers.get(outputs.get(place[0], ""), -2)
-                for place in verdicts.places.numbers
-            ],
-            dtype=np.int32,
-        )[verdicts.place]
-        for outputs in today.values()
+        verdicts.at_places(
+            {
+                place: verdicts.number(digest(text))
+                for place, text in zip(places, texts, strict=True)
+            }
+        )
+        for texts in about.outputs
     )
     one, other = verdicts.shown.T
     found: NDArray[np.bool_] = (one == first) & (other == second) | (one == second) & (

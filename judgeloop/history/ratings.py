@@ -17,9 +17,9 @@ from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
 from judgeloop.formats.verdicts import read_verdicts
 from judgeloop.history.about import About
 from judgeloop.history.comparisons import NONE, named_runs, where_of
-from judgeloop.history.gathered import Gathered
-from judgeloop.history.matched import labelled
-from judgeloop.history.remembered import remembered_verdicts
+from judgeloop.history.ledger_source import remembered_verdicts
+from judgeloop.history.pairing import labelled
+from judgeloop.history.verdict_columns import UNKNOWN, VerdictColumns
 from judgeloop.methods.stats.decisiveness import Floats
 from judgeloop.methods.stats.score_forecast import Forecast, forecast_scores
 from judgeloop.report.sentences import count
@@ -99,34 +99,24 @@ def _ratings_of_file(path: Path, about: About) -> Floats:
     return _in_rows(found, len(positions))
 
 
-def _ratings(verdicts: Gathered, about: About) -> Gathered:
+def _ratings(verdicts: VerdictColumns, about: About) -> VerdictColumns:
     """Return the ratings by the same judges on the same items.
 
     A rating of the very output that is rated now is left out: it is not of another system.
     """
-    now = {
-        place_of(item): digest(output)
-        for item, output in zip(about.items, about.outputs[0], strict=True)
-    }
-    places = verdicts.places.numbers
-    here = np.array([place in now for place in places], dtype=np.bool_)
-    rated_now = np.array(
-        [verdicts.outputs.numbers.get(now.get(place, ""), -2) for place in places], dtype=np.int32
-    )
+    places = [place_of(item) for item in about.items]
+    here = verdicts.at_places({place: at for at, place in enumerate(places)}) != UNKNOWN
+    now = [verdicts.number(digest(output)) for output in about.outputs[0]]
+    rated_now = verdicts.shown[:, 0] == verdicts.at_places(dict(zip(places, now, strict=True)))
     own = [KeyedJudge.of(identity) for identity in about.judges]
-    return verdicts.only(
-        verdicts.rates
-        & here[verdicts.place]
-        & (verdicts.shown[:, 0] != rated_now[verdicts.place])
-        & verdicts.by_judges(own)
-    )
+    return verdicts.only(verdicts.rates & here & ~rated_now & verdicts.by_judges(own))
 
 
-def _rated(ratings: Gathered, about: About) -> Floats:
+def _rated(ratings: VerdictColumns, about: About) -> Floats:
     """Return scores, shape (systems, items); the mean if an output has several ratings."""
     names, systems = labelled(ratings, 1, {})
     positions = {place_of(item): at for at, item in enumerate(about.items)}
-    at = ratings.places.mapped(positions, -1)[ratings.place]
+    at = ratings.at_places(positions)
     given: dict[str, dict[int, list[float]]] = {}
     for system, position, score in zip(
         systems[:, 0].tolist(), at.tolist(), ratings.scores.tolist(), strict=True

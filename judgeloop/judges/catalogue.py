@@ -36,6 +36,7 @@ class JudgeRow:
     - `reads_file`: True if the rest of the name is the path of a file.
     - `runs_code`: True if it loads code that is not judgeloop's.
     - `flex`: True if it may be asked for at the cheaper tier `flex`.
+    - `alone`: True if the rest of the name may be left out after the mark.
     - `models`: how the names of its well-known models begin, for a model named alone.
     """
 
@@ -49,6 +50,7 @@ class JudgeRow:
     reads_file: bool = False
     runs_code: bool = False
     flex: bool = False
+    alone: bool = False
     models: tuple[str, ...] = ()
 
     @property
@@ -76,6 +78,10 @@ JUDGES: tuple[JudgeRow, ...] = (
         "metric", ":", "NAME", "metric:make_judge",
         "a metric against references: rouge1, rouge2, rougeL, exact or token-f1",
     ),
+    JudgeRow(
+        "recorded", ":", "NAME", "recorded:make_judge",
+        "the score NAME in the files of two finished runs, for compare", alone=True,
+    ),
     JudgeRow("replay", ":", "FILE", "replay:make_judge", "recorded verdicts", reads_file=True),
     JudgeRow("human", "", "", "human:make_judge", "a person at this terminal"),
     JudgeRow(
@@ -83,6 +89,7 @@ JUDGES: tuple[JudgeRow, ...] = (
         runs_code=True,
     ),
 )  # fmt: skip
+RECORDED = "recorded"
 # How names begin that other programs use for providers and models, which judgeloop reaches by
 # their OpenAI-compatible servers.
 ELSEWHERE = (
@@ -142,7 +149,7 @@ def parse_spec(spec: str) -> tuple[JudgeRow, str]:
     at = min((spec.index(mark) for mark in ":/" if mark in spec), default=len(spec))
     kind, separator, rest = spec[:at], spec[at : at + 1], spec[at + 1 :]
     row = next((row for row in JUDGES if row.kind == kind), None)
-    if separator and not rest:
+    if separator and not rest and not (row and row.alone):
         raise InputError(
             f"`judge={spec}`: the name ends after {separator!r}; expected one of {FORMS}"
         )
@@ -183,6 +190,11 @@ def _metric(lower: str, kinds: Iterable[str]) -> str | None:
 def is_remote(spec: str) -> bool:
     """Return whether `spec` names a judge that is asked over a network, and may cost money."""
     return any(row.remote and row.kind == re.split("[:/]", spec)[0] for row in JUDGES)
+
+
+def is_recorded(spec: object) -> bool:
+    """Return whether `spec` names recorded scores, which are in the files that are compared."""
+    return isinstance(spec, str) and re.split("[:/]", spec)[0] == RECORDED
 
 
 def recorded_files(specs: tuple[str, ...]) -> list[Path]:

@@ -12,22 +12,20 @@ import asyncio
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TextIO, final
 
 from judgeloop.core.errors import ErrorKind, JudgeError
-from judgeloop.core.protocols import Questions
 from judgeloop.core.records import (
     Abstention,
     Answer,
     Call,
-    Item,
     JudgeIdentity,
-    Quote,
     Reply,
     Verdict,
 )
+from judgeloop.judges.base import BaseJudge
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.report.escaping import visible_lines
 
@@ -82,12 +80,9 @@ class _Sheet:
 
 
 @final
-class HumanJudge:
+class HumanJudge(BaseJudge):
     """Asks a person, one call at a time, also when several calls are in flight."""
 
-    order_matters = True
-    blind = True
-    priced = True
     by_hand = True
 
     def __init__(
@@ -109,15 +104,6 @@ class HumanJudge:
         """A person; all persons have the same identity."""
         return JudgeIdentity("human", "")
 
-    def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
-        """Accept every question."""
-        del questions, items, max_missing
-
-    def quote(self, call: Call) -> Quote:
-        """Return zero cost: what a person costs is not known."""
-        del call
-        return Quote(0, 0)
-
     async def judge(self, call: Call) -> Reply:
         """Add the call to the pending calls and wait until its answer is final.
 
@@ -131,9 +117,6 @@ class HumanJudge:
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work_through())
         return Reply(await sheet.settled, cost_p=0)
-
-    async def aclose(self) -> None:
-        """Do nothing: there are no connections."""
 
     async def _work_through(self) -> None:
         """Ask all pending calls; on an error, fail them so that no caller waits forever."""

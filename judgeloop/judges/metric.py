@@ -17,7 +17,8 @@ from typing import final
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Questions
-from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Quote, Reply, Verdict
+from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Reply, Verdict
+from judgeloop.judges.base import BaseJudge
 from judgeloop.judges.options import JudgeOptions
 
 Metric = Callable[[str, str], float]  # (reference, output) -> score in [0, 1]
@@ -27,7 +28,7 @@ METRICS = (*ROUGE, "exact", "token-f1")
 
 
 @final
-class MetricJudge:
+class MetricJudge(BaseJudge):
     """Scores outputs against the item's reference.
 
     The score of a single output is its rating. Of two outputs the higher score wins; scores that
@@ -35,9 +36,6 @@ class MetricJudge:
     """
 
     order_matters = False
-    blind = True
-    by_hand = False
-    priced = True
 
     def __init__(self, name: str, *, tie_margin: float = 0.0) -> None:
         """Create the judge.
@@ -70,20 +68,12 @@ class MetricJudge:
                 "the field 'reference'; give it in the items file or the output files"
             )
 
-    def quote(self, call: Call) -> Quote:
-        """Return zero cost."""
-        del call
-        return Quote(0, 0)
-
     async def judge(self, call: Call) -> Reply:
         """Score the outputs in a thread, so that the event loop is not blocked."""
         if call.item.reference is None:
             return Reply(Abstention("the item has no reference"), cost_p=0)
         scores = await asyncio.to_thread(self._scores, call.item.reference, call.outputs)
         return Reply(self._verdict(scores), cost_p=0)
-
-    async def aclose(self) -> None:
-        """Do nothing: there are no connections."""
 
     def _scores(self, reference: str, outputs: tuple[str, ...]) -> list[float]:
         return [self._metric(reference, output) for output in outputs]

@@ -26,10 +26,10 @@ from judgeloop.core.records import (
     Call,
     Item,
     JudgeIdentity,
-    Quote,
     Reply,
     Verdict,
 )
+from judgeloop.judges.base import BaseJudge
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.own_thread import in_own_thread
 
@@ -42,18 +42,13 @@ Plugin = Callable[..., Any | Awaitable[Any]]
 
 
 @final
-class PluginJudge:
+class PluginJudge(BaseJudge):
     """Calls the user's function; a sync function runs in a thread of its own.
 
     A comparison calls `function(prompt=…, first=…, second=…, reference=…)`, a rating
     `function(prompt=…, output=…, reference=…)`. A function that does not take `prompt` or
     `reference` is called without it.
     """
-
-    order_matters = True
-    blind = True
-    by_hand = False
-    priced = True
 
     def __init__(
         self,
@@ -105,11 +100,6 @@ class PluginJudge:
         """Return the names of the arguments that the function gets."""
         return [name for name in (*CONTEXT, *outputs) if name not in self._left_out]
 
-    def quote(self, call: Call) -> Quote:
-        """Return zero cost: what the function costs is not known."""
-        del call
-        return Quote(0, 0)
-
     async def judge(self, call: Call) -> Reply:
         """Call the function and check what it returns.
 
@@ -135,9 +125,6 @@ class PluginJudge:
                 billed=False,
             ) from error
         return Reply(answer_from(returned, rating=rating), cost_p=0)
-
-    async def aclose(self) -> None:
-        """Do nothing: there are no connections."""
 
 
 def _place(error: BaseException, function: Plugin) -> str:

@@ -28,6 +28,7 @@ from judgeloop.core.records import (
 )
 from judgeloop.core.verdict_table import Recorded, VerdictTable
 from judgeloop.formats.verdicts import read_verdicts
+from judgeloop.judges.base import BaseJudge
 from judgeloop.judges.metric import preference
 from judgeloop.judges.options import JudgeOptions
 
@@ -35,13 +36,11 @@ SHOWN = 8  # systems named in a message
 
 
 @final
-class ReplayJudge:
+class ReplayJudge(BaseJudge):
     """Answers from a verdict table; a verdict that is not in the table is an abstention."""
 
     order_matters = False
     blind = False
-    by_hand = False
-    priced = True
 
     def __init__(
         self, table: VerdictTable, *, tie_margin: float = 0.0, against: str | None = None
@@ -148,9 +147,6 @@ class ReplayJudge:
     async def judge(self, call: Call) -> Reply:
         """Return the recorded verdict."""
         return Reply(self._answer(call), cost_p=self.quote(call).cost_p)
-
-    async def aclose(self) -> None:
-        """Do nothing: there are no connections."""
 
     def _answer(self, call: Call) -> Answer:
         records = self._records(call)

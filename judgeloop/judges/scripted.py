@@ -6,17 +6,17 @@ It sends no requests. The cost and the delay of an answer are given, not compute
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import final
 
-from judgeloop.core.protocols import Questions
-from judgeloop.core.records import Answer, Call, Item, JudgeIdentity, Quote, Reply
+from judgeloop.core.records import Answer, Call, JudgeIdentity, Quote, Reply
+from judgeloop.judges.base import BaseJudge
 
 
 @final
 @dataclass
-class ScriptedJudge:
+class ScriptedJudge(BaseJudge):
     """Answers a call with `script(call)`, which may also raise a JudgeError.
 
     - `cost_p`: the cost of a call, in picodollars; `worst_p`: its worst case, by default `cost_p`.
@@ -40,10 +40,6 @@ class ScriptedJudge:
         """The model only: another script or cost is the same judge."""
         return JudgeIdentity("scripted", self.model)
 
-    def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
-        """Accept every question."""
-        del questions, items, max_missing
-
     def quote(self, call: Call) -> Quote:
         """Return the given costs."""
         del call
@@ -56,6 +52,3 @@ class ScriptedJudge:
         if self.delay_s is not None:
             await asyncio.sleep(self.delay_s(call))
         return Reply(self.script(call), cost_p=self.cost_p, model=self.model)
-
-    async def aclose(self) -> None:
-        """Do nothing: there are no connections."""

@@ -9,15 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from judgeloop.core.errors import LedgerError
 from judgeloop.core.protocols import Reservation, Ticket
 from judgeloop.core.records import Abstention, Reply, Verdict
+from judgeloop.core.verdict_key import KeyIngredients, as_text
 from judgeloop.ledger.reading import charged_to_others
 from judgeloop.ledger.rows import (
+    INGREDIENTS,
     AttemptRow,
     LedgerConnection,
     RunRow,
+    TextRow,
     VerdictRow,
     change,
     insert,
@@ -116,22 +120,57 @@ def sent_by_others(connection: LedgerConnection, key: str, opener: str) -> Itera
     return read(connection, AttemptRow, "key = ? AND state = 'sent' AND opener <> ?", key, opener)
 
 
-def settle(
-    connection: LedgerConnection, ticket: Ticket, cost_p: int, reply: Reply
-) -> VerdictRow | None:
+def settle(connection: LedgerConnection, ticket: Ticket, reply: Reply) -> VerdictRow | None:
     """Book the cost and record the verdict if any; return the verdict recorded under the key."""
-    close(connection, _open_attempt(connection, ticket), "settled", cost_p, reply)
+    attempt = _open_attempt(connection, ticket)
+    cost_p = ticket.cost_p if reply.cost_p is None else reply.cost_p
+    close(connection, attempt, "settled", cost_p, reply)
     if isinstance(reply.answer, Abstention):
         return None
     held = one(connection, VerdictRow, "key = ?", ticket.key)
-    return held or _record(connection, ticket, reply.answer)
+    return held or _record(connection, attempt, cost_p, reply.answer)
 
 
-def _record(connection: LedgerConnection, ticket: Ticket, verdict: Verdict) -> VerdictRow:
-    number, score = next_number(connection, VerdictRow), float(verdict.score)
-    row = VerdictRow(number, ticket.key, ticket.attempt, score, verdict.reason, now())
+def _record(
+    connection: LedgerConnection, attempt: AttemptRow, cost_p: int, verdict: Verdict
+) -> VerdictRow:
+    row = VerdictRow(
+        next_number(connection, VerdictRow),
+        attempt.id,
+        cost_p,
+        float(verdict.score),
+        attempt.key,
+        verdict.reason,
+        now(),
+    )._replace(**ingredients_of(connection, attempt))
     insert(connection, row)
     return row
+
+
+def ingredients_of(connection: LedgerConnection, attempt: AttemptRow) -> dict[str, Any]:
+    """Return the numbers of a verdict's ingredients by column, from the note of its attempt.
+
+    There are none if the note has no ingredients.
+    """
+    note = json.loads(attempt.note)
+    found, systems = KeyIngredients.from_note(note.get("ingredients", {})), note.get("systems", ())
+    if found is None or len(found.outputs) != len(systems):
+        return {}
+    none = (None,) * (2 - len(systems))
+    place = found.place(attempt.item_id)
+    values = (attempt.run, found.judge, place, *systems, *none, *found.outputs, *none)
+    numbers = [_number(connection, value) for value in values]
+    return dict(zip(INGREDIENTS, numbers, strict=True))
+
+
+def _number(connection: LedgerConnection, value: object) -> int:
+    """Return the number of the text for `value`, which is written if it is new."""
+    text = as_text(value)
+    found = one(connection, TextRow, "text = ?", text)
+    if found is None:
+        found = TextRow(next_number(connection, TextRow), text)
+        insert(connection, found)
+    return found.id
 
 
 def close_ticket(

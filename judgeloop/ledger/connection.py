@@ -14,8 +14,18 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from judgeloop.core.errors import DamagedLedgerError, InputError, LedgerError, NoLedgerError
+from judgeloop.core.verdict_key import as_text
 from judgeloop.ledger.place import refuse_if_anybody_writes
-from judgeloop.ledger.rows import AboutRow, LedgerConnection, columns, damaged, insert, now
+from judgeloop.ledger.rows import (
+    NOTHING,
+    AboutRow,
+    LedgerConnection,
+    TextRow,
+    columns,
+    damaged,
+    insert,
+    now,
+)
 from judgeloop.ledger.schema import VERSION, check_schema, create_tables, version_of
 from judgeloop.ledger.seal import CRC_BYTES, KEY_VARIABLE, SHORTEST_KEY, Sealer
 
@@ -117,17 +127,18 @@ def _create(connection: LedgerConnection, path: object, key: bytes | None) -> No
     try:
         if version_of(connection, path) == 0:
             create_tables(connection)
-            make_about(connection, key)
+            _begin(connection, key)
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")
         raise
 
 
-def make_about(connection: LedgerConnection, key: bytes | None) -> None:
+def _begin(connection: LedgerConnection, key: bytes | None) -> None:
     """Write the row about the ledger, with a new id; `key` seals all its rows from then on."""
     connection.sealer = Sealer(uuid.uuid4().hex, key)
     insert(connection, AboutRow(connection.sealer.ledger, now()))
+    insert(connection, TextRow(NOTHING, as_text(None)))
 
 
 def _use_key(connection: LedgerConnection, key: bytes | None) -> None:

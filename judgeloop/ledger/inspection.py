@@ -19,7 +19,6 @@ from judgeloop.ledger.rows import (
     TABLES,
     AboutRow,
     LedgerConnection,
-    SegmentRow,
     columns,
 )
 from judgeloop.ledger.schema import VERSION, check_schema, version_of
@@ -108,7 +107,7 @@ def every_row(
         yield values
     if damage:
         report(f"{table}: {damage[0]}, behind row {last}")
-    if damage and kind is not SegmentRow:  # segments are made anew, and their numbers have gaps
+    if damage:
         for at in range(last + 1, _highest(connection, kind) + 1):
             yield from _rows(connection, f"{select} WHERE {number} = {at}", lambda _: None)
 

@@ -6,23 +6,52 @@ Writes nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Verdict
-from judgeloop.core.verdict_key import KeyIngredients
+from judgeloop.core.verdict_key import KeyIngredients, as_text
 from judgeloop.ledger.rows import (
     AttemptRow,
     LedgerConnection,
     RunRow,
+    TextRow,
     VerdictRow,
     damaged,
     one,
     read,
+    read_many,
 )
 
+Columns = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]
+NO_VERDICTS: Columns = (
+    np.empty(0, dtype=np.int64),
+    np.empty((0, 7), dtype=np.int32),
+    np.empty(0, dtype=np.int64),
+    np.empty(0, dtype=np.float64),
+)
 KEYS_PER_LOOKUP = 500  # SQLite limits the number of parameters of a statement
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RecordedVerdicts:
+    """n verdicts in the order of their attempts, with what their keys are made of.
+
+    `numbers`, shape (n, 7), are numbers of `texts` (JSON values): of the run, the judge, the place,
+    the names of the systems and the digests of their outputs, in the order shown to the judge.
+    `NOTHING` is in the place of a second system where one is rated, and of all in a verdict whose
+    ingredients are not known. `scores` and `costs_p` (picodollars) have the shape (n,).
+    """
+
+    texts: Mapping[str, int]
+    numbers: NDArray[np.int32]
+    scores: NDArray[np.float64]
+    costs_p: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +80,49 @@ def verdicts_under(connection: LedgerConnection, keys: Sequence[str]) -> dict[st
         rows = read(connection, VerdictRow, f"key IN ({','.join('?' * len(some))})", *some)
         held.update((row.key, Verdict(row.score, row.reason)) for row in rows)
     return held
+
+
+def recorded_verdicts(
+    connection: LedgerConnection, until: int, of_runs: Collection[str]
+) -> RecordedVerdicts:
+    """Return the verdicts up to the number `until`, each row checked.
+
+    If `of_runs` has any run, those of all others are left out.
+
+    Raises:
+        DamagedLedgerError: a verdict or a text is not as it was written, or a text is missing.
+    """
+    texts = {
+        text: number for rows in read_many(connection, TextRow, "true") for number, text, _ in rows
+    }
+    runs = [texts[text] for text in map(as_text, of_runs) if text in texts]
+    among = f"AND run IN ({', '.join('?' * len(runs))})" if of_runs else ""
+    # In the order written: to sort rows by their attempts, SQLite would copy them all.
+    where = f"seq <= ? {among} ORDER BY seq"
+    found = read_many(connection, VerdictRow, where, until, *runs)
+    parts = [NO_VERDICTS, *map(_columns, found)]
+    attempts, numbers, costs_p, scores = map(np.concatenate, zip(*parts, strict=True))
+    missing = np.setdiff1d(numbers, list(texts.values()))
+    if len(missing):
+        raise damaged(connection, TextRow, missing[0], "is missing")
+    order = np.argsort(attempts, kind="stable")
+    return RecordedVerdicts(texts, numbers[order], scores[order], costs_p[order])
+
+
+def _columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
+    """Return the attempts, the numbers of texts, the costs and the scores of verdicts."""
+    return (
+        np.array([row[1] for row in rows], dtype=np.int64),
+        np.array([row[-8:-1] for row in rows], dtype=np.int32),
+        np.array([row[2] for row in rows], dtype=np.int64),
+        np.array([row[3] for row in rows], dtype=np.float64),
+    )
+
+
+def no_verdicts() -> RecordedVerdicts:
+    """Return what a ledger without verdicts returns."""
+    _, numbers, costs_p, scores = NO_VERDICTS
+    return RecordedVerdicts({}, numbers, scores, costs_p)
 
 
 def models_of(connection: LedgerConnection, run: str) -> dict[str, list[str]]:

@@ -6,13 +6,15 @@ Does not decide what to book (`booking.py`), and begins no transaction.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
 
 from judgeloop.core.errors import DamagedLedgerError
 from judgeloop.ledger.seal import Sealer
+
+AT_ONCE = 20_000  # rows that are kept in memory while a whole table is read
 
 
 class AboutRow(NamedTuple):
@@ -57,31 +59,44 @@ class AttemptRow(NamedTuple):
     ended_at: str | None
 
 
+class TextRow(NamedTuple):
+    """A text that verdicts name by its number: a JSON value."""
+
+    id: int
+    text: str
+
+
 class VerdictRow(NamedTuple):
-    """A verdict and the attempt that brought it."""
+    """A verdict, the attempt that brought it, and the ingredients of its key.
+
+    From `run` to `shown_second` they are numbers of texts (`schema.py`).
+    """
 
     seq: int
-    key: str
     attempt: int
+    cost_p: int
     score: float
+    key: str
     reason: str
     created_at: str
+    run: int = 0
+    judge: int = 0
+    place: int = 0
+    first: int = 0
+    second: int = 0
+    shown_first: int = 0
+    shown_second: int = 0
 
 
-class SegmentRow(NamedTuple):
-    """Verdicts up to the number `until` as columns; only `history/segments.py` reads them."""
-
-    until: int
-    content: bytes
-
-
-Row = TypeVar("Row", AboutRow, RunRow, AttemptRow, VerdictRow, SegmentRow)
+INGREDIENTS = VerdictRow._fields[-7:]
+NOTHING = 0  # the number of the text for no value
+Row = TypeVar("Row", AboutRow, RunRow, AttemptRow, TextRow, VerdictRow)
 TABLES: dict[type[Any], str] = {
     AboutRow: "about",
     RunRow: "runs",
     AttemptRow: "attempts",
+    TextRow: "texts",
     VerdictRow: "verdicts",
-    SegmentRow: "segments",
 }
 
 
@@ -92,9 +107,9 @@ class LedgerConnection(sqlite3.Connection):
     sealer = Sealer("")
 
 
-def columns(kind: type[Any], *, of: str = "") -> str:
-    """Return the columns of a table and its seal for a SELECT, after the prefix `of`."""
-    return ", ".join(f"{of}{name}" for name in (*kind._fields, "seal"))
+def columns(kind: type[Any]) -> str:
+    """Return the columns of a table and its seal for a SELECT."""
+    return ", ".join((*kind._fields, "seal"))
 
 
 def checked(connection: LedgerConnection, kind: type[Row], values: Sequence[Any]) -> Row:
@@ -137,6 +152,27 @@ def read(
     with closing(found):
         for values in found:
             yield checked(connection, kind, values)
+
+
+def read_many(
+    connection: LedgerConnection, kind: type[Row], where: str, *parameters: object
+) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield the rows that fulfil `where` as tuples with their seals, thousands at a time.
+
+    Raises:
+        DamagedLedgerError: a row is not as it was written.
+    """
+    table, seal = TABLES[kind], connection.sealer.seal
+    found = connection.execute(
+        f"SELECT {columns(kind)} FROM {table} WHERE {where}",  # noqa: S608 - our own names
+        parameters,
+    )
+    with closing(found):
+        while rows := found.fetchmany(AT_ONCE):
+            for values in rows:
+                if seal(table, values[:-1]) != values[-1]:
+                    checked(connection, kind, values)
+            yield rows
 
 
 def one(

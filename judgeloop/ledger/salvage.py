@@ -15,9 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from judgeloop.core.errors import InputError
+from judgeloop.ledger.booking import ingredients_of
 from judgeloop.ledger.connection import connect, readable
 from judgeloop.ledger.inspection import every_row, open_to_read
 from judgeloop.ledger.rows import (
+    INGREDIENTS,
+    NOTHING,
     TABLES,
     AboutRow,
     AttemptRow,
@@ -34,6 +37,8 @@ from judgeloop.ledger.rows import (
 )
 from judgeloop.ledger.seal import Sealer
 
+# The texts that the numbers of a verdict stand for are taken from the note of its attempt.
+NO_INGREDIENTS = dict.fromkeys(INGREDIENTS, NOTHING)
 LOST = "lost: the attempts that cost this could not be read"
 UNKNOWN_RUN = "salvaged"  # holds the attempts of verdicts whose own attempt could not be read
 
@@ -87,9 +92,9 @@ def _copy(old: LedgerConnection, new: LedgerConnection) -> Salvaged:
         insert(new, attempt)
         copied["attempts"] += 1
     for verdict in _sound(old, VerdictRow, left):
-        _ensure_attempt(new, verdict)
+        ingredients = ingredients_of(new, _ensure_attempt(new, verdict))
         with suppress(sqlite3.IntegrityError):  # a key that two rows claim: the first stays
-            insert(new, verdict)
+            insert(new, verdict._replace(**(NO_INGREDIENTS | ingredients)))
             copied["verdicts"] += 1
     _correct_charges(new, charged_p)
     return Salvaged(copied, left)
@@ -119,10 +124,13 @@ def _ensure_run(new: LedgerConnection, run: str, began_at: str) -> None:
         insert(new, RunRow(next_number(new, RunRow), run, began_at, 0, 0))
 
 
-def _ensure_attempt(new: LedgerConnection, verdict: VerdictRow) -> None:
-    if one(new, AttemptRow, "id = ?", verdict.attempt) is None:
+def _ensure_attempt(new: LedgerConnection, verdict: VerdictRow) -> AttemptRow:
+    found = one(new, AttemptRow, "id = ?", verdict.attempt)
+    if found is None:
         _ensure_run(new, UNKNOWN_RUN, verdict.created_at)
-        insert(new, _stand_in(verdict.attempt, UNKNOWN_RUN, verdict.key, "settled", 0))
+        found = _stand_in(verdict.attempt, UNKNOWN_RUN, verdict.key, "settled", 0)
+        insert(new, found)
+    return found
 
 
 def _stand_in(number: int, run: str, key: str, state: str, cost_p: int) -> AttemptRow:

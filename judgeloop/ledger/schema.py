@@ -15,8 +15,10 @@ VERSION = 1
 # Columns that end in _p are picodollars. Each transaction updates charged_p of a run together with
 # its attempts, so that the check against the budget is atomic among threads and processes. `seq`
 # numbers the rows in the order written, and `seen` is the last verdict recorded before the run
-# began: neither depends on the clock. `seal` is the row's checksum (`seal.py`). A segment holds the
-# verdicts up to the number `until` once more, for histories (`history/segments.py`).
+# began: neither depends on the clock. `seal` is the row's checksum (`seal.py`). From `run` on, a
+# verdict holds the ingredients of its key as numbers of texts, so that a history of a million is
+# read in seconds. A text is a value as JSON: the id of a run, a judge, an item with the digests of
+# its texts, the name of a system, or the digest of an output; number 0 is no value.
 DDL = (
     """CREATE TABLE about (
     id          TEXT PRIMARY KEY,
@@ -55,18 +57,26 @@ DDL = (
     "CREATE INDEX attempts_by_run ON attempts (run)",
     "CREATE INDEX attempts_by_key ON attempts (key)",
     "CREATE INDEX attempts_by_item ON attempts (item_id)",
-    """CREATE TABLE verdicts (
-    seq         INTEGER PRIMARY KEY,
-    key         TEXT NOT NULL UNIQUE,
-    attempt     INTEGER NOT NULL REFERENCES attempts (id),
-    score       REAL NOT NULL CHECK (score BETWEEN 0 AND 1),
-    reason      TEXT NOT NULL,
-    created_at  TEXT NOT NULL,
+    """CREATE TABLE texts (
+    id          INTEGER PRIMARY KEY,
+    text        TEXT NOT NULL UNIQUE,
     seal        BLOB NOT NULL
 ) STRICT""",
-    """CREATE TABLE segments (
-    until       INTEGER PRIMARY KEY,
-    content     BLOB NOT NULL,
+    """CREATE TABLE verdicts (
+    seq         INTEGER PRIMARY KEY,
+    attempt     INTEGER NOT NULL REFERENCES attempts (id),
+    cost_p      INTEGER NOT NULL CHECK (cost_p >= 0),
+    score       REAL NOT NULL CHECK (score BETWEEN 0 AND 1),
+    key         TEXT NOT NULL UNIQUE,
+    reason      TEXT NOT NULL,
+    created_at  TEXT NOT NULL,
+    run         INTEGER NOT NULL REFERENCES texts (id),
+    judge       INTEGER NOT NULL REFERENCES texts (id),
+    place       INTEGER NOT NULL REFERENCES texts (id),
+    first       INTEGER NOT NULL REFERENCES texts (id),
+    second      INTEGER NOT NULL REFERENCES texts (id),
+    shown_first INTEGER NOT NULL REFERENCES texts (id),
+    shown_second INTEGER NOT NULL REFERENCES texts (id),
     seal        BLOB NOT NULL
 ) STRICT""",
 )

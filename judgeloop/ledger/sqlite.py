@@ -101,9 +101,14 @@ class SqliteLedger:
         The first verdict under a key is never replaced. A second verdict is a new sample of the
         same query, and choosing between two samples would bias the result.
         """
-        cost_p = ticket.cost_p if reply.cost_p is None else reply.cost_p
-        row = await self._do(lambda connection: booking.settle(connection, ticket, cost_p, reply))
-        return None if row is None else Verdict(row.score, row.reason)
+        return (await self.settle_all([(ticket, reply)]))[0]
+
+    async def settle_all(self, replies: Sequence[tuple[Ticket, Reply]]) -> list[Verdict | None]:
+        """As `settle` for each reply, in one transaction."""
+        rows = await self._do(
+            lambda connection: [booking.settle(connection, *each) for each in replies]
+        )
+        return [None if row is None else Verdict(row.score, row.reason) for row in rows]
 
     async def release(self, ticket: Ticket, why: str) -> None:
         """Book no cost: the provider certainly charges nothing for this attempt."""

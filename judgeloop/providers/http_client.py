@@ -10,13 +10,14 @@ import socket
 import ssl
 import sys
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import cache, partial
 from typing import Any, final
 
 import httpx2
 
 from judgeloop.core.errors import ErrorKind, JudgeError
+from judgeloop.providers.connections import ReplyBackend, ReplyStream
 from judgeloop.providers.network import Network
 from judgeloop.providers.wire import Endpoint
 
@@ -77,9 +78,12 @@ def time_limits(seconds: float) -> httpx2.Timeout:
 def _transport(
     context: ssl.SSLContext, proxy: httpx2.Proxy | None = None
 ) -> httpx2.AsyncBaseTransport:
-    return httpx2.AsyncHTTPTransport(
+    transport = httpx2.AsyncHTTPTransport(
         verify=context, trust_env=False, limits=POOL, proxy=proxy, socket_options=KEEP_ALIVE
     )
+    # The transport has no parameter for it; a test fails if this no longer does what it should.
+    transport._pool._network_backend = ReplyBackend()  # noqa: SLF001
+    return transport
 
 
 def _mounts(
@@ -149,8 +153,16 @@ class ReplyTooLargeError(httpx2.TransportError):
     """The body is larger than any reply of a judge."""
 
 
+class LeftOverError(httpx2.TransportError):
+    """Bytes stand behind the reply, so that it may be the reply to another request."""
+
+
 class UnknownEncodingError(httpx2.TransportError):
     """The body is compressed more than once, or in a way that was not asked for."""
+
+
+def _nothing_left() -> bool:
+    return False
 
 
 async def bound_body(response: httpx2.Response) -> None:
@@ -168,7 +180,14 @@ async def bound_body(response: httpx2.Response) -> None:
         raise UnknownEncodingError("the reply's content encoding was not asked for")
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     windows = WINDOWS[codings[0]] if codings else ()
-    response.stream = BoundedStream(response.stream, windows)
+    connection = response.extensions.get("network_stream")
+    response.stream = BoundedStream(
+        response.stream,
+        windows,
+        partial(connection.left_over, response.request.method.encode())
+        if isinstance(connection, ReplyStream)
+        else _nothing_left,
+    )
     if windows:
         del response.headers["content-encoding"]
         response.headers.pop("content-length", None)
@@ -178,9 +197,18 @@ async def bound_body(response: httpx2.Response) -> None:
 class BoundedStream(httpx2.AsyncByteStream):
     """The stream of a body, decompressed; raises an error when the body is too large."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, windows: tuple[int, ...] = ()) -> None:
-        """`windows` are zlib's window sizes to try; empty for a body that is not compressed."""
+    def __init__(
+        self,
+        stream: httpx2.AsyncByteStream,
+        windows: tuple[int, ...] = (),
+        left_over: Callable[[], bool] = _nothing_left,
+    ) -> None:
+        """`windows` are zlib's window sizes to try; empty for a body that is not compressed.
+
+        `left_over` says at the end whether bytes stand behind the reply.
+        """
         self._stream = stream
+        self._left_over = left_over
         self._windows = windows
         self._decompressor = zlib.decompressobj(windows[0]) if windows else None
         self._left = MOST_BYTES  # of the body as it arrives
@@ -192,12 +220,15 @@ class BoundedStream(httpx2.AsyncByteStream):
         Raises:
             ReplyTooLargeError: the body is larger than `MOST_BYTES`.
             DecodingError: the body cannot be decompressed.
+            LeftOverError: bytes stand behind the body.
         """
         async for chunk in self._stream:
             self._left -= len(chunk)
             if self._left < 0:
                 raise ReplyTooLargeError("the reply is too large")
             yield self._decoded(chunk) if self._windows else chunk
+        if self._left_over():
+            raise LeftOverError("bytes stand behind the reply: it may belong to another request")
 
     def _decoded(self, chunk: bytes) -> bytes:
         """Return `chunk` decompressed; at most one byte more than the limit is decompressed."""

@@ -17,8 +17,7 @@ from judgeloop.methods.selectors.catalogue import (
     selector_row,
 )
 from judgeloop.methods.stopping.catalogue import rules_of
-from judgeloop.questions.compare.config import Clustering, Combine, Representative
-from judgeloop.questions.compare.published import REPLAYED
+from judgeloop.questions.compare.config import REPLAYED, Clustering, Combine, Representative
 from judgeloop.replay.settings import Caller, Found, ReplaySettings, Vectors
 from judgeloop.settings.published import Publication
 from judgeloop.settings.setting import Parse, Part, Setting, listed, numbers, some_of
@@ -34,7 +33,7 @@ from judgeloop.settings.shared import (
 )
 
 # A rule that is calibrated on earlier comparisons is left out: a replay has none to give it.
-REPLAYED_RULES = tuple(row.name for row in rules_of("compare") if not row.by_past)
+REPLAYED_RULES = tuple(row.name for row in rules_of("compare") if not (row.by_past or row.recorded))
 
 
 def _not_one(value: object) -> object:

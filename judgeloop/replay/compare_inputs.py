@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from judgeloop.core.errors import InputError
 from judgeloop.core.verdict_table import VerdictTable
 from judgeloop.engine.session import Limits
-from judgeloop.formats.outputs import read_items
+from judgeloop.formats.rows import read_items
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.selectors.ingredients import Variant
 from judgeloop.replay.compare import Protocol, suiting

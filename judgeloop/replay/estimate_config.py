@@ -14,8 +14,8 @@ from judgeloop.questions.estimate.config import (
     BY_HISTORY,
     CONFIDENCE_FIELD,
     CONFIDENCES,
+    REPLAYED,
 )
-from judgeloop.questions.estimate.published import REPLAYED
 from judgeloop.replay.settings import Caller, Found, ReplaySettings, Vectors
 from judgeloop.settings.published import Publication
 from judgeloop.settings.setting import Parse, Part, Setting, numbers, one_of, some_of

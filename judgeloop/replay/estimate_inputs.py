@@ -17,7 +17,7 @@ from judgeloop.core.pool import Pool
 from judgeloop.core.verdict_table import VerdictTable
 from judgeloop.formats.confidence import read_confidence
 from judgeloop.formats.join import join
-from judgeloop.formats.outputs import Outputs, read_items, read_outputs
+from judgeloop.formats.rows import Outputs, read_items, read_outputs
 from judgeloop.formats.tables import read_rows
 from judgeloop.methods.selectors.catalogue import VECTORS, Need, names_of, selector_row
 from judgeloop.methods.stats.strata import Floats

@@ -15,7 +15,7 @@ from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.pool import Pool
 from judgeloop.core.verdict_table import VerdictTable
 from judgeloop.formats.join import join
-from judgeloop.formats.outputs import Outputs, read_items, read_outputs
+from judgeloop.formats.rows import Outputs, read_items, read_outputs
 from judgeloop.formats.verdicts import read_verdicts
 
 

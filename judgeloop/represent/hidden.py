@@ -18,9 +18,16 @@ from numpy.typing import NDArray
 
 from judgeloop.core.errors import InputError
 from judgeloop.represent.cache import UnusableError, cached, opened
-from judgeloop.represent.causal_model import STATE_AXES, CausalModel, Tokens, block_input, load
+from judgeloop.represent.causal_model import (
+    STATE_AXES,
+    CausalModel,
+    Tokens,
+    block_input,
+    find_place,
+    flag,
+    load,
+)
 from judgeloop.represent.layer_search import search_layer
-from judgeloop.represent.model_place import find_place, flag
 
 # Part of cache keys: increase it when code changes a hidden state or the layer that is found.
 VERSION = "hidden.1"

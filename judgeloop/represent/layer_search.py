@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from judgeloop.core.errors import InputError
 from judgeloop.methods.stats.cluster_search import elbow
-from judgeloop.represent.causal_model import CausalModel, Tokens, block_input, watched
-from judgeloop.represent.model_place import flag
+from judgeloop.represent.causal_model import CausalModel, Tokens, block_input, flag, watched
 
 PROMPTS = 64  # more prompts change the medians little, and each costs a pass of the model
 

@@ -5,7 +5,6 @@ Reads a `Prepared`. The question's own `run.py` makes the session and the result
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -16,12 +15,11 @@ from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge, T
 from judgeloop.core.records import Query, Quote
 from judgeloop.engine.asks import Ask, plan_for
-from judgeloop.engine.halt import Interruption
-from judgeloop.engine.loop import Finished, Observe, decoys_of, drive, unobserved
+from judgeloop.engine.loop import Finished, decoys_of, drive
 from judgeloop.engine.presentation import Order, settles
 from judgeloop.engine.session import Session
+from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
-from judgeloop.history.remembered import extend_segments
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.providers.tiers import Tiered
 from judgeloop.providers.token_limit import Learns
@@ -99,8 +97,6 @@ async def drive_session(
         for judge in asked:
             await judge.aclose()
         await ledger.aclose()
-    if not terms.offline:
-        await asyncio.to_thread(extend_segments, prepared.config.ledger)
     # Those of this command, and of commands before whose verdicts count.
     named = tuple(tuple(models.get(judge.identity.name, ())) for judge in asked)
     return replace(finished, models=named)

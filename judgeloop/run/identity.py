@@ -9,33 +9,35 @@ from __future__ import annotations
 
 import enum
 import hashlib
-from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from judgeloop.core.pool import Pool
-from judgeloop.core.protocols import Judge
 from judgeloop.core.verdict_key import digest
+from judgeloop.run.inputs import Inputs
+from judgeloop.settings.run_settings import RunSettings
 from judgeloop.settings.setting import Part, declared
 
 LENGTH = 16  # hexadecimal digits
 
 
-def run_id(
-    question: str, config: Any, pool: Pool, judges: Sequence[Judge], content: Mapping[str, Any]
-) -> str:
+def run_id(question: str, config: RunSettings, inputs: Inputs, **content: Any) -> str:
     """Return the id under which the ledger books a run: `LENGTH` hexadecimal digits.
 
-    `content` holds what else the run reads, by the name of the setting that names it: the digest of
-    a file, the identity of a proxy, or confidences.
+    `content` holds what the run reads beside its inputs, by the name of the setting that names it:
+    the digest of a file, the identity of a proxy, or confidences.
     """
+    pool = inputs.pool
+    content |= {
+        "decoy_outputs": inputs.decoy_texts if config.decoy_outputs else None,
+        "population": inputs.population,
+    }
     return digest(
         {
             "question": question,
             "judges": [
                 [judge.identity.provider, judge.identity.model, dict(judge.identity.parameters)]
-                for judge in judges
+                for judge in inputs.judges
             ],
             "systems": pool.systems,
             "items": [[item.id, item.prompt, item.reference] for item in pool.items],

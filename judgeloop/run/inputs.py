@@ -1,41 +1,99 @@
 """Reads and checks the inputs that all questions share: systems joined on items, judges, decoys.
 
-Reads the files that the settings name, and returns an `Inputs`. Errors in files and settings are
-reported here, before the first call; nothing is asked or spent. The question's own `prepare.py`
-reads what only this question needs.
+Reads the files that the settings name, or the tables in memory that stand for them, and returns an
+`Inputs`. Errors in files and settings are reported here, before the first call; nothing is asked or
+spent. The question's own `prepare.py` reads what only this question needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from judgeloop.core.errors import InputError, UnpricedError, did_you_mean
-from judgeloop.core.pool import Pool
+from judgeloop.core.pool import UNLIMITED, Pool
 from judgeloop.core.protocols import Judge
 from judgeloop.engine import decoys
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits
-from judgeloop.formats.columns import check_map, guesses_text, parse_map
+from judgeloop.formats.catalogue import open_rows
+from judgeloop.formats.columns import Map, check_map, guesses_text, parse_map
 from judgeloop.formats.join import Joined, join
-from judgeloop.formats.rows import stem
+from judgeloop.formats.rows import Items, Outputs, items_of, outputs_of, stem
+from judgeloop.formats.tables import Row
 from judgeloop.history.about import About
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt import Template
 from judgeloop.judges.prompt_files import template_for
-from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.server_names import server_names
-from judgeloop.run.system_names import names_for
 from judgeloop.settings.published import check_published
 from judgeloop.settings.run_settings import JudgeSettings, RunSettings
 from judgeloop.settings.shared import AUDIT_SHARE
+
+ROW_IN_MEMORY = "row"  # what messages call a row of a table in memory
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a program gives in memory: its settings hold stand-ins, and this what they stand for.
+
+    `rows` holds the tables by the path that stands for them, and `systems` the names of systems by
+    the path of their outputs. `judges` holds judges by the name that stands for them. `asked_anew`
+    says which of them have no identity, so that their verdicts are not found again; empty if all
+    have one.
+    """
+
+    rows: Mapping[Path, Sequence[Row]] = field(default_factory=dict)
+    systems: Mapping[Path, str] = field(default_factory=dict)
+    judges: Mapping[str, Judge] = field(default_factory=dict)
+    asked_anew: str = ""
+
+    def open(self, path: Path) -> tuple[str, Iterable[Row]]:
+        """Return what messages call a row of a table or a file, and its rows.
+
+        Raises:
+            InputError: the file cannot be read.
+        """
+        if path in self.rows:
+            return ROW_IN_MEMORY, self.rows[path]
+        found, rows = open_rows(path)
+        return found.unit, rows
+
+
+NOTHING_GIVEN = Given()
+
+
+def names_for(names: Sequence[str], files: Sequence[object]) -> Sequence[str | None]:
+    """Return the name of each file's system; None where the file names it.
+
+    Raises:
+        InputError: there are other than so many names, or two are the same.
+
+    >>> names_for(["june", "july"], ["a.jsonl", "b.jsonl"])
+    ['june', 'july']
+    """
+    if not names:
+        return [None] * len(files)
+    if len(names) != len(files):
+        raise _wrong(names, f"expected as many names as files, {len(files)}; found {len(names)}")
+    if not all(names):
+        raise _wrong(names, "expected names, and one is empty")
+    if len(set(names)) < len(names):
+        raise _wrong(names, "two systems have the same name")
+    return names
+
+
+def _wrong(names: Sequence[str], problem: str) -> InputError:
+    return InputError(f"`names={','.join(names)}`: {problem}")
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
     """The joined pool, the judges, the limits and the decoy texts of a run, all checked.
+
+    `population` is the size of the population that the result is about; None if that is the pool.
 
     `asked_anew` says which judges have no identity; empty if all have one. `guessed` says which
     columns of the files were guessed; empty if none were. `prompt` is what the judges read, None if
@@ -46,9 +104,20 @@ class Inputs:
     judges: tuple[Judge, ...]
     limits: Limits
     decoy_texts: tuple[str, ...]
+    population: int | None = None
     asked_anew: str = ""
     guessed: str = ""
     prompt: Template | None = None
+
+    @property
+    def pool(self) -> Pool:
+        """The items and the systems' outputs."""
+        return self.joined.pool
+
+    @property
+    def items(self) -> int:
+        """The number of items that a stopping rule reckons with: those of the population."""
+        return len(self.pool) if self.population is None else self.population
 
     @property
     def by_hand(self) -> bool:
@@ -77,14 +146,10 @@ def read_inputs(
     _check_audit(config)
     limits = Limits(config.min_judgments, config.max_judgments, config.max_abstentions)
     mapped = parse_map(config.map)
-    files = config.output_files
     outputs = [
-        given.outputs(
-            path, mapped, allow_failed=config.allow_partial, epoch=config.epoch, name=name
-        )
-        for path, name in zip(files, names_for(config.names, files), strict=True)
+        _outputs(given, path, mapped, config, name) for path, name in named_files(config, given)
     ]
-    items = given.items(config.items, mapped) if config.items else None
+    items = _items(given, config.items, mapped) if config.items else None
     if mapped:
         found = [file.columns for file in outputs]
         check_map(mapped, [*found, *([] if items is None else [items.columns])])
@@ -103,7 +168,7 @@ def read_inputs(
         checked_judge(spec, options, config, joined.pool, given) for spec in config.judge
     )
     _check_panel(config, judges)
-    _check_winner(config, joined.pool)
+    check_winner(config, joined.pool)
     guesses = {str(file.path): file.guesses for file in outputs}
     if items is not None:
         guesses[str(config.items)] = items.guesses
@@ -112,10 +177,57 @@ def read_inputs(
         judges,
         limits,
         _decoy_texts(config, given),
+        _population(config, judges),
         given.asked_anew,
         guesses_text(guesses),
         options.template if any("prompt" in one.identity.parameters for one in judges) else None,
     )
+
+
+def named_files(config: RunSettings, given: Given) -> list[tuple[Path, str | None]]:
+    """Return the file of each system and its name; None where the file names it.
+
+    Raises:
+        InputError: there are not as many names as files, or two are the same.
+    """
+    files = config.output_files
+    names = names_for(config.names, files)
+    return [
+        (path, name or given.systems.get(path)) for path, name in zip(files, names, strict=True)
+    ]
+
+
+def _outputs(
+    given: Given, path: Path, mapped: Map, config: RunSettings, name: str | None
+) -> Outputs:
+    unit, rows = given.open(path)
+    return outputs_of(
+        rows,
+        path,
+        mapped=mapped,
+        unit=unit,
+        allow_failed=config.allow_partial,
+        name=name,
+        epoch=config.epoch,
+    )
+
+
+def _items(given: Given, path: Path, mapped: Map) -> Items:
+    unit, rows = given.open(path)
+    return items_of(rows, path, mapped=mapped, unit=unit)
+
+
+def _population(config: RunSettings, judges: tuple[Judge, ...]) -> int | None:
+    """Return the size of the population that the result is about; None if that is the pool.
+
+    If each item is judged in one order of two, the pool has been judged whole only when nothing is
+    known of the other orders. The draws are then those of (item, order) pairs from a population
+    without end. A person judges each item once, and the result is about these verdicts.
+    """
+    swayed = any(judge.order_matters for judge in judges)
+    by_hand = any(judge.by_hand for judge in judges)
+    drawn = config.order.draws_order and swayed and not config.rates and not by_hand
+    return UNLIMITED if drawn else None
 
 
 def _check_audit(config: RunSettings) -> None:
@@ -226,11 +338,17 @@ def _decoy_texts(config: RunSettings, given: Given) -> tuple[str, ...]:
         return decoys.TEXTS
     if not config.decoys:
         raise InputError("`decoy_outputs`: say how many decoys to try with `decoys`")
-    rows = given.outputs(config.decoy_outputs).rows
-    return tuple(dict.fromkeys(located.row.output for located in rows))
+    unit, rows = given.open(config.decoy_outputs)
+    found = outputs_of(rows, config.decoy_outputs, unit=unit).rows
+    return tuple(dict.fromkeys(located.row.output for located in found))
 
 
-def _check_winner(config: RunSettings, pool: Pool) -> None:
+def check_winner(config: RunSettings, pool: Pool) -> None:
+    """Refuse a required winner that is none of the systems.
+
+    Raises:
+        InputError: names the systems.
+    """
     if config.require_winner is not None and config.require_winner not in pool.systems:
         raise InputError(
             f"`require_winner`: expected one of {', '.join(pool.systems)}, found "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.pool import UNLIMITED, Pool
+from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
 from judgeloop.engine.session import Limits
 from judgeloop.methods.selectors.catalogue import SelectorRow
@@ -21,18 +21,6 @@ NONE = "none"  # a value that switches a setting off, so it may be given to any 
 C = TypeVar("C", bound=RunSettings)
 
 
-def population_of(config: RunSettings, inputs: Inputs) -> int | None:
-    """Return the size of the population that the result is about; None if that is the pool.
-
-    If each item is judged in one order of two, the pool has been judged whole only when nothing is
-    known of the other orders. The draws are then those of (item, order) pairs from a population
-    without end. A person judges each item once, and the result is about these verdicts.
-    """
-    swayed = any(judge.order_matters for judge in inputs.judges)
-    drawn = config.order.draws_order and swayed and not config.rates and not inputs.by_hand
-    return UNLIMITED if drawn else None
-
-
 @dataclass(frozen=True, slots=True)
 class Prepared(Generic[C]):
     """The parts of a run that all questions share; each question adds its own parts."""
@@ -44,7 +32,7 @@ class Prepared(Generic[C]):
     @property
     def pool(self) -> Pool:
         """The items and the systems' outputs."""
-        return self.inputs.joined.pool
+        return self.inputs.pool
 
     @property
     def judges(self) -> tuple[Judge, ...]:
@@ -62,14 +50,19 @@ class Prepared(Generic[C]):
         return self.inputs.by_hand
 
     @property
-    def one_order(self) -> bool:
-        """Whether each item is judged in one order, drawn for it, as one of two that count."""
-        return self.population is not None
+    def booked(self) -> bool:
+        """Whether the ledger books the run."""
+        return True
 
     @property
-    def population(self) -> int | None:
-        """The size of the population of (item, order) pairs; None if it is the pool."""
-        return population_of(self.config, self.inputs)
+    def notice(self) -> str | None:
+        """What the user should know before anything is spent; None if there is nothing."""
+        return None
+
+    @property
+    def one_order(self) -> bool:
+        """Whether the items are a sample, as with one order of presentation drawn for each."""
+        return self.inputs.population is not None
 
 
 def check_idle_settings(

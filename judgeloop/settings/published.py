@@ -1,6 +1,6 @@
 """What the papers prescribe: fills in and checks the settings of a run that is `as_published`.
 
-A question's own `published.py` holds the table of its paper. This module fills in what the caller
+A question's own `config.py` holds the table of its paper. This module fills in what the caller
 left out, refuses what contradicts the paper, and names the configuration for the result. A setting
 that no table names is open: the paper leaves it to the user, or it cannot change what is judged.
 """

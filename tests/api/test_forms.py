@@ -251,7 +251,7 @@ def test_a_pair_or_a_key_names_the_system_of_a_file(rows, tmp_path, monkeypatch)
 
 def test_two_systems_in_a_dictionary_go_as_its_items(rows):
     systems = {"june": rows["terse"], "july": rows["chatty"]}
-    with pytest.raises(InputError, match=r"`second`: .* go as `compare\(\*systems.items\(\), …\)`"):
+    with pytest.raises(InputError, match=r"`second`: .* use `compare\(\*systems.items\(\), …\)`"):
         judgeloop.compare(systems, judge=shorter)
     result = judgeloop.compare(*systems.items(), judge=shorter, version="1")
     assert str(result).startswith("june is better than july")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pydoc
 import subprocess
 import sys
 from dataclasses import MISSING
@@ -11,11 +12,14 @@ from pathlib import Path
 import pytest
 
 import judgeloop
-from judgeloop.api.arguments import COMMAND_ONLY, ELSEWHERE, CallArguments
-from judgeloop.api.collecting import holds_data
-from judgeloop.api.compare import CompareArguments
-from judgeloop.api.estimate import EstimateArguments
-from judgeloop.api.select import SelectArguments
+from judgeloop.api.arguments import (
+    COMMAND_ONLY,
+    CallArguments,
+    CompareArguments,
+    EstimateArguments,
+    SelectArguments,
+)
+from judgeloop.api.in_memory import holds_data
 from judgeloop.core.errors import InputError
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.questions.estimate.config import EstimateConfig
@@ -46,8 +50,7 @@ def settings(config):
     return {
         name: field
         for name, field in declared(config).items()
-        if not field.setting.argument
-        and name not in (*COMMAND_ONLY, *ELSEWHERE)
+        if not field.setting.argument and name not in COMMAND_ONLY
     }
 
 
@@ -72,11 +75,26 @@ def test_the_signature_shows_every_parameter_with_its_default(name, form):
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("form", ["", "_async", "_dry_run"])
+def test_help_shows_a_function_with_its_parameters(name, form):
+    function = getattr(judgeloop, name + form)
+    assert inspect.isfunction(function)
+    assert inspect.iscoroutinefunction(function) == (form == "_async")
+    shown = pydoc.plain(pydoc.render_doc(function))
+    assert shown.startswith(f"Python Library Documentation: function {name}{form}")
+    assert all(
+        f"{parameter}: " in shown
+        for parameter in ("outputs", "judge", "budget", "seed")[name == "compare" :]
+    )
+    assert "InputError" in shown
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
 def test_a_parameter_takes_the_type_of_its_setting(name):
     config, arguments, _ = QUESTIONS[name]
     for parameter, field in settings(config).items():
         written = arguments.__annotations__[parameter].__forward_arg__
-        # The command line compares recorded scores without a judge; a call always asks one.
+        # A configuration of `compare` without a judge is refused when the files are read.
         required = field.default is MISSING or parameter == "judge"
         assert required == written.startswith("Required["), parameter
         assert required or written.endswith(" | None"), parameter

@@ -9,7 +9,7 @@ from formats.samples import FILES, SAMPLES, text
 
 from judgeloop.cli.app import app
 from judgeloop.formats.catalogue import FORMATS
-from judgeloop.formats.outputs import read_outputs
+from judgeloop.formats.rows import read_outputs
 
 
 def invoked(*arguments):

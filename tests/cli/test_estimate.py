@@ -13,7 +13,7 @@ from support.chat_server import candidates, completion, error, used
 from support.commandline import judgeloop
 from support.text import unwrapped
 
-from judgeloop.api.estimate import estimate
+from judgeloop.api.questions import estimate
 from judgeloop.questions.estimate.config import EstimateConfig
 from judgeloop.settings.validation import checked
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from support.commandline import judgeloop
 
-from judgeloop.cli.catalogue import QUESTIONS
 from judgeloop.cli.commands import COMMANDS, FIELDS
 from judgeloop.cli.panel_command import OPTION_HINTS, option_hint
+from judgeloop.questions.question import QUESTIONS
 
 MOST_OPTIONS, MOST_COMMON, MOST_LINES = 45, 15, 60
 

@@ -13,8 +13,8 @@ import pytest
 from support.commandline import judgeloop
 
 from judgeloop.cli import init
-from judgeloop.cli.catalogue import QUESTIONS
 from judgeloop.cli.commands import FIELDS
+from judgeloop.questions.question import QUESTIONS
 from judgeloop.settings.schema import file_value, form_of, words
 from judgeloop.settings.setting import Source, declared
 from judgeloop.settings.sources import read_settings
@@ -74,14 +74,14 @@ def test_with_every_setting_set_the_file_loads_for_every_command(uncommented):
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 def test_the_examples_are_values_that_a_question_takes(question, uncommented):
-    known = declared(question.configuration)
+    known = declared(question.settings())
     found = {name: one for name, one in read((question.name,)).values.items() if name in known}
     places = {
         name: ["a.jsonl", "b.jsonl"] if field.repeated else "a.jsonl"
         for name, field in known.items()
         if field.setting.argument
     }
-    config = question.configuration.of(**places, **found)
+    config = question.settings().of(**places, **found)
     assert config.judge == ("openai/gpt-4.1-mini",)
     assert {"risk", "budget", "items", "rubric"} <= found.keys()
 
@@ -98,7 +98,7 @@ def test_every_common_setting_that_a_found_file_may_set_is_in_the_file(uncomment
 def test_a_value_shown_is_the_default_where_there_is_one(uncommented):
     tables = tomllib.loads(uncommented.read_text(encoding="utf-8"))
     for question in QUESTIONS:
-        fields = declared(question.configuration)
+        fields = declared(question.settings())
         for flag, value in (tables["shared"] | tables[question.name]).items():
             field = fields.get(flag.replace("-", "_"))
             if field and field.default not in {MISSING, None, ()}:

@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from judgeloop.cli.progress import SECONDS_BETWEEN_LINES, Watched, counting, watching
-from judgeloop.cli.progress_line import Seen, Speed, fitted, sentence
+from judgeloop.cli.progress import SECONDS_BETWEEN_LINES, Seen, Watched, counting, watching, words
 from judgeloop.core.outcomes import Estimate, Tally
-from judgeloop.engine.loop import Progress
+from judgeloop.engine.state import Progress
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stats.strata import Strata
@@ -22,14 +23,8 @@ from judgeloop.questions.select.text import so_far as best_so_far
 
 EVIL = "[red]gpt\x1b[31m\u202e\n4"
 USD = 10**12
-
-
-def leads(systems=("gpt-4o", "mistral"), wins=(14, 9)):
-    return lambda most: so_far(Tally(200, wins=wins), systems, most)
-
-
-SEEN = Seen(41, 200, elapsed_s=12, left_s=48, spent_p=12_300_000_000, budget_p=USD, leads=leads())
-SLOWED = replace(SEEN, slowed_to=4)
+STYLE = re.compile(r"\x1b\[[\d;]*m")
+STEERING = re.compile(r"\x1b\[[\d;?]*[a-zA-Z]")
 
 
 class Clock:
@@ -42,42 +37,90 @@ class Clock:
 
 
 class Terminal(io.StringIO):
-    """A terminal of 80 columns."""
+    """A terminal; `COLUMNS` is its width."""
 
     def isatty(self):
         return True
 
 
+@pytest.fixture
+def terminal(monkeypatch):
+    """Show a run on a terminal of a width, and return what was written."""
+    with monkeypatch.context() as patch:
+
+        def shown(width=80, systems=("gpt-4o", "mistral"), term="xterm", slowed_to=None, **more):
+            for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
+                patch.delenv(name, raising=False)
+            for name, value in {"TERM": term, "COLUMNS": str(width), **more}.items():
+                patch.setenv(name, value)
+            stream, clock = Terminal(), Clock()
+            with watched(stream, clock, systems) as observe:
+                clock.now = 12.0
+                observe(progress(41, slowed_to=slowed_to))
+            return stream.getvalue()
+
+        yield shown
+
+
+def watched(stream, clock, systems=("gpt-4o", "mistral")):
+    run = Watched(
+        "compare: 2 systems, 200 items, at most 200 judgments",
+        200,
+        USD,
+        lambda tally, longest: so_far(tally, systems, longest),
+    )
+    return watching(run, stream, clock)
+
+
+def progress(asked, **more):
+    return Progress(asked, 10**10, Estimate(Tally(200, wins=(asked, 0)), 1.0), **more)
+
+
+def last_line(shown):
+    """The last line that stood on the terminal, without colours and movements of the cursor."""
+    drawn = [STEERING.sub("", part).strip() for part in re.split(r"[\r\n]", shown)]
+    return [line for line in drawn if line][-1]
+
+
 @pytest.mark.parametrize(
-    ("width", "bar", "text"),
+    ("width", "line"),
     [
-        (
-            120,
-            20,
-            "41 of at most 200 judgments · 0:12, at most 0:48 left · $0.012 of $1.00 · leads: gpt-4o, 14 to 9",
-        ),
-        (100, 10, "41/200 · 0:12, at most 0:48 left · $0.012 of $1.00 · leads: gpt-4o, 14 to 9"),
-        (80, 10, "41/200 · 0:12 · $0.012 of $1.00 · leads: gpt-4o, 14 to 9"),
-        (60, 10, "41/200 · 0:12 · $0.012 · leads: gpt-4o, 14 to 9"),
-        (51, 10, "41/200 · $0.012 · leads: gpt-4o, 14 to 9"),
-        (40, 6, "41/200 · leads: gpt-4o, 14 to 9"),
+        (120, "41/200 · slowed to 4 at a time · leads: gpt-4o, 41 to 0 · $0.010 of $1.00 · 0:12"),
+        (80, "41/200 · slowed to 4 at a time · leads: gpt-4o, 41 to 0 · $0.010 of …"),
+        (60, "41/200 · slowed to 4 at a time · leads: gpt-4o, …"),
+        (40, "41/200 · slowed to 4 at a time ·…"),
     ],
 )
-def test_the_wider_the_terminal_the_more_is_said(width, bar, text):
-    assert fitted(SEEN, width) == (bar, text)
+def test_what_does_not_fit_is_cut_off_and_the_count_comes_first(terminal, width, line):
+    bar, _, said = last_line(terminal(width, slowed_to=4)).partition(" ")
+    assert said == line
+    assert len(bar) == (6 if width < 60 else 10)
 
 
-@pytest.mark.parametrize("width", range(20, 160))
-@pytest.mark.parametrize("seen", [SEEN, SLOWED, replace(SLOWED, leads=leads(("x" * 99, "y")))])
-def test_a_line_never_exceeds_its_terminal(seen, width):
-    bar, text = fitted(seen, width)
-    assert bar + 1 + len(text) <= width
+@settings(max_examples=60)
+@given(
+    width=st.integers(20, 160),
+    name=st.text("abcdefgh -[]", min_size=1, max_size=99),
+    slowed_to=st.none() | st.integers(1, 64),
+)
+def test_a_bar_is_one_line_of_its_terminal_whatever_the_width(width, name, slowed_to):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TERM", "xterm")
+        patch.setenv("COLUMNS", str(width))
+        stream, clock = Terminal(), Clock()
+        with watched(stream, clock, (name, "b")) as observe:
+            observe(progress(41, slowed_to=slowed_to))
+    assert stream.getvalue().count("\n") == 1, "the one with which the bar is left"
+    assert len(last_line(stream.getvalue())) <= width
 
 
-def test_a_server_that_slows_the_run_down_is_said_at_every_width():
-    assert fitted(SLOWED, 170)[1].endswith("slowed down by the judge's server, 4 calls at a time")
-    for width in (60, 80):
-        assert fitted(SLOWED, width)[1].endswith("slowed to 4 at a time")
+def test_the_time_left_is_a_bound_for_a_run_and_a_guess_for_a_count():
+    seen = Seen(41, 200)
+    assert words(seen, 12, 48, narrow=False) == "41/200 · 0:12, at most 0:48 left"
+    assert words(seen, 12, 48, narrow=True) == "41/200"
+    assert words(replace(seen, what="pairs"), 3672, 48, narrow=False) == (
+        "41/200 pairs · 1:01:12, about 0:48 left"
+    )
 
 
 def test_a_long_name_is_cut_with_an_ellipsis_and_strangers_text_steers_nothing():
@@ -103,90 +146,34 @@ def test_each_question_says_who_leads():
     assert mean_so_far(replace(ratings, drawn=False), ("m",), 9) == "mean 0.750 of those picked"
 
 
-def test_no_risk_is_stated_before_the_end():
-    assert "risk" not in sentence(SLOWED)
-    assert sentence(SLOWED) == (
-        "41 of at most 200 judgments, $0.012 of $1.00, leads: gpt-4o, 14 to 9, slowed down by the judge's server, "
-        "4 calls at a time"
-    )
-
-
-def test_the_speed_is_that_of_the_judge_and_not_of_the_ledger():
-    speed = Speed()
-    speed.note(0.1, 500)
-    speed.note(0.2, 1000)
-    assert speed.left_s(0.2, 1100) is None
-    for second in range(3, 23):
-        speed.note(float(second), 1000 + second)
-    assert speed.left_s(22.0, 1122) == pytest.approx(100, rel=0.1)
-    assert speed.left_s(32.0, 1122) == pytest.approx(90, rel=0.1), "it falls while none answers"
-
-
-def watched(stream, clock, **changes):
-    run = Watched(
-        "compare: 2 systems, 200 items, at most 200 judgments",
-        200,
-        USD,
-        lambda tally, most: so_far(tally, ("gpt-4o", "mistral"), most),
-    )
-    return watching(replace(run, **changes), stream, clock)
-
-
-def progress(asked, **more):
-    return Progress(asked, 10**10, Estimate(Tally(200, wins=(asked, 0)), 1.0), **more)
-
-
 def test_a_log_gets_a_line_at_the_start_and_then_one_now_and_then():
     stream, clock = io.StringIO(), Clock()
     with watched(stream, clock) as observe:
         for asked in range(1, 10):
             observe(progress(asked))
         clock.now += SECONDS_BETWEEN_LINES
-        observe(progress(10))
+        observe(progress(10, slowed_to=1))
         observe(progress(11))
     assert stream.getvalue().splitlines() == [
         "judgeloop: compare: 2 systems, 200 items, at most 200 judgments",
-        "judgeloop: 10 of at most 200 judgments, $0.010 of $1.00, leads: gpt-4o, 10 to 0",
+        "judgeloop: 10 of at most 200 judgments, $0.010 of $1.00, leads: gpt-4o, 10 to 0, slowed down by the judge's server to 1 call at a time",
     ]
 
 
-def test_a_log_holds_no_control_characters():
-    stream, clock = io.StringIO(), Clock()
-    with watched(stream, clock) as observe:
-        clock.now += SECONDS_BETWEEN_LINES
-        observe(progress(1, slowed_to=1))
-    assert "1 call at a time" in stream.getvalue()
-    assert not re.search(r"[\x00-\x09\x0b-\x1f]", stream.getvalue())
-
-
-def on_terminal(monkeypatch, term="xterm", **environment):
-    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in {"TERM": term, "COLUMNS": "80", **environment}.items():
-        monkeypatch.setenv(name, value)
-    stream, clock = Terminal(), Clock()
-    with watched(stream, clock) as observe:
-        observe(progress(41))
-        clock.now = 100.0
-    return stream.getvalue()
-
-
-def test_a_terminal_gets_a_bar_that_is_cleared_at_the_end(monkeypatch):
-    shown = on_terminal(monkeypatch)
+def test_a_terminal_gets_a_bar_that_is_cleared_at_the_end(terminal):
+    shown = terminal()
     assert "━" in shown
-    assert "leads: gpt-4o, 41 to 0" in shown
     assert "\x1b[?25h" in shown, "the cursor is back"
     assert shown.rstrip().endswith("\x1b[2K"), "the line is cleared"
 
 
-def test_no_color_is_respected(monkeypatch):
-    coloured = re.compile(r"\x1b\[[\d;]*m")
-    assert coloured.search(on_terminal(monkeypatch))
-    assert not re.search(r"\x1b\[[\d;]*3\d", on_terminal(monkeypatch, NO_COLOR="1"))
+def test_no_color_is_respected(terminal):
+    assert STYLE.search(terminal())
+    assert not re.search(r"\x1b\[[\d;]*3\d", terminal(NO_COLOR="1"))
 
 
-def test_a_terminal_that_cannot_move_its_cursor_gets_lines(monkeypatch):
-    shown = on_terminal(monkeypatch, term="dumb")
+def test_a_terminal_that_cannot_move_its_cursor_gets_lines(terminal):
+    shown = terminal(term="dumb")
     assert "\x1b" not in shown
     assert shown.startswith("judgeloop: compare: ")
 

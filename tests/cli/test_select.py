@@ -17,7 +17,7 @@ from support.chat_server import Response, candidates, error, goodness, verdict
 from support.patience import PATIENCE_S
 from support.text import unwrapped
 
-from judgeloop.api.select import select
+from judgeloop.api.questions import select
 from judgeloop.cli.app import app
 from judgeloop.questions.select.config import SelectConfig
 from judgeloop.settings.validation import checked

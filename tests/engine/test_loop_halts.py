@@ -13,12 +13,12 @@ from support.pools import make_pool, make_session, scores
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Reply, Verdict
-from judgeloop.engine.admission import AHEAD
-from judgeloop.engine.halt import Interruption
+from judgeloop.engine.accounts import AHEAD
 from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
+from judgeloop.engine.state import Interruption
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
 from judgeloop.ledger.sqlite import SqliteLedger

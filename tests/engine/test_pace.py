@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeloop.engine.pace import Limits, Pace
+from judgeloop.engine.pace import Pace
 
 
 class Patient(selectors.DefaultSelector):
@@ -38,7 +38,7 @@ def played(story):
 
 
 def pace_of(*limits):
-    return Pace(Limits(*limits), clock=asyncio.get_running_loop().time)
+    return Pace(*limits)
 
 
 async def settle():

@@ -21,8 +21,7 @@ from formats.samples import (
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.formats import tables
 from judgeloop.formats.catalogue import FORMATS, format_of, open_rows
-from judgeloop.formats.outputs import read_items, read_outputs
-from judgeloop.formats.rows import ItemRow, OutputRow
+from judgeloop.formats.rows import ItemRow, OutputRow, read_items, read_outputs
 from judgeloop.formats.source import open_source
 
 pytestmark = pytest.mark.smoke

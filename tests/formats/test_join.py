@@ -12,8 +12,7 @@ from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.records import Item
 from judgeloop.formats.columns import parse_map
 from judgeloop.formats.join import join
-from judgeloop.formats.outputs import ItemRow, Located, OutputRow, Outputs
-from judgeloop.formats.rows import outputs_of
+from judgeloop.formats.rows import ItemRow, Located, OutputRow, Outputs, outputs_of
 from judgeloop.formats.tables import Row
 
 pytestmark = pytest.mark.smoke

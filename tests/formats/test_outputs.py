@@ -10,14 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeloop.core.errors import DataError
-from judgeloop.formats.outputs import (
-    ItemRow,
-    OutputRow,
-    Outputs,
-    name_apart,
-    read_items,
-    read_outputs,
-)
+from judgeloop.formats.join import name_apart
+from judgeloop.formats.rows import ItemRow, OutputRow, read_items, read_outputs
 
 
 def written(folder, *rows, name="system.jsonl"):
@@ -191,15 +185,13 @@ def test_an_item_without_a_prompt_is_refused(tmp_path, row):
     ],
 )
 def test_systems_are_told_apart_by_name_then_file_then_path(given_files, names):
-    assert (
-        name_apart(tuple(Outputs(Path(path), system, ()) for path, system in given_files)) == names
-    )
+    assert name_apart([(system, Path(path)) for path, system in given_files]) == names
 
 
 def test_a_file_given_twice_is_refused():
-    one = Outputs(Path("a.jsonl"), "small", ())
+    one = ("small", Path("a.jsonl"))
     with pytest.raises(DataError, match=r"^a\.jsonl: this file is given twice"):
-        name_apart((one, one))
+        name_apart([one, one])
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)

@@ -7,7 +7,8 @@ import pytest
 from formats.samples import text
 
 from judgeloop.core.errors import DataError, InputError
-from judgeloop.formats.recorded import Choice, pair, read_recorded
+from judgeloop.formats.catalogue import open_rows
+from judgeloop.formats.recorded import pair, read_recorded
 
 
 @pytest.fixture
@@ -30,8 +31,13 @@ def inspect_log(*samples, model="m"):
     return header | {"samples": made}
 
 
-def scores(path, **choice):
-    return [one.score for one in read_recorded(path, Choice(**choice)).items]
+def read(path, scorer="", epoch=None):
+    found, rows = open_rows(path)
+    return read_recorded(path, found.unit, rows, scorer, epoch=epoch)
+
+
+def scores(path, scorer="", epoch=None):
+    return [one.score for one in read(path, scorer, epoch).items]
 
 
 def test_letters_booleans_and_text_are_scores(write):
@@ -46,30 +52,33 @@ def test_letters_booleans_and_text_are_scores(write):
 
 def test_several_scorers_are_refused_with_the_choice(write):
     path = write("a.jsonl", {"id": 1, "scores": {"exact": 1, "fuzzy": 0.5}})
-    with pytest.raises(DataError, match="choose one: `score=exact`, `score=fuzzy`"):
-        read_recorded(path, Choice())
-    assert scores(path, score="fuzzy") == [0.5]
     with pytest.raises(
-        DataError, match="there is no score 'f1'; found `score=exact`, `score=fuzzy`"
+        DataError, match="choose one: `judge=recorded:exact`, `judge=recorded:fuzzy`"
     ):
-        read_recorded(path, Choice(score="f1"))
+        read(path)
+    assert scores(path, "fuzzy") == [0.5]
+    with pytest.raises(
+        DataError,
+        match="there is no score 'f1'; found `judge=recorded:exact`, `judge=recorded:fuzzy`",
+    ):
+        read(path, "f1")
 
 
 def test_a_column_can_be_named_as_the_score(write):
     path = write("a.jsonl", {"id": 1, "output": "x", "rouge": 0.25})
-    assert scores(path, score="rouge") == [0.25]
+    assert scores(path, "rouge") == [0.25]
     with pytest.raises(DataError, match=r"no scores are recorded.*found 'id', 'output', 'rouge'"):
-        read_recorded(path, Choice())
+        read(path)
     with pytest.raises(DataError, match="there is no score 'bleu'; found the columns 'id'"):
-        read_recorded(path, Choice(score="bleu"))
+        read(path, "bleu")
 
 
 @pytest.mark.parametrize("value", [7, -0.1, "good", [1], {"a": 1}])
 def test_a_score_outside_its_range_is_refused_with_its_place(write, value):
     path = write("a.jsonl", {"id": 1, "score": 1}, {"id": 2, "score": value})
     message = re.escape(f"{path}, line 2: expected a score in [0, 1] from 'score', found {value!r}")
-    with pytest.raises(DataError, match=message + ".*`score=NAME`"):
-        read_recorded(path, Choice())
+    with pytest.raises(DataError, match=message + ".*`judge=recorded:NAME`"):
+        read(path)
 
 
 def test_epochs_are_refused_chosen_or_averaged(write):
@@ -80,7 +89,7 @@ def test_epochs_are_refused_chosen_or_averaged(write):
     ]
     path = write("log.json", inspect_log(*made))
     with pytest.raises(DataError, match="epochs 1 and 2; take one with `epoch=1`, or"):
-        read_recorded(path, Choice())
+        read(path)
     assert scores(path, epoch="2") == [0.0, 1.0]
     assert scores(path, epoch="mean") == [0.5, 1.0]
 
@@ -90,18 +99,19 @@ def test_an_item_twice_or_two_systems_are_refused(write):
     with pytest.raises(
         DataError, match=r"line 2: the item '1' appears twice, first on line 1; .*`epoch=mean`"
     ):
-        read_recorded(twice, Choice())
+        read(twice)
     assert scores(twice, epoch="mean") == [0.5]
     two = write("b.jsonl", {"id": 1, "score": 1, "model": "a"}, {"id": 2, "score": 0, "model": "b"})
     with pytest.raises(DataError, match="scores of one system, found 'a' and 'b'"):
-        read_recorded(two, Choice())
+        read(two)
 
 
 def both(write, mine, theirs):
-    return [
-        read_recorded(write(f"{name}.jsonl", *rows), Choice())
-        for name, rows in (("a", mine), ("b", theirs))
-    ]
+    return [read(write(f"{name}.jsonl", *rows)) for name, rows in (("a", mine), ("b", theirs))]
+
+
+def ids(paired):
+    return [item.id for item in paired.joined.pool.items]
 
 
 def test_runs_pair_by_id_or_by_prompt(write):
@@ -111,9 +121,9 @@ def test_runs_pair_by_id_or_by_prompt(write):
         [{"id": 2, "score": 1}, {"id": 1, "score": 0}],
     )
     paired = pair(a, b, allow_partial=False)
-    assert (paired.ids, paired.first, paired.second) == (("1", "2"), (1.0, 0.0), (0.0, 1.0))
+    assert (ids(paired), paired.scores) == (["1", "2"], ((1.0, 0.0), (0.0, 1.0)))
     a, b = both(write, [{"prompt": "p", "score": 1}], [{"id": 9, "prompt": "p", "score": 0}])
-    assert pair(a, b, allow_partial=False).ids == ("p",)
+    assert ids(pair(a, b, allow_partial=False)) == ["p"]
 
 
 def test_a_partial_pairing_is_refused_with_counts_or_allowed(write):
@@ -128,7 +138,7 @@ def test_a_partial_pairing_is_refused_with_counts_or_allowed(write):
     with pytest.raises(InputError, match=re.escape(said) + ".*`allow_partial`"):
         pair(a, b, allow_partial=False)
     paired = pair(a, b, allow_partial=True)
-    assert (paired.ids, paired.left_out) == (("1",), said)
+    assert (ids(paired), paired.joined.left_out) == (["1"], said)
 
 
 def test_runs_without_a_common_item_are_refused(write):
@@ -141,7 +151,7 @@ def test_other_items_under_the_same_ids_are_refused_unless_their_references_agre
     mine = {"id": 1, "prompt": "<|user|>2+2?", "reference": "4", "output": "x", "score": 1}
     theirs = mine | {"prompt": "2+2?"}
     a, b = both(write, [mine], [theirs])
-    assert pair(a, b, allow_partial=False).ids == ("1",)
+    assert ids(pair(a, b, allow_partial=False)) == ["1"]
     a, b = both(write, [mine], [theirs | {"reference": "5"}])
     with pytest.raises(DataError, match=r"line 1: the item '1' is not that of .*a\.jsonl, line 1"):
         pair(a, b, allow_partial=False)

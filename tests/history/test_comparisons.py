@@ -253,8 +253,8 @@ def test_a_rule_that_has_too_little_to_go_by_says_so_before_it_spends(folder):
         assert (
             "judgeloop: too little history for calibrated: found 0 past comparisons" in said.stderr
         )
-        assert "so it goes by sequential, with random draws" in said.stderr
-        assert "so it goes by" not in said.stdout
+        assert "so the run uses sequential, with random draws" in said.stderr
+        assert "so the run uses" not in said.stdout
 
 
 def test_another_judges_comparisons_choose_no_threshold(folder):

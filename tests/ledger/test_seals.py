@@ -12,7 +12,7 @@ from support.database import opened
 from judgeloop.core.errors import DamagedLedgerError, InputError, LedgerError, NoLedgerError
 from judgeloop.core.protocols import Reservation
 from judgeloop.core.records import Reply, Verdict
-from judgeloop.history.remembered import remembered_verdicts
+from judgeloop.history.ledger_source import remembered_verdicts
 from judgeloop.ledger.inspection import inspect
 from judgeloop.ledger.salvage import salvage
 from judgeloop.ledger.seal import KEY_VARIABLE
@@ -105,12 +105,6 @@ def test_a_changed_verdict_is_refused_and_the_others_are_not(path, change):
             await ledger.aclose()
 
     assert len(asyncio.run(story())) == VERDICTS - 1
-
-
-def test_a_changed_label_is_no_history(path):
-    tamper(path, "UPDATE attempts SET note = replace(note, 'a', 'b') WHERE id = 3")
-    with pytest.raises(DamagedLedgerError, match="row 3 of the table attempts"):
-        remembered_verdicts(path, None, begin=False)
 
 
 def test_two_rows_that_change_places_are_refused(path):
@@ -208,7 +202,7 @@ def test_a_row_of_another_ledger_with_the_same_key_is_refused(signed, tmp_path):
         row = connection.execute("SELECT * FROM verdicts").fetchone()
     tamper(signed, "DELETE FROM verdicts WHERE seq = 1")
     with opened(signed) as connection:
-        connection.execute("INSERT INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        connection.execute(f"INSERT INTO verdicts VALUES ({', '.join('?' * len(row))})", row)
     with pytest.raises(DamagedLedgerError, match="row 1 "):
         held(signed)
 
@@ -260,7 +254,7 @@ def test_verify_finds_nothing_in_a_sound_ledger(signed):
         "runs": 1,
         "attempts": VERDICTS,
         "verdicts": VERDICTS,
-        "segments": 0,
+        "texts": 1,
     }
 
 

@@ -26,9 +26,8 @@ from support.tiny_models import (
 
 from judgeloop.core.errors import InputError
 from judgeloop.represent import causal_model, hidden
-from judgeloop.represent.causal_model import load
+from judgeloop.represent.causal_model import find_place, load
 from judgeloop.represent.hidden import hidden_states, hidden_vectors
-from judgeloop.represent.model_place import find_place
 
 HAS_EXTRA = importlib.util.find_spec("torch") is not None
 embed = pytest.mark.embed
@@ -411,7 +410,7 @@ def test_a_name_on_the_hub_is_the_commit_that_was_fetched_last(tiny, tmp_path):
     (stored / "refs").mkdir()
     (stored / "refs" / "main").write_text(commit)
     code = (
-        "import sys; from judgeloop.represent.hidden import *; from judgeloop.represent.model_place import find_place\n"
+        "import sys; from judgeloop.represent.hidden import *; from judgeloop.represent.causal_model import find_place\n"
         "print(find_place('some/model').identity)\n"
         "print(abs(hidden_states(['ab'], 'some/model', layer=2) - hidden_states(['ab'], sys.argv[1], layer=2)).max())\n"
         "hidden_states(['ab'], 'other/model', layer=2)"

@@ -12,10 +12,9 @@ from support.tiny_models import LAYERS, make_network, save_model, save_tokenizer
 
 from judgeloop.core.errors import InputError
 from judgeloop.represent import causal_model, layer_search
-from judgeloop.represent.causal_model import load
+from judgeloop.represent.causal_model import find_place, load
 from judgeloop.represent.hidden import hidden_states
 from judgeloop.represent.layer_search import divergence, divergences, search_layer
-from judgeloop.represent.model_place import find_place
 
 embed = pytest.mark.embed
 

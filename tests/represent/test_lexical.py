@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgeloop.represent.lexical import embed_lexical
+from judgeloop.represent.embed import embed_lexical
 
 TEXTS = [
     f"{a} {b} jumps over the {c}"

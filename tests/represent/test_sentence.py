@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError
-from judgeloop.represent.sentence import MODEL, embed_sentences, find_model
+from judgeloop.represent.embed import MODEL, embed_sentences, find_model
 
 HAS_EXTRA = importlib.util.find_spec("sentence_transformers") is not None
 
@@ -24,7 +24,7 @@ def test_a_folder_that_is_not_there_is_refused():
 def test_a_folder_with_the_name_of_the_model_is_not_loaded_in_its_place(tmp_path, monkeypatch):
     """sentence-transformers would: the folder may be a stranger's."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("judgeloop.represent.sentence.PACKAGED", "no_such_package")
+    monkeypatch.setattr("judgeloop.represent.embed.PACKAGED", "no_such_package")
     assert find_model(None) == MODEL
     (tmp_path / MODEL).mkdir(parents=True)
     with pytest.raises(InputError, match="in place of the model"):

@@ -15,7 +15,7 @@ from judgeloop.methods.selectors.race import Racing
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.betting import BETS, STAKES
 from judgeloop.methods.stats.racing import after, start
-from judgeloop.methods.stopping.separated import Separated
+from judgeloop.methods.stopping.best_of_many import Separated
 
 RUNS, MORE_RUNS, SESSIONS = 2000, 20_000, 150
 RISKS = (0.01, 0.05, 0.1, 0.2, 0.5)

@@ -7,7 +7,7 @@ from contextlib import closing
 
 from judgeloop.core.records import Call, Item, JudgeIdentity
 from judgeloop.core.verdict_key import KeyIngredients
-from judgeloop.ledger.booking import run_row
+from judgeloop.ledger.booking import ingredients_of, run_row
 from judgeloop.ledger.connection import connect
 from judgeloop.ledger.rows import AttemptRow, VerdictRow, insert
 
@@ -33,26 +33,12 @@ def write(path, first, last):
             told = KeyIngredients.of(judge, call, blind=number % 4 != 0).to_note()
             note = {"ingredients": told, "systems": list(systems), "price": ""}
             note = {"price": ""} if number % 11 == 0 else note
-            insert(
-                connection,
-                AttemptRow(
-                    number, run, "opener", f"k{number}", item.id, judge.name, json.dumps(note),
-                    "settled", 5, number, 0, "verdict", None, "m'", "", NOW, NOW,
-                ),
+            attempt = AttemptRow(
+                number, run, "opener", f"k{number}", item.id, judge.name, json.dumps(note),
+                "settled", 5, number, 0, "verdict", None, "m'", "", NOW, NOW,
             )  # fmt: skip
+            insert(connection, attempt)
             why = f'it\'s "{number}"\n\u00e9'
-            insert(connection, VerdictRow(number, f"k{number}", number, 0.5, why, NOW))
+            row = VerdictRow(number, number, number, 0.5, f"k{number}", why, NOW)
+            insert(connection, row._replace(**ingredients_of(connection, attempt)))
         connection.execute("COMMIT")
-
-
-def told(verdicts):
-    """What verdicts say, whatever their numbers."""
-    kinds = (verdicts.runs, verdicts.judges, verdicts.places)
-    columns = (verdicts.run, verdicts.judge, verdicts.place)
-    rows = [
-        [kind.values()[at] for at in column] for kind, column in zip(kinds, columns, strict=True)
-    ]
-    for kind, column in ((verdicts.names, verdicts.systems), (verdicts.outputs, verdicts.shown)):
-        values = [*kind.values(), None]
-        rows += [[values[at] for at in column[:, side]] for side in (0, 1)]
-    return [*rows, verdicts.scores.tolist(), verdicts.charged_p.tolist()]

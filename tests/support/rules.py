@@ -8,9 +8,9 @@ from judgeloop.methods.selectors.catalogue import selectors_of
 from judgeloop.methods.stopping.catalogue import Ingredients, rule_names, rule_row, rules_of
 from judgeloop.run.prepared import check_idle_settings
 
-RULES = tuple(row.name for row in rules_of("compare") if not row.by_past)
+RULES = tuple(row.name for row in rules_of("compare") if not (row.by_past or row.recorded))
 RULES_AMONG_MANY = rule_names("select")
-GUARANTEED = {row.name for row in rules_of("compare") if row.guaranteed}
+GUARANTEED = {row.name for row in rules_of("compare") if row.guaranteed and not row.recorded}
 
 
 def make_rule(

@@ -1,7 +1,7 @@
 """Counts, win rates and the race of many systems that are each compared with one baseline.
 
 Takes labels and returns `Standings`. A stopping rule decides whether they are enough to name the
-best system (`methods/stopping/separated.py`, `methods/stopping/fixed_budget.py`).
+best system (`methods/stopping/best_of_many.py`, `methods/stopping/best_of_many.py`).
 """
 
 from __future__ import annotations

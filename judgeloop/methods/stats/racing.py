@@ -2,7 +2,7 @@
 
 Takes the scores of one query after another and returns the evidence against each system (`Race`).
 It does not choose the systems to ask about (`methods/selectors/race.py`), nor decide when a run may stop
-(`methods/stopping/separated.py`).
+(`methods/stopping/best_of_many.py`).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -211,6 +211,7 @@ class NotWorse(Rule):
     name: str = "anytime"
     guarantee: str = NOT_WORSE_GUARANTEE
     needs_draws: bool = True
+    expects_lead: ClassVar[bool] = False
 
     @property
     def decides_at(self) -> frozenset[StopKind]:

@@ -14,7 +14,8 @@ from typing import Any
 
 from judgeloop.core.records import Draws
 
-INTERVALS = ("approximate", "anytime")  # for a mean: `precise.py`
+# Intervals for a mean (`precise.py`), and whether they hold at any number of looks.
+INTERVALS = {"approximate": False, "anytime": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,9 @@ class RuleRow:
     `makes` is `module:function` in `judgeloop.methods.stopping`; the function takes `Ingredients`.
     `guaranteed` is True if the stated risk is proved for random draws. `needs_even_draws` is True
     if it holds only when every item not drawn yet is equally likely to be next. `by_past` is True
-    if past comparisons choose the threshold. `takes` names the settings that only this rule reads.
-    `help` completes "NAME: ".
+    if past comparisons choose the threshold. `recorded` is True if it goes with recorded scores
+    alone, which are all known at once: such a rule is not replayed. `takes` names the settings that
+    only this rule reads. `help` completes "NAME: ".
     """
 
     question: str
@@ -52,6 +54,7 @@ class RuleRow:
     guaranteed: bool = False
     needs_even_draws: bool = False
     by_past: bool = False
+    recorded: bool = False
     takes: frozenset[str] = frozenset()
 
     def make(self, ingredients: Ingredients) -> Any:
@@ -83,11 +86,16 @@ RULES: tuple[RuleRow, ...] = (
         "compare", "hypergeometric", "majority:hypergeometric", "heuristic, as in the DiffUse paper"
     ),
     RuleRow(
-        "select", "separated", "separated:made_of", "guaranteed, once all others are ruled out",
+        "compare", "once", "once:made_of",
+        "guaranteed, one exact sign test after all items; for recorded scores alone",
+        guaranteed=True, recorded=True,
+    ),
+    RuleRow(
+        "select", "separated", "best_of_many:separated", "guaranteed, once all others are ruled out",
         guaranteed=True, needs_even_draws=True, takes=frozenset({"near_best"}),
     ),
     RuleRow(
-        "select", "fixed-budget", "fixed_budget:made_of",
+        "select", "fixed-budget", "best_of_many:fixed_budget",
         "the highest win rate once the judgments are used up, without a stated risk",
     ),
 )  # fmt: skip
@@ -137,6 +145,6 @@ def default_rule(question: str, draws: Draws) -> str:
         KeyError: the question has no rule for these draws.
     """
     for row in rules_of(question):
-        if draws is Draws.EVEN or not (row.needs_even_draws or row.by_past):
+        if draws is Draws.EVEN or not (row.needs_even_draws or row.by_past or row.recorded):
             return row.name
     raise KeyError(question)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Self, final
 
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
-from judgeloop.core.protocols import StoppingRule
 from judgeloop.methods.stats.predictive import chance_of_lead, further_decisive
 from judgeloop.methods.stopping.reasons import given_up
+from judgeloop.methods.stopping.rule import PairRule
 
 LOOK_EVERY = 10  # judgments between looks; queries between two looks can run in parallel
 
@@ -33,7 +33,7 @@ class GivingUp:
     limit covers all items, the last judgment decides, and the wrapper never gives up.
     """
 
-    rule: StoppingRule[Tally]
+    rule: PairRule
     chance: float
     limit: int
 
@@ -41,6 +41,16 @@ class GivingUp:
     def name(self) -> str:
         """The wrapped rule's name."""
         return self.rule.name
+
+    @property
+    def deciding(self) -> PairRule:
+        """The wrapped rule: giving up names no system."""
+        return self.rule
+
+    @property
+    def expects_lead(self) -> bool:
+        """As the wrapped rule."""
+        return self.rule.expects_lead
 
     @property
     def guarantee(self) -> str | None:

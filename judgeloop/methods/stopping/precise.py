@@ -39,10 +39,10 @@ class Precise:
     """Stops once the interval reaches at most `half_width` from the mean to either side.
 
     Without `half_width`, the run goes on to its limit. `threshold` is the risk that the interval
-    misses the mean over all `items`. `kind` is "approximate" or "anytime".
+    misses the mean over all `items`.
 
-    An approximate interval is valid for one look; if only its width stops a run, many looks do
-    little harm (Chow & Robbins 1965). An anytime interval is valid for any number of looks. If
+    The interval is valid for one look; if only its width stops a run, many looks do little harm
+    (Chow & Robbins 1965). With `any_look`, it is valid for any number of looks. If
     `guaranteed`, that is without strata or a proxy, it comes from bets against each value of the
     mean, and is proved. Otherwise it is an asymptotic confidence sequence.
 
@@ -53,7 +53,7 @@ class Precise:
     threshold: float
     items: int
     half_width: float | None = None
-    kind: str = "approximate"
+    any_look: bool = False
     first_look: int = 20
     guaranteed: bool = False
     name: str = "precise"
@@ -85,9 +85,9 @@ class Precise:
         """
         if not tally.drawn or not tally.asked:
             return None
-        if self.kind == "anytime" and self.guaranteed:
+        if self.any_look and self.guaranteed:
             return self._by_betting(tally)
-        find = interval_whenever if self.kind == "anytime" else interval_at_once
+        find = interval_whenever if self.any_look else interval_at_once
         ends = [
             find(tally.moments_with(score), tally.asked, self.items, self.threshold)
             for score in (0.0, 1.0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,20 @@ from numpy.typing import NDArray
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.core.protocols import StoppingRule
 from judgeloop.methods.stopping.reasons import NO_DIFFERENCE, risk_met
+
+
+class PairRule(StoppingRule[Tally], Protocol):
+    """A rule that compares two systems, with what a forecast asks of it."""
+
+    @property
+    def expects_lead(self) -> bool:
+        """Whether who asks expects a system to be ahead; False for "is the second not worse?"."""
+        ...
+
+    @property
+    def deciding(self) -> PairRule:
+        """The rule that names systems: itself, or the one that a wrapper wraps."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -26,6 +40,12 @@ class Rule(ABC):
     """
 
     threshold: float
+    expects_lead: ClassVar[bool] = True
+
+    @property
+    def deciding(self) -> Self:
+        """This rule: it names systems."""
+        return self
 
     @property
     @abstractmethod

@@ -1,16 +1,18 @@
-"""The settings of `compare`: the two systems, the selector and the stopping rule.
+"""The settings of `compare`: two systems, selector and rule; and what the papers prescribe.
 
 The settings that all questions share are in `settings/run_settings.py`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from annotated_types import Gt, Lt, MinLen
 
+from judgeloop.judges.catalogue import is_recorded
 from judgeloop.methods.selectors.catalogue import (
     CLUSTERINGS,
     COMBINATIONS,
@@ -28,8 +30,7 @@ from judgeloop.methods.stopping.catalogue import (
     rule_row,
     rules_of,
 )
-from judgeloop.questions.compare.published import DIFFUSE
-from judgeloop.settings.published import Publication
+from judgeloop.settings.published import Prescription, Publication
 from judgeloop.settings.run_settings import ContestSettings
 from judgeloop.settings.setting import Part, Setting, described, one_of
 from judgeloop.settings.shared import (
@@ -43,6 +44,48 @@ from judgeloop.settings.shared import (
     Represent,
     Vectors,
 )
+
+# What the DiffUse papers prescribe for a comparison, and for replays of comparisons: Ashury-Tahan et
+# al. (2024), "Label-Efficient Model Selection for Text Generation"; the submission prescribes the
+# same. Appendices are numbered as in the preprint. Open are the risk (the papers report 0.1 and
+# 0.2), the numbers of judged items at which success is read, the pairs and the repetitions.
+MINILM = "minilm(:.+)?"
+_PAPER = ("DiffUse", "Ashury-Tahan et al. 2024")
+_VARIANT = (
+    Prescription("combine", "difference", "section 4"),
+    Prescription("clustering", "ward", "section 5.2"),
+    Prescription("representative", "cosine", "section 5.2"),
+)
+_LIMITS = (
+    Prescription("min_judgments", 5, "tables 2 and 3"),
+    Prescription("max_judgments", 200, "tables 2 and 3"),
+    Prescription("give_up", None, "algorithm 1"),
+    Prescription("tie_margin", 0.0, "section 3"),
+)
+
+DIFFUSE = Publication(
+    *_PAPER,
+    (
+        Prescription("selector", "diffuse", "section 4"),
+        Prescription("represent", "minilm", "section 5.2", alike=MINILM),
+        *_VARIANT,
+        Prescription("rule", "hypergeometric", "appendix A.2"),
+        *_LIMITS,
+    ),
+)
+
+REPLAYED = Publication(
+    *_PAPER,
+    (
+        Prescription("selectors", ("random", "diffuse"), "section 5.3"),
+        Prescription("represent", "minilm", "section 5.2", alike=MINILM, unless="vectors"),
+        *_VARIANT,
+        Prescription("rules", ("hypergeometric",), "appendix A.2"),
+        *_LIMITS,
+        Prescription("subset", 0.8, "section 5.3"),
+    ),
+)
+
 
 QUESTION = "compare"
 SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
@@ -102,20 +145,8 @@ class CompareConfig(ContestSettings):
         Path,
         Setting("Outputs of the second system.", ITEMS, Part.CONTENT, CallerOnly, argument="B"),
     ]
-    judge: Annotated[
-        tuple[str, ...],
-        replace(JUDGES, help=f"{JUDGES.help} Without a judge, recorded scores are compared."),
-    ] = ()
-    score: Annotated[
-        str | None,
-        Setting(
-            "Without a judge: the recorded score to compare, by the name of its scorer or column.",
-            ITEMS,
-            Part.REPORT,
-            Found,
-            metavar="NAME",
-        ),
-    ] = None
+    # Not required here: without a judge, the message looks for recorded scores in the files.
+    judge: Annotated[tuple[str, ...], JUDGES] = ()
     selector: Annotated[
         str,
         one_of(SELECTORS),
@@ -205,6 +236,8 @@ class CompareConfig(ContestSettings):
         """Choose a missing selector to suit the rule, and a missing rule to suit the question."""
         values = super().completed(values)
         selector, rule = values.get("selector"), values.get("rule")
+        if rule is None and has_recorded(values.get("judge")):
+            rule = next(row.name for row in rules_of(QUESTION) if row.recorded)
         if rule is None and values.get("not_worse") is not None:
             rule = rule_for(QUESTION, "not_worse")
         if selector is None:
@@ -215,6 +248,11 @@ class CompareConfig(ContestSettings):
         if rule is None and selector in SELECTORS:
             rule = default_rule(QUESTION, selector_row(QUESTION, str(selector)).draws)
         return values | {"selector": selector} | ({} if rule is None else {"rule": rule})
+
+    @property
+    def recorded(self) -> bool:
+        """Whether recorded scores are compared."""
+        return has_recorded(self.judge)
 
     @property
     def selector_row(self) -> SelectorRow:
@@ -244,6 +282,11 @@ class CompareConfig(ContestSettings):
     def looks_back(self) -> bool:
         """Whether the selector or the rule uses earlier comparisons."""
         return "history" in self.selector_row.takes | self.rule_row.takes
+
+
+def has_recorded(judges: object) -> bool:
+    """Return whether recorded scores are among `judges`, which may be unchecked."""
+    return any(map(is_recorded, judges if isinstance(judges, Sequence) else ()))
 
 
 def compare_config(**values: object) -> CompareConfig:

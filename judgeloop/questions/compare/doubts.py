@@ -18,7 +18,7 @@ FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 
 def all_ties(result: Result) -> list[str]:
     """Return a warning if the judge preferred nothing, else none."""
-    if result.judged < FEWEST_TIES or result.ties < result.judged:
+    if result.recorded is not None or result.judged < FEWEST_TIES or result.ties < result.judged:
         return []
     if alike_in(result) == result.judged:
         same = (
@@ -34,7 +34,12 @@ def on_others(result: Result) -> list[str]:
     """Return a warning if a lead on these items may be chance on others like them, else none."""
     beyond = result.p_value_beyond
     early = result.judged < result.items / 2  # more judgments may show a lead that holds on others
-    if beyond is None or beyond <= result.setup.risk_threshold or early:
+    if (
+        result.recorded is not None
+        or beyond is None
+        or beyond <= result.setup.risk_threshold
+        or early
+    ):
         return []
     most, least = sorted(result.wins.values(), reverse=True)
     lead = f"{most:,} to {least:,} may be chance (p-value {show_risk(beyond)}, sign test)"

@@ -11,8 +11,7 @@ from dataclasses import replace
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.protocols import StoppingRule
 from judgeloop.engine.session import Limits
-from judgeloop.methods.stopping.anytime import NotWorse
-from judgeloop.methods.stopping.rule import first_met
+from judgeloop.methods.stopping.rule import PairRule, first_met
 from judgeloop.run.plan import Range
 
 # Assumed by the expected case until enough verdicts are known: shares in per cent. Who asks whether
@@ -23,7 +22,7 @@ ASSUMED_LEVEL = (35, 35), "35 % wins each and 30 % ties"
 
 
 def judgments_to_decide(
-    rule: StoppingRule[Tally], tally: Tally, limits: Limits, *, asked: int
+    rule: PairRule, tally: Tally, limits: Limits, *, asked: int
 ) -> tuple[Range, str | None]:
     """Return the range of further judgments for a run at `tally`, and the assumption behind it.
 
@@ -32,7 +31,7 @@ def judgments_to_decide(
     limit allows. The assumption is a sentence on the assumed shares, None if none are assumed.
     """
     most = min(limits.max_judgments, tally.items) - asked
-    wins, said = ASSUMED_LEVEL if isinstance(rule, NotWorse) else ASSUMED
+    wins, said = ASSUMED if rule.expects_lead else ASSUMED_LEVEL
     assumed = tally.judged < limits.min_judgments or tally.leader is None
     shares = replace(tally, wins=wins, ties=ASSUMED_TIES) if assumed else tally
     judgments = Range(

@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from judgeloop.calibration.threshold import Calibration, TooLittle, calibrate
 from judgeloop.core.errors import InputError
-from judgeloop.core.outcomes import Tally
-from judgeloop.core.protocols import StoppingRule
+from judgeloop.core.pool import UNLIMITED
 from judgeloop.core.records import Draws
+from judgeloop.engine.session import Limits
+from judgeloop.formats.columns import parse_map
+from judgeloop.formats.recorded import pair, read_recorded, scorers_of
 from judgeloop.history.comparisons import History, find_history
 from judgeloop.history.past import no_past
+from judgeloop.judges.catalogue import RECORDED, parse_spec
+from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selector_row, selectors_of
 from judgeloop.methods.stopping.catalogue import (
     Ingredients,
@@ -27,16 +32,34 @@ from judgeloop.methods.stopping.catalogue import (
     rules_of,
 )
 from judgeloop.methods.stopping.giving_up import GivingUp
+from judgeloop.methods.stopping.rule import PairRule
 from judgeloop.questions.compare.config import QUESTION, SELECTORS, CompareConfig
-from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.identity import named_by_content, run_id
-from judgeloop.run.inputs import Inputs, read_inputs, wanted_for
-from judgeloop.run.prepared import (
-    Prepared,
-    check_idle_settings,
-    population_of,
+from judgeloop.run.inputs import (
+    NOTHING_GIVEN,
+    Given,
+    Inputs,
+    check_winner,
+    named_files,
+    read_inputs,
+    wanted_for,
 )
+from judgeloop.run.prepared import Prepared, check_idle_settings
 from judgeloop.settings.run_settings import within_ceiling
+from judgeloop.settings.setting import Part, alternatives, declared
+
+# The settings that recorded scores are compared by, among those that change an outcome.
+USED = {
+    "first", "second", "judge", "rule", "map", "names", "epoch", "allow_partial", "tie_margin", "risk",
+}  # fmt: skip
+OF_THE_OUTCOME = {Part.RUN, Part.KEY, Part.CONTENT}
+
+
+class RecordedScores(NamedTuple):
+    """The judge that compares recorded scores, and each system's scores, by position."""
+
+    judge: RecordedJudge
+    scores: tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +68,27 @@ class Comparison(Prepared[CompareConfig]):
 
     `history` is None if neither selector nor rule uses earlier comparisons. `selector` and `rule`
     are those of the settings, unless there are too few earlier comparisons for them. Then
-    `instead` says why; else it is None.
+    `instead` says why; else it is None. `recorded` holds the recorded scores that are compared;
+    None if judges are asked.
     """
 
     selector: SelectorRow
-    rule: StoppingRule[Tally]
-    history: History | None
-    instead: str | None
+    rule: PairRule
+    history: History | None = None
+    instead: str | None = None
+    recorded: RecordedScores | None = None
+
+    @property
+    def booked(self) -> bool:
+        """Whether the ledger books the run: not if recorded scores are compared."""
+        return self.recorded is None
+
+    @property
+    def notice(self) -> str | None:
+        """Which rule and selector are used in place of those of the settings, and why."""
+        if self.instead is None:
+            return None
+        return f"{self.instead}; so the run uses {self.rule.name}, with {self.selector.name} draws"
 
 
 def prepare(
@@ -61,25 +98,22 @@ def prepare(
     offline: bool = False,
     given: Given = NOTHING_GIVEN,
 ) -> Comparison:
-    """Read and check everything that a comparison needs.
-
-    `environment` holds the judges' API keys. With `offline`, only a forecast is made, which needs
-    no key. `given` holds the tables and judges that a program has in memory.
+    """Read and check everything that a comparison needs (`questions/question.py`).
 
     Raises:
         InputError: a setting or a file is wrong; nothing was spent.
     """
-    if config.score is not None:
-        raise InputError(
-            "`score` names a recorded score, and a `judge` is asked; leave one of them out"
-        )
+    _check_judge(config, given)
+    if config.recorded:
+        return _prepare_recorded(config, given)
     config = within_ceiling(config, environment)
     chosen: list[SelectorRow | RuleRow] = [config.selector_row, config.rule_row]
     check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
     _check_selector(config)
     _check_not_worse(config)
     inputs = read_inputs(config, environment, offline=offline, given=given)
-    run = _id(config, inputs)
+    past = named_by_content(config.history) if config.looks_back else None
+    run = run_id(QUESTION, config, inputs, history=past)
     history = None
     if config.looks_back:
         about = wanted_for(config, inputs)
@@ -93,7 +127,6 @@ def prepare(
             run,
             selector=selector_row(QUESTION, SELECTORS[0]),
             rule=_rule(config, rule_row(QUESTION, default_rule(QUESTION, Draws.EVEN)), inputs),
-            history=None,
             instead=_instead(calibrated, config.rule, history),
         )
     return Comparison(
@@ -103,8 +136,76 @@ def prepare(
         selector=config.selector_row,
         rule=_rule(config, config.rule_row, inputs, calibrated),
         history=history,
-        instead=None,
     )
+
+
+def _prepare_recorded(config: CompareConfig, given: Given) -> Comparison:
+    """Read the scores of two finished runs."""
+    _check_without_effect(config)
+    mapped, (_, scorer) = parse_map(config.map), parse_spec(config.judge[0])
+    first, second = (
+        read_recorded(path, *given.open(path), scorer, mapped, epoch=config.epoch, name=name)
+        for path, name in named_files(config, given)
+    )
+    paired = pair(first, second, allow_partial=config.allow_partial)
+    pool = paired.joined.pool
+    check_winner(config, pool)
+    scorers = tuple(dict.fromkeys((first.scorer, second.scorer)))
+    judge = RecordedJudge(" and ".join(scorers), paired, tie_margin=config.tie_margin)
+    # The items are a sample: the test is about items like these.
+    inputs = Inputs(paired.joined, (judge,), Limits(1, len(pool), 1.0), (), population=UNLIMITED)
+    return Comparison(
+        config,
+        inputs,
+        run_id(QUESTION, config, inputs),
+        selector=config.selector_row,
+        rule=config.rule_row.make(Ingredients(config.risk, len(pool), len(pool))),
+        recorded=RecordedScores(judge, paired.scores),
+    )
+
+
+def _check_judge(config: CompareConfig, given: Given) -> None:
+    """Refuse a comparison without a judge, and recorded scores beside a judge or another rule."""
+    if not config.judge:
+        raise InputError(
+            f"`judge`: expected the name of a judge, found none{_scores_in(config, given)}"
+        )
+    if config.recorded and len(config.judge) > 1:
+        raise InputError(
+            f"`judge`: expected {RECORDED}:NAME alone, found {len(config.judge)} judges; recorded "
+            "scores are compared on all items, and no panel votes on them"
+        )
+    if config.rule_row.recorded and not config.recorded:
+        raise InputError(
+            f"`rule={config.rule}` tests recorded scores; it goes with `judge={RECORDED}:NAME`"
+        )
+    if config.recorded and not config.rule_row.recorded:
+        raise InputError(
+            f"`rule={config.rule}`: recorded scores are all known, and are tested once; leave the "
+            "rule out"
+        )
+
+
+def _scores_in(config: CompareConfig, given: Given) -> str:
+    """Return how to compare the scores that both files hold, as the end of a message; else ""."""
+    try:
+        first, second = (scorers_of(given.open(path)[1]) for path in config.output_files)
+    except InputError:
+        return ""
+    both = [f"`judge={RECORDED}:{name}`" for name in first if name in second]
+    return f"; to compare the scores that the files hold: {alternatives(both)}" if both else ""
+
+
+def _check_without_effect(config: CompareConfig) -> None:
+    """Refuse settings that count with a judge, and would do nothing for recorded scores."""
+    plain = CompareConfig.of(first=config.first, second=config.second, judge=config.judge)
+    for name, field in declared(CompareConfig).items():
+        counts = field.setting is not None and field.setting.part in OF_THE_OUTCOME
+        if counts and name not in USED and getattr(config, name) != getattr(plain, name):
+            raise InputError(
+                f"`{name}` has no effect with `judge={config.judge[0]}`, which compares the recorded "
+                "scores of all items; leave it out"
+            )
 
 
 def _instead(found: TooLittle, rule: str, history: History) -> str:
@@ -122,16 +223,16 @@ def _instead(found: TooLittle, rule: str, history: History) -> str:
 
 def _rule(
     config: CompareConfig, row: RuleRow, inputs: Inputs, calibrated: Calibration | None = None
-) -> StoppingRule[Tally]:
+) -> PairRule:
     """Return the rule of `row`, wrapped in `GivingUp` if `give_up` is set.
 
     A threshold that was calibrated without giving up stays valid, because giving up only lowers
     the number of winners named.
     """
-    rule: StoppingRule[Tally] = row.make(
+    rule: PairRule = row.make(
         Ingredients(
             risk=config.risk,
-            items=population_of(config, inputs) or len(inputs.joined.pool),
+            items=inputs.items,
             limit=config.max_judgments,
             near=config.near_tie,
             worse=config.not_worse,
@@ -147,7 +248,7 @@ def _calibrated(
     config: CompareConfig, inputs: Inputs, history: History | None
 ) -> Calibration | TooLittle:
     assert history is not None, "a rule that the past calibrates looks back"
-    pool = inputs.joined.pool
+    pool = inputs.pool
     first, second = pool.systems
     return calibrate(
         history.past if history.by_same else no_past(len(pool)),
@@ -181,12 +282,3 @@ def _check_not_worse(config: CompareConfig) -> None:
                 f"`{name}={getattr(config, name)}` does not go with `not_worse={config.not_worse:g}`: "
                 f"{why}; leave one of them out"
             )
-
-
-def _id(config: CompareConfig, inputs: Inputs) -> str:
-    content = {
-        "history": named_by_content(config.history) if config.looks_back else None,
-        "decoy_outputs": inputs.decoy_texts if config.decoy_outputs else None,
-        "population": population_of(config, inputs),
-    }
-    return run_id(QUESTION, config, inputs.joined.pool, inputs.judges, content)

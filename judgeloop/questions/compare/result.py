@@ -13,7 +13,7 @@ from typing import ClassVar
 from judgeloop.core.outcomes import ANSWERS, DecoyTally, Outcome, Spend, Tally
 from judgeloop.methods.estimators.preferences import WeightedDistance, weighted_distance
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order
-from judgeloop.methods.stats.proportions import p_value
+from judgeloop.methods.stats.proportions import p_value, share_interval
 from judgeloop.questions.compare import text
 from judgeloop.report.page import Page
 from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label_rows
@@ -39,6 +39,21 @@ class CompareSetup(RunSetup):
 
 
 @dataclass(frozen=True, slots=True)
+class ScoreFigures:
+    """What recorded scores say beside the test.
+
+    `means` holds each system's mean score, and `mean_difference` the first less the second.
+    `win_share` is the first system's share of the items that are no ties; None if all are.
+    `win_share_interval` bounds its chance to win such an item, at 1 - `risk_threshold`.
+    """
+
+    means: dict[str, float]
+    mean_difference: float
+    win_share: float | None
+    win_share_interval: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Result(RunResult):
     """A comparison's result.
 
@@ -51,6 +66,9 @@ class Result(RunResult):
     `win_distance_weighted` is True if the draws preferred some items. Then `win_distance` is an
     estimate for all items, negative if it contradicts the leader (without a leader: first system
     minus second). The interval is then approximate, at 90 %.
+
+    `recorded` holds the figures of recorded scores; None if judges were asked. Then `risk` is the
+    p-value of the exact sign test.
     """
 
     job: ClassVar[str] = "compare"
@@ -63,6 +81,7 @@ class Result(RunResult):
     win_distance_biased: bool
     win_distance_weighted: bool
     win_distance_interval: tuple[float, float] | None
+    recorded: ScoreFigures | None = None
 
     @property
     def whole(self) -> bool:
@@ -77,6 +96,8 @@ class Result(RunResult):
         makes it too small. So a large one says that the lead may be chance on other items, and a
         small one says nothing.
         """
+        if self.recorded is not None:
+            return self.risk
         preferred = self.win_distance_biased or self.win_distance_weighted
         if self.winner is None or self.setup.sampled or preferred:
             return None
@@ -110,8 +131,12 @@ def result_of(
     judge_models: tuple[tuple[str, ...], ...],
     decoys: DecoyTally | None,
     more_judgments: int | None,
+    scores: Sequence[Sequence[float]] | None = None,
 ) -> Result:
-    """Compute the result from a run's outcome; `item_ids` are in the order of positions."""
+    """Compute the result from a run's outcome; `item_ids` are in the order of positions.
+
+    `scores` holds each system's recorded scores, by position; None if judges were asked.
+    """
     tally, systems = outcome.estimate.tally, setup.systems
     whole = tally.judged == tally.items and not setup.sampled
     weighted = weighted_distance(tally) if tally.judged < tally.items else None
@@ -144,6 +169,18 @@ def result_of(
         agreement=agreement_of(outcome.labels),
         decoys=decoys,
         labels=label_rows(outcome.labels, systems, item_ids, outcome.deciding),
+        recorded=None if scores is None else _figures(tally, setup, scores),
+    )
+
+
+def _figures(tally: Tally, setup: CompareSetup, scores: Sequence[Sequence[float]]) -> ScoreFigures:
+    won, lost = tally.wins
+    means = [sum(own) / tally.items for own in scores]
+    return ScoreFigures(
+        means=dict(zip(setup.systems, means, strict=True)),
+        mean_difference=means[0] - means[1],
+        win_share=won / (won + lost) if won + lost else None,
+        win_share_interval=share_interval(won, lost, setup.risk_threshold),
     )
 
 

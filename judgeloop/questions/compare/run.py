@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from judgeloop.core.outcomes import StopKind, Tally
-from judgeloop.core.protocols import StoppingRule
-from judgeloop.engine.halt import Interruption
-from judgeloop.engine.loop import Finished, Observe, unobserved
+from judgeloop.core.outcomes import Spend, StopKind, Tally
+from judgeloop.engine.loop import Finished
+from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Session
+from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
+from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.ingredients import Variant
 from judgeloop.methods.stats.dendrogram import MOST_EXACT
-from judgeloop.methods.stopping.giving_up import GivingUp
 from judgeloop.questions.compare.plan import judgments_to_decide, more_to_decide
 from judgeloop.questions.compare.prepare import Comparison
 from judgeloop.questions.compare.result import CompareSetup, Result, result_of
 from judgeloop.questions.compare.selector import LiveMaterial, make_selector, variant_of
 from judgeloop.run.drive import decoy_quotes_left, drive_session, quotes_of, setup_of, terms_of
-from judgeloop.run.plan import Plan, priced
+from judgeloop.run.plan import Plan, Range, priced
 
 
 async def run(
@@ -33,6 +33,8 @@ async def run(
     observe: Observe[Tally] = unobserved,
 ) -> Result:
     """Judge until the comparison is decided, or until money, judgments or items run out."""
+    if comparison.recorded is not None:
+        return _result(comparison, _compared(comparison, comparison.recorded.judge))
     terms = terms_of(comparison)
     finished = await _drive(comparison, terms, interruption=interruption, observe=observe)
     return _result(comparison, finished)
@@ -43,12 +45,14 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
 
     Asks no judge and spends nothing.
     """
+    if comparison.recorded is not None:
+        return priced(Range(0, 0, 0), quotes=(), left_p=None, assumed=None), await run(comparison)
     terms, pool = terms_of(comparison, offline=True), comparison.pool
     finished = await _drive(comparison, terms)
     outcome = finished.outcome
     over = outcome.stop.kind is not StopKind.DRY_RUN
     judgments, assumed = judgments_to_decide(
-        _deciding(comparison.rule),
+        comparison.rule.deciding,
         outcome.estimate.tally,
         comparison.limits,
         asked=min(len(pool), comparison.config.max_judgments) if over else outcome.asked,
@@ -63,11 +67,6 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
     return plan, _result(comparison, finished)
 
 
-def _deciding(rule: StoppingRule[Tally]) -> StoppingRule[Tally]:
-    """Return the rule without `GivingUp`: a forecast is about the judgments to a decision."""
-    return rule.rule if isinstance(rule, GivingUp) else rule
-
-
 async def _drive(
     comparison: Comparison,
     terms: Terms,
@@ -75,9 +74,25 @@ async def _drive(
     interruption: Interruption | None = None,
     observe: Observe[Tally] = unobserved,
 ) -> Finished[Tally]:
+    return await drive_session(
+        _session(comparison), comparison, terms, interruption=interruption, observe=observe
+    )
+
+
+def _compared(comparison: Comparison, judge: RecordedJudge) -> Finished[Tally]:
+    """Compare the recorded scores of all items; nothing is booked."""
+    pool = comparison.pool
+    outcome = replay(
+        _session(comparison),
+        lambda choice: judge.verdict(pool.items[choice.position].id, pool.systems),
+    )
+    return Finished(outcome, Spend(), models=((),), decoys=None)
+
+
+def _session(comparison: Comparison) -> Session[Tally]:
     config, history = comparison.config, comparison.history
     material = LiveMaterial(config, comparison.pool, history.prospects if history else None)
-    session = Session(
+    return Session(
         items=len(comparison.pool),
         selector=make_selector(
             comparison.selector,
@@ -91,17 +106,14 @@ async def _drive(
         rng=np.random.default_rng(config.seed),
         lookahead=config.lookahead,
     )
-    return await drive_session(
-        session, comparison, terms, interruption=interruption, observe=observe
-    )
 
 
 def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
     outcome = finished.outcome
     more = None
-    if outcome.winner is None:
+    if outcome.winner is None and comparison.recorded is None:
         unasked = len(comparison.pool) - len(outcome.labels)
-        rule = _deciding(comparison.rule)
+        rule = comparison.rule.deciding
         more = more_to_decide(rule, outcome.estimate.tally, comparison.limits, unasked)
     return result_of(
         outcome,
@@ -111,13 +123,17 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         judge_models=finished.models,
         decoys=finished.decoys,
         more_judgments=more,
+        scores=comparison.recorded and comparison.recorded.scores,
     )
 
 
 def _setup(comparison: Comparison) -> CompareSetup:
     config, rule, row = comparison.config, comparison.rule, comparison.selector
+    shared = setup_of(comparison)
+    if comparison.recorded is not None:  # nobody reads the outputs, which may be missing
+        shared |= {"sampled": True, "empty": {}, "repeated": {}}
     return CompareSetup(
-        **setup_of(comparison),
+        **shared,
         rule=rule.name,
         risk_threshold=rule.threshold,
         guarantee=rule.guarantee,

@@ -11,6 +11,7 @@ from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import ANSWERS, StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER
+from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.reasons import show_risk
 from judgeloop.questions.compare.doubts import alike_in, all_ties, on_others
 from judgeloop.report.escaping import visible
@@ -37,9 +38,14 @@ from judgeloop.report.sentences import (
 from judgeloop.report.spent import costs, enough, money
 
 if TYPE_CHECKING:
-    from judgeloop.questions.compare.result import Result
+    from judgeloop.questions.compare.result import Result, ScoreFigures
 
 
+WHAT_P_MEANS = (
+    "The p-value says how often two equally good systems would differ at least so much by chance, "
+    "if these items are a random sample of the items that count. It does not say how probable it "
+    "is that the decision is right."
+)
 HOW_TO_GO_ON = {
     StopKind.FUTILITY: ": raise `max_judgments`, or leave out `give_up`",
 }
@@ -51,7 +57,7 @@ def page(result: Result) -> Page:
         headline(result),
         tuple(details(result)),
         summary=tuple(summary(result)),
-        notes=notes(result, HEADING_RISK, _risk_means(result), whole=result.whole),
+        notes=notes(result, *_risk_means(result), whole=result.whole),
     )
 
 
@@ -80,6 +86,9 @@ def _decision(result: Result) -> str:
         return f"{first} and {second} are level {where}."
     if result.stop_reason is StopKind.NO_DIFFERENCE:
         return f"There is no practical difference between {first} and {second} {where}."
+    if result.recorded is not None:
+        lead = f"{visible(result.leader)} leads, but that may be chance" if result.leader else ""
+        return f"No winner between {first} and {second} {where}: {lead or 'they are level'}."
     return f"No winner yet between {first} and {second} {where}: {ended(result)}."
 
 
@@ -97,7 +106,7 @@ def _on_worse(result: Result, where: str) -> str:
 def summary(result: Result) -> list[str]:
     """Return what was judged, at which risk and cost, what would decide, and warnings."""
     open_ = result.winner is None and result.stop_reason not in ANSWERS
-    voted = open_ or result.stop_reason is StopKind.NOT_WORSE
+    voted = open_ or result.recorded is not None or result.stop_reason is StopKind.NOT_WORSE
     parts = [_judged(result), *([_leads(result)] if voted else []), _risk(result)]
     line = " ".join([*filter(None, parts), f"Cost: {money(result)}."])
     return [
@@ -125,10 +134,30 @@ def _leads(result: Result) -> str:
 def details(result: Result) -> list[tuple[str, str]]:
     """Return the evidence for the decision, as pairs of a name and a text."""
     rows = [("votes", _votes(result)), ("gap", _gap(result)), ("rule", _rule(result))]
+    if result.recorded is not None:
+        return [
+            *rows,
+            *_scores(result, result.recorded),
+            ("judge", judge(result)),
+            *about_data(result),
+        ]
     rows += [("judge", judge(result)), ("selector", _selector(result)), *published(result)]
     rows += [("history", visible(result.setup.history))] if result.setup.history else []
     rows += [*costs(result), *_other_way(result)]
     return rows + about_data(result)
+
+
+def _scores(result: Result, scores: ScoreFigures) -> list[tuple[str, str]]:
+    """Return rows on the test and the means of recorded scores."""
+    test = "exact sign test, two-sided (McNemar's exact test for scores of 0 and 1), made once"
+    if scores.win_share is not None:
+        (low, high), level = scores.win_share_interval, 100 * (1 - result.setup.risk_threshold)
+        test += (
+            f"; {visible(result.setup.systems[0])} wins {scores.win_share:.1%} of the items that are no "
+            f"ties ({level:.4g} % interval {low:.1%} to {high:.1%}, exact)"
+        )
+    means = ", ".join(f"{mean:.3f} for {visible(name)}" for name, mean in scores.means.items())
+    return [("test", test), ("mean", f"{means}; difference {scores.mean_difference:+.3f}")]
 
 
 def _other_way(result: Result) -> list[tuple[str, str]]:
@@ -147,12 +176,15 @@ def _other_way(result: Result) -> list[tuple[str, str]]:
 
 def _risk(result: Result) -> str:
     """Return the stated risk and its kind; empty if it says nothing."""
+    if result.recorded is not None:
+        wanted = "" if result.winner else f"; at most {result.setup.risk_threshold:g} decides"
+        return f"p-value: {show_risk(result.risk)}{wanted}."
     if result.whole:
         return "Stated risk: 0, as every item is judged."
     if result.stop_reason is StopKind.NO_DIFFERENCE:
         return f"Stated risk: {result.setup.risk_threshold:g} (guaranteed)."
     kind = "guaranteed" if result.setup.guarantee else "heuristic"
-    kind = "on average" if result.setup.rule == "calibrated" else kind
+    kind = "on average" if rule_row("compare", result.setup.rule).by_past else kind
     shown = f"{show_risk(result.risk)} ({kind})."
     if result.winner is not None or result.stop_reason is StopKind.NOT_WORSE:
         return f"Stated risk: {shown}"
@@ -165,8 +197,10 @@ def _risk(result: Result) -> str:
     return f"Stated risk of {named} now: {shown}"
 
 
-def _risk_means(result: Result) -> str:
-    """Return what is proved about the risk, what the stated risk is, and what it does not say."""
+def _risk_means(result: Result) -> tuple[str, str]:
+    """Return what is proved about the risk and what it does not say, after a heading."""
+    if result.recorded is not None:
+        return "What the p-value means", WHAT_P_MEANS
     if result.whole:
         says = DRAWN_WHOLE
     elif result.setup.guarantee:
@@ -174,7 +208,7 @@ def _risk_means(result: Result) -> str:
         says = promise(result.setup.guarantee, result.setup.risk_threshold, decided=decided)
     else:
         says = "The stated risk is a heuristic: the rule looks many times, and no bound is proved."
-    return f"{says} {about_the_judge(result)}"
+    return HEADING_RISK, f"{says} {about_the_judge(result)}"
 
 
 def _what_would_decide(result: Result) -> str:
@@ -291,6 +325,8 @@ def _rule(result: Result) -> str:
     if margin is not None:
         asks = f"; asks whether the gap for {visible(result.setup.systems[0])} is above {margin:g}"
     threshold = result.setup.risk_threshold
+    if result.recorded is not None:
+        return f"{result.setup.rule}, names a winner at a p-value of at most {threshold:g}"
     return f"{result.setup.rule}, stops at a stated risk of {threshold:g}{asks}{gives_up}{instead}"
 
 

@@ -1,4 +1,4 @@
-"""The settings of `estimate`: the system, the selector and the width of the interval.
+"""The settings of `estimate`: system, selector and interval; and what the paper prescribes.
 
 The settings that all questions share are in `settings/run_settings.py`.
 """
@@ -20,8 +20,7 @@ from judgeloop.methods.selectors.catalogue import (
     selectors_of,
 )
 from judgeloop.methods.stopping.catalogue import INTERVALS
-from judgeloop.questions.estimate.published import ACTRACER
-from judgeloop.settings.published import Publication
+from judgeloop.settings.published import Prescription, Publication
 from judgeloop.settings.run_settings import RunSettings
 from judgeloop.settings.setting import Form, Parse, Part, Setting, described, one_of, unless_auto
 from judgeloop.settings.shared import (
@@ -38,6 +37,39 @@ from judgeloop.settings.shared import (
     RepresentOne,
     Vectors,
 )
+
+# What the AcTracer paper prescribes for an estimate, and for replays of estimates: Huang et al.
+# (2024), "Active Testing of Large Language Model via Multi-Stage Sampling". Open are the number of
+# judgments and how log-probabilities become a confidence: the geometric mean with Wasserstein's
+# distance for answers in prose, the first token with that of Kolmogorov and Smirnov for
+# classification, mathematics and code (appendix A.1.3).
+_PAPER = ("AcTracer", "Huang et al. 2024")
+_STATES = (
+    Prescription("represent", None, "section 3.1.1", shown="hidden:MODEL", alike="hidden:.+"),
+    Prescription("layer", "middle", "section 3.1.1"),
+)
+
+ACTRACER = Publication(
+    *_PAPER,
+    (
+        Prescription("selector", "actracer", "algorithm 1"),
+        *_STATES,
+        Prescription("clusters", None, "section 3.1.2", shown="auto"),
+        Prescription("allocation", "mc-ucb", "section 3.1.3"),
+    ),
+)
+
+RIVALS = ("random", "stratified-confidence", "cross-entropy", "mmd-critic", "diffuse", "actracer")
+REPLAYED = Publication(
+    *_PAPER,
+    (
+        Prescription("selectors", RIVALS, "section 4.3"),
+        *_STATES,
+        Prescription("vectors", None, "section 3.1.1"),
+        Prescription("proxy", None, "algorithm 1"),
+    ),
+)
+
 
 QUESTION = "estimate"
 SELECTORS = names_of(QUESTION)
@@ -161,14 +193,14 @@ class EstimateConfig(RunSettings):
     ] = None
     interval: Annotated[
         str,
-        one_of(INTERVALS),
+        one_of(tuple(INTERVALS)),
         Setting(
             "Kind of interval: approximate (valid for one look) or anytime (for any number of looks).",
             STOPPING,
             Part.RUN,
             Found,
         ),
-    ] = INTERVALS[0]
+    ] = next(iter(INTERVALS))
     require_score: Annotated[
         float | None,
         Ge(0),

@@ -68,7 +68,7 @@ def _enough(rule: Precise, items: int, each: float, asked: int) -> int:
 
 
 def _half_width(rule: Precise, items: int, each: float, judged: int) -> float:
-    find = interval_whenever if rule.kind == "anytime" else interval_at_once
+    find = interval_whenever if rule.any_look else interval_at_once
     variance = each / judged * (1 - judged / items)
     found = find(
         Moments(ASSUMED_MEAN, variance, float(max(1, judged - 1))), judged, items, rule.threshold

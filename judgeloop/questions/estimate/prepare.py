@@ -13,10 +13,12 @@ from typing import Any
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Judge, Selector
 from judgeloop.core.records import Draws
+from judgeloop.formats.confidence import confidence_of
 from judgeloop.history.comparisons import AUTO
 from judgeloop.history.ratings import Foretold, find_ratings
 from judgeloop.methods.selectors.catalogue import Need, selectors_of
 from judgeloop.methods.stats.strata import Floats
+from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate.config import (
     BY_HISTORY,
@@ -26,9 +28,16 @@ from judgeloop.questions.estimate.config import (
     default_layer,
 )
 from judgeloop.questions.estimate.selector import HIDDEN, LiveMaterial, make_selector, wanted_by
-from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.identity import named_by_content, run_id
-from judgeloop.run.inputs import Inputs, checked_judge, judge_options, read_inputs, wanted_for
+from judgeloop.run.inputs import (
+    NOTHING_GIVEN,
+    Given,
+    Inputs,
+    checked_judge,
+    judge_options,
+    read_inputs,
+    wanted_for,
+)
 from judgeloop.run.prepared import Prepared, check_idle_settings
 from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import alternatives, declared
@@ -64,10 +73,7 @@ def prepare(
     offline: bool = False,
     given: Given = NOTHING_GIVEN,
 ) -> Estimation:
-    """Read and check everything that an estimate needs.
-
-    `environment` holds the judges' API keys. With `offline`, only a forecast is made, which needs
-    no key. `given` holds the tables and judges that a program has in memory.
+    """Read and check everything that an estimate needs (`questions/question.py`).
 
     Raises:
         InputError: a setting or a file is wrong; nothing was spent.
@@ -75,14 +81,24 @@ def prepare(
     config = within_ceiling(config, environment)
     _check_settings(config)
     inputs = read_inputs(config, environment, offline=offline, given=given)
-    pool = inputs.joined.pool
+    pool = inputs.pool
     confidence = None
     if config.looks_at_confidence:
-        confidence = given.confidence(
-            config.outputs, pool.items, config.confidence, config.confidence_by
+        _, rows = given.open(config.outputs)
+        confidence = confidence_of(
+            config.outputs, rows, pool.items, config.confidence, config.confidence_by
         )
     proxy = _proxy(config, inputs, environment, offline=offline, given=given)
-    run = _id(config, inputs, confidence, proxy)
+    run = run_id(
+        QUESTION,
+        config,
+        inputs,
+        proxy=config.proxy
+        if proxy is None
+        else [proxy.identity.name, dict(proxy.identity.parameters)],
+        confidence=None if confidence is None else confidence.tolist(),
+        history=named_by_content(config.history) if config.proxy == BY_HISTORY else None,
+    )
     # Clusters are computed here, before the run, so that the user can interrupt it.
     material = LiveMaterial(config, pool, confidence)
     selector = make_selector(config.selector_row, material, wanted_by(config, len(pool)))
@@ -103,14 +119,14 @@ def prepare(
 
 
 def _rule(config: EstimateConfig, items: int) -> Precise:
-    even = config.selector_row.draws is Draws.EVEN
+    even, any_look = config.selector_row.draws is Draws.EVEN, INTERVALS[config.interval]
     return Precise(
         threshold=config.risk,
         items=items,
         half_width=config.half_width,
-        kind=config.interval,
+        any_look=any_look,
         first_look=config.min_judgments,
-        guaranteed=config.interval == "anytime" and even and config.proxy is None,
+        guaranteed=any_look and even and config.proxy is None,
     )
 
 
@@ -182,7 +198,7 @@ def _proxy(
     options = judge_options(config, environment, rating=True, offline=offline)
     own = replace(options, price=None, base_url=None)
     try:
-        judge = checked_judge(spec, own, config, inputs.joined.pool, given)
+        judge = checked_judge(spec, own, config, inputs.pool, given)
     except InputError as error:
         reason = str(error).replace(
             "`judge_price=IN,OUT` (a server of your own: `judge_price=0,0`), or in a file: ", ""
@@ -191,16 +207,3 @@ def _proxy(
     if judge.by_hand:
         raise InputError(f"`proxy={spec}`: a proxy rates every item, so it cannot be a person")
     return judge
-
-
-def _id(
-    config: EstimateConfig, inputs: Inputs, confidence: Floats | None, proxy: Judge | None
-) -> str:
-    rater = None if proxy is None else [proxy.identity.name, dict(proxy.identity.parameters)]
-    content = {
-        "proxy": config.proxy if proxy is None else rater,
-        "confidence": None if confidence is None else confidence.tolist(),
-        "history": named_by_content(config.history) if config.proxy == BY_HISTORY else None,
-        "decoy_outputs": inputs.decoy_texts if config.decoy_outputs else None,
-    }
-    return run_id(QUESTION, config, inputs.joined.pool, inputs.judges, content)

@@ -14,9 +14,9 @@ import numpy as np
 from judgeloop.core.outcomes import Spend, StopKind, StopReason
 from judgeloop.core.protocols import Estimator, Judge
 from judgeloop.core.records import ONE_SYSTEM
-from judgeloop.engine.halt import Interruption
-from judgeloop.engine.loop import Finished, Observe, unobserved
+from judgeloop.engine.loop import Finished
 from judgeloop.engine.session import Limits, Session
+from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
 from judgeloop.methods.estimators.mean_score import ForecastMean, MeanScore, Ratings
 from judgeloop.methods.selectors.random import Random

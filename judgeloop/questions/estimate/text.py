@@ -11,6 +11,7 @@ from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.selectors.catalogue import Need, selector_row
+from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
 from judgeloop.report.sentences import (
@@ -201,7 +202,7 @@ def _promise(result: Estimated) -> str:
     if result.setup.guarantee:
         return f"That is guaranteed: {result.setup.guarantee}."
     looks = (
-        "however often you look" if result.setup.interval_kind == "anytime" else "if you look once"
+        "however often you look" if INTERVALS[result.setup.interval_kind] else "if you look once"
     )
     return f"That was measured, not proved; it holds {looks}."
 

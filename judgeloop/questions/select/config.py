@@ -1,4 +1,4 @@
-"""The settings of `select`: the systems, the baseline, the selector and the stopping rule.
+"""The settings of `select`: systems, baseline, selector and rule; and what the paper prescribes.
 
 The settings that all questions share are in `settings/run_settings.py`.
 """
@@ -21,8 +21,7 @@ from judgeloop.methods.stopping.catalogue import (
     rule_row,
     rules_of,
 )
-from judgeloop.questions.select.published import LLM_SELECTOR
-from judgeloop.settings.published import Publication
+from judgeloop.settings.published import Prescription, Publication
 from judgeloop.settings.run_settings import ContestSettings
 from judgeloop.settings.setting import (
     Form,
@@ -43,6 +42,32 @@ from judgeloop.settings.shared import (
     MaxJudgments,
     MinJudgments,
 )
+
+# What the LLM Selector paper prescribes for a search for the best, and for replays of it: Durmazkeser
+# et al. (2025), "Active Model Selection for Large Language Models". Open are the number of judgments
+# (the paper reads its curves at every budget), the size of the pools and the number of realisations,
+# which the paper does not name.
+_PAPER = ("LLM Selector", "Durmazkeser et al. 2025")
+_SHARED = (
+    Prescription("weak_judges", 10, "appendix B"),
+    Prescription("epsilon", None, "appendix D", shown="auto"),
+    Prescription("tie_margin", 0.0, "section 2.2"),
+)
+
+LLM_SELECTOR = Publication(
+    *_PAPER,
+    (
+        Prescription("selector", "llm-selector", "algorithm 1"),
+        Prescription("rule", "fixed-budget", "algorithm 1"),
+        *_SHARED,
+    ),
+)
+
+RIVALS = ("random", "llm-selector", "bradley-terry", "most-draws", "confidence", "uncertainty")
+REPLAYED = Publication(
+    *_PAPER, (Prescription("selectors", RIVALS, "section 3 and appendix C"), *_SHARED)
+)
+
 
 QUESTION = "select"
 SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)

@@ -10,21 +10,14 @@ from dataclasses import dataclass
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.pool import Pool
-from judgeloop.core.protocols import StoppingRule
 from judgeloop.core.records import Draws
-from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.selectors.catalogue import Need, SelectorRow, selectors_of
+from judgeloop.methods.stopping.best_of_many import BestRule
 from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rules_of
-from judgeloop.methods.stopping.separated import Separated
 from judgeloop.questions.select.config import QUESTION, SelectConfig
-from judgeloop.run.given import NOTHING_GIVEN, Given
 from judgeloop.run.identity import run_id
-from judgeloop.run.inputs import Inputs, read_inputs
-from judgeloop.run.prepared import (
-    Prepared,
-    check_idle_settings,
-    population_of,
-)
+from judgeloop.run.inputs import NOTHING_GIVEN, Given, read_inputs
+from judgeloop.run.prepared import Prepared, check_idle_settings
 from judgeloop.settings.run_settings import within_ceiling
 
 FEWEST_SYSTEMS = 2
@@ -37,13 +30,8 @@ class Selection(Prepared[SelectConfig]):
     `baseline` is the number of the system that all others are compared with.
     """
 
-    rule: StoppingRule[Standings]
+    rule: BestRule
     baseline: int
-
-    @property
-    def level(self) -> float | None:
-        """The risk at which a system is ruled out; None for a rule without a stated risk."""
-        return self.rule.level if isinstance(self.rule, Separated) else None
 
     @property
     def rivals(self) -> tuple[int, ...]:
@@ -58,10 +46,7 @@ def prepare(
     offline: bool = False,
     given: Given = NOTHING_GIVEN,
 ) -> Selection:
-    """Read and check everything that a search for the best needs.
-
-    `environment` holds the judges' API keys. With `offline`, only a forecast is made, which needs
-    no key. `given` holds the tables and judges that a program has in memory.
+    """Read and check everything that a search for the best needs (`questions/question.py`).
 
     Raises:
         InputError: a setting or a file is wrong; nothing was spent.
@@ -71,18 +56,18 @@ def prepare(
     _check_settings(config)
     check_idle_settings(config, chosen, [*selectors_of(QUESTION), *rules_of(QUESTION)])
     inputs = read_inputs(config, environment, offline=offline, given=given)
-    pool = inputs.joined.pool
+    pool = inputs.pool
     _check_outputs(pool)
     ingredients = Ingredients(
         risk=config.risk,
-        items=population_of(config, inputs) or len(pool),
+        items=inputs.items,
         limit=config.max_judgments,
         near=config.near_best,
     )
     return Selection(
         config,
         inputs,
-        _id(config, inputs),
+        run_id(QUESTION, config, inputs),
         rule=config.rule_row.make(ingredients),
         baseline=pool.systems.index(config.baseline),
     )
@@ -125,11 +110,3 @@ def _check_outputs(pool: Pool) -> None:
                 f"{other} and {name} gave the same output on all {len(pool):,} items, so no judge can "
                 "tell them apart; leave one of them out"
             )
-
-
-def _id(config: SelectConfig, inputs: Inputs) -> str:
-    content = {
-        "decoy_outputs": inputs.decoy_texts if config.decoy_outputs else None,
-        "population": population_of(config, inputs),
-    }
-    return run_id(QUESTION, config, inputs.joined.pool, inputs.judges, content)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from judgeloop.core.outcomes import StopKind
-from judgeloop.engine.halt import Interruption
-from judgeloop.engine.loop import Finished, Observe, unobserved
+from judgeloop.engine.loop import Finished
 from judgeloop.engine.session import Session
+from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
 from judgeloop.methods.estimators.win_rates import Standings, WinRates
 from judgeloop.methods.selectors.catalogue import Need
@@ -47,7 +47,7 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
     judgments, assumed = judgments_to_separate(
         outcome.estimate.tally,
         selection.limits,
-        level=selection.level,
+        level=selection.rule.level,
         asked=selection.config.max_judgments if over else outcome.asked,
         shrinking=_shrinks(selection),
     )
@@ -70,7 +70,7 @@ def _made(selection: Selection) -> Made:
     config = selection.config
     material = LiveMaterial(config, selection.pool, selection.baseline, selection.one_order)
     return make_selector(
-        config.selector_row, material, level=selection.level, limit=config.max_judgments
+        config.selector_row, material, level=selection.rule.level, limit=config.max_judgments
     )
 
 
@@ -104,7 +104,7 @@ async def _drive(
 
 
 def _result(selection: Selection, made: Made, finished: Finished[Standings]) -> Selected:
-    config, outcome, level = selection.config, finished.outcome, selection.level
+    config, outcome, level = selection.config, finished.outcome, selection.rule.level
     more = None
     if outcome.winner is None and level is not None:
         tally = outcome.estimate.tally

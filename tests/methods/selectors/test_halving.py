@@ -14,7 +14,7 @@ from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import WinRates
 from judgeloop.methods.selectors.halving import KEPT, SHRINKING, Halving
-from judgeloop.methods.stopping.fixed_budget import FixedBudget
+from judgeloop.methods.stopping.best_of_many import FixedBudget
 
 
 def lengths_of(systems, items, seed=0):

@@ -19,7 +19,7 @@ from judgeloop.methods.estimators.win_rates import WinRates
 from judgeloop.methods.selectors.race import Racing
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.racing import could_be_out
-from judgeloop.methods.stopping.separated import Separated
+from judgeloop.methods.stopping.best_of_many import Separated
 
 RISK = 0.1
 NO_LIMITS = Limits(1, 10**6, 1.0)

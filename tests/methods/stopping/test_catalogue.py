@@ -84,7 +84,7 @@ def test_one_sequence_is_met_along_as_many_are(row):
         assert np.array_equal(rule.met_along(along, items, THRESHOLDS), each)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [row for row in ROWS if not row.recorded], ids=lambda row: row.name)
 def test_these_sequences_meet_a_rule_at_some_looks_and_not_at_others(row):
     """Or the comparison above would say little."""
     items, looks = POOLS["some of the items"]

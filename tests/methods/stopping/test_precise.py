@@ -56,10 +56,10 @@ def test_it_ends_once_the_interval_is_narrow_enough():
     assert 100 < outcome.asked < ITEMS
 
 
-@pytest.mark.parametrize("kind", ["approximate", "anytime"])
+@pytest.mark.parametrize("any_look", [False, True])
 @pytest.mark.parametrize("half_width", [0.03, 0.1, 0.2])
-def test_side_by_side_no_more_is_asked_than_one_at_a_time(kind, half_width):
-    rule = Precise(0.1, ITEMS, half_width, kind)
+def test_side_by_side_no_more_is_asked_than_one_at_a_time(any_look, half_width):
+    rule = Precise(0.1, ITEMS, half_width, any_look)
     one, many = run(rule), run(rule, concurrent=True)
     assert one.labels == many.labels
     assert one.estimate.interval == many.estimate.interval
@@ -101,9 +101,9 @@ def test_picked_items_have_no_interval():
     assert not Precise(0.1, ITEMS, 0.4).is_met(tally_of(SCORES[:50], drawn=False))
 
 
-@pytest.mark.parametrize("kind", ["approximate", "anytime"])
-def test_abstentions_widen_the_interval_to_both_sides(kind):
-    rule = Precise(0.1, ITEMS, kind=kind)
+@pytest.mark.parametrize("any_look", [False, True])
+def test_abstentions_widen_the_interval_to_both_sides(any_look):
+    rule = Precise(0.1, ITEMS, any_look=any_look)
     known = [0.5, 0.25, 0.75, 0.4, 0.6] * 12
     hidden = [None if i % 10 == 0 else score for i, score in enumerate(known)]
     (low, high), (lower, higher) = rule.interval(tally_of(known)), rule.interval(tally_of(hidden))
@@ -111,7 +111,7 @@ def test_abstentions_widen_the_interval_to_both_sides(kind):
 
 
 def test_by_bets_each_end_is_wrong_with_half_the_risk():
-    rule = Precise(0.1, ITEMS, kind="anytime", guaranteed=True)
+    rule = Precise(0.1, ITEMS, any_look=True, guaranteed=True)
     low, high = rule.interval(tally_of(SCORES[:80]))
     signed = 2 * SCORES[:80] - 1
     assert low == pytest.approx((bound(signed, ITEMS, 0.05) + 1) / 2)
@@ -119,11 +119,11 @@ def test_by_bets_each_end_is_wrong_with_half_the_risk():
     assert low < SCORES[:80].mean() < high
     assert "guarantee" not in rule.guarantee
     assert rule.guarantee.startswith("for random draws")
-    assert Precise(0.1, ITEMS, kind="anytime").guarantee is None
+    assert Precise(0.1, ITEMS, any_look=True).guarantee is None
 
 
 def test_once_all_is_known_the_interval_is_a_point():
-    for rule in (Precise(0.1, ITEMS), Precise(0.1, ITEMS, kind="anytime")):
+    for rule in (Precise(0.1, ITEMS), Precise(0.1, ITEMS, any_look=True)):
         low, high = rule.interval(tally_of(SCORES))
         assert low == pytest.approx(high) == pytest.approx(SCORES.mean())
     outcome = run(Precise(0.1, ITEMS, 0.0001))

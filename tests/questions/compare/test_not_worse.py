@@ -137,6 +137,6 @@ def test_a_margin_is_above_0_and_below_1(old, new, margin):
 
 @pytest.mark.parametrize("new", [0], indirect=True)
 def test_recorded_scores_do_not_answer_it(old, new):
-    done = command(old, new, "--not-worse", "0.1")
+    done = command(old, new, "--not-worse", "0.1", "--judge", "recorded:score")
     assert done.exit_code == 2
-    assert "--not-worse: without a --judge, the recorded scores" in done.stderr
+    assert "--not-worse has no effect with --judge recorded:score" in done.stderr

@@ -1,3 +1,5 @@
+"""Two finished runs are compared by the scores in their files: `recorded:NAME`, rule `once`."""
+
 from __future__ import annotations
 
 import json
@@ -6,10 +8,9 @@ import pytest
 from click.testing import CliRunner
 from support.text import unwrapped
 
+import judgeloop
 from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError
-from judgeloop.questions.compare.config import CompareConfig
-from judgeloop.questions.compare.recorded import recorded_of
 
 
 @pytest.fixture
@@ -20,29 +21,44 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def write(folder, name, scores):
-    rows = [{"id": n, "prompt": f"q{n}", "output": "x", "score": s} for n, s in enumerate(scores)]
+def write(folder, name, scores, **more):
+    rows = [{"id": n, "prompt": f"q{n}", "score": s, **more} for n, s in enumerate(scores)]
     (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
 
 
-def compared(**settings):
-    return recorded_of(CompareConfig.of(first="a.jsonl", second="b.jsonl", **settings))
+def compared(first="a.jsonl", second="b.jsonl", judge="recorded:score", **settings):
+    return judgeloop.compare(first, second, judge=judge, **settings)
+
+
+def invoked(*arguments):
+    return CliRunner().invoke(app, ["compare", *arguments], catch_exceptions=False)
+
+
+RECORDED = ("a.jsonl", "b.jsonl", "--judge", "recorded:score")
 
 
 def test_all_items_are_compared_by_their_recorded_scores(here):
     result = compared()
     assert result.wins == {"a": 10, "b": 0}
     assert (result.ties, result.items, result.winner, result.exit_code) == (2, 12, "a", 0)
-    assert result.p_value == pytest.approx(2 / 2**10)
-    assert result.means == {"a": pytest.approx(10 / 12), "b": pytest.approx(0.9 / 12)}
-    assert result.win_share_interval[0] == pytest.approx(0.05 ** (1 / 10))
+    assert result.risk == result.p_value_beyond == pytest.approx(2 / 2**10)
+    assert result.recorded.means == {"a": pytest.approx(10 / 12), "b": pytest.approx(0.9 / 12)}
+    assert result.recorded.win_share_interval[0] == pytest.approx(0.05 ** (1 / 10))
+    assert result.labels[0].reason.startswith("scores ")
 
 
 def test_turning_the_files_round_turns_the_result_round(here):
-    turned = recorded_of(CompareConfig.of(first="b.jsonl", second="a.jsonl"))
-    assert (turned.winner, turned.p_value) == ("a", compared().p_value)
-    low, high = compared().win_share_interval
-    assert turned.win_share_interval == pytest.approx((1 - high, 1 - low))
+    turned = compared("b.jsonl", "a.jsonl")
+    assert (turned.winner, turned.risk) == ("a", compared().risk)
+    low, high = compared().recorded.win_share_interval
+    assert turned.recorded.win_share_interval == pytest.approx((1 - high, 1 - low))
+
+
+def test_more_items_than_any_limit_are_all_compared(here):
+    write(here, "a", [1.0, 0.0, 1.0] * 100)
+    write(here, "b", [0.0, 1.0, 0.0] * 100)
+    result = compared()
+    assert (result.judged, result.wins, result.winner) == (300, {"a": 200, "b": 100}, "a")
 
 
 def test_a_margin_makes_near_scores_ties(here):
@@ -53,10 +69,20 @@ def test_a_difference_that_chance_explains_leaves_it_undecided(here):
     write(here, "b", [0] * 2 + [1] * 7 + [0.5, 0.5, 0])
     result = compared()
     assert (result.winner, result.leader, result.exit_code) == (None, "a", 3)
+    assert str(result).startswith(
+        "No winner between a and b on items like these 12: a leads, but that may be chance."
+    )
+
+
+def test_level_runs_are_undecided_even_at_a_risk_of_one(here):
+    write(here, "b", [1] * 9 + [0.5, 0.5, 0])
+    result = compared(risk=1)
+    assert (result.winner, result.exit_code) == (None, 3)
+    assert "on items like these 12: they are level." in str(result)
 
 
 @pytest.mark.parametrize(("required", "code"), [("a", 0), ("b", 5)])
-def test_a_required_winner_counts_as_with_a_judge(here, required, code):
+def test_a_required_winner_counts_as_with_any_judge(here, required, code):
     assert compared(require_winner=required).exit_code == code
     with pytest.raises(InputError, match="expected one of a, b, found 'c'"):
         compared(require_winner="c")
@@ -66,8 +92,8 @@ def test_a_required_winner_counts_as_with_a_judge(here, required, code):
     ("name", "value"),
     [("seed", 4), ("max_judgments", 9), ("selector", "diffuse"), ("items", "a.jsonl"), ("order", "fixed"), ("rubric", "be kind")],
 )  # fmt: skip
-def test_a_setting_that_needs_a_judge_is_refused(here, name, value):
-    with pytest.raises(InputError, match=f"`{name}`: without a `judge`"):
+def test_a_setting_without_effect_on_recorded_scores_is_refused(here, name, value):
+    with pytest.raises(InputError, match=f"`{name}` has no effect with `judge=recorded:score`"):
         compared(**{name: value})
 
 
@@ -75,62 +101,79 @@ def test_pace_and_money_may_be_set_as_they_change_nothing(here):
     assert compared(budget="2", concurrency=3).winner == "a"
 
 
+def test_recorded_scores_and_the_rule_once_go_with_each_other_alone(here):
+    assert compared(rule="once").winner == "a"
+    with pytest.raises(InputError, match="`rule=sequential`: recorded scores are all known"):
+        compared(rule="sequential")
+    with pytest.raises(
+        InputError, match="`rule=once` tests recorded scores; it goes with `judge=r"
+    ):
+        compared(judge="metric:exact", rule="once")
+    with pytest.raises(InputError, match="expected recorded:NAME alone, found 2 judges"):
+        compared(judge=["recorded:score", "metric:exact"])
+
+
+def test_other_questions_do_not_take_recorded_scores(here):
+    write(here, "a", [1], output="x")
+    with pytest.raises(InputError, match="only `compare`, with no other judge, reads recorded"):
+        judgeloop.estimate("a.jsonl", judge="recorded:score")
+
+
+def test_the_only_score_of_a_file_needs_no_name(here):
+    assert compared(judge="recorded:").setup.judge == "recorded:score"
+    row = {"id": 0, "scores": {"exact": 1, "fuzzy": 0.5}}
+    (here / "a.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    with pytest.raises(
+        InputError, match="choose one: `judge=recorded:exact`, `judge=recorded:fuzzy`"
+    ):
+        compared(judge="recorded:")
+
+
 def test_a_file_given_twice_is_refused(here):
     with pytest.raises(InputError, match="this file is given twice"):
-        recorded_of(CompareConfig.of(first="a.jsonl", second="a.jsonl"))
+        compared("a.jsonl", "a.jsonl")
 
 
-def invoked(*arguments):
-    return CliRunner().invoke(app, list(arguments), catch_exceptions=False)
-
-
-def test_the_command_without_a_judge_costs_nothing_and_writes_no_ledger(here):
-    done = invoked("compare", "a.jsonl", "b.jsonl", "-o", "page.html")
-    assert done.exit_code == 0
+def test_the_command_costs_nothing_and_writes_no_ledger(here):
+    done = invoked(*RECORDED, "-o", "page.html", "-o", "junit.xml")
+    assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout.splitlines()[:2] == [
         "a is better than b on items like these 12.",
-        "Compared: all 12 items, by recorded scores. p-value: 0.002. Cost: $0.00, as nobody was asked.",
+        "Judged by recorded:score: all 12 items. Votes: 10 to 0 for a. p-value: 0.002. Cost: $0.00.",
     ]
     assert "Warning: the set has few items, 12." in done.stdout
     assert "90 % interval" in done.stdout
+    assert "empty" not in done.stdout  # the files hold no outputs, and none are needed
     assert "scores 1 and 0" in (here / "page.html").read_text()
+    assert "a is better than b" in (here / "junit.xml").read_text()
     assert not (here / ".judgeloop").exists()
 
 
-@pytest.mark.parametrize("ending", [".json", ".md", ".txt", ".html", ".csv"])
-def test_the_result_is_written_in_every_form(here, ending):
-    assert invoked("compare", "a.jsonl", "b.jsonl", "-o", f"out{ending}").exit_code == 0
-    assert (here / f"out{ending}").read_text()
+def test_python_and_the_command_line_give_the_same(here):
+    values = json.loads(invoked(*RECORDED, "--json").stdout)
+    result = compared().to_dict()
+    assert values | {"labels": result["labels"]} == result | {"settings_files": {}}
+    assert (values["about"], values["items"], values["rule"]) == ("items_like_these", 12, "once")
 
 
-def test_the_json_has_the_test_and_its_interval(here):
-    values = json.loads(invoked("compare", "a.jsonl", "b.jsonl", "--json").stdout)
-    assert values["recorded"] is True
-    assert (values["about"], values["items"]) == ("items_like_these", 12)
-    assert values["test"] == "exact sign test"
-    assert len(values["win_share_interval"]) == 2
-    assert values["spent_usd"] == 0
+def test_a_dry_run_has_nothing_to_ask_and_shows_the_result(here):
+    done = invoked(*RECORDED, "--dry-run")
+    assert done.exit_code == 0
+    assert "Nothing to ask" in done.stdout
+    assert "a is better than b" in done.stdout
 
 
-def test_without_scores_and_without_a_judge_both_remedies_are_named(here):
-    (here / "a.jsonl").write_text('{"id": 0, "output": "x", "rouge": 1}')
-    done = invoked("compare", "a.jsonl", "b.jsonl")
+def test_without_a_judge_the_message_names_the_scores_in_the_files(here):
+    done = invoked("a.jsonl", "b.jsonl")
     assert done.exit_code == 2
-    assert "--judge is needed" in done.stderr
-    assert "--score COLUMN" in done.stderr
-
-
-def test_a_score_beside_a_judge_is_refused(here):
-    done = invoked("compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge2", "--score", "score")
-    assert done.exit_code == 2
-    assert "leave one of them out" in done.stderr
-
-
-def test_level_runs_are_undecided(here):
-    write(here, "b", [1] * 9 + [0.5, 0.5, 0])
-    done = invoked("compare", "a.jsonl", "b.jsonl")
-    assert done.exit_code == 3
-    assert done.stdout.startswith(
-        "No winner between a and b on items like these 12: the systems are level."
+    assert "compare the scores that the files hold: --judge recorded:score" in unwrapped(
+        done.stderr
     )
-    assert "every item is a tie" in unwrapped(done.stdout)
+    write(here, "a", [], rouge=1)
+    assert "recorded" not in invoked("a.jsonl", "b.jsonl").stderr
+
+
+def test_rows_in_memory_have_recorded_scores_too(here):
+    rows = [{"id": n, "score": n % 2} for n in range(20)]
+    result = compared(rows, [row | {"score": 0} for row in rows])
+    assert (result.wins, result.winner) == ({"first": 10, "second": 0}, "first")

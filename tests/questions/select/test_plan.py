@@ -15,7 +15,7 @@ from judgeloop.methods.estimators.win_rates import WinRates
 from judgeloop.methods.selectors.race import Racing
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.racing import after
-from judgeloop.methods.stopping.separated import Separated
+from judgeloop.methods.stopping.best_of_many import Separated
 from judgeloop.questions.select import plan
 from judgeloop.questions.select.plan import ASSUMED, judgments_to_separate, more_to_separate
 from judgeloop.run.plan import Range

@@ -1,0 +1,209 @@
+"""The money of a run: reserves the worst case of calls before they are sent, and books their cost.
+
+All calls of a query are reserved together. A query that the budget does not cover while others are
+in flight waits for them: settling returns the unused part of their reservations. The run halts only
+if the budget does not cover the query on its own. So the outcome is the same at every concurrency.
+
+Verdicts of judges that compute and cost nothing (a metric, recorded verdicts) are booked by the
+round: one commit reserves many calls, and one settles them. Nothing is sent here (`attempts.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+from judgeloop.core.money import show_usd
+from judgeloop.core.outcomes import StopKind, StopReason
+from judgeloop.core.protocols import Clearance, Judge, Ledger, Reservation, Ticket
+from judgeloop.core.records import NO_TOKENS, Reply, Verdict
+from judgeloop.engine.asks import Ask, Planned, reservation
+from judgeloop.engine.presentation import settles
+from judgeloop.engine.state import RunState, first_of
+
+# Calls admitted for each call that may be in flight. It is above 1, so that the next calls are
+# already reserved when a place becomes free.
+AHEAD = 1.5
+# Queries admitted while judges compute their verdicts and cost nothing.
+FREE_AHEAD = 256
+# The longest that a computed verdict waits to be booked with others, in seconds.
+LINGER_S = 1.0
+
+
+@final
+class Accounts:
+    """Reserves and books in the ledger, and knows which calls are in flight."""
+
+    def __init__(self, judges: Sequence[Judge], ledger: Ledger, state: RunState[Any]) -> None:
+        """The terms in `state` hold the budget and the limit on calls in flight."""
+        self._judges = judges
+        self._ledger = ledger
+        self._state = state
+        self._terms = state.terms
+        self._computed = not any(judge.order_matters for judge in judges)
+        self._free = self._computed  # whether the calls reserved last cost nothing
+        self._in_flight: set[str] = set()  # keys of the calls that are being made
+        self._waiting = 0  # calls in flight that wait for money for another attempt
+        self._replies: list[tuple[Ticket, Reply]] = []  # that wait to be settled together
+        self._writing: asyncio.Task[list[Verdict | None]] | None = None
+
+    @property
+    def slots(self) -> int:
+        """How many queries may run in parallel; each has one call at a time to each judge."""
+        paid = max(1, round(AHEAD * self._terms.concurrency))
+        return max(paid, FREE_AHEAD) if self._free else paid
+
+    def wanted(
+        self, queries: Sequence[Planned], known: Mapping[str, object]
+    ) -> list[list[Reservation]]:
+        """Return for each query the calls to reserve.
+
+        A call in `known` (its verdict is recorded, or it is being made) is left out. So is a call
+        that an earlier query makes, and a second call that is known not to be needed.
+        """
+        claimed: set[str] = set()
+        groups = []
+        for planned in queries:
+            asks = [
+                ask
+                for ask in planned.asks
+                if ask.key not in known
+                and ask.key not in claimed
+                and not (ask.after and _is_settled(known.get(ask.after)))
+            ]
+            claimed.update(ask.key for ask in asks)
+            groups.append([reservation(ask, self._judges[ask.judge]) for ask in asks])
+        if any(groups):
+            self._free = self._computed and all(
+                _is_free(call) for group in groups for call in group
+            )
+        return groups
+
+    async def reserve(self, groups: Sequence[Sequence[Reservation]]) -> list[list[Ticket]]:
+        """Reserve the longest prefix of whole groups that the budget covers."""
+        return await self._ledger.reserve(self._terms.run, groups, self._terms.budget_p)
+
+    async def reserve_again(self, ask: Ask) -> Ticket | None:
+        """Reserve another attempt; wait while other calls in flight may still return money.
+
+        Returns None if the budget does not cover the attempt, or if nothing more is sent.
+        """
+        changes, closed = self._state.changes, self._state.closed
+        self._waiting += 1
+        changes.notify()
+        try:
+            while True:
+                alone, seen = self._all_wait(), changes.count
+                granted = await self.reserve([[reservation(ask, self._judges[ask.judge])]])
+                if granted:
+                    return granted[0][0]
+                # All calls must wait before and after the reservation was tried: a call that was
+                # granted or settled in between may still return money.
+                if (alone and self._all_wait()) or closed.is_set():
+                    return None
+                await first_of(changes.after(seen), closed.wait())
+        finally:
+            self._waiting -= 1
+
+    def _all_wait(self) -> bool:
+        """Return whether every call in flight waits for money."""
+        return self._waiting >= len(self._in_flight)
+
+    def begins(self, key: str) -> None:
+        """Record that a call is being made."""
+        self._in_flight.add(key)
+
+    def ends(self, key: str) -> None:
+        """Record that a call has ended, with or without an answer."""
+        self._in_flight.discard(key)
+        self._state.changes.notify()
+
+    async def sending(self, ticket: Ticket) -> Clearance:
+        """Record that the call is about to be sent, unless it need not or must not be sent now."""
+        cleared = await self._ledger.sending(ticket)
+        if cleared.verdict is not None:
+            self._state.changes.notify()
+        return cleared
+
+    async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | None:
+        """Book the cost and the verdict of a reply; return the verdict under its key, if any."""
+        by_the_round = self._computed and _is_free(ticket)
+        book = self._settle_with_others if by_the_round else self._ledger.settle
+        verdict = await book(ticket, reply)
+        self._count(ticket, ticket.cost_p if reply.cost_p is None else reply.cost_p)
+        self._state.cached_p += reply.saved_p
+        self._state.tokens += reply.usage or NO_TOKENS
+        self._state.changes.notify()
+        return verdict
+
+    async def abandon(self, ticket: Ticket, why: str) -> None:
+        """Leave an attempt charged at its worst case: it is unknown whether it was billed."""
+        self._count(ticket, ticket.cost_p)
+        await self._ledger.abandon(ticket, why)
+        self._state.changes.notify()
+
+    async def release(self, ticket: Ticket, why: str) -> None:
+        """Book no cost: the attempt was certainly not billed."""
+        await self._ledger.release(ticket, why)
+        self._state.changes.notify()
+
+    def _count(self, ticket: Ticket, cost_p: int) -> None:
+        if not ticket.rehearsed:
+            self._state.spent_p += cost_p
+
+    async def finish(self) -> None:
+        """Wait until the replies of calls that were cancelled are on their way to the ledger."""
+        if self._writing is not None:
+            await self._writing
+
+    async def _settle_with_others(self, ticket: Ticket, reply: Reply) -> Verdict | None:
+        """Settle a reply in one commit with those of the calls in flight."""
+        place = len(self._replies)
+        self._replies.append((ticket, reply))
+        self._state.changes.notify()
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._settle_all())
+        # A caller that is cancelled does not take the others' verdicts with it.
+        return (await asyncio.shield(self._writing))[place]
+
+    async def _settle_all(self) -> list[Verdict | None]:
+        """Wait until every call in flight has its reply, but not for long; settle the replies."""
+        try:
+            async with asyncio.timeout(LINGER_S):
+                while len(self._replies) + self._waiting < len(self._in_flight):
+                    await self._state.changes.after(self._state.changes.count)
+        except TimeoutError:
+            pass
+        replies, self._replies, self._writing = self._replies, [], None
+        return await self._ledger.settle_all(replies)
+
+    def out_of_money(self, planned: Planned) -> StopReason:
+        """Return the reason to halt when the budget does not cover `planned`."""
+        need = sum(self._judges[ask.judge].quote(ask.call).cost_p for ask in planned.asks)
+        of_all, own = self._terms.ledger_budget_p, self._terms.budget_p
+        limits = {}
+        if own is not None:
+            limits["`budget`"] = f"the budget of {show_usd(own)}"
+        if of_all is not None:
+            limits["`ledger_budget`"] = (
+                f"the limit of {show_usd(of_all)} for all runs of the ledger"
+            )
+        return StopReason(
+            StopKind.BUDGET,
+            f"what is left of {' or of '.join(limits.values())} does not cover the worst case of the next query, "
+            f"{show_usd(need)}; with a higher {' or '.join(limits)} the same "
+            "command goes on",
+            # Which of two limits is too low is not known here, nor which would do.
+            need_p=need if of_all is None else 0,
+        )
+
+
+def _is_free(call: Reservation | Ticket) -> bool:
+    """Return whether a call takes no money: it costs nothing, or its cost is only rehearsed."""
+    return call.cost_p == 0 or call.rehearsed
+
+
+def _is_settled(first: object) -> bool:
+    """Return whether what is known of a first call makes the second unnecessary."""
+    return isinstance(first, Verdict) and settles(first)

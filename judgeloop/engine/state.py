@@ -1,0 +1,218 @@
+"""The state of a run that its parts share: whether it halts and why, its spending, its progress.
+
+`loop.py` makes one `RunState` for a run. The batch, the accounts and the attempts read it and write
+to it. Observers get a `Progress`, which is a value. Nothing is asked or booked here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, final
+
+from judgeloop.core.money import to_usd
+from judgeloop.core.outcomes import Estimate, StopKind, StopReason
+from judgeloop.core.protocols import T
+from judgeloop.core.records import NO_TOKENS
+from judgeloop.engine.pace import Pace
+from judgeloop.engine.terms import Terms
+
+
+@dataclass(frozen=True)
+class Progress(Generic[T]):
+    """The progress of a run.
+
+    `asked` is the number of choices with an answer. `spent_p` is what this command has paid, in
+    picodollars, without rehearsed costs. `estimate` has no interval. `slowed_to` is the number of
+    calls in flight to which a crowded server has slowed the run down; None if it has not.
+    """
+
+    asked: int
+    spent_p: int
+    estimate: Estimate[T]
+    slowed_to: int | None = None
+
+    @property
+    def spent_usd(self) -> float:
+        """What this command has paid, in dollars."""
+        return float(to_usd(self.spent_p))
+
+
+Observe = Callable[[Progress[T]], None]
+
+
+def unobserved(progress: Progress[Any]) -> None:
+    """Ignore `progress`."""
+    del progress
+
+
+@final
+class Interruption:
+    """Asks a run to halt.
+
+    After the first request the run waits for the calls in flight and keeps their verdicts. After
+    the second it abandons them. A deadline makes the first request by itself.
+    """
+
+    def __init__(self) -> None:
+        """No halt is requested, and there is no deadline."""
+        self.requested = asyncio.Event()
+        self.abandoned = asyncio.Event()
+        self.why = StopReason(StopKind.INTERRUPTED, "interrupted; what was paid for is kept")
+        self._ends_at: float | None = None  # on the event loop's clock
+        self._told: list[Callable[[], None]] = []
+
+    def request(self) -> None:
+        """Request a halt; the second request abandons the calls in flight."""
+        if self.requested.is_set():
+            self.abandoned.set()
+        else:
+            self._request()
+
+    def when_requested(self, call: Callable[[], None]) -> None:
+        """Call `call` at the first request; now, if there was one."""
+        self._told.append(call)
+        if self.requested.is_set():
+            call()
+
+    def _request(self) -> None:
+        self.requested.set()
+        for call in self._told:
+            call()
+
+    @contextmanager
+    def within(self, seconds: float | None) -> Iterator[None]:
+        """Request a halt once `seconds` have passed; None sets no deadline."""
+        if seconds is None:
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        self._ends_at = loop.time() + seconds
+        alarm = loop.call_later(seconds, self._expire, seconds)
+        try:
+            yield
+        finally:
+            alarm.cancel()
+
+    def left_s(self) -> float | None:
+        """Return the seconds left before the deadline; None without a deadline."""
+        if self._ends_at is None:
+            return None
+        return max(0.0, self._ends_at - asyncio.get_running_loop().time())
+
+    def _expire(self, seconds: float) -> None:
+        if not self.requested.is_set():
+            self.why = StopReason(StopKind.DEADLINE, f"the deadline of {seconds:g} s is reached")
+            self._request()
+
+
+@final
+class Changes:
+    """Counts changes, and wakes all tasks that wait for the next change."""
+
+    def __init__(self) -> None:
+        """Start with a count of 0."""
+        self.count = 0
+        self._next = asyncio.Event()
+
+    def notify(self) -> None:
+        """Count a change, and wake the waiting tasks."""
+        self.count += 1
+        self._next.set()
+        self._next = asyncio.Event()
+
+    async def after(self, count: int) -> None:
+        """Wait until the count is above `count`."""
+        while self.count <= count:
+            await self._next.wait()
+
+
+@final
+class RunState(Generic[T]):
+    """What the parts of one run share.
+
+    - `reason`: the first reason to halt; None while there is none.
+    - `closed`: set when nothing more is sent, not even what is reserved.
+    - `made`, `spent_p`, `cached_p`, `tokens`: of this command, as in `Spend`.
+    - `remembered`: verdicts taken from the ledger.
+    - `paces`: the pace of each judge.
+    - `changes`: notified when an attempt is booked, which may return money, and when a call ends.
+    """
+
+    def __init__(
+        self,
+        terms: Terms,
+        interruption: Interruption | None = None,
+        observe: Observe[T] = unobserved,
+    ) -> None:
+        """Begin a run that is not halted; `observe` gets its progress once there is an estimate."""
+        self.terms = terms
+        self.interruption = interruption or Interruption()
+        self.reason: StopReason | None = None
+        self.closed = asyncio.Event()
+        self.changes = Changes()
+        self.made = self.remembered = self.spent_p = self.cached_p = 0
+        self.tokens = NO_TOKENS
+        self.paces: list[Pace] = []
+        self._broken = False
+        self._observe = observe
+        self._estimate: Estimate[T] | None = None
+        self._asked = self._ahead = 0
+        self.interruption.when_requested(self.closed.set)
+
+    def halt(self, reason: StopReason, *, at_once: bool = False) -> None:
+        """Halt for `reason`, unless the run is halted already.
+
+        With `at_once`, what is reserved and waits is not sent.
+        """
+        self.reason = self.reason or reason
+        if at_once:
+            self.closed.set()
+
+    def judge_failed(self, error: Exception) -> None:
+        """Halt at once: no attempt can succeed."""
+        self.halt(StopReason(StopKind.JUDGE_FAILED, f"the judge failed: {error}"), at_once=True)
+
+    def broke(self) -> None:
+        """Send nothing more after an error in code, which is raised once all calls have ended."""
+        self._broken = True
+        self.closed.set()
+
+    def is_over(self) -> bool:
+        """Return whether no further query is admitted."""
+        if self.interruption.requested.is_set():
+            self.halt(self.interruption.why)
+        return self._broken or self.reason is not None
+
+    @property
+    def slowed_to(self) -> int | None:
+        """The fewest calls in flight that a crowded server is left with; None if none is slow."""
+        limits = [pace.slowed_to for pace in self.paces]
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    def folded(self, asked: int, estimate: Estimate[T]) -> None:
+        """Note the number of answers that the session has been told, and its estimate."""
+        self._asked, self._ahead, self._estimate = asked, 0, estimate
+
+    def answered(self, count: int) -> None:
+        """Note that `count` queries have an answer that the session has not been told yet."""
+        self._ahead = count
+        self.tell()
+
+    def tell(self) -> None:
+        """Tell the observer the progress as it is."""
+        if self._estimate is not None:
+            asked = self._asked + self._ahead
+            self._observe(Progress(asked, self.spent_p, self._estimate, self.slowed_to))
+
+
+async def first_of(*waits: Coroutine[Any, Any, Any]) -> None:
+    """Wait until one of `waits` ends, and cancel the others."""
+    tasks = [asyncio.create_task(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()

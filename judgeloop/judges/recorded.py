@@ -1,0 +1,81 @@
+"""The judge `recorded:NAME`: compares two finished runs by the scores in their files.
+
+The system with the higher score wins an item; scores that differ by at most the tie margin are a
+tie. `formats/recorded.py` reads and pairs the scores. Asks nobody and costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import final
+
+from judgeloop.core.errors import InputError
+from judgeloop.core.protocols import Questions
+from judgeloop.core.records import Call, Item, JudgeIdentity, Quote, Reply, Verdict
+from judgeloop.core.verdict_key import digest
+from judgeloop.formats.recorded import Paired
+from judgeloop.judges.metric import preference
+from judgeloop.judges.options import JudgeOptions
+
+
+@final
+class RecordedJudge:
+    """Answers from the recorded scores of two systems."""
+
+    order_matters = False
+    blind = False
+    by_hand = False
+    priced = True
+
+    def __init__(self, scorer: str, paired: Paired, *, tie_margin: float = 0.0) -> None:
+        """Create the judge; `scorer` is the name of the score."""
+        self._scorer = scorer
+        self._tie_margin = tie_margin
+        pool = paired.joined.pool
+        self._scores = {
+            (item.id, system): score
+            for system, scores in zip(pool.systems, paired.scores, strict=True)
+            for item, score in zip(pool.items, scores, strict=True)
+        }
+
+    @property
+    def identity(self) -> JudgeIdentity:
+        """The name of the score, the digest of all scores, and the tie margin."""
+        rows = [[*key, score] for key, score in self._scores.items()]
+        parameters = {"scores": digest({"scores": rows}), "tie_margin": repr(self._tie_margin)}
+        return JudgeIdentity("recorded", self._scorer, parameters, mark=":")
+
+    def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
+        """Check nothing: the items are those that have both scores."""
+        del questions, items, max_missing
+
+    def quote(self, call: Call) -> Quote:
+        """Return zero cost."""
+        del call
+        return Quote(0, 0)
+
+    def verdict(self, item: str, systems: Sequence[str]) -> Verdict:
+        """Return which of two systems has the higher score on an item."""
+        first, second = (self._scores[item, system] for system in systems)
+        score = preference(first, second, self._tie_margin)
+        return Verdict(score, reason=f"scores {first:g} and {second:g}")
+
+    async def judge(self, call: Call) -> Reply:
+        """Return which output has the higher recorded score."""
+        return Reply(self.verdict(call.item.id, call.systems), cost_p=0)
+
+    async def aclose(self) -> None:
+        """Do nothing: there are no connections."""
+
+
+def make_judge(name: str, options: JudgeOptions) -> RecordedJudge:
+    """Refuse: the scores are in the files of a comparison, which makes the judge from them.
+
+    Raises:
+        InputError: always; the message says which command reads recorded scores.
+    """
+    del options
+    raise InputError(
+        f"`judge=recorded:{name}`: only `compare`, with no other judge, reads recorded scores; a "
+        "table of scores is a judge for any question: `judge=replay:FILE`"
+    )

@@ -1,0 +1,77 @@
+"""A guaranteed rule for recorded scores: one exact sign test after all items are judged.
+
+It reads a tally of verdicts; the test is in `methods/stats/proportions.py`. A test that is repeated
+would break its risk, so this rule never looks before the last item.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from judgeloop.core.outcomes import StopKind, StopReason, Tally
+from judgeloop.methods.stats.proportions import p_value
+from judgeloop.methods.stopping.catalogue import Ingredients
+from judgeloop.methods.stopping.reasons import show_risk, show_risk_under
+from judgeloop.methods.stopping.rule import Rule
+
+
+@final
+@dataclass(frozen=True)
+class Once(Rule):
+    """Names the leader if the two-sided p-value of the exact sign test is at most the threshold.
+
+    The stated risk is that p-value. It is about the items that the set is a random sample of, so
+    something is left to chance although every item is judged.
+    """
+
+    name: str = "once"
+    needs_draws: bool = False
+
+    @property
+    def guarantee(self) -> str:
+        """What the stated risk promises."""
+        return (
+            "where the items are a random sample, a system that is not the better of the two is "
+            "named with probability at most this risk"
+        )
+
+    @property
+    def decides_at(self) -> frozenset[StopKind]:
+        """The only halt at which the leader is named: the test is significant."""
+        return frozenset({StopKind.RISK_MET})
+
+    def risk(self, tally: Tally) -> float:
+        """Return the p-value; 1 before all items are judged."""
+        return p_value(*tally.wins) if _all_judged(tally) else 1.0
+
+    def is_met(self, tally: Tally) -> bool:
+        """Whether all items are judged and the leader is named the winner."""
+        return _all_judged(tally) and super().is_met(tally)
+
+    def can_be_met(self, tally: Tally, unknown: int) -> bool:
+        """Whether `unknown` further items are all that is left."""
+        return tally.judged + tally.abstentions + unknown >= tally.items
+
+    def reason_to_stop(self, tally: Tally) -> StopReason | None:
+        """Return what the test says; None before all items are judged."""
+        if not _all_judged(tally):
+            return None
+        if tally.leader is None:
+            return StopReason(StopKind.POOL_EXHAUSTED, "every item is judged, and they are level")
+        p, asked_for = self.risk(tally), f"the risk asked for, {self.threshold:g}"
+        if p <= self.threshold:
+            shown = show_risk_under(p, self.threshold)
+            return StopReason(StopKind.RISK_MET, f"the p-value, {shown}, is at most {asked_for}")
+        return StopReason(
+            StopKind.POOL_EXHAUSTED, f"the p-value, {show_risk(p)}, is above {asked_for}"
+        )
+
+
+def _all_judged(tally: Tally) -> bool:
+    return tally.judged + tally.abstentions == tally.items
+
+
+def made_of(given: Ingredients) -> Once:
+    """Make the rule for one run."""
+    return Once(given.risk)

@@ -1,0 +1,165 @@
+"""The questions that can be asked, as the command line and Python share them.
+
+A question names its settings, and what prepares, runs and forecasts it. Both are imported when they
+are called: the second takes half a second, which `--help` must not pay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from judgeloop.engine.state import Interruption, Observe
+    from judgeloop.questions.compare.config import CompareConfig
+    from judgeloop.questions.compare.prepare import Comparison
+    from judgeloop.questions.compare.result import Result
+    from judgeloop.questions.estimate.config import EstimateConfig
+    from judgeloop.questions.estimate.prepare import Estimation
+    from judgeloop.questions.estimate.result import Estimated
+    from judgeloop.questions.select.config import SelectConfig
+    from judgeloop.questions.select.prepare import Selection
+    from judgeloop.questions.select.result import Selected
+    from judgeloop.report.run_result import RunResult
+    from judgeloop.run.inputs import Given
+    from judgeloop.run.plan import Plan
+
+C = TypeVar("C")  # the settings of a question
+P = TypeVar("P")  # a run that is ready to start
+R = TypeVar("R", bound="RunResult")
+C_contra = TypeVar("C_contra", contravariant=True)
+P_co = TypeVar("P_co", covariant=True)
+P_contra = TypeVar("P_contra", contravariant=True)
+R_co = TypeVar("R_co", bound="RunResult", covariant=True)
+
+
+class Prepare(Protocol[C_contra, P_co]):
+    """Reads and checks everything that a run needs; spends nothing."""
+
+    def __call__(
+        self,
+        config: C_contra,
+        environment: Mapping[str, str],
+        *,
+        offline: bool = False,
+        given: Given = ...,
+    ) -> P_co:
+        """Prepare a run.
+
+        `environment` holds the judges' API keys. With `offline`, only a forecast is made, which
+        needs no key. `given` holds the tables and judges that a program has in memory.
+
+        Raises:
+            InputError: a setting or a file is wrong; nothing was spent.
+        """
+        ...
+
+
+class Run(Protocol[P_contra, R_co]):
+    """Asks the judges until the question is answered, or money, judgments or items run out."""
+
+    def __call__(
+        self, ready: P_contra, /, *, interruption: Interruption, observe: Observe[Any]
+    ) -> Coroutine[Any, Any, R_co]:
+        """Run to the end."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answering(Generic[C, P, R]):
+    """What answers a question.
+
+    `forecast` returns what a run would take, and the result from the ledger's verdicts alone.
+    `so_far` says in words who leads during a run, from a tally and the systems' names, with at most
+    a number of characters of a name.
+    """
+
+    prepare: Prepare[C, P]
+    run: Run[P, R]
+    forecast: Callable[[P], Coroutine[Any, Any, tuple[Plan, R]]]
+    so_far: Callable[[Any, tuple[str, ...], int], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[C, P, R]):
+    """A question: its name, a line of help, and an example as typed.
+
+    `settings` returns the class of its settings, and `load` what answers it.
+    """
+
+    name: str
+    help: str
+    example: str
+    settings: Callable[[], type[C]]
+    load: Callable[[], Answering[C, P, R]]
+
+
+def _compare_settings() -> type[CompareConfig]:
+    from judgeloop.questions.compare.config import CompareConfig
+
+    return CompareConfig
+
+
+def _compare() -> Answering[CompareConfig, Comparison, Result]:
+    from judgeloop.questions.compare.prepare import prepare
+    from judgeloop.questions.compare.run import forecast, run
+    from judgeloop.questions.compare.text import so_far
+
+    return Answering(prepare, run, forecast, so_far)
+
+
+def _select_settings() -> type[SelectConfig]:
+    from judgeloop.questions.select.config import SelectConfig
+
+    return SelectConfig
+
+
+def _select() -> Answering[SelectConfig, Selection, Selected]:
+    from judgeloop.questions.select.prepare import prepare
+    from judgeloop.questions.select.run import forecast, run
+    from judgeloop.questions.select.text import so_far
+
+    return Answering(prepare, run, forecast, so_far)
+
+
+def _estimate_settings() -> type[EstimateConfig]:
+    from judgeloop.questions.estimate.config import EstimateConfig
+
+    return EstimateConfig
+
+
+def _estimate() -> Answering[EstimateConfig, Estimation, Estimated]:
+    from judgeloop.questions.estimate.prepare import prepare
+    from judgeloop.questions.estimate.run import forecast, run
+    from judgeloop.questions.estimate.text import so_far
+
+    return Answering(prepare, run, forecast, so_far)
+
+
+COMPARE = Question(
+    "compare",
+    "Find the better of two systems.",
+    "old.jsonl new.jsonl --judge openai/gpt-4.1 --budget '$2'",
+    _compare_settings,
+    _compare,
+)
+SELECT = Question(
+    "select",
+    "Find the best of many systems by comparing each with a baseline among them.",
+    "outputs/*.jsonl --baseline today --judge openai/gpt-4.1",
+    _select_settings,
+    _select,
+)
+ESTIMATE = Question(
+    "estimate",
+    "Estimate a system's mean score over all items from a few judged items.",
+    "new.jsonl --judge openai/gpt-4.1 --half-width 0.05",
+    _estimate_settings,
+    _estimate,
+)
+QUESTIONS: tuple[Question[Any, Any, Any], ...] = (
+    COMPARE,
+    SELECT,
+    ESTIMATE,
+)

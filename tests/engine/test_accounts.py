@@ -1,0 +1,257 @@
+"""Which calls may be made with what money: further attempts wait for what others give back, on
+events and no clock."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from support.pools import make_pool
+
+from judgeloop.core.money import show_usd
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.protocols import Ticket
+from judgeloop.core.records import Verdict
+from judgeloop.engine.accounts import FREE_AHEAD, Accounts
+from judgeloop.engine.asks import Planned, asks_for
+from judgeloop.engine.presentation import Order
+from judgeloop.engine.state import Interruption, RunState
+from judgeloop.engine.terms import Terms
+from judgeloop.judges.scripted import ScriptedJudge
+
+pytestmark = pytest.mark.usefixtures("no_task_is_lost")
+
+COST_P = 10
+
+
+class Purse:
+    """A ledger that only reserves; it counts how often it was asked."""
+
+    def __init__(self, left_p=0):
+        self.left_p = left_p
+        self.asked = 0
+        self.after_refusing = lambda: None  # what happens before the refusal is known
+
+    async def reserve(self, run, groups, budget_p):
+        self.asked += 1
+        await asyncio.sleep(0)  # a durable write takes its time
+        granted = []
+        for group in groups:
+            cost_p = sum(wanted.cost_p for wanted in group)
+            if cost_p > self.left_p:
+                self.after_refusing()
+                break
+            self.left_p -= cost_p
+            granted.append([Ticket(self.asked, wanted.key, wanted.cost_p) for wanted in group])
+        return granted
+
+
+def judge_of(**settings):
+    return ScriptedJudge(lambda call: Verdict(1.0), cost_p=COST_P, **settings)
+
+
+def accounts_of(purse, *, judges=None, interruption=None, **terms):
+    state = RunState(Terms("run", **terms), interruption)
+    return Accounts(judges or [judge_of()], purse, state), state
+
+
+def planned(position, order=Order.FIXED):
+    query = make_pool().query(position, (0, 1))
+    return Planned(query, asks_for(query, [judge_of()], Terms("run", order=order)))
+
+
+def ask(position):
+    return planned(position).asks[0]
+
+
+async def turns(count=20):
+    """Let every task that can go on do so."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def without_a_clock(monkeypatch):
+    """Runs a story, and fails where anything in it waits for time to pass."""
+
+    def refuse(*_, **__):
+        raise AssertionError("it waits for a clock")
+
+    def run(story):
+        async def guarded():
+            with monkeypatch.context() as patched:
+                for name in ("call_at", "call_later"):
+                    patched.setattr(asyncio.get_running_loop(), name, refuse)
+                return await story()
+
+        return asyncio.run(guarded())
+
+    return run
+
+
+def test_another_attempt_is_reserved_once_something_is_given_back_and_not_tried_before(
+    without_a_clock,
+):
+    async def story():
+        purse = Purse()
+        accounts, state = accounts_of(purse)
+        accounts.begins("this")
+        accounts.begins("another")
+        waiting = asyncio.create_task(accounts.reserve_again(ask(0)))
+        await turns()
+        assert (waiting.done(), purse.asked) == (False, 1)
+        state.changes.notify()  # closed at its worst case: nothing came back
+        await turns()
+        assert (waiting.done(), purse.asked) == (False, 2)
+        purse.left_p = COST_P
+        await turns()
+        assert purse.asked == 2, "nobody has said so"
+        state.changes.notify()
+        ticket = await waiting
+        return ticket.key, purse.asked, purse.left_p
+
+    assert without_a_clock(story) == (ask(0).key, 3, 0)
+
+
+def test_what_is_given_back_while_an_attempt_is_being_refused_is_not_missed(without_a_clock):
+    async def story():
+        purse = Purse()
+        accounts, state = accounts_of(purse)
+        accounts.begins("this")
+        accounts.begins("another")
+
+        def give_back():
+            purse.left_p = COST_P
+            state.changes.notify()
+
+        purse.after_refusing = give_back
+        ticket = await accounts.reserve_again(ask(0))
+        return ticket.key, purse.asked
+
+    assert without_a_clock(story) == (ask(0).key, 2)
+
+
+def test_the_only_call_in_flight_is_refused_at_once_as_nobody_gives_anything_back(without_a_clock):
+    async def story():
+        purse = Purse()
+        accounts, _ = accounts_of(purse)
+        accounts.begins("this")
+        return await accounts.reserve_again(ask(0)), purse.asked
+
+    assert without_a_clock(story) == (None, 1)
+
+
+@pytest.mark.parametrize("count", [2, 3, 7])
+def test_where_all_calls_in_flight_wait_for_money_all_are_refused_and_none_hangs(
+    without_a_clock, count
+):
+    async def story():
+        accounts, _ = accounts_of(Purse())
+
+        async def call(number):
+            try:
+                return await accounts.reserve_again(ask(number))
+            finally:
+                accounts.ends(str(number))
+
+        for number in range(count):
+            accounts.begins(str(number))
+        return await asyncio.gather(*map(call, range(count)))
+
+    assert without_a_clock(story) == [None] * count
+
+
+def test_of_two_that_wait_one_gets_what_comes_back_and_the_other_when_that_one_is_over(
+    without_a_clock,
+):
+    async def story():
+        purse = Purse()
+        accounts, state = accounts_of(purse)
+        for key in ("0", "1", "another"):
+            accounts.begins(key)
+        waiting = [asyncio.create_task(accounts.reserve_again(ask(number))) for number in (0, 1)]
+        await turns()
+        purse.left_p = COST_P
+        accounts.ends("another")
+        await turns()
+        granted = [task.done() and task.result() is not None for task in waiting]
+        first = granted.index(True)
+        purse.left_p = COST_P  # the first one's attempt cost nothing
+        state.changes.notify()
+        accounts.ends(str(first))
+        return sum(granted), await waiting[1 - first] is not None
+
+    assert without_a_clock(story) == (1, True)
+
+
+def test_an_interruption_ends_the_wait_for_money(without_a_clock):
+    async def story():
+        interruption, purse = Interruption(), Purse()
+        accounts, _ = accounts_of(purse, interruption=interruption)
+        accounts.begins("this")
+        accounts.begins("another")
+        waiting = asyncio.create_task(accounts.reserve_again(ask(0)))
+        await turns()
+        assert not waiting.done()
+        interruption.request()
+        return await waiting
+
+    assert without_a_clock(story) is None
+
+
+def test_a_call_that_is_cancelled_while_it_waits_no_longer_counts_as_waiting(without_a_clock):
+    async def story():
+        purse = Purse()
+        accounts, _ = accounts_of(purse)
+        for key in ("0", "1"):
+            accounts.begins(key)
+        gone = asyncio.create_task(accounts.reserve_again(ask(0)))
+        await turns()
+        gone.cancel()
+        await asyncio.gather(gone, return_exceptions=True)
+        waiting = asyncio.create_task(accounts.reserve_again(ask(1)))
+        await turns()
+        assert not waiting.done(), "the call that was cancelled is in flight until it ends"
+        accounts.ends("0")
+        return await waiting
+
+    assert without_a_clock(story) is None
+
+
+def test_a_call_that_is_known_or_belongs_to_a_query_before_is_not_reserved_again():
+    first, second = planned(0, Order.BOTH), planned(1, Order.BOTH)
+    groups = accounts_of(Purse())[0].wanted(
+        [first, first, second], known={second.keys[0]: Verdict(1.0)}
+    )
+    assert [[wanted.key for wanted in group] for group in groups] == [
+        first.keys,
+        [],
+        second.keys[1:],
+    ]
+
+
+@pytest.mark.parametrize("first", [Verdict(0.5), Verdict(1.0)])
+def test_a_second_call_that_is_known_not_to_be_needed_is_not_reserved(first):
+    planning = planned(1, Order.BOTH)
+    (group,) = accounts_of(Purse())[0].wanted([planning], known={planning.keys[0]: first})
+    assert [wanted.key for wanted in group] == ([] if first.preference == 0 else planning.keys[1:])
+
+
+@pytest.mark.parametrize(("concurrency", "slots"), [(8, 12), (1, 2)])
+def test_half_as_many_calls_again_are_admitted_as_may_be_in_flight(concurrency, slots):
+    accounts, _ = accounts_of(Purse(), concurrency=concurrency)
+    assert accounts.slots == slots
+
+
+@pytest.mark.parametrize(("cost_p", "slots"), [(0, FREE_AHEAD), (COST_P, 12)])
+def test_more_calls_are_admitted_to_judges_that_compute_for_nothing(cost_p, slots):
+    judges = [ScriptedJudge(lambda call: Verdict(1.0), cost_p=cost_p, order_matters=False)]
+    accounts, _ = accounts_of(Purse(), judges=judges)
+    accounts.wanted([planned(0)], {})
+    assert accounts.slots == slots
+
+
+def test_out_of_money_says_what_the_next_query_needs_at_worst():
+    reason = accounts_of(Purse(), budget_p=5)[0].out_of_money(planned(0, Order.BOTH))
+    assert reason.kind is StopKind.BUDGET
+    assert f"next query, {show_usd(2 * COST_P)}; with a higher `budget`" in reason.sentence

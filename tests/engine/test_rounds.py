@@ -1,0 +1,148 @@
+"""Verdicts of judges that compute and cost nothing: booked by the round, in two commits."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from support.driving import run, script_from
+from support.pools import make_pool, make_session, scores
+
+from judgeloop.core.outcomes import StopKind
+from judgeloop.core.records import Quote, Reply, Verdict
+from judgeloop.engine import accounts
+from judgeloop.engine.loop import drive
+from judgeloop.engine.session import Limits
+from judgeloop.engine.state import Interruption
+from judgeloop.engine.terms import Terms
+from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.ledger import writer
+from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.methods.stopping.majority import TieAware
+
+pytestmark = pytest.mark.usefixtures("no_task_is_lost")
+
+
+class Computed(ScriptedJudge):
+    """As a metric: it computes in another thread; its cost is recorded, not paid."""
+
+    def quote(self, call):
+        return Quote(self.cost_p, self.cost_p, rehearsed=True)
+
+    async def judge(self, call):
+        answer = await asyncio.to_thread(self.script, call)
+        if self.delay_s is not None:
+            await asyncio.sleep(self.delay_s(call))
+        self.calls.append(call)
+        return Reply(answer, cost_p=self.cost_p)
+
+
+def computed(table, **options):
+    return Computed(script_from(table), order_matters=False, **options)
+
+
+@pytest.fixture
+def commits(monkeypatch):
+    """Counts the transactions that change the ledger."""
+    counted, commit = [], writer._commit
+
+    def counting(connection, group):
+        before = connection.total_changes
+        commit(connection, group)
+        if connection.total_changes != before:
+            counted.append(len(group))
+
+    monkeypatch.setattr(writer, "_commit", counting)
+    return counted
+
+
+@pytest.mark.parametrize("cost_p", [0, 3])
+@pytest.mark.parametrize("selector", ["random", "diffuse"])
+def test_a_round_takes_two_commits(commits, selector, cost_p):
+    judge = computed(scores(60, 1), cost_p=cost_p)
+    outcome = run(judge, items=60, selector=selector, rule=TieAware(0.01)).outcome
+    assert len(judge.calls) == outcome.asked > 2 * outcome.rounds
+    assert len(commits) == 2 * outcome.rounds
+
+
+def test_a_panel_of_such_judges_takes_as_many(commits):
+    panel = [computed(scores(40, seed), model=f"judge-{seed}") for seed in (1, 2)]
+    outcome = run(panel, rule=TieAware(0.01)).outcome
+    assert len(commits) == 2 * outcome.rounds
+
+
+def test_a_judge_that_costs_money_settles_each_reply_when_it_comes(commits):
+    judge = ScriptedJudge(
+        script_from(scores(40, 1)),
+        cost_p=1,
+        order_matters=False,
+        delay_s=lambda call: 0.02 * len(judge.calls),
+    )
+    outcome = run(judge, limits=Limits(20, 20)).outcome
+    assert len(commits) > 2 * outcome.rounds
+
+
+def test_a_verdict_does_not_wait_for_a_slow_one_of_its_round(commits, monkeypatch, tmp_path):
+    monkeypatch.setattr(accounts, "LINGER_S", 0.05)
+    seen = []
+
+    def delay(call):
+        return 0.5 if call.item.id == "item-3" else 0.0
+
+    judge = computed([1.0] * 10, delay_s=delay)
+    run(judge, items=10, limits=Limits(10, 10), observe=lambda told: seen.append(told.asked))
+    assert len(commits) == 3, "the others after a moment, and the slow one"
+    assert 0 < seen[0] < 10
+
+
+@pytest.mark.parametrize("budget", [0, 2, 7, 31, 90])
+def test_a_rehearsed_budget_ends_the_run_at_the_same_place_at_every_concurrency(budget):
+    def ended(concurrency):
+        terms = Terms("run", budget_p=budget, concurrency=concurrency)
+        return run(computed(scores(40, 2), cost_p=3), rule=TieAware(-1), terms=terms)
+
+    one, other = ended(1), ended(64)
+    assert (one.outcome, one.spend) == (other.outcome, other.spend)
+    assert one.outcome.asked == min(budget // 3, 40)
+    assert (one.outcome.stop.kind is StopKind.BUDGET) == (budget < 120)
+
+
+def test_what_was_computed_is_kept_when_the_rest_is_abandoned(tmp_path):
+    def delay(call):
+        if len(judge.calls) == 8:
+            asyncio.get_running_loop().call_later(0.05, interruption.request)
+            asyncio.get_running_loop().call_later(0.10, interruption.request)
+        return 60 if call.item.id == "item-3" else 0.0
+
+    async def story():
+        nonlocal interruption
+        interruption, book = Interruption(), SqliteLedger(tmp_path / "l.sqlite")
+        finished = await drive(
+            make_session(10, limits=Limits(10, 10)), make_pool(10), judge, book, Terms("run"),
+            interruption=interruption,
+        )  # fmt: skip
+        await book.aclose()
+        return finished
+
+    interruption = None
+    judge = computed([1.0] * 10, delay_s=delay)
+    finished = asyncio.run(asyncio.wait_for(story(), 10))
+    assert finished.outcome.stop.kind is StopKind.INTERRUPTED
+    again = computed([1.0] * 10)
+    run(again, items=10, limits=Limits(10, 10), ledger=tmp_path / "l.sqlite")
+    assert [call.item.id for call in again.calls] == ["item-3"]
+
+
+def test_an_error_in_such_a_judge_is_raised_and_the_other_verdicts_are_kept(tmp_path):
+    def script(call):
+        if call.item.id == "item-3":
+            raise ZeroDivisionError
+        return Verdict(1.0)
+
+    faulty = Computed(script, order_matters=False)
+    with pytest.raises(ZeroDivisionError):
+        run(faulty, items=10, limits=Limits(10, 10), ledger=tmp_path / "l.sqlite")
+    again = computed([1.0] * 10)
+    run(again, items=10, limits=Limits(10, 10), ledger=tmp_path / "l.sqlite")
+    assert {"item-3"} <= {call.item.id for call in again.calls}
+    assert len(again.calls) == 10 - len(faulty.calls)

@@ -1,0 +1,103 @@
+"""Waiting without a clock: for the first of several things, and for any change."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from judgeloop.engine.state import Changes, first_of
+
+pytestmark = pytest.mark.usefixtures("no_task_is_lost")
+
+
+async def forever(noted):
+    """Never over; notes that it was cancelled."""
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        noted.append("cancelled")
+        raise
+
+
+async def turns(count=5):
+    """Let every task that can go on do so."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+def test_it_waits_until_the_first_is_over_and_cancels_the_others():
+    async def story():
+        over, noted = asyncio.Event(), []
+        waiting = asyncio.create_task(first_of(forever(noted), over.wait(), forever(noted)))
+        await turns()
+        assert not waiting.done()
+        over.set()
+        await waiting
+        await turns()
+        return noted
+
+    assert asyncio.run(story()) == ["cancelled", "cancelled"]
+
+
+def test_what_is_over_already_is_not_waited_for():
+    async def story():
+        over, noted = asyncio.Event(), []
+        over.set()
+        await first_of(forever(noted), over.wait())
+        await turns()
+        return noted
+
+    assert asyncio.run(story()) == ["cancelled"]
+
+
+def test_whoever_is_cancelled_while_it_waits_leaves_nothing_running():
+    async def story():
+        noted = []
+        waiting = asyncio.create_task(first_of(forever(noted), forever(noted)))
+        await turns()
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await turns()
+        return noted, asyncio.all_tasks() - {asyncio.current_task()}
+
+    assert asyncio.run(story()) == (["cancelled", "cancelled"], set())
+
+
+def test_a_change_wakes_everyone_who_waits_for_it():
+    async def story():
+        changes = Changes()
+        waiting = [asyncio.create_task(changes.after(changes.count)) for _ in range(3)]
+        await turns()
+        assert not any(task.done() for task in waiting)
+        changes.notify()
+        await asyncio.gather(*waiting)
+        return changes.count
+
+    assert asyncio.run(story()) == 1
+
+
+def test_a_change_between_looking_and_waiting_is_not_missed():
+    async def story():
+        changes = Changes()
+        seen = changes.count
+        changes.notify()
+        await changes.after(seen)
+
+    asyncio.run(asyncio.wait_for(story(), 5))
+
+
+def test_whoever_waits_for_more_changes_than_one_is_not_over_at_the_first():
+    async def story():
+        changes = Changes()
+        waiting = asyncio.create_task(changes.after(1))
+        done = []
+        for _ in range(2):
+            await turns()
+            changes.notify()
+            await turns()
+            done.append(waiting.done())
+        return done
+
+    assert asyncio.run(story()) == [False, True]

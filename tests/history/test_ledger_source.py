@@ -1,0 +1,131 @@
+"""What a ledger remembers of other runs: every verdict with its ingredients, and no changed one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from support.database import opened
+from support.past_verdicts import JUDGES, RUNS, write
+
+from judgeloop.core.errors import DamagedLedgerError
+from judgeloop.core.protocols import Reservation
+from judgeloop.core.records import Call, Item, Reply, Verdict
+from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients
+from judgeloop.history.ledger_source import remembered_verdicts
+from judgeloop.ledger.inspection import inspect
+from judgeloop.ledger.salvage import salvage
+from judgeloop.ledger.sqlite import SqliteLedger
+
+
+@pytest.fixture
+def path(tmp_path):
+    write(tmp_path / "ledger.sqlite", 1, 100)
+    return tmp_path / "ledger.sqlite"
+
+
+def read(path, run=None, **more):
+    """The verdicts as rows: run, judge, place, systems, outputs shown, score and cost."""
+    found = remembered_verdicts(path, run, begin=False, **more)
+    values = {number: json.loads(text) for text, number in found.texts.items()}
+    columns = [found.run, found.judge, found.place, *found.systems.T, *found.shown.T]
+    texts = [[values.get(number) for number in column.tolist()] for column in columns]
+    return list(zip(*texts, found.scores.tolist(), found.costs_p.tolist(), strict=True))
+
+
+def noted(path, of_runs=RUNS):
+    """The same from the notes of the attempts; those without ingredients are left out."""
+    rows = []
+    with opened(path) as connection:
+        found = connection.execute("SELECT run, item_id, note, charged_p FROM attempts ORDER BY id")
+        for run, item, note, cost_p in found:
+            told = json.loads(note)
+            if run in of_runs and "ingredients" in told:
+                ingredients = KeyIngredients.from_note(told["ingredients"])
+                judge = json.loads(json.dumps(ingredients.judge))
+                systems, shown = (
+                    [*pair, None][:2] for pair in (told["systems"], ingredients.outputs)
+                )
+                rows.append(
+                    (run, judge, list(ingredients.place(item)), *systems, *shown, 0.5, cost_p)
+                )
+    return rows
+
+
+def test_verdicts_have_the_ingredients_that_their_attempts_note(path):
+    assert len(read(path)) == 90
+    assert read(path) == noted(path)
+
+
+def test_they_are_in_the_order_of_the_attempts_not_of_the_replies(tmp_path):
+    async def story():
+        ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+        told = KeyIngredients.of(JUDGES[1], Call(Item("i", "p"), ("a",), ("x",)), blind=True)
+        note = {"ingredients": told.to_note(), "systems": ["a"]}
+        wanted = [[Reservation(key, 9, "i", "m", note) for key in "xyz"]]
+        (tickets,) = await ledger.reserve(RUNS[0], wanted, None)
+        for at in (2, 0, 1):
+            await ledger.settle(tickets[at], Reply(Verdict(at / 2), cost_p=at))
+        await ledger.aclose()
+
+    asyncio.run(story())
+    assert [row[-2:] for row in read(tmp_path / "ledger.sqlite")] == [(0.0, 0), (0.5, 1), (1.0, 2)]
+
+
+@pytest.mark.parametrize("of_runs", [(RUNS[0],), (RUNS[1], RUNS[2]), (RUNS[3],)])
+def test_a_choice_of_runs_leaves_out_all_others(path, of_runs):
+    assert read(path, of_runs=of_runs) == noted(path, of_runs)
+
+
+def test_a_run_sees_what_it_first_saw(path):
+    assert len(remembered_verdicts(path, RUNS[3], begin=True)) == 90
+    first = read(path, RUNS[3])
+    write(path, 100, 160)
+    assert len(read(path)) > 90
+    assert read(path, RUNS[3]) == first
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "texts SET text = replace(text, 'b1', 'b2') WHERE text = '\"b1\"'",
+        "verdicts SET first = second WHERE seq = 7",
+        "verdicts SET score = 1 WHERE seq = 7",
+        "verdicts SET cost_p = 1 WHERE seq = 7",
+    ],
+)
+def test_a_changed_ingredient_is_no_history(path, change):
+    with opened(path) as connection:
+        connection.execute("DELETE FROM texts WHERE text = '\"b2\"'")
+        connection.execute(f"UPDATE {change}")
+    with pytest.raises(DamagedLedgerError, match=r"of the table (texts|verdicts)"):
+        read(path)
+
+
+def test_a_text_that_is_missing_is_an_error_and_found(path):
+    with opened(path) as connection:
+        connection.execute("DELETE FROM texts WHERE text = '\"b2\"'")
+    with pytest.raises(DamagedLedgerError, match=r"of the table texts .* is missing"):
+        read(path)
+    assert "a row of verdicts belongs to none" in inspect(path).problems
+
+
+def test_a_salvaged_ledger_remembers_the_same(path, tmp_path):
+    salvage(path, tmp_path / "new.sqlite")
+    assert read(tmp_path / "new.sqlite") == read(path)
+
+
+def test_a_judge_is_read_as_it_was_written(path):
+    found = remembered_verdicts(path, None, begin=False)
+    judges = {
+        KeyedJudge("metric", "exact", (('tie\'s "margin"', "0.0\u00e9"),)),
+        KeyedJudge("openai", "m", ()),
+    }
+    assert set(found.judges.values()) == judges
+    assert found.by_judges(sorted(judges)).all()
+
+
+def test_without_a_ledger_there_is_nothing_and_none_is_made(tmp_path):
+    assert len(remembered_verdicts(tmp_path / "none.sqlite", None, begin=False)) == 0
+    assert not (tmp_path / "none.sqlite").exists()
