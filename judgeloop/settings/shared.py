@@ -65,7 +65,6 @@ Epoch = Annotated[
         Part.CONTENT,
         Found,
         metavar="NUMBER",
-        file_only=True,
     ),
 ]
 SystemNames = Annotated[

@@ -27,7 +27,7 @@ def command(request, incidents):
     for name, score in (("a", 1.0), ("b", 0.0)):
         rows = [{"id": n, "prompt": "p", "output": "o", "score": score} for n in range(9)]
         Path(f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    return ["compare", "a.jsonl", "b.jsonl"]
+    return ["compare", "a.jsonl", "b.jsonl", "--judge", "recorded:score"]
 
 
 def written():

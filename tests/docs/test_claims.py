@@ -92,7 +92,7 @@ def check(context: click.Context) -> None:
 
     given = dict(context.params)
     config = CONFIGS[given.pop("job")]
-    given.pop("as_json")
+    given.pop("json")
     given.pop("quiet")
     config.of(**{name: value for name, value in given.items() if value is not None})
 
