@@ -47,7 +47,7 @@ def texts_of(folder: Path) -> tuple[dict[str, str], Texts]:
 
 def price_of(spec: str, prompts: dict[str, str], outputs: Texts, tier: str) -> Price:
     """Return what a call to the judge likely costs, in picodollars."""
-    options = JudgeOptions(template_for("schema", None, None), {}, tier=tier, offline=True)
+    options = JudgeOptions(template=template_for("schema", None, None), tier=tier, offline=True)
     judge = judge_from_spec(spec, options)
 
     def price(item: str, first: str, second: str) -> int:

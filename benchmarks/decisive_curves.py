@@ -7,8 +7,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -16,12 +17,13 @@ import numpy as np
 from decisive_weights import Floats
 from numpy.typing import NDArray
 
-from judgeloop.calibration.walks import Drawn, given_up, met_along, walks
+from judgeloop.calibration.walks import Counts, Drawn, Flags, Walks, met_along, walks
 from judgeloop.core.outcomes import Tally
 from judgeloop.engine.session import Limits
 from judgeloop.methods.stopping.calibrated import chance_not_to_win
+from judgeloop.methods.stopping.giving_up import LOOK_EVERY, GivingUp
 from judgeloop.methods.stopping.majority import TieAware
-from judgeloop.methods.stopping.rule import CountingRule
+from judgeloop.methods.stopping.rule import CountingRule, PairRule
 
 LEAST = 5  # minimum number of judgments
 THRESHOLDS = np.geomspace(0.005, 0.6, 60)
@@ -97,8 +99,49 @@ class Runs:
         for threshold, stops in zip(thresholds.tolist(), met, strict=True):
             ends = [(replace(rule, threshold=threshold), np.arange(len(stops)))]
             over = given_up(self.drawn, stops, ends, give_up, limits) if give_up else None
-            found.append(seen.ended(stops, over))
+            found.append(_ended(seen, stops, over))
         return np.array(found, dtype=np.float64)
+
+
+def _ended(seen: Walks, stops: Flags, over: Flags | None) -> tuple[Counts, Flags, Flags]:
+    """Return `Walks.ended`, where a run also ends, undecided, at a look in `over`."""
+    if over is None:
+        return seen.ended(stops)
+    ends = stops | over
+    ended, look = ends.any(axis=1), ends.argmax(axis=1)
+    at = np.arange(len(look)), look
+    undecided = np.where(ended, ~stops[at], ~seen.complete)
+    return np.where(ended, look + 1, seen.ends), stops[at] & seen.wrong[at], undecided
+
+
+def given_up(
+    drawn: Drawn,
+    stops: Flags,
+    rules: Iterable[tuple[PairRule, Counts]],
+    chance: float,
+    limits: Limits,
+) -> Flags:
+    """Return where runs that have not stopped give up, shape (walks, looks).
+
+    `rules` are the rules that end the runs. A run gives up where its rule decides within the limit
+    with a probability under `chance`.
+    """
+    found, least, limit = np.zeros_like(stops), limits.min_judgments, limits.max_judgments
+    looks = [look for look in range(LOOK_EVERY, stops.shape[1], LOOK_EVERY) if look >= least]
+    for rule, those in rules:
+        unlikely = cache(partial(_unlikely, GivingUp(rule, chance, limit)))
+        for look in looks:
+            over = (stops | found)[those, :look].any(axis=1)
+            for number in those[~over & (drawn.known[those] > limit)]:
+                first = drawn.preferences[number, :look]
+                wins, losses = int((first == 1).sum()), int((first == -1).sum())
+                found[number, look - 1] = unlikely(wins, losses, look, int(drawn.known[number]))
+    return found
+
+
+def _unlikely(rule: GivingUp, wins: int, losses: int, judged: int, items: int) -> bool:
+    tally = Tally(items, wins=(wins, losses), ties=judged - wins - losses)
+    return rule.chance_to_decide(tally) < rule.chance
 
 
 @dataclass(frozen=True)

@@ -46,10 +46,9 @@ from judgeloop.formats.rows import read_items
 from judgeloop.history.past import Past
 from judgeloop.methods.selectors.ingredients import Variant
 from judgeloop.methods.stats.decisiveness import exponent
-from judgeloop.replay.compare import Protocol, run_pair
-from judgeloop.replay.compare_tables import by_rule
+from judgeloop.replay.compare import Contest, Earlier, Protocol, Recordings, run_pair
 from judgeloop.replay.recorded_files import output_lengths, recorded_outputs
-from judgeloop.replay.recordings import Contest, Earlier, Recordings
+from judgeloop.replay.tables import by_rule
 from judgeloop.represent.embed import embed_lexical
 
 RISKS = (0.1, 0.2)

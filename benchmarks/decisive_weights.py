@@ -30,7 +30,7 @@ from judgeloop.methods.stats.decisiveness import (
     patterns_of,
     prospects,
 )
-from judgeloop.replay.recordings import Contest
+from judgeloop.replay.compare import Contest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from support.walking import walk

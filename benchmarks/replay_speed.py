@@ -17,8 +17,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 
 from judgeloop.methods.selectors.ingredients import Variant
 from judgeloop.methods.stats.diffuse_variants import closest_in_cosine
-from judgeloop.replay.compare import Protocol, run_pair
-from judgeloop.replay.recordings import Recordings
+from judgeloop.replay.compare import Protocol, Recordings, run_pair
 
 SYSTEMS, DIMENSIONS = 5, 384
 

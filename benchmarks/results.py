@@ -52,8 +52,7 @@ EXPERIMENTS: dict[str, tuple[str, str, list[str]]] = {
                                                              "--max-judgments", "80"]),
     "micro": ("alpacaeval", "gpt4turbo", [*TURBO, "--sizes", "10,20,30,50,100,200", "--seeds", "5",
                                           "--selectors", "diffuse", "--clustering", "micro-ward"]),
-    "ablation-base": ("realsumm", "human-pyramid", [*ABLATION, "--selectors", "random,diffuse,max-norm",
-                                                    "--analyse", "20"]),
+    "ablation-base": ("realsumm", "human-pyramid", [*ABLATION, "--selectors", "random,diffuse,max-norm"]),
     "ablation-lexical": ("realsumm", "human-pyramid", [*ABLATION, "--represent", "lexical", "--selectors",
                                                        "random,diffuse,max-norm,input-cluster"]),
     **{
@@ -67,11 +66,15 @@ EXPERIMENTS: dict[str, tuple[str, str, list[str]]] = {
 }  # fmt: skip
 # Replays that are run for their pictures alone.
 FIGURES: dict[str, tuple[str, str, list[str]]] = {
-    "figures-rouge2": ("realsumm", "rouge2", ["--sizes", "5:80:5", "--selectors", "random,diffuse",
-                                              "--analyse", "20"]),
-    "figures-turbo": ("alpacaeval", "gpt4turbo", [*TURBO, "--sizes", "20", "--selectors", "diffuse", "--seeds", "1",
-                                                  "--analyse", "20,50,100,200", "--norm-bins", "50"]),
+    "figures-rouge2": ("realsumm", "rouge2", ["--sizes", "5:80:5", "--selectors", "random,diffuse"]),
+    "figures-turbo": ("alpacaeval", "gpt4turbo", [*TURBO, "--sizes", "20", "--selectors", "diffuse", "--seeds", "1"]),
 }  # fmt: skip
+# Replays of which `diffuse_pictures.py` draws what DiffUse picked, with its flags.
+PICKS: dict[str, list[str]] = {
+    "ablation-base": [],
+    "figures-rouge2": [],
+    "figures-turbo": ["--numbers", "20,50,100,200", "--bins", "50"],
+}
 MANY = ["--job", "select", "--seeds", "100"]
 SELECTIONS: dict[str, tuple[str, str, list[str]]] = {
     "select-gpt4": ("alpacaeval", "gpt4", [*MANY, "--baseline", "text_davinci_003"]),
@@ -180,6 +183,9 @@ def run(name: str, arguments: argparse.Namespace) -> Path:
         command.append("--resume")
     print("$ judgeloop", *command[3:], flush=True)
     subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
+    if name in PICKS:
+        script = Path(__file__).with_name("diffuse_pictures.py")
+        subprocess.run([sys.executable, str(script), str(out), *PICKS[name]], check=True)
     return out
 
 

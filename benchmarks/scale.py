@@ -4,8 +4,7 @@
 
 Each number of items runs in its own process. The vectors are drawn around a few hundred topics. The
 time starts when the vectors of both systems are in memory, in single precision. It includes their
-difference, the clustering and the representatives of the first cut. `first_queries.py` starts from
-texts instead.
+difference, the clustering and the representatives of the first cut.
 """
 
 from __future__ import annotations

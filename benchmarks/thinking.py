@@ -35,8 +35,7 @@ from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stopping.majority import TieAware
-from judgeloop.providers.prices import price_from_text
-from judgeloop.providers.token_limit import Learns
+from judgeloop.providers.prices import Metered, price_from_text
 
 PRICE = "1.10,4.40"
 ANSWER_TOKENS = 60
@@ -140,10 +139,10 @@ async def run(
         limits=Limits(len(items), len(items), max_abstentions=1.0),
     )
     template = shipped_template("pairwise.v1")
-    options = JudgeOptions(template, {}, base_url=thinker.url, price=PRICE, **settings)
+    options = JudgeOptions(template=template, base_url=thinker.url, price=PRICE, **settings)
     judge, ledger = judge_from_spec(MODEL, options), SqliteLedger(ledger_file)
     try:
-        if isinstance(judge, Learns):
+        if isinstance(judge, Metered):
             judge.learn_lengths(await ledger.reply_lengths(judge.identity))
         terms = Terms(name, budget_p=to_pico(budget), max_item_bytes=None)
         return await drive(session, pool_of(items), judge, ledger, terms)

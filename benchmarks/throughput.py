@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import httpx
 import numpy as np
@@ -31,15 +32,16 @@ from judgeloop.engine.loop import drive
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.openai import OpenAIJudge
+from judgeloop.judges.chat_model import ChatJudge, form_of
 from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stopping.majority import TieAware
-from judgeloop.providers.pools import Clients
+from judgeloop.providers.chat import ChatSpec, Clients
+from judgeloop.providers.endpoint import Endpoint
+from judgeloop.providers.openai import OpenAIChat
 from judgeloop.providers.prices import price_from_text
-from judgeloop.providers.wire import Endpoint
 
 DELAY_S = 0.2
 BODY = json.dumps(
@@ -95,15 +97,20 @@ def make_pool(judgments: int) -> Pool:
     )
 
 
-def make_judge(url: str) -> OpenAIJudge:
+TEMPLATE = shipped_template("pairwise.v1")
+
+
+def make_judge(url: str) -> ChatJudge:
     """Make the judge; the plain calls use only its request."""
-    endpoint = Endpoint(url, "key", 60.0)
-    return OpenAIJudge(
-        "m",
-        endpoint=endpoint,
-        template=shipped_template("pairwise.v1"),
-        price=price_from_text("1,1"),
-    )
+    endpoint, form = Endpoint(url, "key", 60.0), form_of(TEMPLATE, "schema")
+    return ChatJudge(OpenAIChat(ChatSpec("m", endpoint, price_from_text("1,1"), form)), TEMPLATE)
+
+
+def body_of(judge: ChatJudge, pool: Pool, position: int) -> dict[str, Any]:
+    """Return the request that the judge's own calls send."""
+    query = pool.query(position)
+    call = Call(query.item, query.systems, query.outputs)
+    return judge.chat.request(call, *TEMPLATE.render(call))
 
 
 async def plain(url: str, pool: Pool, in_flight: int) -> None:
@@ -112,9 +119,7 @@ async def plain(url: str, pool: Pool, in_flight: int) -> None:
     client = openai.AsyncOpenAI(base_url=url, api_key="key", max_retries=0)
 
     async def ask(position: int) -> None:
-        query = pool.query(position)
-        # The same request as the judge's own calls send.
-        request = judge._request(Call(query.item, query.systems, query.outputs))  # noqa: SLF001
+        request = body_of(judge, pool, position)
         async with semaphore:
             reply = await client.chat.completions.create(**request)
         json.loads(reply.choices[0].message.content or "")
@@ -136,9 +141,7 @@ async def lean(url: str, pool: Pool, in_flight: int) -> None:
     clients = Clients(lambda: _Client(verify=tls))
 
     async def ask(position: int) -> None:
-        query = pool.query(position)
-        # The same request as the judge's own calls send.
-        request = judge._request(Call(query.item, query.systems, query.outputs))  # noqa: SLF001
+        request = body_of(judge, pool, position)
         async with semaphore:
             with clients.one() as client:
                 reply = await client.post(f"{url}/chat/completions", json=request)

@@ -77,7 +77,7 @@ def command_line() -> str:
         "",
         BY_HAND,
         "A flag in **bold** is in the short help (`--help`); `--help-all` shows all of them at the terminal.",
-        "A switch such as `--allow-partial` is turned off with `--no-` in front of its name.",
+        "A switch such as `--allow-partial` is turned off by `no-` in front of its name.",
         "Each flag is also a variable: `--max-judgments 50` is `JUDGELOOP_MAX_JUDGMENTS=50`. A flag wins over a",
         "variable, a variable over a [configuration file](configuration.md). Some settings are variables and keys only:",
         "[every setting](configuration.md) lists them.",

@@ -1,8 +1,8 @@
 """Lists every environment variable that judgeloop reads; `.env.example` is made from this list.
 
 The names stand where the variables are read: settings in the commands' declarations, keys and
-addresses in the judges' files, proxies and certificates in `providers/network.py`, the others in
-`settings/sources.py`. Reads no environment and no file.
+addresses in the providers' files, proxies and certificates in `providers/endpoint.py`, the others
+in `settings/sources.py`. Reads no environment and no file.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
 
 from judgeloop.cli.commands import FIELDS
 from judgeloop.cli.panel_command import default_of
-from judgeloop.judges.catalogue import JUDGES
-from judgeloop.providers.credentials import Provider
-from judgeloop.providers.network import VARIABLES as OF_THE_NETWORK
+from judgeloop.providers.catalogue import PROVIDERS, chat_class
+from judgeloop.providers.endpoint import VARIABLES as OF_THE_NETWORK
+from judgeloop.providers.endpoint import Provider
 from judgeloop.settings.setting import Declared, Source
 from judgeloop.settings.sources import BESIDE, KEYS
 
@@ -82,10 +81,9 @@ def example() -> str:
 
 def providers() -> Iterator[Provider]:
     """Give the providers of all judges behind an API."""
-    for row in JUDGES:
-        if row.remote:
-            module = import_module(f"judgeloop.judges.{row.makes.partition(':')[0]}")
-            yield module.PROVIDER
+    for row in PROVIDERS:
+        if chat := chat_class(row.name):
+            yield chat.provider
 
 
 def _of_providers() -> Iterator[Variable]:

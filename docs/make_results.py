@@ -1,7 +1,8 @@
 """Makes the reference of results: their JSON schema, and a page with a row for each field.
 
-The fields are those of the records in `judgeloop/*/result.py` and `judgeloop/report/`. What a field
-holds is said in the docstring of its record, or in the annotation of a computed field.
+The fields are those of the records in `judgeloop/questions/*/result.py` and `judgeloop/report/`.
+Their types are the annotations; what they hold is said in the docstring of the record, in a list,
+or in that of the property.
 """
 
 from __future__ import annotations
@@ -9,114 +10,71 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import fields
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter
 
+from judgeloop.core.outcomes import Spend
+from judgeloop.core.part import Part
 from judgeloop.questions.compare.result import Result
 from judgeloop.questions.estimate.result import Estimated
 from judgeloop.questions.select.result import Selected
-from judgeloop.report.json_fields import Computed, Heading
-from judgeloop.report.run_result import LabelRow
+from judgeloop.report.labels import LabelRow
+from judgeloop.report.notes import TEXTS
+from judgeloop.report.records import Counts, DataNotes, Setup
+from judgeloop.report.run_result import RunResult
 
-RESULTS: dict[str, type] = {"compare": Result, "select": Selected, "estimate": Estimated}
-# Fields of a record that its JSON has in another form.
-NOT_SHOWN = {"setup", "labels", "spend", "job", "texts"}
-BESIDE = {
-    "decided": (bool, "whether the question is answered"),
-    "reach": (float | None, "distance from the mean to the farther end of the interval"),
+RESULTS: dict[str, type[RunResult]] = {"compare": Result, "select": Selected, "estimate": Estimated}
+NOTE = {
+    "type": "object",
+    "properties": {"code": {"enum": [str(code) for code in TEXTS]}, "message": {"type": "string"}},
+    "required": ["code", "message"],
 }
+NOTES = (
+    "Each has a `code`, a `message` for people, and the values that the sentence names. A program reads the code; sentences may change.",
+    "",
+)
 SETTINGS_FILES = (dict[str, list[str]], "the settings that each file set; on the command line only")
 AS_JSON = {"None": "null", "True": "true", "False": "false"}
-# What some names hold that no docstring says, because the name does.
-PLAIN = {
-    "abstentions": "number of items without a verdict",
-    "agreement": "the agreement of a panel's judges beyond chance; null for one judge",
-    "baseline": "the system that all others are compared with",
-    "decoys": "numbers of decoys that won, tied, lost, or got no verdict; null without decoys",
-    "flips": "verdicts that changed with the order of presentation",
-    "items": "number of items in the set",
-    "mean": "the estimated mean score",
-    "leader": "the system that would be named now; null if several are level",
-    "near": "the margin within which a system counts as near the best",
-    "queries": "number of items that were asked about",
-    "rounds": "how often the run waited for answers",
-    "rule": "the stopping rule",
-    "risk_threshold": "the risk at which the rule stops",
-    "seed": "the seed of all random numbers",
-    "selector": "the selector",
-    "stop_reason": "why the run stopped, as a name",
-    "stop_sentence": "why the run stopped, in words",
-    "systems": "the names of the systems",
-    "ties": "number of items without a preference",
-    "wins": "number of items that each system won",
-    "standings": "a row for each system: counts, win rate, whether it is ruled out",
-    "flip_rate": "the share of verdicts that changed with the order of presentation",
-    "near_tie": "the win distance that counts as no practical difference; null without one",
-    "not_worse": "how much worse the second system may be; null if the question is which is better",
-    "variant": "how the selector differs from its paper; null if it does not",
-    "interval": "bounds of the mean score; null without an interval",
-    "mean_biased": "whether items were picked, so that the error of the mean is unknown",
-    "layer": "the layer of hidden states; null without hidden states",
-    "interval_kind": "how the interval is made",
-    "proxy": "the cheap judge of every item; null without one",
-    "required_score": "the score that must be reached; null without one",
-}
-
-
-def hints_of(record: type) -> dict[str, Any]:
-    """Return the types of the fields that a result's JSON shows, by name."""
-    hints = get_type_hints(record, include_extras=True)
-    own = {field.name: hints[field.name] for field in fields(record) if field.name not in NOT_SHOWN}
-    setup = get_type_hints(hints["setup"], include_extras=True)
-    of_setup = {field.name: setup[field.name] for field in fields(hints["setup"])}
-    shared = [get_type_hints(one, include_extras=True) for one in (Heading, Computed)]
-    return shared[0] | own | of_setup | shared[1]
 
 
 def shown(question: str) -> dict[str, tuple[Any, str]]:
     """Return the fields of a question's JSON: their types, and what they hold."""
     record = RESULTS[question]
-    left_out = Estimated.ONLY_COMPARED if question == "estimate" else ()
-    texts = said(record) | said(get_type_hints(record)["setup"])
-    found = {}
-    for name, hint in hints_of(record).items():
-        if name in left_out:
-            continue
-        kind, text = hint, PLAIN.get(name) or texts.get(name, "")
-        if get_origin(hint) is Annotated:
-            kind, text = get_args(hint)
-        found[name] = (kind, text)
-    beside = {name: BESIDE[name] for name in ("decided", "reach") if question == "estimate"}
-    return found | beside | {"settings_files": SETTINGS_FILES}
+    options = get_type_hints(record)["options"]
+    heading = {"schema_version": int, "job": str, "headline": str}
+    found = {name: (kind, said(record)[name]) for name, kind in heading.items()}
+    found |= dict(held(record))
+    found |= {name: (list[dict[str, Any]], said(record)[name]) for name in ("advice", "warnings")}
+    for part in (options, Counts, DataNotes, Setup, Spend):
+        found |= dict(held(part))
+    kept = {name: field for name, field in found.items() if name not in record.LEFT_OUT}
+    return kept | {"settings_files": SETTINGS_FILES}
+
+
+def held(record: type[Part]) -> Iterator[tuple[str, tuple[Any, str]]]:
+    """Yield the fields of a part's JSON: its name, its type, and what it holds."""
+    hints, texts = get_type_hints(record), said(record)
+    for name in record.names():
+        kept = getattr(record, name, None)
+        if isinstance(kept, property):
+            text = (kept.__doc__ or "").partition("\n")[0].rstrip(".")
+            text = re.sub(r"\b(None|True|False)\b", lambda word: AS_JSON[word[0]], text)
+            kind = get_type_hints(kept.fget)["return"]
+            yield name, (kind, text[:1].lower() + text[1:])
+        else:
+            yield name, (hints[name], texts[name])
 
 
 def said(record: type) -> dict[str, str]:
-    """Return what the docstrings of a record and its bases say of each field."""
+    """Return what the lists in the docstrings of a record and its bases say of each field."""
     found: dict[str, str] = {}
     for base in record.__mro__:
-        for name, text in _said(base.__doc__ or ""):
-            found.setdefault(name, text)
+        for block in re.split(r"\n\s*- ", (base.__doc__ or "").partition("\n    - ")[2]):
+            match = re.match(r"\s*(?:- )?`(\w+)`: (.*)", block.partition("\n\n")[0], re.DOTALL)
+            if match:
+                found.setdefault(match[1], " ".join(match[2].split()))
     return found
-
-
-def _said(docstring: str) -> Iterator[tuple[str, str]]:
-    """Yield the fields that a docstring speaks of, from lists and from sentences."""
-    text = " ".join(docstring.split())
-    for part in re.split(r"(?: - |; (?=`)|(?<=[.])\s+(?=`))", text):
-        match = re.match(
-            r"((?:`\w+`(?:, | and )?)+)(?::| (?:is|says|holds|names|bounds) )(.*)", part
-        )
-        if match is None:
-            continue
-        verb = (
-            "" if ":" in part[: match.end(1) + 1] else part[match.end(1) : match.start(2)].strip()
-        )
-        words = match[2].strip().rstrip(".;")
-        words = re.sub(r"\b(None|True|False)\b", lambda word: AS_JSON[word[0]], words)
-        for name in re.findall(r"`(\w+)`", match[1]):
-            yield name, words if verb in {"", "is", "holds"} else f"{verb} {words}"
 
 
 def schema() -> str:
@@ -135,6 +93,8 @@ def schema() -> str:
 def _object(question: str) -> dict[str, Any]:
     properties = {name: _property(kind, text) for name, (kind, text) in shown(question).items()}
     properties["job"] = {"const": question}
+    for name in ("advice", "warnings"):
+        properties[name] |= {"items": NOTE}
     properties["labels"] = _property(list[LabelRow], "the judged items; in to_dict() only")
     optional = {"labels", "settings_files"}
     return {
@@ -186,16 +146,18 @@ def page() -> str:
             lines.append(f"| `{name}` | {_form(kind)} | {text.replace('|', chr(92) + '|')} |")
         lines.append("")
     lines += [
-        "## labels",
+        "## Advice and warnings",
         "",
-        "A row for each judged item:",
-        "",
-        "| field | form | holds |",
-        "|---|---|---|",
+        *NOTES,
+        "| code | sentence, with its values |",
+        "|---|---|",
     ]
+    lines += [f"| `{code}` | {sentence} |" for code, sentence in TEXTS.items()]
+    lines += ["", "## labels", "", "A row for each judged item:", ""]
+    lines += ["| field | form | holds |", "|---|---|---|"]
     texts = said(LabelRow)
     for name, kind in get_type_hints(LabelRow).items():
-        lines.append(f"| `{name}` | {_form(kind)} | {texts.get(name, '')} |")
+        lines.append(f"| `{name}` | {_form(kind)} | {texts[name]} |")
     return "\n".join([*lines, ""])
 
 

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from graphlib import TopologicalSorter
+from importlib.util import find_spec
 from pathlib import Path
 
 import grimp
@@ -47,6 +48,10 @@ def tool(name):
         ["lint-imports"],
         ["ruff", "check", "."],
         ["ruff", "format", "--check", "."],
+        pytest.param(
+            ["codespell"],
+            marks=pytest.mark.skipif(find_spec("codespell_lib") is None, reason="not installed"),
+        ),
         pytest.param(["mypy"], marks=pytest.mark.first),
     ],
     ids=" ".join,
@@ -116,7 +121,7 @@ def test_every_module_stands_in_a_folder_and_every_folder_in_the_architecture():
 
 
 def test_no_modules_import_each_other_in_a_circle():
-    graph = grimp.build_graph("judgeloop", exclude_type_checking_imports=True)
+    graph = grimp.build_graph("judgeloop")  # imports for types count, too
     order = TopologicalSorter(
         {name: graph.find_modules_directly_imported_by(name) for name in graph.modules}
     )

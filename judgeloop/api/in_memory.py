@@ -19,8 +19,7 @@ from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.protocols import Judge
 from judgeloop.formats.tables import Row
 from judgeloop.judges.catalogue import is_remote
-from judgeloop.judges.function import function_judge
-from judgeloop.judges.plugin import PluginJudge
+from judgeloop.judges.function import PluginJudge, function_judge
 from judgeloop.run.inputs import ROW_IN_MEMORY, Given
 from judgeloop.settings.setting import Declared, Part, declared
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from annotated_types import Ge, Gt, Lt, MinLen
+from annotated_types import Ge, MinLen
 
 from judgeloop.settings.setting import Parse, Part, Setting, shares
 from judgeloop.settings.shared import (
@@ -73,17 +73,5 @@ class CalibrateConfig(Configuration):
     ] = (0.1, 0.2)
     min_judgments: MinJudgments = 5
     max_judgments: MaxJudgments = 200
-    give_up: Annotated[
-        float | None,
-        Gt(0),
-        Lt(1),
-        Setting(
-            "Also try each rule with runs that end undecided once a decision within the maximum "
-            "number of judgments is less likely than this, such as 0.1.",
-            STOPPING,
-            Part.RUN,
-            Found,
-        ),
-    ] = None
     seed: Seed = 0
     ledger: Ledger = DEFAULT_HOME / "ledger.sqlite"

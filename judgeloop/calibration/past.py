@@ -13,15 +13,14 @@ import numpy as np
 
 from judgeloop.calibration.config import CalibrateConfig
 from judgeloop.core.errors import InputError
-from judgeloop.core.verdict_table import VerdictTable
-from judgeloop.formats.verdicts import read_verdicts
+from judgeloop.formats.verdicts import VerdictTable, read_verdicts
 from judgeloop.history.comparisons import NONE, named_runs, past_of_table, where_of
 from judgeloop.history.ledger_source import remembered_verdicts
 from judgeloop.history.pairing import compared
 from judgeloop.history.past import Past, no_past
 from judgeloop.history.verdict_columns import VerdictColumns, distinct
 from judgeloop.judges.catalogue import judge_name as name_of
-from judgeloop.report.sentences import count
+from judgeloop.report.words import count
 
 
 @dataclass(frozen=True, slots=True)

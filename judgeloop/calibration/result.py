@@ -1,6 +1,7 @@
 """The figures of `calibrate`: judgments, errors and cost of each selector with each rule.
 
-`study.py` computes the figures, `advice.py` chooses among them, and `text.py` formats them.
+`advised` chooses which selector and rule to advise. `study.py` computes the figures, and `text.py`
+formats them.
 """
 
 from __future__ import annotations
@@ -8,6 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from judgeloop.methods.selectors.catalogue import names_of, selector_row
+from judgeloop.methods.stopping.catalogue import rule_names, rule_row
+
+QUESTION = "compare"
 Settings = dict[str, str]  # by name
 
 ROUNDING = 1e-9  # tolerance for rounding errors in a mean of shares
@@ -25,12 +30,9 @@ class Figure:
 class Strategy:
     """The figures of one selector with one rule at one stated risk.
 
-    - `power`: an exponent of the draw weights in place of the selector's own; None for its own. It
-      is not a setting of runs.
     - `judgments`: number of judgments of a comparison.
     - `wrong`: share of runs that named a system which does not lead over all items.
     - `undecided`: share of runs that named no system.
-    - `gives_up`: True if runs end undecided once a decision is unlikely.
     - `instead`: share of comparisons that fell back to the default selector and rule, because too
       few other comparisons are exchangeable with them.
 
@@ -40,11 +42,9 @@ class Strategy:
     risk: float
     selector: str
     rule: str
-    power: float | None = None
     judgments: Figure | None = None
     wrong: Figure | None = None
     undecided: Figure | None = None
-    gives_up: bool = False
     instead: float = 0.0
 
     @property
@@ -73,7 +73,6 @@ class CalibrationFigures:
     - `looking_back`: settings that a run needs if its selector or rule reads past comparisons.
     - `always`: settings that every run needs beside selector, rule and risk.
     - `strategies`: the figures.
-    - `give_up`: the probability of a decision under which some runs gave up; None if not tried.
     """
 
     source: str
@@ -93,26 +92,67 @@ class CalibrationFigures:
     looking_back: Settings
     always: Settings
     strategies: tuple[Strategy, ...]
-    give_up: float | None = None
-
-    def giving_up(self, strategy: Strategy) -> Strategy | None:
-        """Return the figures of the same choice with giving up; None if that was not tried."""
-        same = (strategy.risk, strategy.selector, strategy.rule)
-        given_up = [other for other in self.strategies if other.gives_up]
-        return next(
-            (other for other in given_up if (other.risk, other.selector, other.rule) == same), None
-        )
 
     def at(self, risk: float) -> list[Strategy]:
-        """Return every choice at one risk, without those that give up."""
-        return [
-            strategy
-            for strategy in self.strategies
-            if strategy.risk == risk and not strategy.gives_up
-        ]
+        """Return every choice at one risk."""
+        return [strategy for strategy in self.strategies if strategy.risk == risk]
 
     def cost_p(self, strategy: Strategy) -> int | None:
         """Return the mean cost of a comparison, in picodollars; None if it is unknown."""
         if self.item_cost_p is None or strategy.judgments is None:
             return None
         return round(self.item_cost_p * strategy.judgments.mean)
+
+
+def default(figures: CalibrationFigures, risk: float) -> Strategy:
+    """Return the figures of the default selector with the default rule."""
+    own = names_of(QUESTION)[0], rule_names(QUESTION)[0]
+    return next(
+        strategy for strategy in figures.at(risk) if (strategy.selector, strategy.rule) == own
+    )
+
+
+def promises(rule: str) -> bool:
+    """Return whether the rule has a guarantee, for each pair or on average over comparisons."""
+    row = rule_row(QUESTION, rule)
+    return row.guaranteed or row.by_past
+
+
+def keeps_its_risk(strategy: Strategy, comparisons: int) -> bool:
+    """Return whether the share of wrong winners is at most the risk.
+
+    A rule without a guarantee must keep the risk with one more comparison counted as wrong:
+    (nR + 1) / (n + 1) ≤ risk, with R the share of wrong winners over n `comparisons`. A threshold
+    chosen on past comparisons is held to the same bound (`methods/stats/risk_control.py`).
+    """
+    if strategy.wrong is None:
+        return False
+    if promises(strategy.rule):
+        return strategy.wrong.mean <= strategy.risk + ROUNDING
+    return (comparisons * strategy.wrong.mean + 1) / (comparisons + 1) <= strategy.risk + ROUNDING
+
+
+def settings_of(figures: CalibrationFigures, strategy: Strategy) -> Settings:
+    """Return the settings with which a run does what was replayed."""
+    takes = (
+        selector_row(QUESTION, strategy.selector).takes | rule_row(QUESTION, strategy.rule).takes
+    )
+    chosen = {"selector": strategy.selector, "rule": strategy.rule, "risk": f"{strategy.risk:g}"}
+    return chosen | (figures.looking_back if "history" in takes else {}) | figures.always
+
+
+def advised(figures: CalibrationFigures, risk: float) -> Strategy | None:
+    """Return the strategy that kept the risk with the fewest judgments for each right winner.
+
+    None if no strategy that kept the risk named a right winner. The default is replaced only by a
+    strategy that is better by more than one standard error of its mean number of judgments.
+    """
+    kept = [
+        strategy for strategy in figures.at(risk) if keeps_its_risk(strategy, figures.comparisons)
+    ]
+    best = min(kept, key=lambda strategy: strategy.judgments_a_right_winner, default=None)
+    if best is None or best.judgments is None or math.isinf(best.judgments_a_right_winner):
+        return None
+    usual = default(figures, risk)
+    surely = best.judgments_a_right_winner * (1 + best.judgments.error / best.judgments.mean)
+    return usual if usual in kept and surely >= usual.judgments_a_right_winner else best

@@ -1,7 +1,7 @@
 """`calibrate`: replays past comparisons and returns the figures of each selector with each rule.
 
 It asks no judge and spends nothing. `past.py` reads the comparisons, `study.py` replays them,
-`advice.py` chooses what to advise, and `text.py` writes the output.
+`result.py` chooses what to advise, and `text.py` writes the output.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from judgeloop.engine.session import Limits
 from judgeloop.history.comparisons import AUTO
 from judgeloop.history.past import Pair
 from judgeloop.methods.stats.decisiveness import exponent
-from judgeloop.report.sentences import count
+from judgeloop.report.words import count
 from judgeloop.settings.setting import declared
 
 MOST_REPLAYED = 120  # number of comparisons; more take time and change the figures little
@@ -43,10 +43,10 @@ def calibrate_past(
     rng = np.random.default_rng(config.seed)
     rows, baseline = _like_a_new_one(whole)
     found = _some(rows, baseline, rng)
-    study = Study(whole.past, found, config.risk, limits, rng, config.give_up)
+    study = Study(whole.past, found, config.risk, limits, rng)
     strategies = []
     for done, some in enumerate(study.all_tried(), 1):
-        observe(done, study.ways)
+        observe(done, len(study.drawing))
         strategies += some
     return CalibrationFigures(
         source=whole.source,
@@ -66,7 +66,6 @@ def calibrate_past(
         looking_back=_looking_back(config),
         always=_always(config),
         strategies=tuple(sorted(strategies, key=lambda choice: config.risk.index(choice.risk))),
-        give_up=config.give_up,
     )
 
 

@@ -1,6 +1,6 @@
 """Formats the result of `calibrate` as text and as JSON values.
 
-Reads a `CalibrationFigures`; `advice.py` chooses what to advise.
+Reads a `CalibrationFigures`; `result.py` chooses what to advise.
 """
 
 from __future__ import annotations
@@ -10,16 +10,22 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from judgeloop.calibration.advice import advised, default, settings_of
-from judgeloop.calibration.result import CalibrationFigures, Figure, Strategy
-from judgeloop.calibration.study import QUESTION
+from judgeloop.calibration.result import (
+    QUESTION,
+    CalibrationFigures,
+    Figure,
+    Strategy,
+    advised,
+    default,
+    settings_of,
+)
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.methods.stats.risk_control import fewest_comparisons
 from judgeloop.methods.stopping.catalogue import RuleRow, rule_row, rules_of
 from judgeloop.report.escaping import visible
-from judgeloop.report.json_fields import SCHEMA_VERSION
 from judgeloop.report.page import lines
-from judgeloop.report.sentences import count
+from judgeloop.report.run_result import SCHEMA_VERSION
+from judgeloop.report.words import count
 
 COLUMNS = ("", "risk", "selector", "rule", "judgments", "dollars", "wrong %", "undecided %")
 LEFT = 4  # the first columns hold words, aligned left; the others hold numbers
@@ -99,33 +105,20 @@ def _details(figures: CalibrationFigures) -> list[tuple[str, str]]:
         details.append(("judge", visible(figures.judge)))
     details += [("left out", visible(what)) for what in figures.beside]
     learned = f"{count(figures.known_verdicts, 'verdict')} of {count(figures.known_comparisons, 'comparison')}"
-    own = f"by its own exponent, {figures.exponent:.2g}; no run can be told the others"
-    details.append(("decisive", f"{own}. It learns from {learned}"))
-    if figures.give_up is not None:
-        details.append(("gives up", _gives_up(figures)))
+    details.append(
+        ("decisive", f"by the exponent {figures.exponent:.2g}. It learns from {learned}")
+    )
     details.append(("*", BEST))
     return details
 
 
-def _gives_up(figures: CalibrationFigures) -> str:
-    if any(strategy.gives_up for strategy in figures.strategies):
-        return f"where a decision is less likely than {figures.give_up:g}, in the rows that say so"
-    return "never, as the judgments allowed cover all items"
-
-
 def _row(figures: CalibrationFigures, strategy: Strategy, *, marked: bool) -> tuple[str, ...]:
-    name = (
-        strategy.selector
-        if strategy.power is None
-        else f"{strategy.selector}, exponent {strategy.power:g}"
-    )
     rule = (
         f"{strategy.rule}, {strategy.instead:.0%} sequential"
         if 0 < strategy.instead < 1
         else strategy.rule
     )
-    rule += ", giving up" if strategy.gives_up else ""
-    head = ("*" if marked else "", f"{strategy.risk:g}", name, rule)
+    head = ("*" if marked else "", f"{strategy.risk:g}", strategy.selector, rule)
     if strategy.judgments is None or strategy.wrong is None or strategy.undecided is None:
         return (*head, "too few", "-", "-", "-")
     cost_p = figures.cost_p(strategy)
@@ -180,11 +173,11 @@ def _advice(figures: CalibrationFigures, risk: float) -> str:
     if chosen is None:
         return f"at a risk of {risk:g} {_why_none(figures, risk)}; stay with random and sequential, whose promise does not rest on the past"
     if chosen is today:
-        return f"at a risk of {risk:g} nothing would have served clearly better than today's default, random with sequential{_and_giving_up(figures, today)}"
+        return f"at a risk of {risk:g} nothing would have served clearly better than today's default, random with sequential"
     return (
         f"at a risk of {risk:g}: {_flags(figures, chosen)}\n"
         f"  {_taken(figures, chosen)}; today's default (random, sequential) {_taken(figures, today)}{_saved(chosen, today)}; "
-        f"{_promise(chosen)}{_and_giving_up(figures, chosen)}"
+        f"{_promise(chosen)}"
     )
 
 
@@ -213,13 +206,6 @@ def _saved(chosen: Strategy, today: Strategy) -> str:
         return ""
     saved = 1 - chosen.judgments_a_right_winner / today.judgments_a_right_winner
     return f": {saved:.0%} saved for each right winner"
-
-
-def _and_giving_up(figures: CalibrationFigures, strategy: Strategy) -> str:
-    other = figures.giving_up(strategy)
-    return (
-        "" if other is None else f"\n  with `give_up={figures.give_up:g}`: {_taken(figures, other)}"
-    )
 
 
 def _flags(figures: CalibrationFigures, strategy: Strategy) -> str:

@@ -6,10 +6,10 @@ session also end these walks (`Rule.met_along_each`); a test checks that both ag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cached_property
 from itertools import repeat
 from typing import final
 
@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.calibration.comparable import Comparable
-from judgeloop.core.outcomes import Tally
 from judgeloop.engine.session import Limits
 from judgeloop.history.past import Pair, Past
 from judgeloop.history.prospects import prospects_of
@@ -25,8 +24,7 @@ from judgeloop.methods.selectors.decisive import decisive
 from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stats.risk_control import Bounds, new_minima
 from judgeloop.methods.stopping.calibrated import chances_not_to_win
-from judgeloop.methods.stopping.giving_up import LOOK_EVERY, GivingUp
-from judgeloop.methods.stopping.rule import PairRule, Rule
+from judgeloop.methods.stopping.rule import Rule
 
 THREADS = 2  # they take two thirds of the time of one; each copies the comparisons it weighs
 Floats = NDArray[np.float64]
@@ -36,8 +34,6 @@ Counts = NDArray[np.int64]
 Statistic = Callable[[Counts, Counts, Counts, Counts], Floats]
 # Predicts how each item will be judged for a pair; None if the past prefers no item.
 Foresee = Callable[[Pair], Prospects | None]
-# A rule, and the walks that it ends.
-Ruled = tuple[PairRule, Counts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,19 +66,15 @@ class Walks:
         )
         return Fared(float(judged.mean()), float(wrong.mean()), float(undecided.mean()))
 
-    def ended(self, stops: Flags, given_up: Flags | None = None) -> tuple[Counts, Flags, Flags]:
+    def ended(self, stops: Flags) -> tuple[Counts, Flags, Flags]:
         """Return judgments, wrong and undecided of each run, each of shape (walks,).
 
-        A run names a system at its first look in `stops`, unless it gives up at an earlier look in
-        `given_up`; both have shape (walks, looks). Wrong means that a wrong system is named, and
-        undecided that none is.
+        A run names a system at its first look in `stops`, shape (walks, looks). Wrong means that a
+        wrong system is named, and undecided that none is.
         """
-        ends = stops if given_up is None else stops | given_up
-        ended, look = ends.any(axis=1), ends.argmax(axis=1)
-        at = np.arange(len(look)), look
-        named = stops[at]
-        undecided = np.where(ended, ~named, ~self.complete)
-        return np.where(ended, look + 1, self.ends), named & self.wrong[at], undecided
+        named, look = stops.any(axis=1), stops.argmax(axis=1)
+        wrong = named & self.wrong[np.arange(len(look)), look]
+        return np.where(named, look + 1, self.ends), wrong, ~named & ~self.complete
 
     def steps(self, walk: int) -> list[tuple[float, int, bool]]:
         """Return the end of a walk as a step function of the threshold.
@@ -257,29 +249,3 @@ def met_along(
         met[:, those, :ends] = rule_for(items).met_along_each(preferences, items, thresholds)
     met[:, :, : max(0, least - 1)] = False
     return met
-
-
-def given_up(
-    drawn: Drawn, stops: Flags, rules: Iterable[Ruled], chance: float, limits: Limits
-) -> Flags:
-    """Return where runs that have not stopped give up, shape (walks, looks).
-
-    `rules` are the rules that end the runs. A run gives up where its rule decides within the limit
-    with a probability under `chance`.
-    """
-    found, least, limit = np.zeros_like(stops), limits.min_judgments, limits.max_judgments
-    looks = [look for look in range(LOOK_EVERY, stops.shape[1], LOOK_EVERY) if look >= least]
-    for rule, those in rules:
-        unlikely = cache(partial(_unlikely, GivingUp(rule, chance, limit)))
-        for look in looks:
-            over = (stops | found)[those, :look].any(axis=1)
-            for number in those[~over & (drawn.known[those] > limit)]:
-                first = drawn.preferences[number, :look]
-                wins, losses = int((first == 1).sum()), int((first == -1).sum())
-                found[number, look - 1] = unlikely(wins, losses, look, int(drawn.known[number]))
-    return found
-
-
-def _unlikely(rule: GivingUp, wins: int, losses: int, judged: int, items: int) -> bool:
-    tally = Tally(items, wins=(wins, losses), ties=judged - wins - losses)
-    return rule.chance_to_decide(tally) < rule.chance

@@ -194,9 +194,9 @@ COMMANDS = (
         "Measure selectors and stopping rules on recorded verdicts.",
         "replay:replay",
         (
-            _class("replay.compare_config:ReplayConfig"),
-            _class("replay.select_config:ReplaySelectConfig"),
-            _class("replay.estimate_config:ReplayEstimateConfig"),
+            _class("replay.config:ReplayConfig"),
+            _class("replay.config:ReplaySelectConfig"),
+            _class("replay.config:ReplayEstimateConfig"),
         ),
         (JOB, JSON, QUIET),
     ),

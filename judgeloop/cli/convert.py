@@ -31,7 +31,7 @@ from judgeloop.formats.plain_rows import scores_of
 from judgeloop.formats.rows import items_of, outputs_of
 from judgeloop.formats.tables import Row
 from judgeloop.report.escaping import visible
-from judgeloop.report.sentences import count
+from judgeloop.report.words import count
 from judgeloop.settings.setting import Part, Setting
 from judgeloop.settings.shared import (
     ITEMS,

@@ -81,7 +81,6 @@ def _decide(*, keep: Path | None) -> None:
     """Run the comparison twice, until it is decided and on all items, and print both."""
     from judgeloop.api.questions import compare
     from judgeloop.cli.naming import page_as_flags
-    from judgeloop.questions.compare.text import page
     from judgeloop.report.page import render
 
     with explained(), _folder(keep) as folder:
@@ -91,7 +90,7 @@ def _decide(*, keep: Path | None) -> None:
         every = compare(on_all, {})
     parts = [
         _fitted(INTRODUCTION.format(items=result.items)),
-        f"{render(page_as_flags(page(result)), width=columns())}\n",
+        f"{render(page_as_flags(result.page), width=columns())}\n",
         _explained(result, every, config.risk),
         _fitted(FORGOTTEN if keep is None else KEPT.format(folder=keep)),
         _fitted(NEXT),

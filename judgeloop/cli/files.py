@@ -17,30 +17,23 @@ from typing import Any
 from judgeloop.cli.naming import as_flags
 from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.diagnostics.past_runs import RESULT_JSON, RESULT_TEXT
-from judgeloop.report.html import render_html
 from judgeloop.report.junit import render_junit
-from judgeloop.report.markdown import render_markdown
-from judgeloop.report.page import Page, render
-from judgeloop.report.reported import Reported
+from judgeloop.report.labels import render_csv
+from judgeloop.report.page import render
+from judgeloop.report.renderable import Renderable
 from judgeloop.report.run_result import RunResult
-from judgeloop.report.table import render_csv
-from judgeloop.report.texts import Texts
-
-# Fields of a result or a forecast that may name settings.
-SENTENCES = ("headline", "stop_sentence", "instead", "guessed")
 
 
-def render_json(result: Reported, settings_files: Mapping[str, list[str]] | None = None) -> str:
+def render_json(result: Renderable, settings_files: Mapping[str, list[str]] | None = None) -> str:
     """Return the result as a JSON object, with the settings that each file set."""
-    return json_text(result.to_json(), settings_files)
+    return json_text(result.to_json(as_flags), settings_files)
 
 
 def json_text(
     values: Mapping[str, Any], settings_files: Mapping[str, list[str]] | None = None
 ) -> str:
-    """Return JSON values as text, with settings named as flags and the settings of each file."""
-    named = {name: as_flags(values[name]) for name in SENTENCES if values.get(name) is not None}
-    whole = {**values, **named, "settings_files": settings_files or {}}
+    """Return JSON values as text, with the settings of each file."""
+    whole = {**values, "settings_files": settings_files or {}}
     return json.dumps(whole, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
 
@@ -49,13 +42,13 @@ def _now() -> str:
     return datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC")
 
 
-FORMS: dict[str, Callable[[Reported, Page, Texts | None], str]] = {
-    ".json": lambda result, *_: render_json(result),
-    ".md": lambda _, page, __: render_markdown(page),
-    ".txt": lambda _, page, __: render(page) + "\n",
-    ".html": lambda result, page, texts: render_html(result, page, texts, _now()),
-    ".csv": lambda result, *_: render_csv(result),
-    ".xml": lambda result, page, _: render_junit(result, page),
+FORMS: dict[str, Callable[[Renderable], str]] = {
+    ".json": render_json,
+    ".md": lambda result: result.to_markdown(),
+    ".txt": lambda result: f"{result}\n",
+    ".html": lambda result: result.to_html(_now()),
+    ".csv": lambda result: render_csv(result.labels),
+    ".xml": render_junit,
 }
 
 
@@ -110,12 +103,8 @@ def check_run_folder(folder: Path) -> None:
         raise InputError(f"`run_dir={folder}`: {existing} is no folder")
 
 
-def write_outputs(
-    paths: Iterable[Path], result: Reported, page: Page, texts: Texts | None = None
-) -> None:
+def write_outputs(paths: Iterable[Path], result: Renderable) -> None:
     """Write the result to every file, also if one of them cannot be written.
-
-    `texts` are those of the judged items, for a form that shows them.
 
     Raises:
         JudgeloopError: names the files that cannot be written.
@@ -123,22 +112,21 @@ def write_outputs(
     failures = []
     for path in paths:
         try:
-            write_output(path, result, page, texts)
+            write_output(path, result)
         except JudgeloopError as error:
             failures.append(str(error))
     if failures:
         raise JudgeloopError("; ".join(failures))
 
 
-def write_output(path: Path, result: Reported, page: Page, texts: Texts | None = None) -> None:
+def write_output(path: Path, result: Renderable) -> None:
     """Write the result in the format of the file's ending."""
-    write_whole(path, FORMS[path.suffix](result, page, texts))
+    write_whole(path, FORMS[path.suffix](result))
 
 
 def write_run(
     folder: Path,
     result: RunResult,
-    page: Page,
     settings_files: Mapping[str, list[str]] | None = None,
 ) -> None:
     """Write a run's files.
@@ -153,7 +141,7 @@ def write_run(
     rows = (json.dumps(asdict(row), ensure_ascii=True) for row in result.labels)
     write_whole(folder / "labels.jsonl", "".join(f"{row}\n" for row in rows))
     write_whole(folder / RESULT_JSON, render_json(result, settings_files))
-    write_whole(folder / RESULT_TEXT, render(page, files=str(folder)) + "\n")
+    write_whole(folder / RESULT_TEXT, render(result.page, files=str(folder)) + "\n")
 
 
 def write_pictures(folder: Path, pictures: Mapping[str, str]) -> None:

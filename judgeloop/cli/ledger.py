@@ -111,7 +111,7 @@ def _export(**given: Any) -> None:
     from itertools import chain, islice
 
     from judgeloop.ledger.requests import Request, requests_of
-    from judgeloop.report.table import csv_line
+    from judgeloop.report.labels import csv_line
 
     with explained():
         rows = requests_of(LedgerConfig.of(**given).ledger)
@@ -196,7 +196,7 @@ def _lines(found: Reconciled) -> list[str]:
     """Return a line for each attempt of unknown cost, one on all, and one on what is left."""
     from judgeloop.core.money import show_usd
     from judgeloop.report.escaping import visible
-    from judgeloop.report.sentences import count
+    from judgeloop.report.words import count
 
     settled = {settlement.attempt: settlement for settlement in found.settled}
     lines, now_p = [], 0

@@ -24,7 +24,7 @@ from judgeloop.report.escaping import visible
 if TYPE_CHECKING:
     from judgeloop.cli.progress import Watched
     from judgeloop.engine.state import Interruption
-    from judgeloop.report.page import Page
+    from judgeloop.report.texts import Texts
     from judgeloop.settings.sources import Read
 
 EXITS = (
@@ -57,12 +57,12 @@ class Asking:
 
     question: Question[Any, Any, Any]
 
-    def page(self, result: Any, read: Read) -> Page:
-        """Return the text of a result, with flags for settings, and what files set."""
+    def shown(self, result: Any, read: Read, texts: Texts | None = None) -> Any:
+        """Return a result whose page has flags for settings, and what files set."""
         page = page_as_flags(result.page)
-        if read.sentence is None:
-            return page
-        return replace(page, details=(*page.details, ("settings", visible(read.sentence))))
+        if read.sentence is not None:
+            page = replace(page, details=(*page.details, ("settings", visible(read.sentence))))
+        return replace(result, page=page, texts=texts)
 
     def invoked(
         self,
@@ -124,7 +124,7 @@ class Asking:
         """Return what to say of a run while it goes on."""
         from judgeloop.cli.progress import Watched
         from judgeloop.core.money import show_usd
-        from judgeloop.report.sentences import count
+        from judgeloop.report.words import count
 
         config, systems = ready.config, ready.pool.systems
         most = min(config.max_judgments, len(ready.pool) * len(config.questions(systems)))
@@ -144,11 +144,12 @@ class Asking:
         from judgeloop.cli.files import json_text
         from judgeloop.run.dry_run import DryRun
 
-        found = DryRun.of(ready.judges, *asyncio.run(self.question.load().forecast(ready)))
+        plan, result = asyncio.run(self.question.load().forecast(ready))
+        found = DryRun.of(ready.judges, plan, self.shown(result, read))
         if as_json:
-            print(json_text(found.to_dict(), read.files), end="")
+            print(json_text(found.to_dict(as_flags), read.files), end="")
         else:
-            print(as_flags(found.text(self.page(found.result, read), columns())))
+            print(as_flags(found.text(columns())))
 
     def _show(
         self, ready: Any, result: Any, read: Read, *, form: Form, output: Sequence[Path]
@@ -158,19 +159,19 @@ class Asking:
         from judgeloop.ledger.ledger_memory import remember
         from judgeloop.report.texts import Texts
 
-        config, page = ready.config, self.page(result, read)
-        folder = _folder(ready)
+        config, folder = ready.config, _folder(ready)
+        result = self.shown(result, read, Texts(ready.pool))
         files = [folder, *output] if ready.booked else output
         if result.failed:
             _say_failure(result)
         try:
             if form is Form.JSON or not result.failed:
-                show(shown_as(form, result, page, read.files, files))
+                show(shown_as(form, result, read.files, files))
         finally:  # also if nobody reads standard output
             if ready.booked:
-                write_run(folder, result, page, read.files)
+                write_run(folder, result, read.files)
                 remember(config.ledger, folder, ready.run_id, result.spend.charged_p)
-            write_outputs(output, result, page, Texts(ready.pool))
+            write_outputs(output, result)
 
 
 def _check_dry_run() -> None:
@@ -188,13 +189,14 @@ def _check_dry_run() -> None:
 
 def _say_failure(result: Any) -> None:
     """Say why a run broke off, and how to go on."""
-    from judgeloop.report.sentences import CUT_SHORT, count
-    from judgeloop.report.spent import cost, money
+    from judgeloop.report.cost_text import cost, money
+    from judgeloop.report.words import count
 
     say(visible(as_flags(f"no result: {result.stop_sentence}")))
     items = count(result.items, "item")
     say(f"judged: {result.judged:,} of {items}; cost: {money(result)} ({cost(result)})")
-    say(CUT_SHORT[result.stop_reason])
+    for note in result.advice:
+        say(as_flags(note.message))
 
 
 def check_places(config: Any, output: Sequence[Path]) -> None:

@@ -21,10 +21,12 @@ from judgeloop.core.errors import InputError
 from judgeloop.settings.published import published_name
 
 if TYPE_CHECKING:
-    from judgeloop.replay.compare_config import ReplayConfig
-    from judgeloop.replay.estimate_config import ReplayEstimateConfig
-    from judgeloop.replay.select_config import ReplaySelectConfig
-    from judgeloop.replay.settings import ReplaySettings
+    from judgeloop.replay.config import (
+        ReplayConfig,
+        ReplayEstimateConfig,
+        ReplaySelectConfig,
+        ReplaySettings,
+    )
 
 Rows = list[dict[str, Any]]
 PAPER = "published"  # the column that names the paper whose configuration was used
@@ -66,7 +68,7 @@ def _replay_select(config: ReplaySelectConfig, *, as_json: bool, quiet: bool) ->
     from judgeloop.cli.files import write_pictures
     from judgeloop.replay.run import replay_select
     from judgeloop.replay.select_inputs import win_rates
-    from judgeloop.replay.select_tables import by_calls, by_queries, needed, races
+    from judgeloop.replay.tables import by_calls, by_queries, needed, races
 
     with counting("realisations", quiet=quiet) as observe:
         rows = replay_select(config, observe)
@@ -98,12 +100,12 @@ def _grid(most: int) -> list[int]:
 def _select_pictures(tables: dict[str, Rows]) -> dict[str, str]:
     if not _can_draw():
         return {}
-    from judgeloop.replay import paper_pictures, pictures
+    from judgeloop.replay import pictures
 
     rates = [row["win_rate"] for row in tables["rates"] if row["win_rate"] is not None]
     drawn = {
         "identified-by-calls": pictures.identification_picture(tables["calls"], "calls"),
-        "win-rates": paper_pictures.win_rates_picture(rates),
+        "win-rates": pictures.win_rates_picture(rates),
     }
     if tables["queries"]:
         drawn["identified-by-queries"] = pictures.identification_picture(
@@ -116,8 +118,8 @@ def _replay_estimate(config: ReplayEstimateConfig, *, as_json: bool, quiet: bool
     """Estimate every system repeatedly, write tables and pictures, print each selector's error."""
     from judgeloop.cli.files import write_pictures
     from judgeloop.replay.estimate_inputs import EVERY, check
-    from judgeloop.replay.estimate_tables import areas, by_share, headlines
     from judgeloop.replay.run import replay_estimate
+    from judgeloop.replay.tables import areas, by_share, headlines
 
     check(config)
     with counting("parts", quiet=quiet) as observe:
@@ -147,30 +149,26 @@ def _replay_estimate(config: ReplayEstimateConfig, *, as_json: bool, quiet: bool
 
 
 def _replay_compare(config: ReplayConfig, *, as_json: bool, quiet: bool) -> None:
-    from judgeloop.cli.files import write_pictures
-    from judgeloop.replay.analyse import pictures_of_replay
     from judgeloop.replay.compare_inputs import check, without_lengths
 
     for note in check(config):
         _say(note)
-    rows, table = _table(config, quiet=quiet)
+    table = _table(config, quiet=quiet)
     if note_of_lengths := without_lengths(config):
         _say(note_of_lengths)
     table = _named(config, table)
     _write(config, table)
-    if config.analyse:
-        write_pictures(config.output, pictures_of_replay(config, rows))
     print(json.dumps(table, indent=2) if as_json else _render(table))
 
 
-def _table(config: ReplayConfig, *, quiet: bool) -> tuple[Rows, Rows]:
-    """Return the rows of all runs, and the table that sums them up."""
-    from judgeloop.replay.compare_tables import by_rule, by_size
+def _table(config: ReplayConfig, *, quiet: bool) -> Rows:
+    """Run every pair and return the table that sums up the rows."""
     from judgeloop.replay.run import replay_compare
+    from judgeloop.replay.tables import by_rule, by_size
 
     with counting("pairs", quiet=quiet) as observe:
         rows = replay_compare(config, observe)
-    return rows, by_rule(rows) if config.iterative else by_size(rows)
+    return by_rule(rows) if config.iterative else by_size(rows)
 
 
 def _write(config: ReplayConfig, table: Rows) -> None:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from judgeloop.cli.streams import columns
 
 if TYPE_CHECKING:
-    from judgeloop.report.page import Page
-    from judgeloop.report.reported import Reported
+    from judgeloop.report.renderable import Renderable
 
 
 class Form(enum.Enum):
@@ -31,8 +30,7 @@ def form_of(*, json: bool, quiet: bool) -> Form:
 
 def shown_as(
     form: Form,
-    result: Reported,
-    page: Page,
+    result: Renderable,
     settings_files: Mapping[str, list[str]],
     files: Sequence[Path] = (),
 ) -> str:
@@ -43,8 +41,8 @@ def shown_as(
     if form is Form.JSON:
         return render_json(result, settings_files)
     text = (
-        render_short(page, columns())
+        render_short(result.page, columns())
         if form is Form.SHORT
-        else render(page, files=", ".join(map(str, files)) or None, width=columns())
+        else render(result.page, files=", ".join(map(str, files)) or None, width=columns())
     )
     return f"{text}\n"

@@ -46,7 +46,7 @@ class Rate:
 class Price:
     """The rates of a model; `source` says where they come from.
 
-    `checked` is the date on which they were last known to hold; None if nobody noted it. `flex` is
+    `checked` is the date on which they were last known to hold; None if unknown. `flex` is
     the price at the cheaper tier `flex`, if that tier is asked for and its price is known.
     """
 

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from judgeloop.core.money import to_usd
+from judgeloop.core.part import Part
 from judgeloop.core.records import NO_TOKENS, Key, Label, Usage
 
 
@@ -93,26 +95,41 @@ class Estimate(Generic[T_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class Spend:
-    """Money spent, in picodollars, and numbers of attempts.
+class Spend(Part):
+    """Money spent, in picodollars (`_p`), and numbers of attempts; its JSON is in dollars.
 
-    - `now_p`: spent by this command.
-    - `run_p`: spent by the run since it began, over all commands that continued it.
-    - `rehearsed_p`: recorded cost, which counts against the budget but is not paid.
-    - `unconfirmed_p`: the part of `run_p` for attempts without a reply. They are charged at their
-      worst case and may turn out unbilled.
-    - `budget_p`: the budget; None without a budget.
-    - `attempts`: attempts that this command sent.
-    - `paid_attempts`: attempts of the run that were charged.
-    - `remembered`: verdicts taken from the ledger.
-    - `known`: False when calls were made to a model without a price.
-    - `cached_p`: what the providers' caches of prompts took off the cost of this command.
-    - `tokens`: the tokens of this command that replies reported.
-    - `over_p`: what replies of the run cost above their worst case, against their quotes.
-    - `next_p`: the worst case of the next query, if the budget did not cover it.
-    - `unreported`: replies of the run without a usage report, charged at their worst case.
-    - `ledger_left_p`: the rest of the limit for all runs of the ledger; None without one.
+    - `now_p`: spent by this command
+    - `run_p`: spent by the run since it began, over all commands that continued it
+    - `rehearsed_p`: recorded cost, which counts against the budget but is not paid
+    - `unconfirmed_p`: the part of `run_p` for attempts without a reply, which are charged at their
+      worst case and may turn out unbilled
+    - `budget_p`: the budget; None without a budget
+    - `attempts`: requests that this command made
+    - `paid_attempts`: attempts of the run that were charged
+    - `remembered`: verdicts that were answered from the ledger
+    - `known`: False when calls were made to a model without a price
+    - `cached_p`: what the providers' caches of prompts took off the cost of this command
+    - `tokens`: the tokens of this command, as replies reported them
+    - `over_p`: what replies of the run cost above their worst case, against their quotes
+    - `next_p`: the worst case of the next query, if the budget did not cover it
+    - `replies_without_usage`: replies of the run that are charged at their worst case
+    - `ledger_left_p`: the rest of the limit for all runs of the ledger; None without one
     """
+
+    HIDDEN = frozenset(
+        {
+            *("now_p", "run_p", "rehearsed_p", "unconfirmed_p", "budget_p", "cached_p"),
+            *("over_p", "next_p", "ledger_left_p", "paid_attempts", "known"),
+        }
+    )
+    COMPUTED = (
+        "spent_usd",
+        "run_spent_usd",
+        "rehearsed_usd",
+        "budget_usd",
+        "unconfirmed_usd",
+        "cached_usd_saved",
+    )
 
     now_p: int = 0
     run_p: int = 0
@@ -127,8 +144,38 @@ class Spend:
     tokens: Usage = NO_TOKENS
     over_p: int = 0
     next_p: int = 0
-    unreported: int = 0
+    replies_without_usage: int = 0
     ledger_left_p: int | None = None
+
+    @property
+    def spent_usd(self) -> float | None:
+        """What this command has paid; null if a price is unknown."""
+        return _usd(self.now_p) if self.known else None
+
+    @property
+    def run_spent_usd(self) -> float | None:
+        """What the run has paid since it began; null if a price is unknown."""
+        return _usd(self.run_p) if self.known else None
+
+    @property
+    def rehearsed_usd(self) -> float:
+        """Recorded cost that counts against the budget, not paid."""
+        return _usd(self.rehearsed_p)
+
+    @property
+    def budget_usd(self) -> float | None:
+        """The budget; null without one."""
+        return None if self.budget_p is None else _usd(self.budget_p)
+
+    @property
+    def unconfirmed_usd(self) -> float:
+        """Charged for attempts without a reply; perhaps not billed."""
+        return _usd(self.unconfirmed_p)
+
+    @property
+    def cached_usd_saved(self) -> float:
+        """What the providers' caches of prompts took off the cost of this command."""
+        return _usd(self.cached_p)
 
     @property
     def charged_p(self) -> int:
@@ -161,6 +208,10 @@ class Spend:
         if self.budget_p is None:
             return None
         return max(0, self.budget_p - self.charged_p)
+
+
+def _usd(pico: int) -> float:
+    return float(to_usd(pico))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 TIE = 0.5  # the score of a verdict that prefers neither system
-IDENTICAL = "the outputs are identical"  # the reason of a tie that nobody is asked about
+IDENTICAL = "the outputs are identical"  # the reason of a tie that no judge is asked about
 ONE_SYSTEM = (0,)  # systems of a choice that rates a single system
 TWO_SYSTEMS = (0, 1)  # systems of a choice that compares two systems
 

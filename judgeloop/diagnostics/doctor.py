@@ -28,13 +28,11 @@ from judgeloop.ledger.place import file_system_of, warnings_about
 from judgeloop.ledger.replies import PastReply
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, FEWEST_BOTH, calls_of_one_order
-from judgeloop.providers.official import likely_model
-from judgeloop.providers.tiers import Tiered
+from judgeloop.providers.prices import Metered, age_sentence, likely_model, old_prices, today
+from judgeloop.report.cost_text import tokens
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import WIDTH, wrapped
-from judgeloop.report.spent import tokens
 from judgeloop.run.inputs import judge_options
-from judgeloop.run.prices import age_sentence, old_prices, today
 from judgeloop.settings.run_settings import JudgeSettings, within_ceiling
 
 RUN = "doctor"
@@ -143,7 +141,7 @@ async def _try(
     server = Finding(
         "server", True, f"it answers{f' and calls its model {models}' if models else ''}{cost}"
     )
-    reported = (await ledger.spend(RUN, None)).unreported == before.unreported
+    reported = (await ledger.spend(RUN, None)).replies_without_usage == before.replies_without_usage
     return [server, *([] if reported else [NO_USAGE]), _verdict(answer, call)]
 
 
@@ -187,7 +185,7 @@ def _price(config: JudgeSettings, judge: Judge, call: Call) -> Finding:
 
 def _tier(judge: Judge, call: Call) -> list[Finding]:
     """Say what the tier asked for is expected to cost; nothing for the standard tier."""
-    said = judge.tier_note if isinstance(judge, Tiered) else ""
+    said = judge.tier_note if isinstance(judge, Metered) else ""
     likely = show_usd(judge.quote(call).likely_cost_p)
     return [Finding("tier", None, f"{said}; a call probably costs {likely}")] if said else []
 

@@ -17,7 +17,7 @@ from judgeloop.diagnostics.past_runs import past_run
 from judgeloop.ledger.connection import connect, readable
 from judgeloop.ledger.reading import RecordedAttempt, attempts_of
 from judgeloop.report.escaping import visible
-from judgeloop.report.sentences import count
+from judgeloop.report.words import count
 
 LONGEST_VALUE = 16  # number of characters shown of a hash or another ingredient
 

@@ -82,7 +82,7 @@ class Accounts:
 
     async def reserve(self, groups: Sequence[Sequence[Reservation]]) -> list[list[Ticket]]:
         """Reserve the longest prefix of whole groups that the budget covers."""
-        return await self._ledger.reserve(self._terms.run, groups, self._terms.budget_p)
+        return await self._ledger.reserve(self._terms.run_id, groups, self._terms.budget_p)
 
     async def reserve_again(self, ask: Ask) -> Ticket | None:
         """Reserve another attempt; wait while other calls in flight may still return money.
@@ -191,9 +191,9 @@ class Accounts:
             )
         return StopReason(
             StopKind.BUDGET,
-            f"what is left of {' or of '.join(limits.values())} does not cover the worst case of the next query, "
-            f"{show_usd(need)}; with a higher {' or '.join(limits)} the same "
-            "command goes on",
+            f"what is left of {' or of '.join(limits.values())} does not cover the worst case of "
+            f"the next query, {show_usd(need)}; rerun the command with a higher "
+            f"{' or '.join(limits)} to resume",
             # Which of two limits is too low is not known here, nor which would do.
             need_p=need if of_all is None else 0,
         )

@@ -35,7 +35,7 @@ class Ask:
 class Planned:
     """A query with all calls that answer it.
 
-    `unasked` is the answer to a query that nobody is asked; it has no calls.
+    `unasked` is the answer to a query that no judge is asked; it has no calls.
     """
 
     query: Query

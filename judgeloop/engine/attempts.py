@@ -264,9 +264,9 @@ class Attempts:
         self._failures += 1
         scarce = error.kind is ErrorKind.SCARCE
         if self._failures >= FAILURES_IN_A_ROW or scarce:
-            # Of a tier without capacity no item is to blame, so that none is given up.
+            # No item is given up because a tier has no capacity.
             why = (
-                "the tier has no capacity; the same command goes on later, or at once with "
+                "the tier has no capacity; rerun the command later, or now with "
                 "`tier=flex-or-standard`"
                 if scarce
                 else f"{self._failures} calls in a row failed in every attempt"

@@ -143,7 +143,7 @@ class Batch:
         granted: list[list[Ticket]] = []
         for group in groups:
             if group:
-                self._state.halt(StopReason(StopKind.DRY_RUN, "a dry run asks nobody"))
+                self._state.halt(StopReason(StopKind.DRY_RUN, "a dry run calls no judge"))
                 break
             granted.append([])
         return granted

@@ -59,7 +59,7 @@ async def drive(
     with state.interruption.within(terms.deadline_s):
         decoys = await _decoys(oracle, pool)
         await _ask_until_over(session, pool, oracle)
-    spend = await ledger.spend(terms.run, terms.budget_p)
+    spend = await ledger.spend(terms.run_id, terms.budget_p)
     return Finished(
         session.outcome(),
         replace(

@@ -299,7 +299,7 @@ class Queued:
         self._after: Active | None = None
 
     def new(self, step: Step) -> list[Choice]:
-        """Return the choices of `step` that nobody was asked about."""
+        """Return the choices of `step` that were not asked before."""
         return [
             choice
             for choice in step.choices

@@ -60,27 +60,16 @@ class Interruption:
         """No halt is requested, and there is no deadline."""
         self.requested = asyncio.Event()
         self.abandoned = asyncio.Event()
+        self.closed = asyncio.Event()  # set when nothing more is sent, not even what is reserved
         self.why = StopReason(StopKind.INTERRUPTED, "interrupted; what was paid for is kept")
         self._ends_at: float | None = None  # on the event loop's clock
-        self._told: list[Callable[[], None]] = []
 
     def request(self) -> None:
         """Request a halt; the second request abandons the calls in flight."""
         if self.requested.is_set():
             self.abandoned.set()
-        else:
-            self._request()
-
-    def when_requested(self, call: Callable[[], None]) -> None:
-        """Call `call` at the first request; now, if there was one."""
-        self._told.append(call)
-        if self.requested.is_set():
-            call()
-
-    def _request(self) -> None:
         self.requested.set()
-        for call in self._told:
-            call()
+        self.closed.set()
 
     @contextmanager
     def within(self, seconds: float | None) -> Iterator[None]:
@@ -105,7 +94,7 @@ class Interruption:
     def _expire(self, seconds: float) -> None:
         if not self.requested.is_set():
             self.why = StopReason(StopKind.DEADLINE, f"the deadline of {seconds:g} s is reached")
-            self._request()
+            self.request()
 
 
 @final
@@ -151,7 +140,7 @@ class RunState(Generic[T]):
         self.terms = terms
         self.interruption = interruption or Interruption()
         self.reason: StopReason | None = None
-        self.closed = asyncio.Event()
+        self.closed = self.interruption.closed
         self.changes = Changes()
         self.made = self.remembered = self.spent_p = self.cached_p = 0
         self.tokens = NO_TOKENS
@@ -160,7 +149,6 @@ class RunState(Generic[T]):
         self._observe = observe
         self._estimate: Estimate[T] | None = None
         self._asked = self._ahead = 0
-        self.interruption.when_requested(self.closed.set)
 
     def halt(self, reason: StopReason, *, at_once: bool = False) -> None:
         """Halt for `reason`, unless the run is halted already.

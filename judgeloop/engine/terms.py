@@ -13,7 +13,7 @@ from judgeloop.engine.retrying import RetryPolicy
 class Terms:
     """The terms of a run; money is in picodollars, times are in seconds.
 
-    `run` is the run's id. `audit_share` is the share of items whose other order is asked, too, with
+    `audit_share` is the share of items whose other order is asked, too, with
     `Order.AUDITED`. `concurrency` is the limit on calls in flight. It and the limits per
     minute hold for each judge. `timeout_s` limits an attempt. At `deadline_s` the run halts, and
     waits for the calls in flight. `decoys` is the number of decoys. With `offline` the run is
@@ -22,7 +22,7 @@ class Terms:
     None is no limit. `ledger_budget_p` is the limit for all runs of the ledger together.
     """
 
-    run: str
+    run_id: str
     order: Order = Order.BOTH
     audit_share: float = 0.0
     vote: Vote = Vote.MAJORITY

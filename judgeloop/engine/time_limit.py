@@ -1,8 +1,8 @@
 """A time limit that does not count the time in which this process stood still.
 
 A stopped process (SIGSTOP, a suspended machine) and a long step in our own code (the import of an
-SDK) are not the server's delay. After such a pause a reply may have arrived that nobody has read
-yet; a plain time-out would drop it, although it is paid for.
+SDK) are not the server's delay. After such a pause a reply may have arrived and not been read yet.
+A plain time-out would drop it, although it is paid for.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads tables of recorded verdicts.
+"""Recorded verdicts in memory, from items and systems to scores; reads them from tables.
 
 The columns are `item_id, model, score` or `item_id, model_a, model_b, score`, with an optional
 `cost_usd`. An empty score is an abstention. The replay judge (`judges/replay.py`) interprets the
@@ -10,18 +10,69 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from judgeloop.core.errors import DataError
 from judgeloop.core.money import to_pico
-from judgeloop.core.verdict_table import Recorded, VerdictTable
 from judgeloop.formats.tables import parse_row, read_bytes, read_rows
 
 PAIR_KEY_LENGTH = 3  # item, first system, second system
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A recorded score, None for an abstention, and its cost in picodollars."""
+
+    score: float | None
+    cost_p: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictTable:
+    """Scores by (item, system), or by (item, first, second) if `paired`.
+
+    A score of a pair is in [0, 1]: 1 means that the first system is better.
+    """
+
+    name: str
+    digest: str
+    paired: bool
+    rows: Mapping[tuple[str, ...], Recorded]
+
+    @property
+    def systems(self) -> frozenset[str]:
+        """The names of all systems in the table."""
+        return frozenset(system for row in self.rows for system in row[1:])
+
+    @property
+    def items(self) -> list[str]:
+        """The ids of all items in the table, in alphabetical order."""
+        return sorted({row[0] for row in self.rows})
+
+    def scores(self, systems: Sequence[str], items: Sequence[str]) -> NDArray[np.float64]:
+        """Return the scores of `systems` on `items`, shape (systems, items); NaN where missing.
+
+        Raises:
+            ValueError: the table holds scores of pairs, not of single systems.
+        """
+        if self.paired:
+            raise ValueError("a table of pairs has no scores of single systems")
+        rows, columns = (
+            {name: place for place, name in enumerate(names)} for names in (systems, items)
+        )
+        found = np.full((len(systems), len(items)), np.nan)
+        for (item, system), recorded in self.rows.items():
+            if system in rows and item in columns and recorded.score is not None:
+                found[rows[system], columns[item]] = recorded.score
+        return found
 
 
 def _finite_or_absent(value: object) -> float | None:

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Verdict
 from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
-from judgeloop.core.verdict_table import VerdictTable
-from judgeloop.formats.verdicts import read_verdicts
+from judgeloop.formats.verdicts import VerdictTable, read_verdicts
 from judgeloop.history.about import About
 from judgeloop.history.ledger_source import known_runs, remembered_verdicts
 from judgeloop.history.pairing import compared
@@ -26,7 +25,7 @@ from judgeloop.history.past import Pair, Past, no_past, past_of_pairs, past_of_s
 from judgeloop.history.prospects import prospects_of
 from judgeloop.history.verdict_columns import UNKNOWN, VerdictColumns
 from judgeloop.methods.stats.decisiveness import Prospects, exponent
-from judgeloop.report.sentences import count
+from judgeloop.report.words import count
 
 AUTO, NONE = "auto", "none"
 RUN_ID = re.compile(r"[0-9a-f]{16}")

@@ -22,7 +22,7 @@ from judgeloop.history.pairing import labelled
 from judgeloop.history.verdict_columns import UNKNOWN, VerdictColumns
 from judgeloop.methods.stats.decisiveness import Floats
 from judgeloop.methods.stats.score_forecast import Forecast, forecast_scores
-from judgeloop.report.sentences import count
+from judgeloop.report.words import count
 
 
 @dataclass(frozen=True, slots=True)

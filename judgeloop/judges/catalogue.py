@@ -1,8 +1,8 @@
 """The catalogue of judges: a row per kind, with its factory, its needs and its forms of reply.
 
-To add a provider, add its file and one row here. Settings, help, checks and documentation read this
-table. It imports nothing heavy: a row names the module of its factory as text, and the module is
-imported when the judge is created.
+The chat models are those of `providers/catalogue.py`. Settings, help, checks and documentation read
+this table. It imports nothing heavy: a row names the module of its factory as text, and the module
+is imported when the judge is created.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from judgeloop.core.errors import InputError, nearest_to
+from judgeloop.providers.catalogue import PROVIDERS, chat_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,19 +61,12 @@ class JudgeRow:
 
 
 JUDGES: tuple[JudgeRow, ...] = (
-    JudgeRow(
-        "openai", "/", "MODEL", "openai:make_judge",
-        "a model behind OpenAI's API or a compatible server",
-        ("schema", "logprob"), remote=True, flex=True,
-        models=("gpt-", "chatgpt-", "o1", "o3", "o4"),
-    ),
-    JudgeRow(
-        "anthropic", "/", "MODEL", "anthropic:make_judge", "a model behind Anthropic's API",
-        ("schema", "tool"), remote=True, models=("claude-",),
-    ),
-    JudgeRow(
-        "vllm", "/", "NAME", "vllm:make_judge", "a model behind a vLLM server",
-        ("schema", "choice", "logprob"), remote=True,
+    *(
+        JudgeRow(
+            one.name, "/", one.rest, "chat_model:chat_judge", one.help, one.forms, remote=True,
+            flex=one.flex, models=one.models,
+        )
+        for one in PROVIDERS
     ),
     JudgeRow(
         "metric", ":", "NAME", "metric:make_judge",
@@ -85,7 +79,7 @@ JUDGES: tuple[JudgeRow, ...] = (
     JudgeRow("replay", ":", "FILE", "replay:make_judge", "recorded verdicts", reads_file=True),
     JudgeRow("human", "", "", "human:make_judge", "a person at this terminal"),
     JudgeRow(
-        "python", ":", "MODULE:FUNCTION", "plugin:make_judge", "your own Python function",
+        "python", ":", "MODULE:FUNCTION", "function:make_judge", "your own Python function",
         runs_code=True,
     ),
 )  # fmt: skip
@@ -108,9 +102,10 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
     """
     row, rest = parse_spec(spec)
     if options.price is not None:
-        from judgeloop.providers.prices import price_from_text
+        from judgeloop.providers.prices import is_price_file, price_from_text
 
-        price_from_text(options.price)  # a wrong price is an error even if the judge is free
+        if not is_price_file(options.price):
+            price_from_text(options.price)  # a wrong price is an error even if the judge is free
     if row.verdicts and options.verdict not in row.verdicts:
         raise InputError(
             f"`verdict={options.verdict}`: {row.form} does not support this form of reply; "
@@ -127,13 +122,10 @@ def judge_from_spec(spec: str, options: JudgeOptions) -> Judge:
             f"`tier={options.tier}`: {row.form} has no cheaper tier; only {flexible} can be asked so, "
             "and the server says whether the model has it"
         )
-    if row.remote and options.effort is not None:
-        from judgeloop.providers.thinking import check_effort
-
-        check_effort(options)
     options = replace(options, name=options.names.get(spec, ""))
     module, _, function = row.makes.partition(":")
-    judge: Judge = getattr(import_module(f"judgeloop.judges.{module}"), function)(rest, options)
+    make = getattr(import_module(f"judgeloop.judges.{module}"), function)
+    judge: Judge = make(chat_class(row.kind), rest, options) if row.remote else make(rest, options)
     return judge
 
 

@@ -8,15 +8,216 @@ version. Without it every judge made here is a new one, and is asked anew.
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import importlib
 import inspect
 import sys
+import traceback
 import uuid
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import Any, final
 
-from judgeloop.core.errors import InputError
-from judgeloop.judges.plugin import Plugin, PluginJudge, source_digest
+from judgeloop.core.errors import ErrorKind, InputError, JudgeError
+from judgeloop.core.protocols import Questions
+from judgeloop.core.records import (
+    Abstention,
+    Answer,
+    Call,
+    Item,
+    JudgeIdentity,
+    Reply,
+    Verdict,
+)
+from judgeloop.judges.base import BaseJudge
+from judgeloop.judges.options import JudgeOptions
+from judgeloop.judges.own_thread import in_own_thread
+
+LABELS = {"A": 1.0, "B": 0.0, "tie": 0.5}
+CONTEXT = ("prompt", "reference")  # what a function may leave out of its parameters
+
+OUTPUTS = (("first", "second"), ("output",))  # the outputs' parameters: to compare, and to rate
+
+Plugin = Callable[..., Any | Awaitable[Any]]
+
+
+@final
+class PluginJudge(BaseJudge):
+    """Calls the user's function; a sync function runs in a thread of its own.
+
+    A comparison calls `function(prompt=…, first=…, second=…, reference=…)`, a rating
+    `function(prompt=…, output=…, reference=…)`. A function that does not take `prompt` or
+    `reference` is called without it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Plugin,
+        parameters: Mapping[str, str] | None = None,
+        *,
+        unknown: str | None = None,
+    ) -> None:
+        """`name` is MODULE:FUNCTION as typed.
+
+        `parameters` tell the function from others of this name, by default by its source. `unknown`
+        says why nothing does, so that its verdicts are not found again; None if something does.
+        """
+        self.unknown = unknown
+        self._name = name
+        self._function = function
+        self._parameters = parameters
+        self._left_out = _left_out(function)
+
+    @functools.cached_property
+    def identity(self) -> JudgeIdentity:
+        """The function's name and a hash of its module's source: new source makes a new judge."""
+        given = self._parameters
+        parameters = {"source": source_digest(self._function)} if given is None else given
+        return JudgeIdentity("python", self._name, parameters, mark=":")
+
+    def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
+        """Refuse a function that cannot be called with the outputs.
+
+        Raises:
+            InputError: it lacks a parameter, or needs one that no question has.
+        """
+        del items, max_missing
+        outputs = OUTPUTS[len(next(iter(questions), ())) == 1]
+        try:
+            signature = inspect.signature(self._function)
+        except (TypeError, ValueError):  # of a function written in C
+            return
+        try:
+            signature.bind(**dict.fromkeys(self._given(outputs)))
+        except TypeError:
+            raise InputError(
+                f"`judge=python:{self._name}`: expected a function that takes {', '.join(outputs)} by "
+                f"name, and {' and '.join(CONTEXT)} if it wants them; found the parameters {signature}"
+            ) from None
+
+    def _given(self, outputs: tuple[str, ...]) -> list[str]:
+        """Return the names of the arguments that the function gets."""
+        return [name for name in (*CONTEXT, *outputs) if name not in self._left_out]
+
+    async def judge(self, call: Call) -> Reply:
+        """Call the function and check what it returns.
+
+        Raises:
+            JudgeError: the function raised an exception.
+        """
+        rating = len(call.outputs) == 1
+        outputs = OUTPUTS[rating]
+        context = (call.item.prompt, call.item.reference)
+        texts = dict(zip((*CONTEXT, *outputs), (*context, *call.outputs), strict=True))
+        material = {name: texts[name] for name in self._given(outputs)}
+        try:
+            if _is_async(self._function):
+                returned = await self._function(**material)
+            else:
+                returned = await in_own_thread(self._function, **material)
+            if inspect.isawaitable(returned):
+                returned = await returned
+        except (Exception, SystemExit) as error:  # SystemExit would end the run with its code
+            raise JudgeError(
+                ErrorKind.REJECTED,
+                f"python:{self._name} raised {type(error).__name__}: {error}{_place(error, self._function)}",
+                billed=False,
+            ) from error
+        return Reply(answer_from(returned, rating=rating), cost_p=0)
+
+
+def _place(error: BaseException, function: Plugin) -> str:
+    """Return the last line of the function's own file that an exception came through."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if code is not None and frame.filename == code.co_filename
+    ]
+    return f" ({Path(code.co_filename).name}, line {lines[-1]})" if code and lines else ""
+
+
+def answer_from(returned: object, *, rating: bool = False) -> Answer:
+    """Return a plugin's return value as a verdict, or an abstention that says what is wrong.
+
+    In a comparison the value is a label or a score from 0 to 1; in a `rating` only a score.
+    """
+    if returned is None:
+        return Abstention("the function gave no verdict")
+    labels = {} if rating else LABELS
+    if isinstance(returned, str) and returned in labels:
+        return Verdict(labels[returned])
+    if isinstance(returned, int | float) and not isinstance(returned, bool) and 0 <= returned <= 1:
+        return Verdict(float(returned))
+    expected = ", ".join((*labels, "a score from 0 to 1"))
+    return Abstention(f"the function returned {repr(returned)[:60]}; expected {expected} or None")
+
+
+def load_plugin(spec: str, *, allowed: bool) -> PluginJudge:
+    """Import the function that `spec` (MODULE:FUNCTION) names, and return its judge.
+
+    The working directory is added to the import path.
+
+    Raises:
+        InputError: `spec` is malformed, plugins are not allowed, the module cannot be imported, or
+            it has no such function.
+    """
+    module_name, _, function_name = spec.partition(":")
+    if not module_name or not function_name:
+        raise InputError(f"`judge=python:{spec}`: expected python:MODULE:FUNCTION")
+    if not allowed:
+        raise InputError(f"`judge=python:{spec}` runs your own code; allow it with `allow_plugins`")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        function = getattr(importlib.import_module(module_name), function_name)
+    except (Exception, SystemExit) as error:
+        # The user's module may raise any exception, or end as a script does, while it is imported.
+        raise InputError(f"`judge=python:{spec}`: {type(error).__name__}: {error}") from error
+    if not callable(function):
+        raise InputError(f"`judge=python:{spec}`: {function_name} cannot be called")
+    return PluginJudge(spec, function)
+
+
+def _is_async(function: Plugin) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        type(function).__call__
+    )
+
+
+def _left_out(function: Plugin) -> frozenset[str]:
+    """Return the parts of the context that a function does not take."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # of a function written in C
+        return frozenset()
+    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+        return frozenset()
+    return frozenset(CONTEXT) - parameters.keys()
+
+
+def source_digest(function: Plugin) -> str:
+    """Return a hash of the function's name, its module's source, and bound `partial` arguments."""
+    bound = ""
+    while isinstance(function, functools.partial):
+        bound += repr((function.args, sorted(function.keywords.items())))
+        function = function.func
+    owner = function if hasattr(function, "__qualname__") else type(function)
+    try:
+        source = inspect.getsource(inspect.getmodule(owner) or owner)
+    except (OSError, TypeError):
+        source = repr(function)
+    return hashlib.sha256(f"{owner.__qualname__}\0{bound}\0{source}".encode()).hexdigest()
+
+
+def make_judge(spec: str, options: JudgeOptions) -> PluginJudge:
+    """Create the judge `python:MODULE:FUNCTION`."""
+    return load_plugin(spec, allowed=options.allow_plugins)
+
 
 LAMBDA, LOCAL = "<lambda>", "<locals>"
 

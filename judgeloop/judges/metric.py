@@ -12,8 +12,9 @@ import re
 import string
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cache, cached_property
 from importlib.metadata import version
-from typing import final
+from typing import Any, final
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.protocols import Questions
@@ -47,7 +48,7 @@ class MetricJudge(BaseJudge):
         self._tie_margin = tie_margin
         self._metric = metric_named(name)
 
-    @property
+    @cached_property
     def identity(self) -> JudgeIdentity:
         """The metric, the tie margin, and for ROUGE the version of rouge-score."""
         parameters = {"tie_margin": repr(self._tie_margin)}
@@ -139,17 +140,13 @@ def normalise(text: str) -> str:
 
 
 def _rouge(name: str) -> Metric:
-    scorer = None
+    @cache
+    def scorer() -> Any:
+        from rouge_score.rouge_scorer import RougeScorer
 
-    def score(reference: str, output: str) -> float:
-        nonlocal scorer
-        if scorer is None:
-            from judgeloop.judges.stemmer_only import rouge_scorer
+        return RougeScorer([name], use_stemmer=True)
 
-            scorer = rouge_scorer().RougeScorer([name], use_stemmer=True)
-        return float(scorer.score(reference, output)[name].fmeasure)
-
-    return score
+    return lambda reference, output: float(scorer().score(reference, output)[name].fmeasure)
 
 
 def make_judge(name: str, options: JudgeOptions) -> MetricJudge:

@@ -9,7 +9,9 @@ Markdown fence, for a run that allows that.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from judgeloop.core.records import Abstention, Answer, Verdict
@@ -77,3 +79,73 @@ def _storable(text: str) -> str:
 
 def _brief(error: Exception) -> str:
     return str(error).split("\n", 1)[0][:80] or type(error).__name__
+
+
+# Part of the key of a verdict that was read leniently. Raise it when the same text could give
+# another verdict.
+LENIENT_VERSION = 1
+SETTING = "`lenient_replies`"
+# DeepSeek, Qwen and most open models; gpt-oss at Amazon Bedrock.
+TAGS = "think|reasoning"
+_OPENING = re.compile(rf"\s*<(?P<tag>{TAGS})>")
+_CLOSING = re.compile(rf"</(?P<tag>{TAGS})>")
+FENCE = "```"
+LANGUAGE = "json"
+_BEGINS_AN_ANSWER = ("{", FENCE)
+
+Read = Callable[[str], Answer]
+
+
+def read_reply(text: str, read: Read, *, lenient: bool) -> Answer:
+    """Return the answer that `read` finds in `text`.
+
+    If `lenient`, also in what is left without thoughts and fence. If not, an abstention says where
+    that would have helped. A reply that `read` accepts as it is has the same answer either way.
+    """
+    answer = read(text)
+    if isinstance(answer, Verdict):
+        return answer
+    bared = read_bare(text, read)
+    if lenient:
+        return bared
+    if isinstance(bared, Verdict):
+        return replace(
+            answer, reason=f"unparsable: {wrapping_of(text)}; {SETTING} would read this reply"
+        )
+    return answer
+
+
+def read_bare(text: str, read: Read) -> Answer:
+    """Return the answer in `text` without thoughts and fence, or an abstention."""
+    closings = list(_CLOSING.finditer(text))
+    if len(closings) > 1:
+        return _unclear(f"{closings[0][0]} appears {len(closings)} times")
+    if closings:
+        closing = closings[0]
+        opening = _OPENING.match(text)
+        if opening is not None and opening["tag"] != closing["tag"]:
+            return _unclear(f"<{opening['tag']}> ends with {closing[0]}")
+        if opening is None and text.lstrip().startswith(_BEGINS_AN_ANSWER):
+            return _unclear(f"{closing[0]} stands within an answer")
+        text = text[closing.end() :]
+    elif opening := _OPENING.match(text):
+        return _unclear(f"<{opening['tag']}> does not end")
+    return read(_without_fence(text))
+
+
+def wrapping_of(text: str) -> str:
+    """Say what stands around the answer in `text`."""
+    found = _CLOSING.search(text)
+    return f"thoughts before {found[0]}" if found else "a Markdown fence around the answer"
+
+
+def _without_fence(text: str) -> str:
+    bare = text.strip()
+    if len(bare) < 2 * len(FENCE) or not (bare.startswith(FENCE) and bare.endswith(FENCE)):
+        return text
+    body = bare[len(FENCE) : -len(FENCE)]
+    return body[len(LANGUAGE) :] if body[: len(LANGUAGE)].lower() == LANGUAGE else body
+
+
+def _unclear(what: str) -> Abstention:
+    return Abstention(f"unparsable: {what}", again=True)

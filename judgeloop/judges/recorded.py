@@ -7,6 +7,7 @@ tie. `formats/recorded.py` reads and pairs the scores. Asks nobody and costs not
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import final
 
 from judgeloop.core.errors import InputError
@@ -38,7 +39,7 @@ class RecordedJudge:
             for item, score in zip(pool.items, scores, strict=True)
         }
 
-    @property
+    @cached_property
     def identity(self) -> JudgeIdentity:
         """The name of the score, the digest of all scores, and the tie margin."""
         rows = [[*key, score] for key, score in self._scores.items()]

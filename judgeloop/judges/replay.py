@@ -10,6 +10,7 @@ costs count against the budget, so that a run can be rehearsed, but they are not
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import final
 
@@ -26,8 +27,7 @@ from judgeloop.core.records import (
     Reply,
     Verdict,
 )
-from judgeloop.core.verdict_table import Recorded, VerdictTable
-from judgeloop.formats.verdicts import read_verdicts
+from judgeloop.formats.verdicts import Recorded, VerdictTable, read_verdicts
 from judgeloop.judges.base import BaseJudge
 from judgeloop.judges.metric import preference
 from judgeloop.judges.options import JudgeOptions
@@ -55,7 +55,7 @@ class ReplayJudge(BaseJudge):
         recorded = table.paired or against in table.systems
         self._against = None if recorded else against  # the scores are verdicts against it
 
-    @property
+    @cached_property
     def identity(self) -> JudgeIdentity:
         """The hash of the table's content, and the tie margin."""
         return JudgeIdentity(

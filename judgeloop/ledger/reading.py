@@ -203,6 +203,6 @@ def spend_of(
         budget_p,
         paid_attempts=paid,
         over_p=over_p,
-        unreported=unreported,
+        replies_without_usage=unreported,
         ledger_left_p=left_p,
     )

@@ -1,6 +1,9 @@
-"""Decides what a reply is booked at, and whether it contradicts the quote. Pure.
+"""Bounds the cost of a call before it is made, and decides what its reply is booked at. Pure.
 
-A reply's usage is a claim. It is checked against what was promised before the call (`Terms`) and
+The bounds need no tokenizer. A byte-level tokenizer makes at most one token per byte, so the number
+of bytes is an upper bound. It never joins words, so the number of words is a lower bound.
+
+A reply's usage is a claim. It is checked against what was promised before the call (`Asked`) and
 against what can be counted here. Where a claim cannot be true, the worst case is booked. Where it
 is true and dearer than the quote, it is booked, and the run stops (`engine/attempts.py`), because
 reservations no longer bound the bill.
@@ -8,15 +11,20 @@ reservations no longer bound the bill.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from judgeloop.core.money import MOST_DOLLARS, PICO_PER_DOLLAR, Price, cost, worst_cost
-from judgeloop.core.records import Usage
-from judgeloop.providers.quoting import least_tokens
+from judgeloop.core.records import Quote, Usage
+from judgeloop.providers.prices import FLEX, Published, unpublished
 from judgeloop.providers.replies import WireReply
-from judgeloop.providers.tiers import FLEX
 
+TOKENS_AROUND_A_MESSAGE = 64
+TOKENS_HIDDEN = 2048  # what a provider adds for structured output and does not show
+LIKELY_BYTES_PER_TOKEN = 4
+LIKELY_OUTPUT_TOKENS = 60
+LIKELY_PART_OF_THINKING = 8  # a model probably uses one in so many of its thinking tokens
+LONGEST_TOKEN = 128  # characters: the longest tokens, in OpenAI's tokenizers, are 128 spaces
 # No model reads or writes as many tokens in a call. A larger count is an error of the server, and
 # its cost might not fit in the integers of the ledger.
 MOST_TOKENS = 100_000_000
@@ -25,12 +33,35 @@ PLAIN_TIERS = {"auto", "batch", "default", "flex", "on_demand", "scale", "standa
 # The published prices of dearer tiers are at most 3.6 times the standard ones (genai-prices 0.2.3).
 DEAREST_TIER = 4
 
-Published = Callable[[str], Price | None]
+
+def quote(most: Usage, texts: Sequence[str], price: Price | None, *, thinking: int = 0) -> Quote:
+    """Return the worst case of an attempt that uses at most `most`, and its likely cost.
+
+    `thinking` is how many tokens of thoughts the model may use; a part of them is likely. Without a
+    price both costs are zero; the number of tokens is given all the same.
+    """
+    tokens = most.input_tokens + most.output_tokens
+    if price is None:
+        return Quote(0, 0, tokens=tokens)
+    written = min(LIKELY_OUTPUT_TOKENS + thinking // LIKELY_PART_OF_THINKING, most.output_tokens)
+    likely = Usage(_bytes(texts) // LIKELY_BYTES_PER_TOKEN, written)
+    likely_p = cost(likely, price.likely)
+    return Quote(worst_cost(most, price), likely_p, tokens=tokens, price=price.source)
 
 
-def unpublished(model: str) -> None:
-    """Return None: no price is published at this server, whatever the model."""
-    del model
+def most_tokens(texts: Sequence[str], schema_size: int, max_output_tokens: int) -> Usage:
+    """Return the most tokens that a request with `texts` and a schema can use."""
+    around = len(texts) * TOKENS_AROUND_A_MESSAGE + schema_size + TOKENS_HIDDEN
+    return Usage(_bytes(texts) + around, max_output_tokens)
+
+
+def least_tokens(texts: Iterable[str]) -> int:
+    """Return the fewest tokens that `texts` can have: a token a word, or the longest tokens."""
+    return sum(max(len(text.split()), len(text) // LONGEST_TOKEN) for text in texts)
+
+
+def _bytes(texts: Iterable[str]) -> int:
+    return sum(len(text.encode()) for text in texts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,21 @@
 """Reads the errors of servers, whose JSON has many forms: status, codes, message, wait. Pure.
 
 Takes an SDK's error, or a reply of status 200 that holds an error in place of an answer. Returns a
-`Failure`, and decides nothing: `wire.py` says what a failure means. The forms are those of OpenAI,
+`Failure`, and decides nothing: `ending.py` says what a failure means. The forms are those of OpenAI,
 Anthropic, Azure, Amazon Bedrock, Google (a list of one object), OpenRouter (the error of the
 provider behind it in `metadata`), LiteLLM (the status as the code), Ollama and vLLM.
 """
 
 from __future__ import annotations
 
+import email.utils
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Self
-
-from judgeloop.providers.retry_after import retry_after_s
 
 # The status of an error within a reply that names none: of a failure behind the server.
 UNKNOWN = int(HTTPStatus.BAD_GATEWAY)
@@ -154,3 +154,27 @@ def _googles_wait_s(detail: Any) -> float | None:
     found = _GOOGLES_WAIT.fullmatch(delay) if isinstance(delay, str) else None
     seconds = float(found[1]) if found else math.inf
     return seconds if math.isfinite(seconds) else None
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Return the wait in seconds that `headers` ask for; None if absent or invalid."""
+    for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        text = headers.get(name)
+        seconds = _seconds(text, unit_s) if text else None
+        if seconds is not None:
+            return seconds
+    return None
+
+
+def _seconds(text: str, unit_s: float) -> float | None:
+    try:
+        seconds = float(text) * unit_s
+    except ValueError:
+        try:
+            when = email.utils.parsedate_to_datetime(text)
+        except (ValueError, OverflowError, TypeError):
+            return None
+        if when.tzinfo is None:
+            when = when.replace(tzinfo=UTC)
+        seconds = (when - datetime.now(UTC)).total_seconds()
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None

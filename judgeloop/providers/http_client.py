@@ -18,8 +18,7 @@ import httpx2
 
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.providers.connections import ReplyBackend, ReplyStream
-from judgeloop.providers.network import Network
-from judgeloop.providers.wire import Endpoint
+from judgeloop.providers.endpoint import Endpoint
 
 MOST_BYTES = 4 * 1024 * 1024  # of a reply's body, before and after decompression
 POOL = httpx2.Limits(max_connections=1000, max_keepalive_connections=100)  # as the SDKs set it
@@ -54,10 +53,8 @@ def http_client(endpoint: Endpoint) -> httpx2.AsyncClient:
         JudgeError: a proxy or the certificates cannot be used.
     """
     network = endpoint.network
-    context = tls(network.ca_file, network.ca_dir)
     return httpx2.AsyncClient(
-        transport=_transport(context),
-        mounts=_mounts(network, context),
+        transport=_transport(tls(network.ca_file, network.ca_dir), network.proxy),
         trust_env=False,
         follow_redirects=False,
         timeout=time_limits(endpoint.timeout_s),
@@ -69,31 +66,17 @@ def http_client(endpoint: Endpoint) -> httpx2.AsyncClient:
 def time_limits(seconds: float) -> httpx2.Timeout:
     """Return the limits in seconds of connecting to a server; reading and writing have none.
 
-    The whole request is limited by `time_limit.py`, which does not count the time in which the
+    The whole request is limited by `engine/time_limit.py`, which does not count the time in which the
     process was stopped. httpx2 counts it, and would drop a reply that has arrived meanwhile.
     """
     return httpx2.Timeout(seconds, read=None, write=None)
 
 
-def _transport(
-    context: ssl.SSLContext, proxy: httpx2.Proxy | None = None
-) -> httpx2.AsyncBaseTransport:
-    transport = httpx2.AsyncHTTPTransport(
-        verify=context, trust_env=False, limits=POOL, proxy=proxy, socket_options=KEEP_ALIVE
-    )
-    # The transport has no parameter for it; a test fails if this no longer does what it should.
-    transport._pool._network_backend = ReplyBackend()  # noqa: SLF001
-    return transport
-
-
-def _mounts(
-    network: Network, context: ssl.SSLContext
-) -> dict[str, httpx2.AsyncBaseTransport | None]:
+def _transport(context: ssl.SSLContext, proxy: str | None) -> httpx2.AsyncBaseTransport:
     try:
-        return {
-            pattern: None if address is None else _transport(context, httpx2.Proxy(address))
-            for pattern, address in network.proxies
-        }
+        transport = httpx2.AsyncHTTPTransport(
+            verify=context, trust_env=False, limits=POOL, proxy=proxy, socket_options=KEEP_ALIVE
+        )
     except (ImportError, ValueError, httpx2.InvalidURL):
         # The error is not shown, because a proxy's address may contain a password.
         raise JudgeError(
@@ -102,6 +85,9 @@ def _mounts(
             "http://HOST:PORT or https://HOST:PORT",
             billed=False,
         ) from None
+    # The transport has no parameter for it; a test fails if this no longer does what it should.
+    transport._pool._network_backend = ReplyBackend()  # noqa: SLF001
+    return transport
 
 
 @cache

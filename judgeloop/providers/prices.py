@@ -1,24 +1,38 @@
-"""Parses a price typed by the user, and looks up published prices in genai-prices.
+"""What a model's tokens cost, by the user or by genai-prices, and how old the prices are.
 
-There is no fallback price: a model without a known price has none, and a run with a budget refuses
-it. Nothing is downloaded: the prices are those in the installed genai-prices. `provider.py` decides
-which price applies; `formats/prices.py` reads the user's price file.
+A price comes from the user (typed, or in a file of prices), else from genai-prices. Its price at
+the tier `flex` is added if that tier is asked for: a provider serves it with what capacity is left
+over, later and cheaper, and at times not at all. A provider without an address (the user's own
+server) is free unless the user gives a price. There is no fallback price: a model without a known
+price has none, and a run with a budget refuses it. Nothing is downloaded: the prices are those in
+the installed genai-prices. Which tier a reply was billed at, the reply says (`billing.py`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from os import PathLike
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from judgeloop.core.errors import InputError
-from judgeloop.core.money import Price, Rate, rate_per_mtok
+from judgeloop.core.errors import InputError, nearest_to
+from judgeloop.core.money import Price, Rate, halved, rate_per_mtok, show_price
+from judgeloop.core.protocols import Judge
+from judgeloop.core.records import JudgeIdentity
+from judgeloop.providers.catalogue import chat_class
+from judgeloop.providers.endpoint import Provider
 
+STANDARD, FLEX, FLEX_OR_STANDARD = "standard", "flex", "flex-or-standard"
+TIERS = (STANDARD, FLEX, FLEX_OR_STANDARD)
+LONGEST_AGE_DAYS = 90
+MOST_MODELS = 64  # a server may name another model in every reply
+PRICE_FILE = ".toml"  # what the name of a file of prices ends with
 FREE = Price(Rate(0), Rate(0), Rate(0), Rate(0), source="free: your own server")
 TOKEN_PRICES = {"input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok"}
 # Prices of what a judge's call never uses: other media, tools, searches, caching for an hour.
@@ -32,6 +46,14 @@ UNUSED_PRICES = {
 _CHECKED = re.compile(r"\b(?:as of|checked|verified)(?: on)? (\d{4}-\d{2}-\d{2})\b", re.IGNORECASE)
 
 
+Published = Callable[[str], Price | None]
+
+
+def unpublished(model: str) -> None:
+    """Return None: no price is published at this server, whatever the model."""
+    del model
+
+
 @runtime_checkable
 class Metered(Protocol):
     """A judge that is paid by the token."""
@@ -40,6 +62,113 @@ class Metered(Protocol):
     def price(self) -> Price | None:
         """What its tokens cost; None if that is not known."""
         ...
+
+    @property
+    def tier_note(self) -> str:
+        """The tier asked for and its price, in a sentence; empty for the standard tier."""
+        ...
+
+    def learn_lengths(self, lengths: Sequence[int]) -> None:
+        """Take the numbers of output tokens of earlier replies, cut off or not.
+
+        A judge may send a lower limit of output tokens by them.
+        """
+        ...
+
+
+def model_price(
+    provider: Provider, model: str, url: str, *, given: str | None, tier: str
+) -> Price | None:
+    """Return the price of `model` at `url`; None if it is not known.
+
+    `given` is what the user typed (`own_price`). The price at flex is added unless `tier` is the
+    standard one.
+
+    Raises:
+        InputError: the typed price is wrong.
+        DataError: the file of prices is wrong.
+    """
+    own = own_price(given, f"{provider.name}/{model}")
+    price = own or (published_at(provider, url)(model) if provider.url else FREE)
+    if price is None or tier == STANDARD:
+        return price and replace(price, flex=None)
+    return replace(price, flex=_flex_price(provider, model, url, price, own=own is not None))
+
+
+def own_price(given: str | None, name: str) -> Price | None:
+    """Return the user's price for the judge `name`; None if there is none.
+
+    `given` is IN,OUT, or the path of a file of prices (`formats/prices.py`).
+
+    Raises:
+        InputError: it is neither.
+        DataError: the file is wrong.
+    """
+    if given is None:
+        return None
+    if not is_price_file(given):
+        return price_from_text(given)
+    from judgeloop.formats.prices import read_price
+
+    return read_price(name, Path(given))
+
+
+def is_price_file(given: str) -> bool:
+    """Return whether a price as typed is the path of a file of prices."""
+    return given.endswith(PRICE_FILE)
+
+
+def _flex_price(
+    provider: Provider, model: str, url: str, price: Price, *, own: bool
+) -> Price | None:
+    """Return the price of `model` at flex; None if it is not known.
+
+    It is the user's (`price.flex`), else the published one, else half of the standard price at the
+    host of a provider whose rule that is. Another server may charge the full price for flex. With
+    `own`, `price` is the user's, so that the published price at flex would not go with it.
+    """
+    if price.flex is not None:
+        return price.flex
+    published = None if own else published_at(provider, url, FLEX)(model)
+    if published is None and provider.flex_is_half and provider.owns(url):
+        return halved(price, f"half of {price.source}")
+    return published
+
+
+def published_at(provider: Provider, url: str, tier: str | None = None) -> Published:
+    """Return a function that looks up the published price of a model at `url`.
+
+    It returns None for a model whose price is not known, and for the user's own server.
+    """
+    if provider.url is None:
+        return unpublished
+
+    @lru_cache(maxsize=MOST_MODELS)
+    def find(model: str) -> Price | None:
+        if provider.owns(url):
+            return published_price(model, provider=provider.name, tier=tier)
+        return published_price(model, base_url=url, tier=tier)
+
+    return find
+
+
+def likely_model(judge: JudgeIdentity) -> str:
+    """Return the model with a published price that was probably meant, as a part of a message.
+
+    Empty if none has a similar name, or if the judge is not asked at its provider's own host: only
+    there are the names of models known.
+    """
+    from genai_prices import data_snapshot
+
+    chat = chat_class(judge.provider)
+    if chat is None or not chat.provider.owns(judge.parameters.get("endpoint", "")):
+        return ""
+    providers = data_snapshot.get_snapshot().providers
+    tables = [provider.models for provider in providers if provider.id == judge.provider]
+    nearest = nearest_to(judge.model, [model.id for models in tables for model in models])
+    if nearest is None or published_price(nearest, provider=judge.provider) is None:
+        return ""
+    return f" (did you mean {replace(judge, model=nearest).name}?)"
 
 
 def price_text(given: object) -> object:
@@ -69,7 +198,8 @@ def price_from_text(text: str) -> Price:
         rate_in, rate_out = rate_per_mtok(dollars_in.strip()), rate_per_mtok(dollars_out.strip())
     except ValueError:
         raise InputError(
-            f"`judge_price`: expected IN,OUT in dollars per million tokens, such as 0.15,0.60; found {text!r}"
+            f"`judge_price`: expected IN,OUT in dollars per million tokens, such as 0.15,0.60, "
+            f"or a file of prices that ends in {PRICE_FILE}; found {text!r}"
         ) from None
     plain = Rate(rate_in)
     return Price(plain, Rate(rate_out), plain, plain, source=f"`judge_price={text}`")
@@ -173,3 +303,56 @@ def _rate(dollars_per_mtok: Any) -> Rate:
         rate_per_mtok(dollars_per_mtok.base),
         tuple((tier.start, rate_per_mtok(tier.price)) for tier in dollars_per_mtok.tiers),
     )
+
+
+def note(tier: str, price: Price | None) -> str:
+    """Return what asking for `tier` means for the price, in a sentence; empty for the standard."""
+    if tier == STANDARD:
+        return ""
+    reserved = "the standard price is reserved, because the reply may name another tier"
+    if price is None or price.flex is None:
+        return f"{tier}; no lower price is known for it here, so that the full price is booked"
+    return f"{tier}, by {price.flex.source}; {reserved}"
+
+
+def today() -> date:
+    """Return today's date, in UTC."""
+    return datetime.now(UTC).date()
+
+
+def price_sentence(judges: Sequence[Judge]) -> str:
+    """Return the price of each judge, and where it is from; empty if nothing costs."""
+    prices = [
+        (judge.identity.name, price, show_price(price))
+        for judge in judges
+        if isinstance(judge, Metered) and (price := judge.price) is not None
+    ]
+    told = [(name, f"{text}, from {price.source}") for name, price, text in prices if text]
+    if len(judges) == 1:
+        return "".join(text for _, text in told)
+    return "; ".join(f"{name} {text}" for name, text in told)
+
+
+def age_of(judge: Judge, now: date) -> int | None:
+    """Return the age of a judge's prices in days; None if they have no date, or it is to come."""
+    price = judge.price if isinstance(judge, Metered) else None
+    if price is None or price.checked is None or price.checked > now:
+        return None
+    return (now - price.checked).days
+
+
+def age_sentence(judge: Judge, now: date) -> str:
+    """Return a sentence on the age of a judge's prices, with a warning if they are old, or ""."""
+    age = age_of(judge, now)
+    if age is None:
+        return ""
+    text = f"the prices were last checked {'today' if age == 0 else f'{age} days ago'}"
+    if age <= LONGEST_AGE_DAYS:
+        return text
+    return f"{text}, and may have changed: update genai-prices, or give `judge_price`"
+
+
+def old_prices(judges: Sequence[Judge], now: date) -> dict[str, int]:
+    """Return the judges whose prices are old, with their age in days."""
+    ages = [(judge.identity.name, age_of(judge, now) or 0) for judge in judges]
+    return {name: age for name, age in ages if age > LONGEST_AGE_DAYS}

@@ -1,37 +1,54 @@
-"""Removes a secret from text: as it is, base64, URL-encoded or escaped as in JSON.
+"""Removes an API key from a text of a server. Pure.
 
-Pure. A text is redacted whole, before anything is cut to length: a cut through a secret would leave
-a part of it that no longer matches. `wire.py` says which texts come from a server.
+The whole key is masked: as it is, in hexadecimal, URL-encoded and in base64, alone or within a
+longer text. Of a key that looks random, so is every run of eight characters, because a server may
+quote it cut or wrapped. Case, blanks and zero-width characters make no difference. A text is
+redacted whole, before it is cut to length: a cut through a key leaves a part that matches no more.
 """
 
 from __future__ import annotations
 
 import base64
-import re
+import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
+from urllib.parse import quote
 
 MASK = "[key]"
-# Shorter keys, such as the placeholder "none", are not masked: they may be ordinary words.
-SHORTEST_KEY = 8
-BYTES_A_GROUP = 3  # base64 encodes three bytes as four characters
-# The two characters of base64 that its URL-safe alphabet replaces.
-EITHER_ALPHABET = {"+": "-", "/": "_"}
-ESCAPED_IN_JSON = {"/", '"', "\\"}
-SOME_BACKSLASHES = r"\\{1,8}"  # JSON within JSON doubles them each time
+SHORTEST_KEY = 8  # shorter keys, such as the placeholder "none", may be ordinary words
+RUN = 8  # characters of a key that looks random
+SHORTEST_RANDOM = 20
+_ASIDE = {
+    at: None
+    for at in range(0x10000)
+    if chr(at).isspace() or unicodedata.category(chr(at)) in {"Cc", "Cf"}
+}
+_BARE = _ASIDE | {at: at + 32 for at in range(ord("A"), ord("Z") + 1)}
 
 
 def redact(text: str, secret: str) -> str:
     """Return `text` with every form of `secret` replaced by `MASK`.
 
-    The forms are the secret itself, its URL encoding (each character encoded or not, once or
-    twice), its escapes in JSON, and its base64 in both alphabets, alone or within a longer text
-    such as `Bearer SECRET`.
-
-    >>> redact("key=abc%2B12345%3D", "abc+12345=")
+    >>> redact("key=ABC%2B 12345%3D", "abc+12345=")
     'key=[key]'
     """
-    return text if len(secret) < SHORTEST_KEY else _pattern(secret).sub(MASK, text)
+    bare = text.translate(_BARE)
+    found = sorted(
+        (at, at + length)
+        for length, forms in _forms(secret).items()
+        for at in range(len(bare) - length + 1)
+        if bare[at : at + length] in forms
+    )
+    if not found:
+        return text
+    places = [at for at, character in enumerate(text) if ord(character) not in _ASIDE]
+    kept, end = [], 0
+    for first, last in found:
+        if places[first] >= end:
+            kept += [text[end : places[first]], MASK]
+        end = max(end, places[last - 1] + 1)
+    return "".join([*kept, text[end:]])
 
 
 def redacted(value: Any, secret: str) -> Any:
@@ -40,8 +57,6 @@ def redacted(value: Any, secret: str) -> Any:
     >>> redacted({"abcd1234": ["x abcd1234", 5]}, "abcd1234")
     {'[key]': ['x [key]', 5]}
     """
-    if len(secret) < SHORTEST_KEY:
-        return value
     if isinstance(value, str):
         return redact(value, secret)
     if isinstance(value, list):
@@ -52,44 +67,25 @@ def redacted(value: Any, secret: str) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _pattern(secret: str) -> re.Pattern[str]:
-    plain = "".join(_either(character, {character}) for character in secret)
-    encoded = [
-        "".join(_either(one, {one, EITHER_ALPHABET.get(one, one)}) for one in form)
-        for form in _base64_forms(_bytes(secret))
-    ]
-    return re.compile("|".join([plain, *encoded]))
-
-
-def _base64_forms(secret: bytes) -> list[str]:
-    """Return the characters of base64 that depend on `secret` alone, for each offset in a text.
-
-    The first and the last character of a form also depend on the bytes around the secret, and are
-    left out.
-    """
-    forms = []
-    for offset in range(BYTES_A_GROUP):
-        text = base64.b64encode(b"\0" * offset + secret).decode().rstrip("=")
-        # Characters that hold bits of the offset's bytes, and a last one with bits of what follows.
-        first = -(-offset * 8 // 6)
-        last = (offset + len(secret)) * 8 // 6
-        forms.append(text[first:last])
+def _forms(secret: str) -> dict[int, set[str]]:
+    """Return what to mask, in lower case, by its length; nothing for a short key."""
+    if len(secret) < SHORTEST_KEY:
+        return {}
+    mixed = secret.lower() != secret != secret.upper()
+    random = len(secret) >= SHORTEST_RANDOM and (mixed or any(map(str.isdigit, secret)))
+    forms: dict[int, set[str]] = {}
+    for form in _encoded(secret):
+        length = RUN if random else len(form)
+        runs = {form[at : at + length].lower() for at in range(len(form) - length + 1)}
+        forms.setdefault(length, set()).update(runs)
     return forms
 
 
-def _either(character: str, written: set[str]) -> str:
-    """Return a pattern of one character: as one of `written`, URL-encoded or escaped in JSON."""
-    ways = [re.escape(one) for one in sorted(written)]
-    url = "".join(rf"%(?:25)?(?i:{byte:02x})" for byte in _bytes(character))
-    escaped = "".join(rf"{SOME_BACKSLASHES}u(?i:{unit:04x})" for unit in _utf16(character))
-    behind = [SOME_BACKSLASHES + re.escape(character)] if character in ESCAPED_IN_JSON else []
-    return f"(?:{'|'.join([*ways, url, escaped, *behind])})"
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
-
-
-def _utf16(character: str) -> list[int]:
-    raw = character.encode("utf-16-be", "surrogatepass")
-    return [int.from_bytes(raw[at : at + 2], "big") for at in range(0, len(raw), 2)]
+def _encoded(secret: str) -> Iterator[str]:
+    raw = secret.encode("utf-8", "surrogateescape")
+    yield from (secret, quote(raw, safe=""), raw.hex())
+    for offset in range(3):  # base64 writes three bytes as four characters
+        text = base64.b64encode(b"\0" * offset + raw).decode().rstrip("=")
+        # The first and the last character also depend on the bytes around the key.
+        core = text[-(-offset * 8 // 6) : (offset + len(raw)) * 8 // 6]
+        yield from (core, core.replace("+", "-").replace("/", "_"))

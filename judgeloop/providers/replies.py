@@ -1,7 +1,7 @@
 """Base classes for the pydantic models of providers' replies: validated, unknown fields ignored.
 
-The replies themselves are in `chat_completions.py` and `messages.py`. `parsing.py` reads the
-verdict from their text, `billing.py` the cost from their usage.
+They check the shape of a reply, because a server may send anything with status 200. The replies
+themselves are in the providers' files. `billing.py` reads the cost from their usage.
 """
 
 from __future__ import annotations

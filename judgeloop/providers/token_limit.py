@@ -1,7 +1,12 @@
-"""The limit of output tokens that a judge is sent: its full limit, or a lower one learned. Pure.
+"""The limit of output tokens that a model is sent, its thinking tokens included. Pure.
+
+A model that thinks writes thoughts before its answer. They are billed as output, and count against
+the limit of output tokens. The limit that is sent is the answer's own limit and the thinking tokens
+together. The thinking tokens are in no key: a reply that was not truncated is the same reply under
+a higher limit, and a truncated reply is no verdict. The effort is in the key.
 
 What is reserved for a call is its worst case, which grows with the limit. Replies are mostly much
-shorter. So earlier replies of the same judge to the same prompt give a lower limit. A reply that it
+shorter. So earlier replies of the same model to the same prompt give a lower limit. A reply that it
 cuts off is asked for again at the full limit, and is paid for twice. No verdict depends on which
 limit was sent: a truncated reply brings none, and other replies are the same under either.
 """
@@ -9,54 +14,119 @@ limit was sent: a truncated reply brings none, and other replies are the same un
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Protocol, final, runtime_checkable
+from collections.abc import Hashable, Sequence
+from typing import final
 
-from judgeloop.core.records import Abstention, Call
-from judgeloop.providers.thinking import truncated
+from judgeloop.core.errors import InputError
+from judgeloop.core.records import Abstention
+from judgeloop.providers.catalogue import ChatOptions
 
+# Thinking tokens by effort. OpenAI advises to keep 25,000 free at first; a verdict on two answers
+# takes fewer.
+THINKING_TOKENS = {
+    "none": 0, "minimal": 2_048, "low": 4_096, "medium": 8_192, "high": 16_384, "xhigh": 32_768, "max": 32_768,
+}  # fmt: skip
+USUAL_THINKING_TOKENS = THINKING_TOKENS["medium"]
+LEAST_THOUGHTS = 1_024  # the smallest number of tokens that Anthropic takes for thoughts
+# Models that think unless they are told not to. OpenAI's gpt-5.1 to gpt-5.4 do not.
+_THINKS = re.compile(
+    r"(^|[/.])(o\d|gpt-5($|-(?!chat))|gpt-5\.[5-9]|gpt-[6-9]|gpt-oss|claude-[a-z]+-([5-9]|\d\d(?!\d))|"
+    r"gemini-(2\.5|[3-9])|deepseek-r|magistral|qwq)|think|reason",
+    re.IGNORECASE,
+)
+# Forms of a reply that come without thoughts: a bare label, or a tool that must be called.
+WITHOUT_THOUGHTS = ("choice", "logprob", "tool")
 FEWEST_REPLIES = 20  # fewer say little about the longest one
 FACTOR = 2  # the learned limit is so many times the longest reply
 LOWEST = 256  # tokens; below this little is saved
-# What OpenAI and Azure say with HTTP 400, in place of a truncated reply, if a model has used up its
-# limit while it was thinking.
-_RAN_OUT = re.compile(r"max_tokens or model output limit was reached", re.IGNORECASE)
 
 
-def ran_out(message: str) -> bool:
-    """Return whether an error's message says that the reply reached its limit of tokens."""
-    return _RAN_OUT.search(message) is not None
+def thinks(model: str) -> bool:
+    """Return whether the model of this name thinks unless it is told not to.
+
+    >>> thinks("o4-mini"), thinks("gpt-5-mini"), thinks("gpt-4.1"), thinks("gpt-5.1")
+    (True, True, False, False)
+    """
+    return _THINKS.search(model) is not None
 
 
-@runtime_checkable
-class Learns(Protocol):
-    """A judge that can be sent a lower limit of output tokens than its full one."""
+def thinking_tokens_for(model: str, options: ChatOptions) -> int:
+    """Return the tokens that are added to the answer's limit for the thoughts of `model`.
 
-    def learn_lengths(self, lengths: Sequence[int]) -> None:
-        """Take the numbers of output tokens of earlier replies, cut off or not."""
-        ...
+    None are added to a limit that the user gave, nor to a form of reply without thoughts.
+    """
+    effort = options.effort
+    if options.max_output_tokens is not None or options.verdict in WITHOUT_THOUGHTS:
+        return 0
+    if effort is None:
+        return USUAL_THINKING_TOKENS if thinks(model) else 0
+    if effort.isdecimal():
+        return int(effort)
+    return THINKING_TOKENS.get(effort, USUAL_THINKING_TOKENS)
+
+
+def effort_for(options: ChatOptions, *, in_tokens: bool) -> str | None:
+    """Return the effort to ask for; None if none is asked for.
+
+    It is a word, or a number of tokens where the provider takes one (`in_tokens`).
+
+    Raises:
+        InputError: the form of the reply allows no thoughts, the provider takes no number, or the
+            number is too small or leaves nothing of the limit for the answer.
+    """
+    effort, limit = options.effort, options.max_output_tokens
+    if effort in {None, "none"}:
+        return effort
+    if options.verdict in WITHOUT_THOUGHTS:
+        raise InputError(
+            f"`judge_effort={effort}`: with `verdict={options.verdict}` a judge cannot think first; "
+            "use `verdict=schema`, or leave `judge_effort` out"
+        )
+    if not effort.isdecimal():
+        return effort
+    if not in_tokens:
+        raise InputError(
+            f"`judge_effort={effort}`: this judge takes a word, such as low, medium or high; only "
+            "anthropic/MODEL takes a number of tokens"
+        )
+    if int(effort) < LEAST_THOUGHTS or (limit is not None and int(effort) >= limit):
+        raise InputError(
+            f"`judge_effort={effort}`: expected a word, or a number of tokens from {LEAST_THOUGHTS:,} "
+            "to less than `judge_max_tokens`"
+        )
+    return effort
+
+
+def truncated(limit: int, thoughts: int) -> str:
+    """Return the reason for an abstention on a reply that was cut at `limit` tokens."""
+    if not thoughts:
+        return f"truncated at {limit} tokens (`judge_max_tokens`)"
+    return (
+        f"truncated at {limit} tokens, {thoughts} of them thoughts; give "
+        f"`judge_max_tokens={2 * limit}`, or a lower `judge_effort`"
+    )
 
 
 @final
 class TokenLimit:
-    """The limit of output tokens for each call of a judge."""
+    """The limit of output tokens for each call of a model."""
 
     def __init__(self, full: int) -> None:
         """Send `full` until something is learned."""
         self.full = full
         self._learned = full
-        self._cut: set[Call] = set()
+        self._cut: set[Hashable] = set()
 
     def learn_lengths(self, lengths: Sequence[int]) -> None:
         """Send twice the longest of `lengths` from now on, if there are enough of them."""
         if len(lengths) >= FEWEST_REPLIES:
             self._learned = min(self.full, max(LOWEST, FACTOR * max(lengths)))
 
-    def of(self, call: Call) -> int:
+    def of(self, call: Hashable) -> int:
         """Return the limit for `call`."""
         return self.full if call in self._cut else self._learned
 
-    def cut_off(self, call: Call) -> bool:
+    def cut_off(self, call: Hashable) -> bool:
         """Note that the reply to `call` reached its limit; return whether to ask it again.
 
         The next attempt at `call` has the full limit. Other calls keep theirs, because their
@@ -67,7 +137,7 @@ class TokenLimit:
         self._cut.add(call)
         return True
 
-    def truncated(self, call: Call, thoughts: int) -> Abstention:
+    def truncated(self, call: Hashable, thoughts: int) -> Abstention:
         """Return the abstention on a reply to `call` that reached its limit, after `thoughts`."""
         limit = self.of(call)
         if self.cut_off(call):

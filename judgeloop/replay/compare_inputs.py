@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.verdict_table import VerdictTable
 from judgeloop.engine.session import Limits
 from judgeloop.formats.rows import read_items
+from judgeloop.formats.verdicts import VerdictTable
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.selectors.ingredients import Variant
-from judgeloop.replay.compare import Protocol, suiting
-from judgeloop.replay.compare_config import ReplayConfig
-from judgeloop.replay.pictures import ANALYSED, check_pictures
+from judgeloop.replay.compare import Protocol, Recordings, suiting
+from judgeloop.replay.config import ReplayConfig
 from judgeloop.replay.recorded_files import (
     item_ids,
     output_lengths,
@@ -30,9 +29,7 @@ from judgeloop.replay.recorded_files import (
     read_vectors,
     systems_of,
 )
-from judgeloop.replay.recordings import Recordings
 from judgeloop.represent.embed import embed
-from judgeloop.settings.setting import declared
 
 FEWEST_SYSTEMS = 2
 SHOWN = 3  # systems named in a message
@@ -49,12 +46,7 @@ def check(config: ReplayConfig) -> list[str]:
         raise InputError("`history_systems`: only the selector decisive uses a history")
     if config.give_up is not None and not config.iterative:
         raise InputError("`give_up`: only runs until a rule is met can give up; use `iterative`")
-    notes = _check_rules(config) if config.iterative else []
-    if config.analyse:
-        _check_analysis(config)
-    elif config.norm_bins != declared(ReplayConfig)["norm_bins"].default:
-        raise InputError("`norm_bins`: only `analyse` draws bins; set it, too")
-    return notes
+    return _check_rules(config) if config.iterative else []
 
 
 def without_lengths(config: ReplayConfig) -> str | None:
@@ -84,16 +76,6 @@ def _check_rules(config: ReplayConfig) -> list[str]:
     return [
         f"{', '.join(rules)} not run with {picky}: valid only for random draws that prefer no item"
     ]
-
-
-def _check_analysis(config: ReplayConfig) -> None:
-    check_pictures()
-    at_a_size = config.analyse[0] in config.sizes and not config.iterative
-    if not at_a_size or ANALYSED not in config.selectors:
-        raise InputError(
-            f"`analyse`: expected one of `sizes` first, with {ANALYSED} among `selectors` and not "
-            "`iterative`"
-        )
 
 
 def protocol_of(config: ReplayConfig) -> Protocol:

@@ -1,15 +1,397 @@
-"""The configuration class of each question that can be replayed.
+"""The settings of replays, a class for each question; a field of several is one flag.
 
-Each question has its own class (`compare_config.py`, `select_config.py`, `estimate_config.py`). A
-field that several classes have is a single flag on the command line.
+`ReplaySettings` has what all replays share: the recorded data, the output folder and the seed.
 """
 
 from __future__ import annotations
 
-from judgeloop.replay.compare_config import ReplayConfig
-from judgeloop.replay.estimate_config import ReplayEstimateConfig
-from judgeloop.replay.select_config import ReplaySelectConfig
-from judgeloop.replay.settings import ReplaySettings
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Ge, Gt, Le, Lt, MinLen
+
+from judgeloop.methods.selectors.catalogue import (
+    CLUSTERINGS,
+    COMBINATIONS,
+    REPRESENTATIVES,
+    Need,
+    names_of,
+    selector_row,
+)
+from judgeloop.methods.stopping.catalogue import rules_of
+from judgeloop.questions.compare.config import REPLAYED as COMPARED
+from judgeloop.questions.compare.config import Clustering, Combine, Representative
+from judgeloop.questions.estimate.config import (
+    BY_CONFIDENCE,
+    BY_HISTORY,
+    CONFIDENCE_FIELD,
+    CONFIDENCES,
+)
+from judgeloop.questions.estimate.config import REPLAYED as ESTIMATED
+from judgeloop.questions.select.config import EPSILONS, Epsilons, epsilons
+from judgeloop.questions.select.config import REPLAYED as SELECTED
+from judgeloop.run.identity import plain
+from judgeloop.settings.published import Publication
+from judgeloop.settings.setting import (
+    Parse,
+    Part,
+    Setting,
+    Source,
+    listed,
+    numbers,
+    one_of,
+    some_of,
+)
+from judgeloop.settings.shared import (
+    DATA,
+    DEFAULT_HOME,
+    MANY,
+    ONE,
+    OUTPUT,
+    PROTOCOL,
+    SELECTION,
+    STOPPING,
+    AsPublished,
+    Count,
+    Layer,
+    MaxJudgments,
+    MinJudgments,
+    Represent,
+    RepresentOne,
+    Seed,
+    Share,
+)
+from judgeloop.settings.validation import Configuration
+
+Caller, Found, Vectors = Source.CALLER, Source.FOUND, Source.VECTORS
+
+
+def _run(help_: str, panel: str, **more: Any) -> Setting:
+    """Return the setting of what the rows depend on, which a settings file may hold."""
+    return Setting(help_, panel, Part.RUN, Found, **more)
+
+
+# Settings of several questions.
+VectorsFile = Annotated[
+    Path | None,
+    Setting(
+        "File of output vectors: .npz with the arrays models and embeddings.",
+        SELECTION,
+        Part.CONTENT,
+        Caller,
+    ),
+]
+TieMargin = Annotated[
+    float, Ge(0), _run("Scores that differ by no more than this are a tie.", PROTOCOL)
+]
+
+# A rule that is calibrated on earlier comparisons is left out: a replay has none to give it.
+REPLAYED_RULES = tuple(row.name for row in rules_of("compare") if not (row.by_past or row.recorded))
+
+
+def _not_one(value: object) -> object:
+    """Refuse 1 as a number of systems.
+
+    Raises:
+        ValueError: the value is 1.
+    """
+    if str(value) == "1":
+        raise ValueError(
+            "expected 0 or at least 2; a single system has nothing to be compared with"
+        )
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplaySettings(Configuration):
+    """Settings of every replay."""
+
+    outputs: Annotated[
+        Path,
+        Setting(
+            "Folder of output files, one per system.",
+            DATA,
+            Part.CONTENT,
+            Caller,
+            argument="OUTPUTS_DIR",
+        ),
+    ]
+    items: Annotated[
+        Path, Setting("File of prompts, joined by id or prompt.", DATA, Part.CONTENT, Caller)
+    ]
+    verdicts: Annotated[
+        Path, Setting("File of recorded scores: item_id, model, score.", DATA, Part.CONTENT, Caller)
+    ]
+    leave_out: Annotated[
+        tuple[str, ...],
+        Parse(listed),
+        _run("Systems to leave out, separated by commas.", DATA, metavar="NAME,..."),
+    ] = ()
+    output: Annotated[
+        Path,
+        Setting(
+            "Folder for the tables, the pictures and the journal.",
+            OUTPUT,
+            Part.PLACE,
+            Caller,
+            short="-o",
+        ),
+    ]
+    jobs: Annotated[
+        int, Setting("Number of processes; -1 for one per core.", OUTPUT, Part.PACE, Found)
+    ] = -1
+    resume: Annotated[
+        bool,
+        Setting("Continue an interrupted replay in the output folder.", OUTPUT, Part.PLACE, Caller),
+    ] = False
+    cache_dir: Annotated[
+        Path,
+        Setting("Folder for vectors and other caches.", OUTPUT, Part.PLACE, Caller, file_only=True),
+    ] = DEFAULT_HOME / "cache"
+    as_published: AsPublished = False
+    seed: Seed = 0
+
+    # Settings that may differ when a replay is resumed: they do not change finished rows.
+    LOOSE: ClassVar[frozenset[str]] = frozenset(
+        {"output", "jobs", "resume", "cache_dir", "as_published"}
+    )
+
+    def decisive(self) -> dict[str, Any]:
+        """Return the settings that the rows depend on; a resumed replay needs the same values."""
+        return {
+            name: plain(value) for name, value in asdict(self).items() if name not in self.LOOSE
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayConfig(ReplaySettings):
+    """All settings of a replay of comparisons."""
+
+    QUESTION: ClassVar[str] = "compare"
+    PAPER: ClassVar[Publication | None] = COMPARED
+    LOOSE: ClassVar[frozenset[str]] = ReplaySettings.LOOSE | {"pairs"}
+
+    selectors: Annotated[
+        tuple[str, ...],
+        some_of(names_of("compare")),
+        MinLen(1),
+        _run(
+            f"For compare: {', '.join(names_of('compare'))}. For select and estimate: the selectors of "
+            "that command, by default all.",
+            SELECTION,
+            metavar="NAME,...",
+        ),
+    ] = ("random", "diffuse", "max-norm")
+    represent: Annotated[
+        Represent,
+        Setting(
+            "How texts become vectors: lexical, minilm or minilm:FOLDER; for estimates also "
+            "hidden:MODEL.",
+            SELECTION,
+            Part.RUN,
+            Vectors,
+        ),
+    ] = "lexical"
+    vectors: VectorsFile = None
+    combine: Combine = COMBINATIONS[0]
+    clustering: Clustering = CLUSTERINGS[0]
+    representative: Representative = REPRESENTATIVES[0]
+    history_systems: Annotated[
+        int,
+        Ge(0),
+        Parse(_not_one),
+        _run(
+            "Number of other systems in the history, for decisive (0 or at least 2) and for the proxy "
+            "history.",
+            SELECTION,
+        ),
+    ] = 0
+    sizes: Annotated[
+        tuple[Count, ...],
+        Parse(numbers),
+        MinLen(1),
+        _run(
+            "Numbers of items judged: FIRST:LAST:STEP, or separated by commas.",
+            PROTOCOL,
+            metavar="NUMBERS",
+        ),
+    ] = tuple(range(5, 201, 5))
+    iterative: Annotated[
+        bool, _run("Run until a rule is met, not to fixed numbers of items.", PROTOCOL)
+    ] = False
+    rules: Annotated[
+        tuple[str, ...],
+        some_of(REPLAYED_RULES),
+        MinLen(1),
+        _run(
+            f"Stopping rules of iterative runs: {', '.join(REPLAYED_RULES)}.",
+            PROTOCOL,
+            metavar="NAME,...",
+        ),
+    ] = REPLAYED_RULES
+    risk: Annotated[
+        tuple[Annotated[float, Gt(0), Le(1)], ...],
+        Parse(listed),
+        MinLen(1),
+        _run("Stated risks, separated by commas.", PROTOCOL, metavar="RISK,..."),
+    ] = (0.1, 0.2)
+    pairs: Annotated[int, Ge(1), _run("Maximum number of pairs of systems.", PROTOCOL)] = 300
+    seeds: Annotated[int, Ge(1), _run("Number of repetitions.", PROTOCOL)] = 10
+    subset: Annotated[
+        float, Gt(0), Le(1), _run("Share of the items in a repetition, up to 1.", PROTOCOL)
+    ] = 0.8
+    tie_margin: TieMargin = 0.0
+    min_judgments: MinJudgments = 5
+    max_judgments: MaxJudgments = 200
+    give_up: Annotated[
+        Share | None,
+        _run(
+            "Stop undecided once the probability of a decision within the maximum number of judgments "
+            "is below this.",
+            STOPPING,
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Sort `sizes` and drop duplicates."""
+        object.__setattr__(self, "sizes", tuple(sorted(set(self.sizes))))
+
+    @property
+    def looks_at_lengths(self) -> bool:
+        """Whether a selector uses the lengths of the outputs."""
+        rows = [selector_row("compare", name) for name in self.selectors]
+        return self.history_systems > 0 and any(Need.LENGTHS in row.needs for row in rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplaySelectConfig(ReplaySettings):
+    """All settings of a replay of searches for the best of many systems."""
+
+    QUESTION: ClassVar[str] = "select"
+    PAPER: ClassVar[Publication | None] = SELECTED
+    LOOSE: ClassVar[frozenset[str]] = ReplaySettings.LOOSE | {"seeds"}
+
+    baseline: Annotated[
+        str, _run("System that all others are compared with.", MANY, metavar="NAME")
+    ]
+    selectors: Annotated[
+        tuple[str, ...],
+        some_of(names_of("select")),
+        MinLen(1),
+        _run(f"Selectors: {', '.join(names_of('select'))}.", SELECTION, metavar="NAME,..."),
+    ] = names_of("select")
+    pool: Annotated[
+        int, Ge(1), _run("Number of items in the random pool of a realisation.", MANY)
+    ] = 400
+    calls: Annotated[
+        tuple[Count, ...],
+        Parse(numbers),
+        _run(
+            "Numbers of judgments for halving: FIRST:LAST:STEP, or separated by commas.",
+            MANY,
+            metavar="NUMBERS",
+        ),
+    ] = ()
+    weak_judges: Annotated[
+        int, Ge(1), _run("Number of weak judges (word-sequence models).", MANY)
+    ] = 10
+    epsilon: Annotated[
+        Epsilons | None,
+        Parse(epsilons, EPSILONS),
+        _run(
+            "For llm-selector: probabilities that the best system loses to and ties with the baseline, or auto.",
+            MANY,
+            metavar="E1,E2",
+        ),
+    ] = None
+    risk: Annotated[float, Gt(0), Lt(1), _run("Stated risk at which a race stops.", PROTOCOL)] = 0.1
+    seeds: Annotated[int, Ge(1), _run("Number of realisations.", PROTOCOL)] = 100
+    tie_margin: TieMargin = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayEstimateConfig(ReplaySettings):
+    """All settings of a replay of estimates of single systems.
+
+    Empty `selectors` mean all selectors whose data are in the files. `proxy` is used by the
+    selectors that draw. With the proxy history, it is the forecast from the scores of
+    `history_systems` other systems.
+    """
+
+    QUESTION: ClassVar[str] = "estimate"
+    PAPER: ClassVar[Publication | None] = ESTIMATED
+
+    selectors: Annotated[
+        tuple[str, ...],
+        some_of(names_of("estimate", ablations=True)),
+        _run(
+            f"Selectors: {', '.join(names_of('estimate', ablations=True))}.",
+            SELECTION,
+            metavar="NAME,...",
+        ),
+    ] = ()
+    represent: Annotated[
+        RepresentOne,
+        Setting(
+            "How items become vectors: lexical, minilm, minilm:FOLDER or hidden:MODEL (diffuse, which "
+            "clusters outputs, then uses lexical).",
+            SELECTION,
+            Part.RUN,
+            Vectors,
+        ),
+    ] = "lexical"
+    vectors: VectorsFile = None
+    history_systems: Annotated[
+        int, Ge(0), _run("Number of other systems in the history.", SELECTION)
+    ] = 0
+    shares: Annotated[
+        tuple[Annotated[int, Ge(1), Le(100)], ...],
+        Parse(numbers),
+        MinLen(1),
+        _run(
+            "Shares of the items judged, in per cent: FIRST:LAST:STEP, or separated by commas.",
+            ONE,
+            metavar="NUMBERS",
+        ),
+    ] = tuple(range(5, 51))
+    layer: Annotated[
+        Layer | None,
+        _run(
+            "Layer of the hidden states: middle, last, auto or a number. Default: middle. "
+            "cross-entropy and mmd-critic always use the last.",
+            ONE,
+        ),
+    ] = None
+    confidence: Annotated[
+        str,
+        MinLen(1),
+        Setting(
+            "Field of the outputs that holds the system's confidence.", ONE, Part.CONTENT, Caller
+        ),
+    ] = CONFIDENCE_FIELD
+    confidence_by: Annotated[
+        str,
+        one_of(CONFIDENCES),
+        _run(
+            "How log-probabilities of tokens become a confidence: geometric-mean or first-token.",
+            ONE,
+        ),
+    ] = CONFIDENCES[0]
+    proxy: Annotated[
+        str | None,
+        one_of((BY_CONFIDENCE, BY_HISTORY)),
+        _run(
+            "Guess at every item's score, for the selectors that draw: confidence or history.", ONE
+        ),
+    ] = None
+    risk: Annotated[float, Gt(0), Lt(1), _run("Stated risk of the intervals.", PROTOCOL)] = 0.1
+    seeds: Annotated[int, Ge(1), _run("Number of repetitions.", PROTOCOL)] = 10
+
+    def __post_init__(self) -> None:
+        """Sort `shares` and drop duplicates."""
+        object.__setattr__(self, "shares", tuple(sorted(set(self.shares))))
+
 
 CONFIGS: dict[str, type[ReplaySettings]] = {
     config.QUESTION: config for config in (ReplayConfig, ReplaySelectConfig, ReplayEstimateConfig)

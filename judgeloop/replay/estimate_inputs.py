@@ -14,18 +14,17 @@ from numpy.typing import NDArray
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.pool import Pool
-from judgeloop.core.verdict_table import VerdictTable
 from judgeloop.formats.confidence import read_confidence
 from judgeloop.formats.join import join
 from judgeloop.formats.rows import Outputs, read_items, read_outputs
 from judgeloop.formats.tables import read_rows
+from judgeloop.formats.verdicts import VerdictTable
 from judgeloop.methods.selectors.catalogue import VECTORS, Need, names_of, selector_row
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.questions.estimate.config import BY_CONFIDENCE, BY_HISTORY
 from judgeloop.questions.estimate.selector import HIDDEN, distance_of, states_of
-from judgeloop.replay.estimate import Estimations
-from judgeloop.replay.estimate_config import ReplayEstimateConfig
-from judgeloop.replay.estimate_subject import Subject
+from judgeloop.replay.config import ReplayEstimateConfig
+from judgeloop.replay.estimate import Estimations, Subject
 from judgeloop.replay.recorded_files import (
     item_ids,
     read_folder,

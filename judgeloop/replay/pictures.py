@@ -5,32 +5,57 @@ matplotlib is imported on first use; it comes with the extra `judgeloop[pictures
 
 from __future__ import annotations
 
-import importlib.util
+import io
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from judgeloop.core.errors import InputError
-from judgeloop.methods.stats.anatomy import Anatomy
-from judgeloop.replay.canvas import Z, panel, svg, verbatim
 from judgeloop.replay.compare import Row
 
-NOT_JUDGED = -2  # the preference of an item that is not judged
-CAP_OF_BARS = 15  # width of all bars' caps together
-FEWEST_ON_A_PLANE = 3  # a projection needs more items than this
-ANALYSED = "diffuse"  # the selector whose picks are drawn
-Floats = NDArray[np.float64]
+SIZE = (6.4, 4.0)  # inches
+Z = 1.96  # error bars of 95 %
 
 
-def check_pictures() -> None:
-    """Refuse a replay whose pictures cannot be drawn.
+def panels(rows: int = 1, columns: int = 1) -> tuple[Any, list[Any]]:
+    """Return a figure and its panels, row by row."""
+    from matplotlib.figure import Figure
 
-    Raises:
-        InputError: matplotlib is not installed.
+    width, height = SIZE
+    some = max(rows, columns) > 1
+    size = (width * (1.4 if columns > 1 else 1), height * (1.4 if rows > 1 else 1))
+    # `dpi` is for clouds of points, which are stored as bitmaps.
+    figure = Figure(figsize=size, layout="constrained", dpi=150)
+    found = list(figure.subplots(rows, columns).flat) if some else [figure.subplots()]
+    for axes in found:
+        axes.grid(visible=True, alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure, found
+
+
+def panel() -> tuple[Any, Any]:
+    """Return a figure and its only panel."""
+    figure, (axes,) = panels()
+    return figure, axes
+
+
+def svg(figure: Any) -> str:
+    """Return the figure as SVG text; equal tables give equal texts."""
+    import matplotlib as mpl
+
+    with mpl.rc_context({"svg.hashsalt": "judgeloop", "svg.fonttype": "none"}):
+        drawn = io.StringIO()
+        figure.savefig(drawn, format="svg", metadata={"Date": None})
+    return drawn.getvalue()
+
+
+def verbatim(text: str) -> str:
+    r"""Escape dollar signs: matplotlib takes text between two of them as a formula.
+
+    >>> print(verbatim("$5"))
+    \$5
     """
-    if importlib.util.find_spec("matplotlib") is None:
-        raise InputError("`analyse` draws pictures, which need pip install 'judgeloop[pictures]'")
+    return text.replace("$", r"\$")
 
 
 def success_picture(table: Sequence[Row]) -> str:
@@ -126,127 +151,6 @@ def rules_picture(table: Sequence[Row]) -> str:
     return svg(figure)
 
 
-def distances_picture(rows: Sequence[Row], size: int) -> str:
-    """Draw the win distance among `size` judged items against that of all items, by run."""
-    figure, axes = panel()
-    at_size = [row for row in rows if row["judgments"] == size]
-    for selector in dict.fromkeys(row["selector"] for row in at_size):
-        runs = [row for row in at_size if row["selector"] == selector]
-        distances = [row["distance"] for row in runs]
-        axes.plot(
-            distances,
-            [row["estimate"] for row in runs],
-            ".",
-            markersize=2,
-            alpha=0.4,
-            label=selector,
-            rasterized=True,
-        )
-    axes.axline((0, 0), slope=1, color="0.4", linewidth=0.8)
-    axes.set_xlabel("win distance among all items")
-    axes.set_ylabel(f"win distance among {size} judged items")
-    axes.legend(frameon=False, markerscale=5)
-    return svg(figure)
-
-
-def clusters_picture(bodies: Sequence[Anatomy]) -> str:
-    """Draw the mean norm against the size of the cluster: a point per cluster.
-
-    Ashury-Tahan et al. (2024), figure 8.
-    """
-    figure, axes = panel()
-    for body in bodies:
-        axes.plot(
-            100 * body.shares,
-            body.mean_norms,
-            ".",
-            markersize=2,
-            alpha=0.4,
-            color="C0",
-            rasterized=True,
-        )
-    axes.set_xscale("log")
-    axes.set_xticks(
-        [1, 2, 5, 10, 20, 50, 100], labels=["1", "2", "5", "10", "20", "50", "100"], minor=False
-    )
-    axes.minorticks_off()
-    axes.set_xlabel("size of the cluster, % of the items")
-    axes.set_ylabel("mean norm in it, in units of the mean over all")
-    return svg(figure)
-
-
-def norms_picture(bodies: Sequence[Anatomy]) -> str:
-    """Draw the distributions of the norms of the picked items and of all items.
-
-    Ashury-Tahan et al. (2024), figure 9.
-    """
-    figure, axes = panel()
-    for label, norms in (
-        ("all items", np.concatenate([body.norms for body in bodies])),
-        ("picked items", np.concatenate([body.picked for body in bodies])),
-    ):
-        axes.hist(norms, bins=40, density=True, histtype="step", linewidth=1.4, label=label)
-    axes.set_xlabel("norm of the difference vector, in units of the mean over all items")
-    axes.set_ylabel("density")
-    axes.legend(frameon=False)
-    return svg(figure)
-
-
-def norm_bins_picture(named: NDArray[np.float64]) -> str:
-    """Draw how often items of each bin of norms name the right system.
-
-    `named` has the shape (pairs, bins). Ashury-Tahan et al. (2024), figure 10, with 50 bins.
-    """
-    figure, axes = panel()
-    shares = named.mean(axis=0)
-    errors = Z * np.sqrt(shares * (1 - shares) / len(named))
-    axes.bar(
-        np.arange(1, len(shares) + 1),
-        shares,
-        yerr=errors,
-        width=0.7,
-        capsize=CAP_OF_BARS / len(shares),
-    )
-    axes.set_xlabel(
-        f"items by norm of the difference vector: {len(shares)} bins, the shortest first"
-    )
-    axes.set_ylabel("share of pairs whose better system is named")
-    return svg(figure)
-
-
-def projection_picture(
-    plane: NDArray[np.float64],
-    preferences: NDArray[np.int8],
-    picked: NDArray[np.int64],
-    systems: tuple[str, ...] = ("the better system", "the other"),
-) -> str:
-    """Draw one pair's difference vectors on a plane, with preferences and picked items.
-
-    Ashury-Tahan et al. (2024), figure 7. `plane` has the shape (items, 2), `preferences` the shape
-    (items,); `picked` holds positions.
-    """
-    figure, axes = panel()
-    first, second = map(verbatim, systems)
-    shown = (
-        ("not judged", NOT_JUDGED, "0.85"),
-        (first, 1, "C0"),
-        ("tie", 0, "0.5"),
-        (second, -1, "C3"),
-    )
-    for label, value, colour in shown:
-        inside = preferences == value
-        if not inside.any():
-            continue
-        axes.plot(*plane[inside].T, ".", markersize=4, color=colour, label=label)
-    axes.plot(
-        *plane[picked].T, "o", markersize=8, markerfacecolor="none", color="black", label="picked"
-    )
-    axes.set_xticks([])
-    axes.set_yticks([])
-    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    return svg(figure)
-
-
 def _lines(table: Sequence[Row], value: str, error: str, label: str) -> str:
     figure, axes = panel()
     for selector in dict.fromkeys(row["selector"] for row in table):
@@ -260,4 +164,16 @@ def _lines(table: Sequence[Row], value: str, error: str, label: str) -> str:
     axes.set_xlabel("judged items")
     axes.set_ylabel(label)
     axes.legend(frameon=False)
+    return svg(figure)
+
+
+def win_rates_picture(rates: Sequence[float]) -> str:
+    """Draw how many candidates have which win rate against the baseline.
+
+    Durmazkeser et al. (2025), figure 3.
+    """
+    figure, axes = panel()
+    axes.hist(100 * np.asarray(rates), bins=20, range=(0, 100), color="C0")
+    axes.set_xlabel("win rate against the baseline, %")
+    axes.set_ylabel("systems")
     return svg(figure)

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.pool import Pool
-from judgeloop.core.verdict_table import VerdictTable
 from judgeloop.formats.join import join
 from judgeloop.formats.rows import Outputs, read_items, read_outputs
-from judgeloop.formats.verdicts import read_verdicts
+from judgeloop.formats.verdicts import VerdictTable, read_verdicts
 
 
 def read_scores(path: Path) -> VerdictTable:

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from judgeloop.core.records import TIE
-from judgeloop.core.verdict_table import VerdictTable
+from judgeloop.formats.verdicts import VerdictTable
 from judgeloop.history.past import ROUNDING
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.stats.information import choose_epsilons
 from judgeloop.methods.stats.racing import Floats
 from judgeloop.replay.compare import Row
+from judgeloop.replay.config import ReplaySelectConfig
 from judgeloop.replay.recorded_files import read_pool, read_scores, systems_of
 from judgeloop.replay.select import Field, Realisations
-from judgeloop.replay.select_config import ReplaySelectConfig
 
 # Numbers of judgments for halving, as shares of all judgments on a pool.
 SHARES = (

@@ -1,7 +1,8 @@
-"""Renders a result as a single HTML page, without scripts or external files.
+"""Renders a result as a single HTML page, or as a fragment for a notebook, without scripts.
 
-Reads the result, its `Page`, and the texts of the judged items; all text is escaped. Computes no
-figure and writes no file.
+Reads the result's `Page`, its judged items and their texts; all text is escaped. Uses no external
+file, and no style sheet that could reach other cells of a notebook. Computes no figure and writes
+no file.
 """
 
 from __future__ import annotations
@@ -11,12 +12,10 @@ from html import escape
 
 from judgeloop.report.escaping import visible, visible_lines
 from judgeloop.report.labels import LabelRow
-from judgeloop.report.page import Page as Words
-from judgeloop.report.page import Section
-from judgeloop.report.reported import Reported
+from judgeloop.report.page import Page, Section
 from judgeloop.report.texts import MOST, Texts
 
-PAGE = """<!doctype html>
+WHOLE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -49,46 +48,47 @@ h3 {{ font-size: 1rem; margin: .5rem 0 0; }}
 <h2>Judged items, in the order asked</h2>
 <div class="row head"><span>item</span><span>judged</span><span>verdict</span><span>reason</span></div>
 {labels}
-<p class="aside">judgeloop {version}, run {run}{written}.{about_items}</p>
+<p class="aside">{origin}.{about_items}</p>
 </body>
 </html>
 """
-
-
+# The styles of a notebook's tables. The figures of standings are aligned by spaces.
+NAME = "text-align: left; vertical-align: top; white-space: nowrap; font-weight: 600"
+TEXT = "text-align: left; vertical-align: top; white-space: pre-wrap; font-family: monospace"
 _GREY = " Items in grey were judged, but do not count in the decision."
 
 
 def render_html(
-    result: Reported, words: Words, texts: Texts | None = None, written: str = ""
+    page: Page, labels: Sequence[LabelRow], *, origin: str, texts: Texts | None = None
 ) -> str:
     """Return the page: headline, summary, sections, and all judged items.
 
-    With `texts`, each item opens to show its prompt and the outputs. `written` is the date and time
-    that the page names.
+    `origin` says where it is from. With `texts`, each item opens to show its prompt and the
+    outputs.
     """
-    return PAGE.format(
-        title=escape(words.headline),
-        headline=escape(words.headline),
-        summary="\n".join(f"<p>{escape(line)}</p>" for line in words.summary),
-        sections="\n".join(map(_section, words.sections)),
+    return WHOLE.format(
+        title=escape(page.headline),
+        headline=escape(page.headline),
+        summary="\n".join(f"<p>{escape(line)}</p>" for line in page.summary),
+        sections="\n".join(map(_section, page.sections)),
         labels="\n".join(
-            _label(label, texts if number < MOST else None)
-            for number, label in enumerate(result.labels)
+            _label(label, texts if number < MOST else None) for number, label in enumerate(labels)
         ),
-        about_items=_about_items(result.labels, texts),
-        version=escape(result.setup.version),
-        run=escape(result.setup.run),
-        written=escape(f", written {written}" if written else ""),
+        about_items=_about_items(labels, texts),
+        origin=escape(origin),
     )
 
 
-def _section(section: Section) -> str:
-    """Return a table; paragraphs for rows without names."""
-    heading = f"<h2>{escape(section.heading)}</h2>\n" if section.heading else ""
+def _section(section: Section, *, inline: bool = False) -> str:
+    """Return a table; paragraphs for rows without names. `inline`: styles stand in the tags."""
+    before, after = ("<p><strong>", "</strong></p>") if inline else ("<h2>", "</h2>")
+    heading = f"{before}{escape(section.heading)}{after}\n" if section.heading else ""
     if not any(name for name, _ in section.rows):
         return heading + "\n".join(f"<p>{escape(text)}</p>" for _, text in section.rows)
+    th, td = (f' style="{NAME}"', f' style="{TEXT}"') if inline else ("", "")
     rows = "\n".join(
-        f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in section.rows
+        f"<tr><th{th}>{escape(name)}</th><td{td}>{escape(text)}</td></tr>"
+        for name, text in section.rows
     )
     return f"{heading}<table>\n{rows}\n</table>"
 
@@ -131,3 +131,10 @@ def _verdict(label: LabelRow) -> str:
     if label.against is None:
         return f"{label.score:.3f}"
     return label.winner or ("tie, flipped" if label.flipped else "tie")
+
+
+def render_notebook(page: Page) -> str:
+    """Return the headline, the summary and the sections as a fragment of HTML."""
+    summary = "".join(f"<p>{escape(line)}</p>" for line in page.summary)
+    sections = "".join(_section(section, inline=True) for section in page.sections)
+    return f"<div><p><strong>{escape(page.headline)}</strong></p>{summary}{sections}</div>"

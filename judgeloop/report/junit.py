@@ -10,16 +10,16 @@ from xml.etree import ElementTree as ET
 
 from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE
 from judgeloop.report.escaping import visible
-from judgeloop.report.page import Page, render
-from judgeloop.report.reported import Reported
+from judgeloop.report.page import render
+from judgeloop.report.renderable import Renderable
 
 
-def render_junit(result: Reported, page: Page) -> str:
+def render_junit(result: Renderable) -> str:
     """Return a test suite with one test, named by the question and the systems.
 
     A judge that failed and a run that was interrupted are errors. Another winner than the required
-    one, and no winner, are failures. The text of `page` is the test's output; unseen characters are
-    escaped in it, as XML does not allow them.
+    one, and no winner, are failures. The text of the result is the test's output; unseen characters
+    are escaped in it, as XML does not allow them.
     """
     ended = result.exit_code
     broken = ended in {EXIT_JUDGE, EXIT_INTERRUPTED}
@@ -30,8 +30,8 @@ def render_junit(result: Reported, page: Page) -> str:
     case = ET.SubElement(suite, "testcase", where)
     if ended:
         kind = "error" if broken else "failure"
-        ET.SubElement(case, kind, {"message": page.headline, "type": f"exit code {ended}"})
-    ET.SubElement(case, "system-out").text = render(page)
+        ET.SubElement(case, kind, {"message": result.page.headline, "type": f"exit code {ended}"})
+    ET.SubElement(case, "system-out").text = render(result.page)
     ET.indent(suite)
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suite, encoding="unicode") + "\n"

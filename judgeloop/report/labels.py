@@ -1,25 +1,35 @@
-"""The record of a judged item, as files, pages and data frames show it.
+"""The record of a judged item, and all judged items as CSV.
 
-Holds what was said of an item and how it was drawn. Computes nothing and renders nothing.
+Holds what was said of an item and how it was drawn. In CSV texts are escaped, because a spreadsheet
+runs a cell that looks like a formula. Computes nothing.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+
+from judgeloop.core.records import Abstention, Key, Label, Verdict
+from judgeloop.report.escaping import csv_cell
 
 
 @dataclass(frozen=True, slots=True)
 class LabelRow:
     """A judged item, as files and pages show it.
 
-    - `system`, `against`: the two systems compared; `against` is None for a rating.
-    - `score`: in [0, 1]; in a comparison 1 means that `system` is better, 0 that `against` is. None
-      for an abstention.
-    - `winner`: the preferred system; None for a tie, a rating or an abstention.
-    - `flipped`: True for a tie because the two orders of presentation disagreed.
-    - `propensity`: the probability with which the item was drawn; None if it was picked.
-    - `in_decision`: False if the item was judged, but does not count in the decision.
-    - `votes`: the scores of a panel's judges; None for a judge that abstained.
+    - `item_id`: the item
+    - `system`: the system judged, in a comparison the first of two
+    - `against`: the other system; null for a rating
+    - `score`: in [0, 1]; in a comparison 1 means that `system` is better, 0 that `against` is; null
+      for an abstention
+    - `winner`: the preferred system; null for a tie, a rating or an abstention
+    - `flipped`: true for a tie because the two orders of presentation disagreed
+    - `reason`: what the judge gave as its reason
+    - `propensity`: the probability with which the item was drawn; null if it was picked
+    - `in_decision`: false if the item was judged, but does not count in the decision
+    - `votes`: the scores of a panel's judges; null for a judge that abstained
     """
 
     item_id: str
@@ -32,3 +42,57 @@ class LabelRow:
     propensity: float | None
     in_decision: bool
     votes: tuple[float | None, ...]
+
+
+def label_rows(
+    labels: Sequence[Label],
+    systems: Sequence[str],
+    item_ids: Sequence[str],
+    deciding: frozenset[Key],
+) -> tuple[LabelRow, ...]:
+    """Return label rows; `item_ids` are by position, `deciding` are keys in the decision."""
+    return tuple(
+        _row(label, systems, item_ids, in_decision=label.choice.key in deciding) for label in labels
+    )
+
+
+def _row(
+    label: Label, systems: Sequence[str], item_ids: Sequence[str], *, in_decision: bool
+) -> LabelRow:
+    answer = label.answer
+    first, *others = (systems[number] for number in label.choice.systems)
+    second = others[0] if others else None
+    verdict = None if isinstance(answer, Abstention) else answer
+    return LabelRow(
+        item_id=item_ids[label.choice.position],
+        system=first,
+        against=second,
+        score=verdict.score if verdict else None,
+        winner=_preferred(verdict, first, second) if verdict and second else None,
+        flipped=verdict.flipped if verdict else False,
+        reason=answer.reason,
+        propensity=label.choice.propensity,
+        in_decision=in_decision,
+        votes=verdict.votes if verdict else (),
+    )
+
+
+def _preferred(verdict: Verdict, first: str, second: str) -> str | None:
+    return {1: first, 0: None, -1: second}[verdict.preference]
+
+
+def csv_line(values: Iterable[object]) -> str:
+    """Return a line of CSV, without its end."""
+    text = io.StringIO()
+    cells = [csv_cell(value) if isinstance(value, str) else value for value in values]
+    csv.writer(text, lineterminator="").writerow(cells)
+    return text.getvalue()
+
+
+def render_csv(labels: Iterable[LabelRow]) -> str:
+    """Return a header and a row for each judged item, in the order asked."""
+    lines = [csv_line(field.name for field in fields(LabelRow))]
+    for label in labels:
+        row = asdict(label) | {"votes": " ".join(map(str, label.votes))}
+        lines.append(csv_line(row.values()))
+    return "".join(f"{line}\n" for line in lines)

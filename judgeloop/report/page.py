@@ -49,6 +49,9 @@ class Page:
         return (*self.tables, *((Section("", self.details),) if self.details else ()), *self.notes)
 
 
+NO_PAGE = Page("", ())
+
+
 def render(page: Page, files: str | None = None, width: int = WIDTH) -> str:
     """Return the text for a terminal or a log, wrapped at words to `width` columns.
 

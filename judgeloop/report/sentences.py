@@ -1,60 +1,42 @@
 """The sentences that the results of all questions share: on judge, decoys and data.
 
-Reads a `RunResult`, returns text. `spent.py` has those on money. A question's own `text.py` states
-its decision.
+Reads a `RunResult`, returns text. `cost_text.py` has those on money, `notes.py` those of warnings
+and advice. A question's own `text.py` states its decision.
 """
 
 from __future__ import annotations
 
-import re
-
-from judgeloop.core.outcomes import About, DecoyTally, StopKind
+from judgeloop.core.outcomes import About, StopKind
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section
 from judgeloop.report.run_result import RunResult
-
-# If more of the verdicts surely change with the order, the judge mainly prefers a position.
-MANY_FLIPS = 0.5
-
-WORD = re.compile(r"[a-z-]+(?=[ ,.;]|$)")  # not a name with signs in it
+from judgeloop.report.words import count, sentence, shortened
 
 HUMAN = "human"  # the name of a person as a judge
-
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
 
-# Under so many items, another set of items may well turn out differently.
-FEW_ITEMS = 50
 ABOUT_THE_JUDGE = (
-    "It is about what this judge says on these items. It does not say that the judge is right, that "
-    "it would say the same again, or what holds on other items."
+    "This is about the judge's verdicts on these items, not about whether the judge is right."
 )
 ABOUT_ONE_ORDER = (
-    "It is about what this judge says on items like these, each shown in one order drawn at random. "
-    "It does not say that the judge is right, or that it would say the same again."
+    "This is about the judge's verdicts on items like these, each shown in one random order, not "
+    "about whether the judge is right."
 )
-DRAWN_WHOLE = "Every item is judged, so the draw of items leaves nothing to chance."
-ALL_JUDGED = "Every item is judged."
+ALL_JUDGED = "All items have been judged."
+DRAWN_WHOLE = "All items have been judged, so nothing is left to chance."
 HEADING_STOP, HEADING_RISK = "Why it stopped", "What the stated risk means"
 
-CUT_SHORT = {
-    StopKind.INTERRUPTED: "The same command goes on from here, and pays for nothing twice.",
-    StopKind.DEADLINE: "The same command goes on from here, and pays for nothing twice.",
-    StopKind.JUDGE_FAILED: "Once this is mended, the same command goes on from here, and pays for "
-    "nothing twice.",
-    StopKind.ABSTENTIONS: "Once this is mended, the same command goes on from here, and pays for "
-    "nothing twice.",
-}
 # Why a run ended without a decision, in a few words; the reason's own sentence says more.
 ENDED = {
     StopKind.BUDGET: "the budget does not cover another judgment",
-    StopKind.JUDGMENT_LIMIT: "the limit of judgments is reached",
-    StopKind.DEADLINE: "the time is up",
-    StopKind.FUTILITY: "a decision within the limit of judgments is unlikely",
-    StopKind.POOL_EXHAUSTED: "no more questions can be asked",
+    StopKind.JUDGMENT_LIMIT: "the maximum number of judgments is reached",
+    StopKind.DEADLINE: "the deadline has passed",
+    StopKind.FUTILITY: "a decision within the maximum number of judgments is unlikely",
+    StopKind.POOL_EXHAUSTED: "there are no more questions to ask",
     StopKind.ABSTENTIONS: "too many items have no verdict",
     StopKind.JUDGE_FAILED: "the judge failed",
     StopKind.INTERRUPTED: "the run was interrupted",
-    StopKind.DRY_RUN: "a dry run asks nobody",
+    StopKind.DRY_RUN: "a dry run does not call the judge",
 }
 
 
@@ -74,21 +56,10 @@ def about_the_judge(result: RunResult) -> str:
     return ABOUT_ONE_ORDER if result.setup.sampled else ABOUT_THE_JUDGE
 
 
-def promise(guarantee: str, risk: float, *, decided: bool) -> str:
-    """Return what is proved about the risk that was asked for, and what the stated risk is."""
-    proved = f"The risk that was asked for, {risk:g}, is guaranteed: {visible(guarantee)}."
-    lowest = " The stated risk is the lowest at which this run would have ended here."
-    return proved + (lowest if decided else "")
-
-
-def few_items(about: About, items: int) -> list[str]:
-    """Return a warning if the set has few items, else none."""
-    if items >= FEW_ITEMS:
-        return []
-    few = f"Warning: the set has few items, {items}."
-    if about is About.ITEMS_LIKE_THESE:
-        return [f"{few} The decision holds for other items only if they are like these."]
-    return [f"{few} Another set of items may turn out differently."]
+def promise(result: RunResult, guarantee: str) -> str:
+    """Return what is proved about the risk asked for, and what it does not say."""
+    proved = f"Guaranteed for the risk asked for, {result.setup.risk_threshold:g}"
+    return f"{proved}: {visible(guarantee)}. {about_the_judge(result)}"
 
 
 def ended(result: RunResult) -> str:
@@ -96,23 +67,10 @@ def ended(result: RunResult) -> str:
     if result.judged == 0 and result.stop_reason is StopKind.ABSTENTIONS:
         return visible(result.stop_sentence)
     if result.judged == 0 and result.stop_reason is StopKind.DEADLINE:
-        return "the time was up before the judge gave a verdict"
+        return "the deadline passed before the judge gave a verdict"
     if result.stop_reason is StopKind.BUDGET and result.spend.ledger_is_short:
-        return "the limit for all runs of the ledger does not cover another judgment"
+        return "the ledger budget does not cover another judgment"
     return ENDED.get(result.stop_reason, visible(result.stop_sentence))
-
-
-def sentence(text: str) -> str:
-    """Return `text` with a capital letter and a full stop, as a sentence of its own.
-
-    A judge's name or a path at the beginning stays as it is.
-
-    >>> sentence("the limit is reached"), sentence("openai/gpt-5 is gone")
-    ('The limit is reached.', 'openai/gpt-5 is gone.')
-    """
-    if WORD.match(text):
-        text = text[:1].upper() + text[1:]
-    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def required_first(line: str, result: RunResult) -> str:
@@ -122,6 +80,13 @@ def required_first(line: str, result: RunResult) -> str:
     required = result.setup.required_winner
     was = f"{visible(required)} was required, and " if required else ""
     return f"FAILED: {was}{line}"
+
+
+def summed_up(result: RunResult, *standing: str) -> tuple[str, ...]:
+    """Return the summary: where the question stands, what would decide it, and the warnings."""
+    advice = " ".join(note.message for note in result.advice)
+    warnings = (f"Warning: {note.message}" for note in result.warnings)
+    return (*standing, *([advice] if advice else []), *warnings)
 
 
 def notes(
@@ -138,52 +103,6 @@ def notes(
     return (why, Section(heading, (("", means),))) if result.judged and means else (why,)
 
 
-def warnings(result: RunResult) -> list[str]:
-    """Return the warnings of a result: few items, flipped verdicts, a doubtful judge or data."""
-    found = few_items(result.about, result.items)
-    if result.flip_interval is not None and result.flip_interval[0] > MANY_FLIPS:
-        found.append(
-            f"Warning: {result.flip_rate:.0%} of the verdicts changed with the order of "
-            "presentation: this judge mainly prefers a position."
-        )
-    if result.decoys is not None and _is_fooled(result.decoys):
-        found.append(
-            "Warning: this judge can be fooled by empty or constant answers, and its verdicts "
-            "deserve little trust."
-        )
-    for name, repeats in result.setup.repeated.items():
-        found.append(
-            f"Warning: {visible(name)} gives the very same output to {repeats:,} of "
-            f"{result.items:,} items."
-        )
-    found += [f"Warning: {text}" for text in empty_outputs(result)]
-    said = (result.setup.old_prices, result.setup.asked_anew)
-    return found + [f"Warning: {sentence(visible(text))}" for text in said if text]
-
-
-def empty_outputs(result: RunResult) -> list[str]:
-    """Return a sentence on each system with outputs that have no text."""
-    return [
-        f"{count(empty, 'output')} of {visible(name)} {'is' if empty == 1 else 'are'} empty."
-        for name, empty in result.setup.empty.items()
-    ]
-
-
-def shortened(name: str, most: int) -> str:
-    """Return a name with unseen characters escaped, cut to `most` characters.
-
-    >>> shortened("gpt-4.1-mini-2025", 9)
-    'gpt-4.1-…'
-    """
-    shown = visible(name)
-    return shown if len(shown) <= most else f"{shown[: max(0, most - 1)]}…"
-
-
-def count(number: int, thing: str) -> str:
-    """Return a number with its noun, such as `2 items`."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
 def judged_by(result: RunResult) -> str:
     """Return the judges' names, for a sentence."""
     return " + ".join(
@@ -197,8 +116,7 @@ def judge(result: RunResult) -> str:
     text += _models(result)
     if result.setup.vote:
         text += f"; by {result.setup.vote}"
-    if result.agreement:
-        agreement = result.agreement
+    if agreement := result.counts.agreement:
         text += f", {agreement.name} {agreement.value:.2f} on {count(agreement.items, 'item')}"
     if result.setup.prompt:
         text += f"; prompt {visible(result.setup.prompt)}"
@@ -209,19 +127,19 @@ def judge(result: RunResult) -> str:
 
 def _flips(result: RunResult) -> str:
     """Return how many verdicts changed with the order, of those asked in both orders."""
-    if result.flip_rate is None or result.flip_interval is None:
+    if result.counts.flip_rate is None or result.counts.flip_interval is None:
         return ""
-    low, high = result.flip_interval
+    low, high = result.counts.flip_interval
     return (
-        f", {result.flips:,} of {count(result.both_orders, 'verdict')} asked in both orders flipped "
-        f"({result.flip_rate:.0%}, 95 % interval {low:.0%} to {high:.0%})"
+        f", {result.counts.flips:,} of {count(result.counts.both_orders, 'verdict')} asked in both orders flipped "
+        f"({result.counts.flip_rate:.0%}, 95 % interval {low:.0%} to {high:.0%})"
     )
 
 
 def _models(result: RunResult) -> str:
     """Return the model names that servers reported, where they differ from the requested names."""
     text = ""
-    for judge, models in zip(result.setup.judges, result.judge_models, strict=True):
+    for judge, models in zip(result.setup.judges, result.counts.judge_models, strict=True):
         asked = judge.partition("/")[2] or judge
         if len(models) > 1:
             text += f"; the model of {visible(judge)} changed during the run: {', then '.join(map(visible, models))}"
@@ -232,7 +150,7 @@ def _models(result: RunResult) -> str:
 
 def decoys(result: RunResult) -> str:
     """Return the results of the decoys."""
-    tried = result.decoys
+    tried = result.counts.decoys
     assert tried is not None
     judged = tried.won + tried.tied + tried.lost
     if result.job == "estimate":
@@ -242,21 +160,16 @@ def decoys(result: RunResult) -> str:
     return text
 
 
-def _is_fooled(decoys: DecoyTally) -> bool:
-    """Return whether decoys got more than a quarter of the points, with half a point for a tie."""
-    return 2 * (2 * decoys.won + decoys.tied) > decoys.won + decoys.tied + decoys.lost
-
-
 def about_data(result: RunResult) -> list[tuple[str, str]]:
     """Return rows on criteria, decoys, items left out, guessed columns and tier, if any."""
     rows = (
         [("rubric", shortened(result.setup.rubric, LONGEST_RUBRIC))] if result.setup.rubric else []
     )
-    rows += [("decoys", decoys(result))] if result.decoys is not None else []
-    if result.setup.left_out:
-        rows.append(("left out", visible(result.setup.left_out)))
-    if result.setup.guessed:
-        rows.append(("columns", visible(result.setup.guessed)))
+    rows += [("decoys", decoys(result))] if result.counts.decoys is not None else []
+    if result.data.left_out:
+        rows.append(("left out", visible(result.data.left_out)))
+    if result.data.guessed:
+        rows.append(("columns", visible(result.data.guessed)))
     if result.setup.tier:
         rows.append(("tier", visible(result.setup.tier)))
     return rows

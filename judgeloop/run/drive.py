@@ -12,7 +12,7 @@ from importlib.metadata import version
 from typing import Any
 
 from judgeloop.core.pool import Pool
-from judgeloop.core.protocols import Judge, T
+from judgeloop.core.protocols import Judge, StoppingRule, T
 from judgeloop.core.records import Query, Quote
 from judgeloop.engine.asks import Ask, plan_for
 from judgeloop.engine.loop import Finished, decoys_of, drive
@@ -21,10 +21,9 @@ from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.providers.tiers import Tiered
-from judgeloop.providers.token_limit import Learns
+from judgeloop.providers.prices import Metered, old_prices, price_sentence, today
+from judgeloop.report.records import DataNotes, Setup
 from judgeloop.run.prepared import Prepared
-from judgeloop.run.prices import old_prices, price_sentence, today
 from judgeloop.settings.published import published_name
 
 # An output counts as repeated from this many items and this share of the items on.
@@ -39,7 +38,7 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
     """
     config, by_hand = prepared.config, prepared.by_hand
     return Terms(
-        run=prepared.run_id,
+        run_id=prepared.run_id,
         order=Order.RANDOM if by_hand and not config.rates else config.order,
         audit_share=config.audit_share,
         vote=config.vote,
@@ -76,12 +75,14 @@ async def drive_session(
     asked = prepared.judges if judges is None else judges
     ledger = SqliteLedger(prepared.config.ledger, prepared.config.ledger_budget_p)
     try:
-        with nullcontext(False) if terms.offline else ledger.only_run(terms.run) as alone:
+        with nullcontext(False) if terms.offline else ledger.only_run(terms.run_id) as alone:
             if alone:
-                await ledger.recover(terms.run)
-                await ledger.spend(terms.run, None)  # a ledger without its attempts is refused now
+                await ledger.recover(terms.run_id)
+                await ledger.spend(
+                    terms.run_id, None
+                )  # a ledger without its attempts is refused now
             for judge in asked:
-                if isinstance(judge, Learns):
+                if isinstance(judge, Metered):
                     judge.learn_lengths(await ledger.reply_lengths(judge.identity))
             finished = await drive(
                 session,
@@ -92,7 +93,7 @@ async def drive_session(
                 interruption=interruption,
                 observe=observe,
             )
-        models = await ledger.models(terms.run)
+        models = await ledger.models(terms.run_id)
     finally:
         for judge in asked:
             await judge.aclose()
@@ -142,41 +143,63 @@ async def decoy_quotes_left(prepared: Prepared[Any], terms: Terms) -> list[list[
     return await quotes_left(prepared, terms, decoys_of(prepared.pool, terms))
 
 
-def setup_of(prepared: Prepared[Any]) -> dict[str, Any]:
-    """Return the fields of `report.run_result.RunSetup` that all questions share."""
+def setup_of(
+    prepared: Prepared[Any],
+    rule: StoppingRule[Any],
+    selector: str,
+    *,
+    represent: str | None = None,
+    history: str | None = None,
+    instead: str | None = None,
+) -> Setup:
+    """Return what is known of a run before its first judgment."""
     config, judges, terms = prepared.config, prepared.judges, terms_of(prepared)
     prompt = prepared.inputs.prompt
     swayed = [judge for judge in judges if judge.order_matters]
     twice = len(swayed) if terms.order in {Order.BOTH, Order.AUDITED} else 0
-    return {
-        "systems": prepared.pool.systems,
-        "judge": " + ".join(judge.identity.name for judge in judges),
-        "judges": tuple(judge.identity.name for judge in judges),
-        "vote": config.vote.value if len(judges) > 1 else None,
-        "prompt": prompt.id if prompt else "",
-        "rubric": (prompt.rubric or "") if prompt else "",
-        "order": terms.order.value if swayed and not config.rates else None,
-        "seed": config.seed,
-        "calls_per_item": len(judges) + twice,
-        "required_winner": config.require_winner,
-        "left_out": prepared.inputs.joined.left_out,
-        "guessed": prepared.inputs.guessed,
-        "repeated": _repeated(prepared.pool),
-        "empty": _empty(prepared.pool),
-        "old_prices": old_prices(judges, today()),
-        "prices": price_sentence(judges),
-        "tier": _tiers(judges),
-        "published": published_name(config.PAPER, config),
-        "asked_anew": prepared.inputs.asked_anew,
-        "sampled": prepared.one_order,
-        "run": terms.run,
-        "version": version("judgeloop"),
-    }
+    return Setup(
+        systems=prepared.pool.systems,
+        judges=tuple(judge.identity.name for judge in judges),
+        vote=config.vote.value if len(judges) > 1 else None,
+        rule=rule.name,
+        risk_threshold=rule.threshold,
+        guarantee=rule.guarantee,
+        selector=selector,
+        represent=represent,
+        history=history,
+        instead=instead,
+        prompt=prompt.id if prompt else "",
+        rubric=(prompt.rubric or "") if prompt else "",
+        order=terms.order.value if swayed and not config.rates else None,
+        seed=config.seed,
+        calls_per_item=len(judges) + twice,
+        required_winner=config.require_winner,
+        old_prices=old_prices(judges, today()),
+        prices=price_sentence(judges),
+        tier=_tiers(judges),
+        published=published_name(config.PAPER, config),
+        asked_anew=prepared.inputs.asked_anew,
+        sampled=prepared.one_order,
+        run=terms.run_id,
+        version=version("judgeloop"),
+    )
+
+
+def data_notes(prepared: Prepared[Any]) -> DataNotes:
+    """Return what is to be known of a run's data."""
+    pool = prepared.pool
+    return DataNotes(
+        items=len(pool),
+        left_out=prepared.inputs.joined.left_out,
+        guessed=prepared.inputs.guessed,
+        repeated=_repeated(pool),
+        empty=_empty(pool),
+    )
 
 
 def _tiers(judges: Sequence[Judge]) -> str:
     """Return which judges are asked at another tier than the standard one, and at what price."""
-    notes = [(judge, judge.tier_note) for judge in judges if isinstance(judge, Tiered)]
+    notes = [(judge, judge.tier_note) for judge in judges if isinstance(judge, Metered)]
     return "; ".join(f"{judge.identity.name} at {text}" for judge, text in notes if text)
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from judgeloop.core.part import Say
 from judgeloop.core.protocols import Judge
-from judgeloop.report.page import WIDTH, Page
+from judgeloop.report.page import WIDTH
 from judgeloop.report.run_result import RunResult
 from judgeloop.run.plan import Plan
 from judgeloop.run.plan_text import plan_json, render_plan
@@ -34,14 +35,13 @@ class DryRun:
         """Return the dry run of a question to these judges."""
         return cls(plan, result, all(judge.priced for judge in judges))
 
-    def text(self, page: Page | None = None, width: int = WIDTH) -> str:
-        """Return the text for a terminal; `page` is that of the result, by default its own."""
-        page = self.result.page if page is None else page
-        return render_plan(self.plan, self.result, page, priced=self.priced, width=width)
+    def text(self, width: int = WIDTH) -> str:
+        """Return the text for a terminal."""
+        return render_plan(self.plan, self.result, priced=self.priced, width=width)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, say: Say = str) -> dict[str, Any]:
         """Return the forecast as JSON values: amounts in dollars, null without a price."""
-        return plan_json(self.plan, self.result, priced=self.priced)
+        return plan_json(self.plan, self.result, priced=self.priced, say=say)
 
     def __str__(self) -> str:
         """The text that the command line prints."""

@@ -24,10 +24,9 @@ from judgeloop.formats.rows import Items, Outputs, items_of, outputs_of, stem
 from judgeloop.formats.tables import Row
 from judgeloop.history.about import About
 from judgeloop.judges.catalogue import judge_from_spec
-from judgeloop.judges.options import JudgeOptions
+from judgeloop.judges.options import JudgeOptions, server_names
 from judgeloop.judges.prompt import Template
 from judgeloop.judges.prompt_files import template_for
-from judgeloop.run.server_names import server_names
 from judgeloop.settings.published import check_published
 from judgeloop.settings.run_settings import JudgeSettings, RunSettings
 from judgeloop.settings.shared import AUDIT_SHARE
@@ -231,10 +230,11 @@ def _population(config: RunSettings, judges: tuple[Judge, ...]) -> int | None:
 
 
 def _check_audit(config: RunSettings) -> None:
-    """Refuse a share of audited items without an audit: it would silently do nothing."""
+    """Refuse a share of audited items without an audit: it would have no effect."""
     if config.order is not Order.AUDITED and config.audit_share != AUDIT_SHARE:
         raise InputError(
-            f"`audit_share={config.audit_share:g}` goes with `order=audited`; the order is {config.order}"
+            f"`audit_share={config.audit_share:g}` has no effect with `order={config.order}`; it applies "
+            "to `order=audited`"
         )
 
 
@@ -244,8 +244,12 @@ def checked_judge(
     config: RunSettings,
     pool: Pool,
     given: Given = NOTHING_GIVEN,
+    *,
+    proxy: bool = False,
 ) -> Judge:
     """Return the judge that `spec` names, checked for the systems of `pool`.
+
+    `judge_price` is the judge's, not that of a `proxy`.
 
     Raises:
         InputError: there is no such judge, or it cannot judge these systems.
@@ -255,20 +259,21 @@ def checked_judge(
     judge.check(config.questions(pool.systems), pool.items, config.max_abstentions)
     limited = config.budget is not None or config.ledger_budget is not None
     if not judge.priced and limited:
-        from judgeloop.providers.official import likely_model
+        from judgeloop.providers.prices import likely_model
 
+        at = judge.identity.parameters.get("endpoint") or "this address"
+        limit = config.ledger_budget if config.budget is None else config.budget
+        own = "" if proxy else "`judge_price=IN,OUT` (a server of your own: `judge_price=0,0`) or "
         raise UnpricedError(
-            f"`judge={spec}`: no price is known for this model at "
-            f"{judge.identity.parameters.get('endpoint') or 'this address'}"
-            f"{likely_model(judge.identity)}, and without one the "
-            f"budget of ${config.ledger_budget if config.budget is None else config.budget} cannot be kept. Give it, in dollars per million tokens: "
-            "`judge_price=IN,OUT` (a server of your own: `judge_price=0,0`), or in a file: "
-            "`judge_price=FILE`. To run without any limit of money: `budget=none`"
+            f"`{'proxy' if proxy else 'judge'}={spec}`: no price is known for this model at {at}"
+            f"{likely_model(judge.identity)}, and without one the budget of ${limit} cannot be "
+            f"kept. Give it, in dollars per million tokens: {own}`judge_price=FILE`. To run without any "
+            "limit of money: `budget=none`"
         )
     if config.decoys and not (judge.blind and judge.order_matters):
         raise InputError(
-            f"`decoys`: {spec} does not read answers as a model or a person does, so that no decoy "
-            "can fool it"
+            f"`decoys` test how a model or a person reads answers, and `judge={spec}` reads none so; "
+            "leave them out"
         )
     return judge
 
@@ -286,8 +291,7 @@ def judge_options(
         environment=environment,
         base_url=config.judge_base_url,
         names=server_names(config.judge_name, config.judge, config.specs),
-        price=None if config.price_file else config.judge_price,
-        prices=config.price_file,
+        price=config.judge_price,
         tie_margin=config.tie_margin,
         timeout_s=config.judge_timeout,
         max_output_tokens=config.judge_max_tokens,
@@ -319,11 +323,12 @@ def _check_panel(config: RunSettings, judges: tuple[Judge, ...]) -> None:
     by_hand = any(judge.by_hand for judge in judges)
     if by_hand and config.deadline is not None:
         raise InputError(
-            "`deadline`: a person takes the time it takes; quit with q, and the same command goes on"
+            "`deadline` does not apply to a person: quit with q, and rerun the command to resume"
         )
     if len(judges) > 1 and by_hand:
         raise InputError(
-            "`judge=human` cannot sit on a panel: its order of presentation is its own"
+            "`judge=human` cannot be on a panel, because a person sees the outputs in an order of their "
+            "own"
         )
     if len(judges) > 1 and config.judge_base_url is not None:
         raise InputError(

@@ -10,51 +10,41 @@ from typing import Any
 
 from judgeloop.core.money import show_usd, to_usd
 from judgeloop.core.outcomes import StopKind
+from judgeloop.core.part import Say
 from judgeloop.report.escaping import visible
-from judgeloop.report.json_fields import SCHEMA_VERSION
-from judgeloop.report.page import WIDTH, Page, render, wrapped
-from judgeloop.report.run_result import RunResult
-from judgeloop.report.sentences import count, empty_outputs, sentence
+from judgeloop.report.page import WIDTH, render, wrapped
+from judgeloop.report.run_result import SCHEMA_VERSION, RunResult, empty_outputs, old_prices
+from judgeloop.report.words import count, sentence
 from judgeloop.run.plan import Plan
 
+OPENING = "Forecast only: a dry run does not call the judge and costs nothing."
 
-def render_plan(
-    plan: Plan, result: RunResult, page: Page, *, priced: bool, width: int = WIDTH
-) -> str:
+
+def render_plan(plan: Plan, result: RunResult, *, priced: bool, width: int = WIDTH) -> str:
     """Return the forecast as text of `width` columns; `priced`: whether the prices are known."""
     if plan.calls.worst == 0 or result.stop_reason is not StopKind.DRY_RUN:
-        return f"{wrapped(_decided(plan), width)}\n\n{render(page, width=width)}"
-    known = count(result.asked, "judgment")
-    opening = "This is a forecast: a dry run asks nobody and spends nothing."
-    if result.asked and not plan.unasked:
-        needs = "needs" if result.asked == 1 else "need"
-        opening += f" {known} {needs} no call: known verdicts, or identical outputs."
+        return f"{wrapped(_decided(plan), width)}\n\n{render(result.page, width=width)}"
     paragraphs = [
         _basis(plan),
-        *_unasked(plan, result),
+        *_without_calls(plan, result),
         *_both_orders(result),
         _affordable(plan, result),
+        *([] if priced else ["The model has no known price."]),
+        *_learned(result),
+        *_data_and_price(result),
     ]
-    paragraphs += [] if priced else ["The model has no known price."]
-    paragraphs += [*_learned(result), *_price(result), *_tier(result), *_old_prices(result)]
-    paragraphs += [*_guessed(result), *empty_outputs(result), *_settings(page)]
-    return "\n\n".join(
-        [
-            wrapped(opening, width),
-            _table(plan),
-            "\n".join(wrapped(text, width) for text in paragraphs),
-        ]
-    )
+    parts = [wrapped(OPENING, width), _table(plan)]
+    return "\n\n".join([*parts, "\n".join(wrapped(text, width) for text in paragraphs)])
 
 
 def _decided(plan: Plan) -> str:
     """Return that no judgment is left to ask for, and what the decoys still cost."""
     if plan.calls.worst == 0:
-        return "Nothing to ask: known verdicts, or identical outputs, already decide."
+        return "No calls are needed: known verdicts or identical outputs already decide."
     calls = count(plan.calls.worst, "call")
     return (
-        "Known verdicts, or identical outputs, already decide. "
-        f"The decoys still take {calls}, about {show_usd(plan.cost_p.expected)}."
+        "Known verdicts or identical outputs already decide. "
+        f"The decoys still need {calls}, about {show_usd(plan.cost_p.expected)}."
     )
 
 
@@ -72,10 +62,10 @@ def _table(plan: Plan) -> str:
 
 def _basis(plan: Plan) -> str:
     """Return what the expected and the worst case assume."""
-    basis = plan.assumed or "that the verdicts in the ledger go on as they are"
+    basis = plan.assumed or "that further verdicts are like those in the ledger"
     if plan.judgments.low == plan.judgments.worst:
-        basis = "that all allowed judgments are made, as by this rule"
-    worst = "The worst case is that every allowed judgment is made, at the highest cost."
+        basis = "that all allowed judgments are made, as this rule does"
+    worst = "The worst case makes every allowed judgment at its maximum cost."
     return f"The expected case assumes {basis}. {worst}"
 
 
@@ -83,65 +73,41 @@ def _both_orders(result: RunResult) -> list[str]:
     """Return a sentence on the second calls, which may not be needed, if there are any."""
     if result.setup.order != "both":
         return []
-    text = "The figures count two calls for each item. The second is not made after a tie"
-    return [f"{text}, so that fewer are likely."]
+    return ["The figures count two calls an item. Ties need only one call, so expect fewer."]
 
 
-def _unasked(plan: Plan, result: RunResult) -> list[str]:
-    """Return a sentence on the questions that take no call, and on what is judged without one."""
-    if not plan.unasked:
-        return []
-    take = "takes" if plan.unasked == 1 else "take"
-    asked = (
-        f"Of {count(plan.questions, 'question')} that can be asked, {plan.unasked:,} {take} no call"
-    )
-    text = f"{asked}: the outputs are identical, or too large"
-    if result.asked:
-        made = "is" if result.asked == 1 else "are"
-        text += (
-            f"; {count(result.asked, 'judgment')} {made} made already, by these or known verdicts"
-        )
-    return [f"{text}."]
+def _without_calls(plan: Plan, result: RunResult) -> list[str]:
+    """Return a sentence on the questions that take no call, and on what is judged already."""
+    known = f"{count(result.asked, 'verdict')} already known" if result.asked else ""
+    if plan.unasked:
+        alike = f"{plan.unasked:,} of {count(plan.questions, 'question')} need no call"
+        known = f"{alike} (identical or oversized outputs)" + (f"; {known}" if known else "")
+    return [sentence(known)] if known else []
 
 
-def _guessed(result: RunResult) -> list[str]:
-    """Return a sentence on the columns that were guessed, if any were."""
-    said = result.setup.guessed
-    return [f"Columns: {visible(said)}."] if said else []
-
-
-def _settings(page: Page) -> list[str]:
-    """Return a sentence on the files that set something, if any did."""
-    said = next((text for name, text in page.details if name == "settings"), None)
-    return [f"Settings: {said}."] if said else []
-
-
-def _price(result: RunResult) -> list[str]:
-    """Return a sentence on what tokens cost, if they cost anything."""
-    said = result.setup.prices
-    return [f"Price: {visible(said)}."] if said else []
-
-
-def _tier(result: RunResult) -> list[str]:
-    """Return a sentence on the service tier and its price; none for the standard tier."""
-    said = result.setup.tier
-    return [f"Tier: {visible(said)}."] if said else []
-
-
-def _old_prices(result: RunResult) -> list[str]:
-    """Return a warning of old prices, if there is one."""
-    said = result.setup.old_prices
-    return [f"Warning: {sentence(visible(said))}"] if said else []
+def _data_and_price(result: RunResult) -> list[str]:
+    """Return sentences on prices, guessed columns, empty outputs and files with settings, if any."""
+    setup, details = result.setup, dict(result.page.details)
+    named = {
+        "Price": visible(setup.prices),
+        "Tier": visible(setup.tier),
+        "Columns": visible(result.data.guessed),
+        "Settings": details.get("settings", ""),
+    }
+    warned = [*old_prices(setup), *empty_outputs(result.data)]
+    return [
+        *(f"{name}: {text}." for name, text in named.items() if text),
+        *(f"Warning: {note.message}" for note in warned),
+    ]
 
 
 def _learned(result: RunResult) -> list[str]:
-    """Return a sentence on selector and rule if the run reads past comparisons."""
-    instead, history = (getattr(result.setup, name, None) for name in ("instead", "history"))
-    if instead is None and history is None:
+    """Return a sentence on selector and rule if the run reads past verdicts."""
+    setup = result.setup
+    if setup.instead is None and setup.history is None:
         return []
-    said = visible("; ".join(text for text in (instead, history) if text))
-    rule, selector = result.setup.rule, result.setup.selector
-    return [sentence(f"the rule is {rule} and the selector {selector}: {said}")]
+    said = visible("; ".join(filter(None, (setup.instead, setup.history))))
+    return [f"Rule {setup.rule}, selector {setup.selector}: {said}."]
 
 
 def _affordable(plan: Plan, result: RunResult) -> str:
@@ -150,28 +116,25 @@ def _affordable(plan: Plan, result: RunResult) -> str:
         return "No budget limits the cost."
     shown = f"budget of {show_usd(budget or 0)}"
     if result.spend.ledger_is_short:
-        shown = f"limit for all runs of the ledger, of which {show_usd(left)} is left,"
+        shown = f"{show_usd(left)} left of the ledger budget"
     if plan.affordable is None or plan.affordable >= plan.judgments.worst:
         if plan.cost_p.worst <= left:
             return f"The {shown} is enough."
-        return f"The {shown} is enough at likely costs; at the highest costs it ends the run."
+        return f"The {shown} is enough at likely costs, but not at maximum costs."
     if plan.affordable == 0:
-        aside = f"a judgment is set aside at its worst case, about {show_usd(plan.reserved_p)}"
-        if plan.beside_p:
-            aside = f"other calls come first, for about {show_usd(plan.beside_p)}, and {aside}"
-        return f"What is left of the {shown} covers no judgment: {aside}."
-    ends = (
-        "probably before it is decided"
-        if plan.affordable < plan.judgments.expected
-        else "if it takes longer"
-    )
-    pays = f"pays for about {count(plan.affordable, 'judgment')}"
-    return f"The {shown} {pays}, and ends the run {ends}."
+        needs = f"A judgment reserves its maximum cost, about {show_usd(plan.reserved_p)}"
+        first = f", after other calls for about {show_usd(plan.beside_p)}" if plan.beside_p else ""
+        return f"The {shown} covers no further judgment. {needs}{first}."
+    short = plan.affordable < plan.judgments.expected
+    ends = "probably too few to decide" if short else "enough unless the run takes longer"
+    return f"The {shown} covers about {count(plan.affordable, 'judgment')}: {ends}."
 
 
-def plan_json(plan: Plan, result: RunResult, *, priced: bool) -> dict[str, Any]:
+def plan_json(plan: Plan, result: RunResult, *, priced: bool, say: Say = str) -> dict[str, Any]:
     """Return the forecast as JSON values; amounts in dollars, null without a price."""
     dollars = {name: float(to_usd(cost_p)) for name, cost_p in asdict(plan.cost_p).items()}
+    setup, data = result.setup.to_json(say), result.data.to_json(say)
+    kept = ("tier", "prices", "old_prices", "run", "rule", "selector", "history", "instead")
     return {
         "schema_version": SCHEMA_VERSION,
         "job": result.job,
@@ -186,19 +149,11 @@ def plan_json(plan: Plan, result: RunResult, *, priced: bool) -> dict[str, Any]:
         "questions_without_a_call": plan.unasked,
         "usd": dollars if priced else None,
         "expected_is_assumed": plan.assumed is not None,
-        "budget_usd": None
-        if result.spend.budget_p is None
-        else float(to_usd(result.spend.budget_p)),
+        "budget_usd": result.spend.budget_usd,
         "budget_pays_for": plan.affordable,
-        "guessed": result.setup.guessed,
-        "empty": result.setup.empty,
-        "tier": result.setup.tier,
-        "prices": result.setup.prices,
-        "old_prices": result.setup.old_prices,
-        "run": result.setup.run,
-        "rule": result.setup.rule,
-        "selector": result.setup.selector,
-        **{name: getattr(result.setup, name, None) for name in ("history", "instead")},
+        "guessed": data["guessed"],
+        "empty": data["empty"],
+        **{name: setup[name] for name in kept},
     }
 
 

@@ -70,26 +70,26 @@ def check_idle_settings(
     chosen: Iterable[SelectorRow | RuleRow],
     every: Iterable[SelectorRow | RuleRow],
 ) -> None:
-    """Refuse a setting that only other selectors or rules read: it would silently do nothing.
+    """Refuse a setting that only other selectors or rules read: it would have no effect.
 
     `chosen` are the catalogue rows that the run uses, and `every` all rows that it could use.
 
     Raises:
         InputError: such a setting is given; the message says which selectors and rules read it.
     """
-    taken = frozenset[str]().union(*(row.takes for row in chosen))
-    rows = list(every)
+    used, rows = list(chosen), list(every)
+    taken = frozenset[str]().union(*(row.takes for row in used))
     for name in sorted(frozenset[str]().union(*(row.takes for row in rows)) - taken):
         value = getattr(config, name)
         if value in (declared(type(config))[name].default, NONE):
             continue
-        takers = [
-            f"`{'selector' if isinstance(row, SelectorRow) else 'rule'}={row.name}`"
-            for row in rows
-            if name in row.takes
-        ]
+        takers = [_named(row) for row in rows if name in row.takes]
         shown = ",".join(map(str, value)) if isinstance(value, tuple) else value
         raise InputError(
-            f"`{name}={shown}`: neither the selector {getattr(config, 'selector', '')} nor the rule in "
-            f"use looks at it; it goes with {alternatives(takers)}"
+            f"`{name}={shown}` has no effect with {' and '.join(map(_named, used))}; it applies to "
+            f"{alternatives(takers)}"
         )
+
+
+def _named(row: SelectorRow | RuleRow) -> str:
+    return f"`{'selector' if isinstance(row, SelectorRow) else 'rule'}={row.name}`"

@@ -19,6 +19,7 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.money import to_pico
 from judgeloop.engine.presentation import Order, Vote
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
+from judgeloop.providers.prices import is_price_file
 from judgeloop.settings.setting import (
     DURATION_FORM,
     Parse,
@@ -142,7 +143,7 @@ class JudgeSettings(Configuration):
     def price_file(self) -> Path | None:
         """The file of the caller's own prices; None without one."""
         price = self.judge_price
-        return Path(price) if price is not None and any(map(str.isalpha, price)) else None
+        return Path(price) if price is not None and is_price_file(price) else None
 
     @property
     def specs(self) -> tuple[str, ...]:

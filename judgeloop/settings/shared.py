@@ -10,8 +10,7 @@ from annotated_types import Ge, Gt, Lt
 
 from judgeloop.formats.columns import map_text
 from judgeloop.judges.catalogue import JUDGES as PROVIDERS
-from judgeloop.providers.prices import price_text
-from judgeloop.providers.tiers import TIERS
+from judgeloop.providers.prices import TIERS, price_text
 from judgeloop.settings.setting import (
     DOLLARS_FORM,
     Parse,

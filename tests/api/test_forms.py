@@ -124,8 +124,8 @@ def test_items_and_decoys_may_be_in_memory_too(rows):
         decoys=2,
         decoy_outputs=[{"id": "d", "prompt": "-", "output": "I cannot say."}],
     )
-    assert result.decoys is not None
-    assert result.decoys.asked == 2
+    assert result.counts.decoys is not None
+    assert result.counts.decoys.asked == 2
     assert result.winner is not None
 
 

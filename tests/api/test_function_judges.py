@@ -9,7 +9,7 @@ import pytest
 import judgeloop
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import JudgeIdentity, Quote, Reply, Verdict
-from judgeloop.judges.plugin import load_plugin
+from judgeloop.judges.function import load_plugin
 
 SOURCE = """
 def judge(*, first, second):
@@ -124,8 +124,8 @@ def test_a_function_may_leave_out_the_prompt_and_the_reference_or_take_them(rows
         assert reference is None or reference.startswith("answer")
         return 0.5
 
-    assert compare(rows, whole, version="1").abstentions == 0
-    assert compare(rows, lambda first, second: 0.5, version="1").abstentions == 0
+    assert compare(rows, whole, version="1").counts.abstentions == 0
+    assert compare(rows, lambda first, second: 0.5, version="1").counts.abstentions == 0
     assert compare(rows, lambda **given: 0.5 * len(given) / 4, version="1").ties > 0
 
 
@@ -163,7 +163,7 @@ def test_a_function_may_be_the_proxy_of_an_estimate(rows):
         rows["chatty"], judge=brief, proxy=judgeloop.function_judge(lambda output: 0.25, name="p")
     )
     assert result.proxy_mean == 0.25
-    assert result.setup.proxy == "python:p"
+    assert result.options.proxy == "python:p"
 
 
 def test_a_version_without_a_function_is_refused(rows):

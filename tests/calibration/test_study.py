@@ -11,8 +11,8 @@ from support.rules import RULES, make_rule
 
 from judgeloop.calibration import study as studying
 from judgeloop.calibration.comparable import Case, Comparable
-from judgeloop.calibration.study import Ends, Study
-from judgeloop.calibration.walks import draw
+from judgeloop.calibration.study import Ends, Study, bounds_each
+from judgeloop.calibration.walks import draw, walks
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
@@ -20,8 +20,7 @@ from judgeloop.history.past import Past, past_of_scores
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.decisiveness import exponent
-from judgeloop.methods.stopping.catalogue import rule_row
-from judgeloop.methods.stopping.giving_up import GivingUp
+from judgeloop.methods.stopping.catalogue import Ingredients, rule_row
 
 RISKS = (0.05, 0.2)
 REPETITIONS = 5  # enough to see that each walk ends as its session does
@@ -46,23 +45,22 @@ def random_past(seed=0, systems=6, items=60, unknown=0.03, apart=0.3):
     return past_of_scores([f"s{one}" for one in range(systems)], scores, 0.0)
 
 
-def study_of(past, limits=None, shared=None, rows=None, risks=RISKS, give_up=None):
+def study_of(past, limits=None, shared=None, rows=None, risks=RISKS):
     case = Case.APART if shared is None else Case.BASELINE
     found = Comparable(case, tuple(range(len(past))) if rows is None else tuple(rows), "", shared)
-    return Study(past, found, risks, limits or Limits(), np.random.default_rng(1), give_up)
+    return Study(past, found, risks, limits or Limits(), np.random.default_rng(1))
 
 
-def by_sessions(drawn, rule_of, limits, give_up=None):
+def by_sessions(drawn, rule_of, limits):
     """Judgments, wrong and undecided by walk, from the sessions that spend money; `rule_of` a walk
     and the items of its pool."""
     ends = []
     for walk, items in enumerate(drawn.known.tolist()):
-        rule = rule_of(walk, items)
         session = Session(
             items=items,
             selector=Random(),
             estimator=Preferences(),
-            rule=rule if give_up is None else GivingUp(rule, give_up, limits.max_judgments),
+            rule=rule_of(walk, items),
             limits=limits,
             rng=InOrder(),
         )
@@ -77,10 +75,9 @@ def by_sessions(drawn, rule_of, limits, give_up=None):
 
 @pytest.mark.parametrize("limits", [Limits(1, 25), Limits(30, 60)])
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("give_up", [None, 0.4])
-def test_every_rule_ends_as_its_session_does(rule, limits, give_up):
+def test_every_rule_ends_as_its_session_does(rule, limits):
     past = random_past()
-    study = study_of(past, limits, give_up=give_up)
+    study = study_of(past, limits)
     drawn = draw(
         past,
         study.found,
@@ -90,100 +87,50 @@ def test_every_rule_ends_as_its_session_does(rule, limits, give_up):
         repetitions=REPETITIONS,
     )
     ended = study._ended_by(rule_row("compare", rule), drawn)
-    assert list(ended) == study.terms
-    for (risk, chance), ends in ended.items():
+    for risk, ends in zip(study.risks, ended, strict=True):
         made = partial(make_rule, rule, risk=risk, limit=limits.max_judgments)
-        expected = by_sessions(drawn, lambda _, items, made=made: made(items=items), limits, chance)
+        expected = by_sessions(drawn, lambda _, items, made=made: made(items=items), limits)
         assert np.allclose([ends.judged, ends.wrong, ends.undecided], expected)
 
 
-@pytest.mark.parametrize("give_up", [None, 0.4])
-def test_calibrated_ends_as_its_session_does(give_up, monkeypatch):
+def test_calibrated_ends_as_its_session_does(monkeypatch):
     past, limits = random_past(systems=14, apart=0.05), Limits(5, 40)
     rows = [row for row, pair in enumerate(past.pairs) if "s6" in pair]
-    study = study_of(past, limits, shared="s6", rows=rows, risks=(0.1, 0.2), give_up=give_up)
+    study = study_of(past, limits, shared="s6", rows=rows, risks=(0.1, 0.2))
     drawn = draw(past, study.found, limits=limits, foresee=None, rng=np.random.default_rng(5), repetitions=REPETITIONS)  # fmt: skip
-    row, seen = Noting("calibrated"), []
+    row, seen = rule_row("compare", "calibrated"), []
     monkeypatch.setattr(
-        studying,
-        "_strategy",
-        lambda terms, selector, rule, ends, instead: seen.append((terms, ends)),
+        studying, "_strategy", lambda risk, selector, rule, ends, instead: seen.append((risk, ends))
     )
     like = [study._like(at) for at in range(len(rows))]
-    study._calibrated(row, "random", drawn, like, dict.fromkeys(study.terms, no_runs(len(rows))))
-    assert [terms for terms, _ in seen] == study.terms
-    by_terms = np.reshape(row.made, (-1, len(rows)))
-    for ((risk, chance), ends), rules in zip(seen, by_terms, strict=True):
+    study._calibrated(row, "random", drawn, like, [no_runs(len(rows))] * 2)
+    bounds = bounds_each(walks(drawn, limits.min_judgments), like)
+    assert [risk for risk, _ in seen] == [0.1, 0.2]
+    for risk, ends in seen:
+        rules = [
+            row.make(Ingredients(risk, items=0, limit=0, threshold=(one, ""))) for one in bounds
+        ]
         expected = by_sessions(
-            drawn, lambda walk, _, rules=rules: rules[walk // REPETITIONS], limits, chance
+            drawn, lambda walk, _, rules=rules: rules[walk // REPETITIONS], limits
         )
-        assert {rule.threshold for rule in rules} == {risk}
         assert np.allclose([ends.judged, ends.wrong, ends.undecided], expected)
     assert 0 < seen[0][1].undecided.mean() < 1
-
-
-class Noting:
-    """A row of the catalogue that keeps the rules that it makes."""
-
-    def __init__(self, name):
-        self.name, self.made = name, []
-
-    def make(self, ingredients):
-        self.made.append(rule_row("compare", self.name).make(ingredients))
-        return self.made[-1]
 
 
 def no_runs(comparisons):
     return Ends(*np.full((3, comparisons), np.nan))
 
 
-@pytest.mark.parametrize("chance", [0.01, 0.5])
-def test_giving_up_takes_fewer_judgments_errs_less_and_leaves_more_undecided(chance):
-    study = study_of(random_past(), Limits(5, 40), give_up=chance)
-    drawn = draw(study.past, study.found, limits=study.limits, foresee=None, rng=np.random.default_rng(5), repetitions=REPETITIONS)  # fmt: skip
-    found = [
-        figures(one) for one in study._ended_by(rule_row("compare", "tie-aware"), drawn).values()
-    ]
-    for never, given_up in zip(found[::2], found[1::2], strict=True):
-        assert never[0] >= given_up[0]
-        assert never[1] >= given_up[1]
-        assert never[2] <= given_up[2]
-        assert (never != given_up) == (chance == 0.5)
-
-
-def figures(ends):
-    return ends.judged.mean(), ends.wrong.mean(), ends.undecided.mean()
-
-
-def test_what_gives_up_stands_beside_what_does_not_but_for_exponents():
-    study = study_of(random_past(), Limits(5, 40), give_up=0.3)
-    found = [one for some in study.all_tried() for one in some]
-    plain, given_up = (
-        [one for one in found if one.gives_up == gives_up] for gives_up in (False, True)
-    )
-    ways = [(one.risk, one.selector, one.rule) for one in given_up]
-    assert sorted(ways) == sorted(
-        (one.risk, one.selector, one.rule) for one in plain if one.power is None
-    )
-
-
-def test_where_the_limit_covers_all_items_nothing_gives_up():
-    assert study_of(random_past(items=60), Limits(5, 60), give_up=0.3).terms == [
-        (risk, None) for risk in RISKS
-    ]
-
-
 def test_the_table_has_every_selector_and_rule_at_every_risk_once():
     found = [one for some in study_of(random_past()).all_tried() for one in some]
-    expected = [("random", "sequential", None), ("random", "anytime", None)]
+    expected = [("random", "sequential"), ("random", "anytime")]
     expected += [
-        (s, r, None)
+        (s, r)
         for s in ("random", "decisive")
         for r in ("tie-aware", "hypergeometric", "calibrated")
     ]
-    expected += [("decisive", "tie-aware", power) for power in (0.5, 1.0, 3.0)]
-    assert sorted((one.risk, one.selector, one.rule, one.power or 0) for one in found) == sorted(
-        (risk, selector, rule, power or 0) for risk in RISKS for selector, rule, power in expected
+    assert sorted((one.risk, one.selector, one.rule) for one in found) == sorted(
+        (risk, *way) for risk in RISKS for way in expected
     )
 
 
@@ -246,7 +193,7 @@ def test_comparisons_with_too_few_like_them_go_by_the_default(monkeypatch):
         assert one.judgments.mean == pytest.approx((11 * 1 + today.judgments.mean) / 12)
 
 
-def test_the_exponent_given_is_the_one_that_draws(monkeypatch):
+def test_the_decisive_selector_draws_by_its_own_exponent(monkeypatch):
     past, powers = random_past(systems=4), []
 
     def noted(*args, foresee, **settings):
@@ -256,7 +203,7 @@ def test_the_exponent_given_is_the_one_that_draws(monkeypatch):
     monkeypatch.setattr(studying, "draw", noted)
     list(study_of(past).all_tried())
     own = exponent(past.without(*past.pairs[0]).with_implied().systems_an_item)
-    assert powers == [None, own, 0.5, 1.0, 3.0]
+    assert powers == [None, own]
 
 
 def test_standard_errors_are_over_comparisons():

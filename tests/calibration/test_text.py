@@ -8,8 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from judgeloop.calibration.advice import advised, keeps_its_risk
-from judgeloop.calibration.result import CalibrationFigures, Figure, Strategy
+from judgeloop.calibration.result import (
+    CalibrationFigures,
+    Figure,
+    Strategy,
+    advised,
+    keeps_its_risk,
+)
 from judgeloop.calibration.text import calibration_json, render_calibration
 
 
@@ -48,7 +53,7 @@ def test_all_of_it():
         "  from      the ledger\n"
         "  replayed  13 systems on 100 items, each with prod\n"
         "  judge     openai/gpt-4.1\n"
-        "  decisive  by its own exponent, 1.5; no run can be told the others. It learns from 1,200 verdicts of 12 comparisons\n"
+        "  decisive  by the exponent 1.5. It learns from 1,200 verdicts of 12 comparisons\n"
         "  *         advised: the fewest judgments for each right winner, if clearly fewer than the default's, of those wrong no more often than "
         "the risk; of rules that promise nothing, with one more wrong\n"
         "\n"
@@ -71,34 +76,6 @@ def test_a_rule_without_a_promise_is_the_best_only_where_one_more_wrong_would_ke
     # Twelve comparisons: (12 · 0.025 + 1) / 13 = 0.1.
     assert advised(fared(TODAY, TIE_AWARE), 0.1) is TIE_AWARE
     assert advised(fared(TODAY, replace(TIE_AWARE, wrong=Figure(0.026, 0.01))), 0.1) is TODAY
-
-
-def giving_up(one, judgments, undecided):
-    return replace(
-        one, gives_up=True, judgments=Figure(judgments, 1.0), undecided=Figure(undecided, 0.02)
-    )
-
-
-def test_giving_up_stands_beside_what_is_advised_and_is_for_people_to_weigh():
-    rows = (TODAY, giving_up(TODAY, 50, 0.3), TIE_AWARE, giving_up(TIE_AWARE, 5, 0.5))
-    assert advised(fared(*rows, give_up=0.2), 0.1) is TIE_AWARE, (
-        "fewer judgments, for fewer decisions"
-    )
-    text = render_calibration(fared(*rows, give_up=0.2))
-    assert text.startswith(
-        "at a risk of 0.1: `selector=decisive` `rule=tie-aware` `risk=0.1`\n  40 judgments ($0.16) a comparison, 5% undecided"
-    )
-    assert "\n  with `give_up=0.2`: 5 judgments ($0.020) a comparison, 50% undecided\n" in text
-    assert (
-        "\n  gives up  where a decision is less likely than 0.2, in the rows that say so\n" in text
-    )
-    assert "\n   0.1   decisive  tie-aware, giving up    5.0 ± 1.0" in text
-
-
-def test_where_the_limit_covers_all_items_nothing_is_given_up_and_that_is_said():
-    assert "\n  gives up  never, as the judgments allowed cover all items\n" in render_calibration(
-        fared(TODAY, give_up=0.2)
-    )
 
 
 def deciding(rule, judgments, undecided):
@@ -141,12 +118,6 @@ def test_a_mean_that_rounding_lifts_over_the_risk_keeps_it():
 def test_a_wrong_winner_is_no_saving():
     wrong, right = tried("decisive", "calibrated", 48, 0.1), tried("random", "calibrated", 49, 0.04)
     assert advised(fared(TODAY, wrong, right), 0.1) is right
-
-
-def test_an_exponent_that_no_run_can_be_told_is_shown_and_not_the_best():
-    strong = tried("decisive", "tie-aware", 10, 0.01, power=2.0)
-    assert advised(fared(TODAY, strong), 0.1) is TODAY
-    assert "decisive, exponent 2" in render_calibration(fared(TODAY, strong))
 
 
 def test_each_risk_has_its_own_best():

@@ -30,7 +30,7 @@ def _elsewhere(tmp_path, monkeypatch):
 @pytest.fixture
 def _lexical_stands_in(monkeypatch):
     """Word vectors in place of the models' vectors, which need an extra."""
-    embed, states = comparing.embed, estimating.states_of
+    embed, states = vars(comparing)["embed"], estimating.states_of
     monkeypatch.setattr(
         comparing, "embed", lambda texts, represent, **more: embed(texts, "lexical", **more)
     )
@@ -57,7 +57,7 @@ def test_a_comparison_is_diffuse_and_says_so():
     again = judgeloop("compare", *files, *JUDGED, "--as-published")
     assert "as published" in again.stdout
     assert "rule hypergeometric, min judgments 5, max judgments 200" in unwrapped(again.stdout)
-    assert "0 attempts made" in again.stdout, "the same run, so nothing is asked twice"
+    assert "0 attempts," in again.stdout, "the same run, so nothing is asked twice"
 
 
 def test_a_selection_is_llm_selector_and_says_so():

@@ -71,7 +71,7 @@ def test_a_decision_is_the_first_line_and_exit_0(files):
         r"Judged by replay:\w+\.csv: \d+ of 30 items\. Stated risk: 0\.\d+ \(guaranteed\)\.",
         second_line,
     )
-    assert third_line.startswith("Warning: the set has few items, 30.")
+    assert third_line.startswith("Warning: The set has only 30 items.")
     assert result.stderr.splitlines() == [
         "judgeloop: compare: 2 systems, 30 items, at most 30 judgments and $5.00"
     ]
@@ -114,10 +114,10 @@ def test_undecided_says_why_and_what_would_decide_and_exits_3(files):
     )
     assert result.exit_code == 3
     assert unwrapped(result.stdout).startswith(
-        "No winner yet between good-model and poor-model on these 30 items: the limit of judgments is reached."
+        "No winner yet between good-model and poor-model on these 30 items: the maximum number of judgments is reached."
     )
     assert re.search(
-        r"About \d+ more judgments \(about \$0\.\d+\) would probably decide\.", result.stdout
+        r"About \d+ more judgments \(about \$0\.\d+\) would probably be enough\.", result.stdout
     )
     assert "The limit of 6 judgments is reached." in result.stdout
     result = judgeloop(
@@ -213,7 +213,7 @@ def test_the_judge_that_fails_exits_4_and_says_why(files, chat_server):
     assert "no key was sent; a server set by --judge-base-url gets the one in" in why
     assert judged.startswith("judgeloop: judged: 0 of 30 items; cost: $0.00 of $5.00")
     assert how == (
-        "judgeloop: Once this is mended, the same command goes on from here, and pays for nothing twice."
+        "judgeloop: Fix the problem and rerun the command. It resumes and never pays twice."
     )
 
 
@@ -255,7 +255,7 @@ def test_a_dry_run_needs_no_key_asks_nobody_and_spends_nothing(files, chat_serve
     result = judgeloop(*arguments)
     assert result.exit_code == 0
     assert not chat_server.requests
-    assert result.stdout.startswith("This is a forecast: a dry run asks nobody and spends nothing.")
+    assert result.stdout.startswith("Forecast only")
     forecast = json.loads(judgeloop(*arguments, "--json").stdout)
     assert (forecast["about"], forecast["items"]) == ("these_items", 30)
     for what in ("judgments", "calls", "usd"):
@@ -278,10 +278,9 @@ def test_a_dry_run_counts_no_calls_for_identical_outputs_and_names_guessed_colum
     assert forecast["judgments"]["worst"] + forecast["answered_from_ledger"] == 40
     assert forecast["calls"]["worst"] == 2 * 10
     text = unwrapped(judgeloop(*arguments).stdout)
-    assert "Of 40 questions that can be asked, 30 take no call" in text
+    assert "30 of 40 questions need no call" in text
     known = forecast["answered_from_ledger"]
-    assert not known or "made already, by these or known verdicts." in text
-    assert "need no call" not in text
+    assert not known or f"{known} verdicts already known." in text
     assert "Columns: prompt from 'Question', output from 'answer' (" in text
     assert text.endswith("--map sets them.")
     assert chat_server.requests == []
@@ -294,9 +293,9 @@ def test_a_dry_run_and_a_result_say_how_many_outputs_are_empty(tmp_path, chat_se
         rows = [f"q{i},{name * (i >= empty)}" for i in range(40)]
         (tmp_path / f"{name}.csv").write_text("\n".join(["prompt,output", *rows]) + "\n")
     arguments = ["compare", *live(chat_server, tmp_path / "a.csv", tmp_path / "b.csv")]
-    assert "3 outputs of b are empty." in unwrapped(judgeloop(*arguments, "--dry-run").stdout)
+    assert "b has 3 empty outputs." in unwrapped(judgeloop(*arguments, "--dry-run").stdout)
     assert chat_server.requests == []
-    assert "Warning: 3 outputs of b are empty." in unwrapped(judgeloop(*arguments).stdout)
+    assert "Warning: b has 3 empty outputs." in unwrapped(judgeloop(*arguments).stdout)
     assert json.loads(judgeloop(*arguments, "--json").stdout)["empty"] == {"b": 3}
 
 
@@ -308,9 +307,7 @@ def test_a_dry_run_says_what_a_small_budget_pays_for_as_the_run_finds_it(files, 
         more = ["--budget", f"{budget:.6f}"]
         foretold = json.loads(judgeloop(*arguments, *more, "--dry-run", "--json").stdout)
         text = unwrapped(judgeloop(*arguments, *more, "--dry-run").stdout)
-        assert ("covers no judgment: a judgment is set aside at its worst case" in text) == (
-            not pays
-        )
+        assert ("covers no further judgment" in text) == (not pays)
         judged = json.loads(judgeloop(*arguments, *more, "--json").stdout)["judged"]
         assert min(1, foretold["budget_pays_for"]) == min(1, judged) == pays
 
@@ -323,10 +320,10 @@ def test_a_dry_run_counts_only_the_decoys_that_are_left_to_ask_also_when_all_is_
     more = [*arguments, "JUDGELOOP_DECOYS=3"]
     text = unwrapped(judgeloop(*more, "--dry-run").stdout)
     calls = json.loads(judgeloop(*more, "--dry-run", "--json").stdout)["calls"]
-    assert f"already decide. The decoys still take {calls['worst']} calls, about $" in text
+    assert f"already decide. The decoys still need {calls['worst']} calls, about $" in text
     made = json.loads(judgeloop(*more, "--json").stdout)["attempts"]
     assert 0 < made <= calls["worst"] == calls["low"]
-    assert unwrapped(judgeloop(*more, "--dry-run").stdout).startswith("Nothing to ask: ")
+    assert unwrapped(judgeloop(*more, "--dry-run").stdout).startswith("No calls are needed")
     assert json.loads(judgeloop(*more, "--dry-run", "--json").stdout)["calls"]["worst"] == 0
 
 
@@ -568,7 +565,7 @@ def test_ctrl_c_keeps_what_was_paid_for_exits_130_and_the_same_command_resumes(
     assert process.returncode == 130, err
     assert not out
     assert "judgeloop: no result: interrupted; what was paid for is kept\n" in err
-    assert "The same command goes on from here, and pays for nothing twice." in err
+    assert "Rerun the command to resume." in err
     paid = len(chat_server.requests)
     with opened(tmp_path / ".judgeloop" / "ledger.sqlite") as connection:
         states = dict(connection.execute("SELECT state, count(*) FROM attempts GROUP BY state"))
@@ -682,7 +679,7 @@ def test_a_deadline_ends_a_run_undecided_and_says_that_the_same_command_goes_on(
     assert done.returncode == 3, done.stderr
     assert "on these 30 items: the time is up." in unwrapped(done.stdout)
     assert "The deadline of 0.2 s is reached." in done.stdout
-    assert "The same command goes on from here, and pays for nothing twice." in done.stdout
+    assert "Rerun the command to resume." in done.stdout
     again = subprocess.run(arguments, check=False, env=environment, capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
     asked = calls.read_text().splitlines()
@@ -723,17 +720,17 @@ def test_a_selector_that_picks_runs_by_a_heuristic_and_is_named_with_its_variant
     [
         (
             ["--clustering", "kmeans"],
-            "--clustering kmeans: neither the selector random nor the rule in use looks at it; it goes with",
+            "--clustering kmeans has no effect with --selector random and --rule sequential; it applies to",
         ),
         (
             ["--selector", "input-cluster", "--combine", "addition"],
-            "--combine addition: neither the selector input-cluster",
+            "--combine addition has no effect with",
         ),
         (
             ["--selector", "diffuse", "--rule", "anytime"],
             "use --selector random, or a rule that does not need uniform draws",
         ),
-        (["--near-tie", "0.1"], "it goes with --rule anytime"),
+        (["--near-tie", "0.1"], "it applies to --rule anytime"),
     ],
 )
 def test_flags_that_do_not_go_together_are_refused(files, flags, message):
@@ -769,13 +766,13 @@ def test_an_anytime_run_shows_bounds_and_may_end_with_no_practical_difference(fi
     assert result.stdout.startswith(
         "There is no practical difference between good-model and poor-model on these 30 items."
     )
-    bound = "(each bound wrong with a chance of at most 0.2, whenever one looks)"
+    bound = "(each bound is wrong with probability at most 0.2)"
     assert bound in unwrapped(result.stdout)
     required = judgeloop(
         *arguments, "--near-tie", "0.3", "--require-winner", "good-model", "--json"
     )
     assert required.exit_code == 3
-    low, high = json.loads(required.stdout)["win_distance_interval"]
+    low, high = json.loads(required.stdout)["gap_interval"]
     assert -0.3 < low <= high < 0.3
 
 
@@ -814,12 +811,14 @@ def test_a_level_pair_is_given_up_when_asked_for_and_exits_3(level, tmp_path):
     result = judgeloop(*level, "--give-up", "0.3", "-o", page)
     assert result.exit_code == 3, result.output
     why = "Gave up, as the chance of a decision within 24 judgments is about 0."
-    assert ": a decision within the limit of judgments is unlikely." in unwrapped(result.stdout)
+    assert ": a decision within the maximum number of judgments is unlikely." in unwrapped(
+        result.stdout
+    )
     assert why in unwrapped(result.stdout)
-    assert "; gives up where a decision is less likely than 0.3" in unwrapped(result.stdout)
+    assert "; gives up if a decision is less likely than 0.3" in unwrapped(result.stdout)
     assert why in page.read_text()
     without = judgeloop(*level)
-    assert ": the limit of judgments is reached." in unwrapped(without.stdout)
+    assert ": the maximum number of judgments is reached." in unwrapped(without.stdout)
     assert "gives up" not in without.stdout
 
 
@@ -874,7 +873,7 @@ def test_looking_ahead_gives_the_same_decision_and_says_what_it_cost(files):
     assert faster["rounds"] < plain["rounds"]
     assert faster["ahead_usd"] == pytest.approx(0.01 * faster["ahead"])
     shown = judgeloop(*arguments[:-1], "JUDGELOOP_LOOKAHEAD=10", "--ledger", "third.sqlite").stdout
-    answers = f"{faster['ahead']} answers that did not come into it, for about $"
+    answers = f"{faster['ahead']} unneeded answers (about $"
     assert answers in unwrapped(shown)
 
 

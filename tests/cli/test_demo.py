@@ -110,7 +110,7 @@ def test_kept_files_answer_the_command_that_it_prints(empty, monkeypatch):
     done = CliRunner().invoke(app, shlex.split(command)[1:])
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines()[0] in said
-    assert "0 attempts made, 41 answered from the ledger" in done.output
+    assert "0 attempts, 41 answered from the ledger" in done.output
 
 
 @pytest.mark.parametrize("name", ["full", "full/file", "full/file/below"])

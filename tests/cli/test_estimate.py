@@ -78,7 +78,7 @@ def test_the_score_comes_first_with_its_interval(server, outputs):
     assert rest[0].startswith("Judged by openai/judge: 40 of 60 items. 90 % interval: 0.")
     assert "(approximate). Cost: $" in rest[0]
     assert "What the interval means" in rest
-    assert "That was measured, not proved" in unwrapped(done.stdout)
+    assert "measured, not proved" in unwrapped(done.stdout)
 
 
 def test_one_output_is_shown_at_a_time_and_no_system_is_named(server, outputs):
@@ -117,9 +117,9 @@ def test_a_picked_sample_has_no_interval_and_says_so(server, outputs):
     done = judgeloop(
         *live(server, outputs, "--selector", "confidence-systematic", "--max-judgments", 30)
     )
-    unknown = "and how exact that is cannot be said, as they were picked."
+    unknown = "error unknown, as the items were not drawn at random"
     assert unknown in unwrapped(done.stdout)
-    assert "--selector random or stratified draws them" in unwrapped(done.stdout)
+    assert "--selector random draws them" in unwrapped(done.stdout)
     assert "What the interval means" not in done.stdout
 
 
@@ -186,9 +186,7 @@ def test_money_that_ends_before_leaves_what_is_known_and_what_would_do(server, o
         "No estimate yet of mine on these 60 items: the budget does not cover another judgment.\n"
     )
     assert " Score so far: 0." in text
-    assert re.search(
-        r"^About \d+ more judgments .* would probably do\. --budget \S+ would", text, re.MULTILINE
-    )
+    assert re.search(r"About \d+ more judgments .*--budget \S+ covers", unwrapped(text))
     assert result_of(judgeloop(*arguments, "--json"))["judged"] > result["judged"], (
         "the same command goes on"
     )
@@ -241,7 +239,7 @@ def test_the_values_of_a_contest_are_not_in_the_result(server, outputs):
     low, high = result["interval"]
     assert result["decided"] is True
     assert result["reach"] == pytest.approx(max(high - result["mean"], result["mean"] - low))
-    assert result["guarantee"] == "approximate"
+    assert result["guarantee"] is None
 
 
 @pytest.mark.parametrize(("required", "code", "said"), [(0.3, 0, "A score of 0.3 was required and is reached: mine scores"), (0.95, 5, "FAILED: a score of 0.95 was required, and mine scores"), (TRUTH, 3, "is open")])  # fmt: skip
@@ -324,7 +322,7 @@ def test_the_thoughts_and_the_cached_tokens_of_the_proxy_count_too(server, outpu
     arguments = ["estimate", outputs, "--judge", "openai/cheap", "--proxy", "openai/judge", "--judge-price", own,
                  "--selector", "random", "--max-judgments", 30, "--json"]  # fmt: skip
     result = result_of(judgeloop(*arguments, **env))
-    assert result["thought_tokens"] == 10 * (ITEMS + 30)
+    assert result["tokens"]["reasoning_tokens"] == 10 * (ITEMS + 30)
     assert result["cached_usd_saved"] == pytest.approx(ITEMS * 100 * 0.5 / 1e6)
 
 
@@ -346,7 +344,7 @@ def test_a_dry_run_pays_for_the_proxy_before_it_says_what_the_budget_is_enough_f
                  prices(tmp_path, cheap=1.0), "--selector", "random", "--budget", "0.03"]  # fmt: skip
     forecast = json.loads(judgeloop(*arguments, "--dry-run", "--json", **env).stdout)
     assert forecast["budget_pays_for"] == 0
-    assert "other calls come first, for about $" in unwrapped(
+    assert "after other calls for about $" in unwrapped(
         judgeloop(*arguments, "--dry-run", **env).stdout
     )
     done = json.loads(judgeloop(*arguments, "--json", **env).stdout)
@@ -377,7 +375,7 @@ def test_a_judge_whose_replies_cannot_be_read_leaves_no_score_and_no_traceback(
     done = judgeloop(*arguments, "--max-judgments", "30")
     assert done.exit_code == (4 if allowed == "0.2" else 3), done.output
     assert isinstance(done.exception, SystemExit | None)
-    assert "nothing is judged" in done.stdout or "no result" in done.stderr
+    assert "nothing has been judged" in done.stdout or "no result" in done.stderr
     assert "% interval" not in done.stdout
 
 
@@ -450,11 +448,11 @@ def test_a_dry_run_asks_nobody(server, outputs):
         ),
         (
             ["--selector", "random", "--clusters", "4"],
-            "--clusters 4: neither the selector random",
+            "--clusters 4 has no effect with",
         ),
         (
             ["--selector", "random", "--represent", "minilm"],
-            "--represent minilm: neither the selector random",
+            "--represent minilm has no effect with",
         ),
         (
             ["--represent", "hidden:model", "--selector", "diffuse"],

@@ -125,18 +125,18 @@ def test_doctor_finds_truncation_by_thoughts_and_proposes_what_mends_it(given, c
     ) in unwrapped(done.stdout)
     mended = judgeloop("doctor", *given, "--judge-max-tokens", "1024")
     assert mended.exit_code == 0, mended.stdout
-    assert "960 output tokens, 900 of them thoughts" in unwrapped(mended.stdout)
+    assert "960 output tokens, 900 of them reasoning" in unwrapped(mended.stdout)
 
 
 def test_a_result_shows_how_many_tokens_were_thoughts(given, chat_server):
     chat_server.respond = thoughtful(1024)
     found = compare(given, "--judge-max-tokens", "1024", "--max-judgments", "5")
-    assert found["thought_tokens"] == 900 * found["attempts"] > 0
+    assert found["tokens"]["reasoning_tokens"] == 900 * found["attempts"] > 0
     done = judgeloop(
         "compare", "a.jsonl", "b.jsonl", *given, "--judge-max-tokens", "1024",
         "--max-judgments", "5", "--ledger", "other.sqlite",
     )  # fmt: skip
-    assert f"{found['thought_tokens']:,} of them thoughts" in unwrapped(done.stdout)
+    assert f"{found['tokens']['reasoning_tokens']:,} of them reasoning" in unwrapped(done.stdout)
 
 
 def test_a_result_shows_what_the_cache_of_prompts_saved(given, chat_server):
@@ -148,7 +148,7 @@ def test_a_result_shows_what_the_cache_of_prompts_saved(given, chat_server):
     found = compare(given)
     assert found["cached_usd_saved"] == pytest.approx(found["attempts"] * 300 * 0.9e-6)
     done = judgeloop("compare", "a.jsonl", "b.jsonl", *given, "--ledger", "other.sqlite")
-    assert "the cache of prompts saved $0.00" in unwrapped(done.stdout)
+    assert "prompt caching saved $0.00" in unwrapped(done.stdout)
 
 
 def test_a_result_and_the_ledger_show_tokens_and_prices_to_check_an_invoice_against(
@@ -160,22 +160,23 @@ def test_a_result_and_the_ledger_show_tokens_and_prices_to_check_an_invoice_agai
     )
     found = compare(given)
     sent = [used(request) for request in chat_server.requests]
-    assert found["input_tokens"] == sum(usage["prompt_tokens"] for usage in sent)
-    assert found["output_tokens"] == sum(usage["completion_tokens"] for usage in sent)
-    assert found["cached_tokens"] == 200 * found["attempts"] > 0
-    rates = {"input_tokens": 1, "cached_tokens": 0.1 - 1, "output_tokens": 10}
-    cost = sum(rate * found[name] / 1e6 for name, rate in rates.items())
+    tokens = found["tokens"]
+    assert tokens["input_tokens"] == sum(usage["prompt_tokens"] for usage in sent)
+    assert tokens["output_tokens"] == sum(usage["completion_tokens"] for usage in sent)
+    assert tokens["cache_read_tokens"] == 200 * found["attempts"] > 0
+    rates = {"input_tokens": 1, "cache_read_tokens": 0.1 - 1, "output_tokens": 10}
+    cost = sum(rate * tokens[name] / 1e6 for name, rate in rates.items())
     assert found["spent_usd"] == pytest.approx(cost)
     done = judgeloop("ledger", "show", "--json")
     for groups in json.loads(done.stdout).values():
-        assert sum(group["input_tokens"] for group in groups.values()) == found["input_tokens"]
-        assert sum(group["output_tokens"] for group in groups.values()) == found["output_tokens"]
+        assert sum(group["input_tokens"] for group in groups.values()) == tokens["input_tokens"]
+        assert sum(group["output_tokens"] for group in groups.values()) == tokens["output_tokens"]
     price = "$1.00 in and $10.00 out for a million tokens, $0.10 for cached input, from"
     assert found["prices"].startswith(price)
     again = judgeloop("compare", "a.jsonl", "b.jsonl", *given, "--ledger", "other.sqlite")
     assert f"price {price} prices.toml" in unwrapped(again.stdout)
-    tokens = f"{found['input_tokens']:,} input tokens and {found['output_tokens']:,} output tokens"
-    assert tokens in unwrapped(again.stdout)
+    said = f"{tokens['input_tokens']:,} input tokens and {tokens['output_tokens']:,} output tokens"
+    assert said in unwrapped(again.stdout)
 
 
 def test_a_dry_run_shows_the_price_and_a_judge_that_costs_nothing_has_none(given, chat_server):
@@ -185,7 +186,7 @@ def test_a_dry_run_shows_the_price_and_a_judge_that_costs_nothing_has_none(given
     assert not chat_server.requests
     free = "--judge-price", "0,0"
     said = unwrapped(judgeloop(*arguments, *given[:4], *free).stdout)
-    assert "This is a forecast" in said
+    assert "Forecast only" in said
     assert "rice:" not in said
 
 

@@ -6,13 +6,17 @@ import csv
 import importlib.util
 import json
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pytest
 from support.commandline import judgeloop
 
 ITEMS, SYSTEMS = 30, 4
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "diffuse_pictures.py"
 
 
 @pytest.fixture
@@ -187,14 +191,6 @@ def test_without_matplotlib_there_are_tables_and_a_word_on_pictures(data, tmp_pa
     assert not list(out.glob("*.svg"))
 
 
-@pytest.mark.usefixtures("_without_matplotlib")
-def test_what_cannot_be_drawn_is_refused_before_anything_is_run(data, tmp_path):
-    result = replay(*data, *SHORT, "--analyse", 6, "-o", tmp_path / "out")
-    assert result.exit_code == 2
-    assert "--analyse draws pictures, which need pip install" in result.stderr
-    assert not (tmp_path / "out").exists()
-
-
 def test_every_selector_can_be_replayed(data, tmp_path):
     result = replay(
         *data, *SHORT, "--selectors", "input-cluster,random,max-norm", "-o", tmp_path / "out"
@@ -202,35 +198,22 @@ def test_every_selector_can_be_replayed(data, tmp_path):
     assert result.exit_code == 0, result.output
 
 
-def test_the_papers_analysis_is_drawn_when_asked_for(data, tmp_path):
+def test_a_script_draws_what_diffuse_picked_in_a_finished_replay(data, tmp_path):
+    """`benchmarks/diffuse_pictures.py`: each picture, at several numbers and bins."""
     out = tmp_path / "out"
-    result = replay(*data, *SHORT, "--analyse", 6, "-o", out)
-    assert result.exit_code == 0, result.output
-    for picture in ("distances", "clusters", "norms", "norm-bins", "projection", "win-distances", "pairs",
-                    "outcome-norms"):  # fmt: skip
+    assert replay(*data, *SHORT, "-o", out).exit_code == 0
+    command = [sys.executable, SCRIPT, out, "--numbers", "6,9,12", "--bins", "4"]
+    subprocess.run(command, check=True)
+    for picture in ("distances", "win-distances", "pairs", "clusters", "norms", "outcome-norms", "projection",
+                    "norm-bins", "cluster-numbers"):  # fmt: skip
         assert ET.parse(out / f"{picture}.svg").getroot().tag.endswith("svg")
-    assert not (out / "cluster-numbers.svg").exists(), "there is only one number of clusters"
-
-
-def test_clusters_are_drawn_at_several_numbers_and_success_in_as_many_bins_as_asked_for(
-    data, tmp_path
-):
-    out = tmp_path / "out"
-    more = ["--analyse", "6,9,12", "--norm-bins", "4"]
-    result = replay(*data, *SHORT, *more, "-o", out)
-    assert result.exit_code == 0, result.output
     drawn = (out / "cluster-numbers.svg").read_text()
-    assert [number for number in (6, 9, 12) if f"{number} clusters" in drawn] == [6, 9, 12]
+    assert all(f"{number} clusters" in drawn for number in (6, 9, 12))
     assert "4 bins, the shortest first" in (out / "norm-bins.svg").read_text()
-
-
-def test_a_pair_far_apart_and_a_close_one_are_drawn_by_their_names(data, tmp_path):
-    out = tmp_path / "out"
-    assert replay(*data, *SHORT, "--analyse", 6, "-o", out).exit_code == 0
-    drawn = (out / "pairs.svg").read_text()
-    far, near = (float(found) for found in re.findall(r"win distance (\d\.\d\d)<", drawn))
+    pairs = (out / "pairs.svg").read_text()
+    far, near = (float(found) for found in re.findall(r"win distance (\d\.\d\d)<", pairs))
     assert far > near
-    assert any(f">s{number}<" in drawn for number in range(SYSTEMS))
+    assert any(f">s{number}<" in pairs for number in range(SYSTEMS))
 
 
 def test_a_replay_as_published_names_the_paper_in_text_and_in_every_row(data, tmp_path):
@@ -275,12 +258,6 @@ def test_a_replay_as_published_names_the_paper_in_text_and_in_every_row(data, tm
         (["--leave-out", "s9"], "--leave-out s9: the verdicts contain no such system"),
         (["--leave-out", "s0,s1,s2"], "a replay needs two systems, found s3"),
         (["--subset", "0"], "--subset"),
-        (["--analyse", "5"], "--analyse: expected one of --sizes first"),
-        (
-            ["--analyse", "6", "--selectors", "random"],
-            "--analyse: expected one of --sizes first, with diffuse",
-        ),
-        (["--norm-bins", "9"], "--norm-bins: only --analyse draws bins"),
         (["--as-published", "--rules", "sequential"], "found --rules sequential"),
         (["--verdicts", "none.csv"], "none.csv"),
     ],

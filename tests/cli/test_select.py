@@ -72,7 +72,7 @@ def test_a_race_names_the_best_with_its_risk_and_the_standings(systems, chat_ser
         r"Judgments by openai/judge: \d+, on \d+ of 40 items\. Stated risk: 0\.\d+ \(guaranteed\)",
         rest[0],
     )
-    assert "few items, 40" in " ".join(rest[1:3])
+    assert "only 40 items" in " ".join(rest[1:3])
     assert rest[4] == "Win rates against base"
     assert any("the baseline itself" in line for line in rest)
     assert any("poor" in line and "not the best" in line for line in rest)
@@ -259,7 +259,7 @@ def test_a_dry_run_forecasts_and_asks_nobody(systems, chat_server, selector):
     )
     text = judgeloop(*arguments)
     assert text.exit_code == 0, text.output
-    assert text.stdout.startswith("This is a forecast: a dry run asks nobody and spends nothing.")
+    assert text.stdout.startswith("Forecast only")
     forecast = json.loads(judgeloop(*arguments, "--json").stdout)
     assert not chat_server.requests
     assert forecast["job"] == "select"
@@ -337,12 +337,12 @@ BAD = {
     "near-best without a risk": (
         lambda files: files,
         ["--selector", "halving", "--near-best", "0.1"],
-        "it goes with --rule separated",
+        "it applies to --rule separated",
     ),
     "epsilon for another selector": (
         lambda files: files,
         ["--epsilon", "0.1,0.2"],
-        "--epsilon 0.1,0.2: neither the selector race nor the rule in use looks at it; it goes with --selector llm-selector",
+        "--epsilon 0.1,0.2 has no effect with --selector race and --rule separated; it applies to --selector llm-selector",
     ),
     "one epsilon": (
         lambda files: files,
@@ -454,7 +454,7 @@ def test_a_belief_that_no_longer_moves_is_reported(systems, tmp_path):
     assert result.exit_code == 0, result.output
     since = outcome_of(judgeloop(*arguments, "--json"))["level_since"]
     assert 0 < since < ITEMS
-    assert f"its belief no longer moved after {since} items" in unwrapped(result.stdout)
+    assert f"after {since} items all others promised the same" in unwrapped(result.stdout)
     baseline = next(line for line in result.stdout.splitlines() if "the baseline itself" in line)
     assert "; belief over 99.9 %" in baseline
 

@@ -9,22 +9,21 @@ import re
 from dataclasses import replace
 
 import pytest
+from support.chat_judges import chat_judge
 from support.chat_server import Response, candidates, completion, goodness
 from support.messages_server import message, text
 
 from judgeloop.core.records import Call, Item, Verdict
 from judgeloop.core.verdict_key import verdict_key
-from judgeloop.core.verdict_table import Recorded, VerdictTable
+from judgeloop.formats.verdicts import Recorded, VerdictTable
 from judgeloop.judges.catalogue import judge_from_spec
+from judgeloop.judges.function import PluginJudge
 from judgeloop.judges.human import HumanJudge
 from judgeloop.judges.metric import MetricJudge
-from judgeloop.judges.openai import Endpoint, OpenAIJudge
 from judgeloop.judges.options import JudgeOptions
-from judgeloop.judges.plugin import PluginJudge
 from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.judges.replay import ReplayJudge
 from judgeloop.judges.scripted import ScriptedJudge
-from judgeloop.providers.prices import price_from_text
 
 CALL = Call(Item("i", "Which word is good?", reference="good"), ("a", "b"), ("good", "poor"))
 TURNED = replace(CALL, systems=CALL.systems[::-1], outputs=CALL.outputs[::-1])
@@ -35,9 +34,7 @@ GOOD, POOR = (
 
 def openai_judge(server, prompt):
     server.respond = respond
-    endpoint = Endpoint(server.url, "key", 5)
-    template, price = shipped_template(prompt), price_from_text("1,10")
-    return OpenAIJudge("m", endpoint=endpoint, template=template, price=price)
+    return chat_judge("openai", server.url, template=shipped_template(prompt))
 
 
 def respond(request, number):
@@ -63,7 +60,11 @@ def model_judge(spec):
         }
         url = server.root if spec.startswith("anthropic") else server.url
         options = JudgeOptions(
-            shipped_template(prompt), {}, base_url=url, price="1,10", timeout_s=5.0
+            template=shipped_template(prompt),
+            environment={},
+            base_url=url,
+            price="1,10",
+            timeout_s=5.0,
         )
         return judge_from_spec(spec, options)
 

@@ -16,7 +16,7 @@ from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.ledger.connection import key_of
 from judgeloop.ledger.seal import KEY_VARIABLE
-from judgeloop.providers.credentials import JUDGE_KEY
+from judgeloop.providers.endpoint import JUDGE_KEY
 from judgeloop.settings.run_settings import CEILING, JudgeSettings, within_ceiling
 
 ROOT = Path(__file__).parents[2]
@@ -63,14 +63,17 @@ def test_what_the_judges_the_ceiling_and_the_ledger_ask_of_the_environment_is_li
         if row.remote:
             for url in (None, "http://127.0.0.1:1/v1"):
                 options = JudgeOptions(
-                    shipped_template("pairwise.v1"), environment, base_url=url, price="1,1"
+                    template=shipped_template("pairwise.v1"),
+                    environment=environment,
+                    base_url=url,
+                    price="1,1",
                 )
                 with suppress(InputError):  # without a key, or without an address
                     judge_from_spec(f"{row.kind}/m", options)
     within_ceiling(JudgeSettings.of(judge="human"), environment)
     key_of(environment)
     asked = {name.upper() for name in environment.asked if name}
-    assert {"OPENAI_API_KEY", JUDGE_KEY, CEILING, KEY_VARIABLE, "HTTPS_PROXY"} <= asked
+    assert {"OPENAI_API_KEY", JUDGE_KEY, CEILING, KEY_VARIABLE, "ALL_PROXY"} <= asked
     assert asked <= set(KNOWN)
 
 

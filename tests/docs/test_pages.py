@@ -18,6 +18,7 @@ NOT_RUN = {
     "needs a server of yours",
     "needs the recorded data",
     "runs all tests",
+    "in a copy of the checkout",  # test_first_change.py
 }
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 
@@ -38,7 +39,7 @@ def apart():
 
 
 def skipped(block):
-    return block.comment.startswith(("not run: ", "once published: ", "setup: ", "after "))
+    return block.comment.startswith(("not run: ", "setup: ", "after "))
 
 
 def run(command, folder, environment):
@@ -143,7 +144,8 @@ def test_no_figure_was_left_to_fill_in(page):
 
 
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
-OTHERS = {"--quiet", "--editable", "--strict"}  # of pip and other programs
+# Of pip and other programs.
+OTHERS = {"--quiet", "--editable", "--strict", "--constraint", "--session"}
 
 
 def test_every_flag_on_the_pages_exists(environment):

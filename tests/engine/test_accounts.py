@@ -89,7 +89,7 @@ def without_a_clock(monkeypatch):
     return run
 
 
-def test_another_attempt_is_reserved_once_something_is_given_back_and_not_tried_before(
+def test_another_attempt_is_reserved_once_money_comes_back(
     without_a_clock,
 ):
     async def story():
@@ -161,7 +161,7 @@ def test_where_all_calls_in_flight_wait_for_money_all_are_refused_and_none_hangs
     assert without_a_clock(story) == [None] * count
 
 
-def test_of_two_that_wait_one_gets_what_comes_back_and_the_other_when_that_one_is_over(
+def test_of_two_attempts_that_wait_each_gets_money_in_its_turn(
     without_a_clock,
 ):
     async def story():
@@ -254,4 +254,7 @@ def test_more_calls_are_admitted_to_judges_that_compute_for_nothing(cost_p, slot
 def test_out_of_money_says_what_the_next_query_needs_at_worst():
     reason = accounts_of(Purse(), budget_p=5)[0].out_of_money(planned(0, Order.BOTH))
     assert reason.kind is StopKind.BUDGET
-    assert f"next query, {show_usd(2 * COST_P)}; with a higher `budget`" in reason.sentence
+    assert (
+        f"next query, {show_usd(2 * COST_P)}; rerun the command with a higher `budget`"
+        in reason.sentence
+    )

@@ -34,7 +34,7 @@ def test_a_rating_is_put_to_each_judge_once(order):
     assert asked(RATING, order) == [(0, ("a",)), (1, ("a",))]
 
 
-def test_nobody_is_asked_which_of_two_equal_outputs_is_better_but_a_judge_that_goes_by_names():
+def test_only_a_judge_that_goes_by_names_is_asked_about_equal_outputs():
     assert asked(OF_EQUALS) == []
     assert asked(OF_EQUALS, blind=False, order_matters=False) == [(0, ("a", "b")), (1, ("a", "b"))]
 

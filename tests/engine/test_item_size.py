@@ -75,6 +75,10 @@ def test_by_default_an_item_of_two_megabytes_is_not_judged(tmp_path, size, limit
         {},
     )  # fmt: skip
     result = asyncio.run(compare_run.run(ready))
-    assert (result.asked, result.abstentions, result.judged) == (6, abstentions, 6 - abstentions)
+    assert (result.asked, result.counts.abstentions, result.judged) == (
+        6,
+        abstentions,
+        6 - abstentions,
+    )
     reasons = [row.reason for row in result.labels if row.score is None]
     assert all("max_item_bytes" in reason for reason in reasons)

@@ -16,6 +16,7 @@ from support.pools import make_pool, make_session, scores
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Item, Verdict
+from judgeloop.engine import asks, batch
 from judgeloop.engine.presentation import Order
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits
@@ -52,7 +53,7 @@ def test_live_and_replay_end_the_same_at_concurrency_1_and_64(selector, seed):
     budget=st.integers(0, 400),
     concurrency=st.sampled_from([1, 2, 3, 8, 64]),
 )
-def test_the_budget_is_never_exceeded_and_cuts_at_the_same_place_at_every_concurrency(
+def test_the_budget_holds_and_cuts_at_the_same_place_at_every_concurrency(
     seed, budget, concurrency
 ):
     table = scores(40, seed)
@@ -104,7 +105,7 @@ def test_a_run_that_ran_out_of_money_stays_out_until_its_budget_is_raised(tmp_pa
     assert 180 <= rich.spend.run_p <= 200
 
 
-def test_both_orders_are_asked_and_a_judge_that_favours_a_place_gives_ties_that_are_counted():
+def test_a_judge_that_favours_a_place_gives_ties_that_are_counted():
     judge = ScriptedJudge(lambda call: Verdict(1.0))
     outcome = run(judge, limits=Limits(max_judgments=10)).outcome
     assert Counter(call.systems for call in judge.calls) == {("a", "b"): 10, ("b", "a"): 10}
@@ -183,3 +184,26 @@ def test_the_attempts_counted_are_those_that_were_sent():
     judge = ScriptedJudge(script_from([0.5, 1.0] * 10), cost_p=1)
     finished = run(judge, items=20, terms=Terms("run"), limits=Limits(20, 20))
     assert finished.spend.attempts == len(judge.calls) == 10 * 1 + 10 * 2
+
+
+def test_a_query_is_planned_when_it_is_admitted_and_not_before(monkeypatch):
+    planned, seen = [], []
+
+    def noted(query, *rest):
+        planned.append(query.item.id)
+        return asks.plan_for(query, *rest)
+
+    def script(call):
+        seen.append((len(planned), call.item.id in planned))
+        return Verdict(1.0)
+
+    monkeypatch.setattr(batch, "plan_for", noted)
+    outcome = run(
+        ScriptedJudge(script, cost_p=1), limits=Limits(20, 20),
+        terms=Terms("run", order=Order.FIXED, concurrency=2),
+    ).outcome  # fmt: skip
+    assert outcome.rounds == 1
+    assert [ahead for ahead, _ in seen] == sorted(ahead for ahead, _ in seen)
+    assert all(before for _, before in seen)
+    assert seen[0][0] == 3, "half as many again as may be in flight, of the round's twenty"
+    assert len(planned) == len(set(planned)) == 20

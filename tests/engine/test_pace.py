@@ -66,7 +66,7 @@ def test_no_more_calls_are_in_flight_than_the_limit(limit):
     assert played(story) == limit
 
 
-def test_a_crowd_lowers_the_calls_in_flight_once_a_second_and_replies_raise_them_again():
+def test_a_crowd_lowers_the_calls_in_flight_and_replies_raise_them_again():
     async def story():
         pace = pace_of(10)
         for _ in range(5):

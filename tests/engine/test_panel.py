@@ -1,16 +1,29 @@
+"""A panel of judges: how it decides; each is asked about every item, and pays for itself."""
+
 from __future__ import annotations
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from collections import Counter
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.driving import run, script_from
+
+from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Verdict
 from judgeloop.engine.presentation import Vote, decide
+from judgeloop.engine.session import Limits
+from judgeloop.engine.terms import Terms
+from judgeloop.judges.scripted import ScriptedJudge
+from judgeloop.methods.stopping.majority import TieAware
+
+pytestmark = pytest.mark.usefixtures("no_task_is_lost")
+
 
 NO = Abstention("refused")
 
 
-def panel(*scores):
+def answers_of(*scores):
     """An answer a judge: a score, or None for an abstention."""
     return [NO if score is None else Verdict(score, reason=f"said {score}") for score in scores]
 
@@ -41,10 +54,8 @@ def test_the_answer_of_a_single_judge_is_left_as_it_is(vote, answer):
         ((1.0, 0.0, None), 0.5),
     ],
 )
-def test_a_majority_is_more_than_half_of_those_with_a_verdict_and_anything_else_a_tie(
-    scores, score
-):
-    assert decide(panel(*scores), Vote.MAJORITY).score == score
+def test_a_majority_is_more_than_half_of_the_verdicts_and_anything_else_a_tie(scores, score):
+    assert decide(answers_of(*scores), Vote.MAJORITY).score == score
 
 
 @pytest.mark.parametrize(
@@ -57,12 +68,12 @@ def test_a_majority_is_more_than_half_of_those_with_a_verdict_and_anything_else_
     ],
 )
 def test_the_mean_is_that_of_the_scores_there_are(scores, score):
-    assert decide(panel(*scores), Vote.MEAN).score == score
+    assert decide(answers_of(*scores), Vote.MEAN).score == score
 
 
 def test_ratings_are_decided_by_their_mean_without_those_who_abstained():
     # (0.25 + 1.0) / 2; no rating is a preference, so that 0.25 and 1.0 are no disagreement.
-    assert decide(panel(0.25, None, 1.0), Vote.MEAN) == Verdict(
+    assert decide(answers_of(0.25, None, 1.0), Vote.MEAN) == Verdict(
         0.625, reason="said 0.25 / said 1.0", votes=(0.25, None, 1.0)
     )
 
@@ -78,7 +89,7 @@ def test_ratings_are_decided_by_their_mean_without_those_who_abstained():
     ],
 )
 def test_the_unanimous_preference_is_that_of_all_and_anything_else_a_tie(scores, score):
-    assert decide(panel(*scores), Vote.UNANIMOUS).score == score
+    assert decide(answers_of(*scores), Vote.UNANIMOUS).score == score
 
 
 @pytest.mark.parametrize(
@@ -92,12 +103,14 @@ def test_the_unanimous_preference_is_that_of_all_and_anything_else_a_tie(scores,
     ],
 )
 def test_a_panel_abstains_when_half_of_it_does_or_under_unanimous_any(scores, vote, words):
-    assert decide(panel(*scores), vote) == Abstention(f"{words} judges gave no verdict: refused")
+    assert decide(answers_of(*scores), vote) == Abstention(
+        f"{words} judges gave no verdict: refused"
+    )
 
 
 @pytest.mark.parametrize("vote", [Vote.MAJORITY, Vote.MEAN])
 def test_every_judges_score_is_kept_in_its_place(vote):
-    decided = decide(panel(1.0, None, 0.25), vote)
+    decided = decide(answers_of(1.0, None, 0.25), vote)
     assert decided.votes == (1.0, None, 0.25)
     assert decided.reason == "said 1.0 / said 0.25"
 
@@ -132,3 +145,72 @@ def test_turning_every_verdict_round_turns_the_panels(given_answers, vote):
         assert other.score == pytest.approx(1 - one.score)
     else:
         assert one == other
+
+
+def panel_of(*tables, cost_p=0, worst_p=None):
+    return [
+        ScriptedJudge(script_from(table), cost_p=cost_p, worst_p=worst_p, model=f"judge-{number}")
+        for number, table in enumerate(tables)
+    ]
+
+
+@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_each_judge_of_a_panel_is_asked_in_both_orders(size, concurrency):
+    panel = panel_of(*[[1.0] * 40] * size, cost_p=2)
+    finished = run(panel, terms=Terms("run", concurrency=concurrency))
+    assert finished.outcome.winner == 0
+    for judge in panel:
+        assert Counter(call.systems for call in judge.calls) == {("a", "b"): 5, ("b", "a"): 5}
+    assert finished.spend.charged_p == size * 10 * 2
+    assert finished.models == tuple((f"judge-{number}",) for number in range(size))
+    assert {label.answer.votes for label in finished.outcome.labels} == {(1.0,) * size}
+
+
+@pytest.mark.parametrize(
+    ("vote", "score"), [(Vote.MAJORITY, 1.0), (Vote.MEAN, 1.75 / 3), (Vote.UNANIMOUS, 0.5)]
+)
+def test_a_panel_decides_each_item_by_its_vote_and_keeps_the_votes(vote, score):
+    finished = run(panel_of([1.0] * 40, [0.75] * 40, [0.0] * 40), terms=Terms("run", vote=vote),
+                   limits=Limits(5, 5), rule=TieAware(-1))  # fmt: skip
+    for label in finished.outcome.labels:
+        assert label.answer.votes == (1.0, 0.75, 0.0)
+        assert label.answer.score == pytest.approx(score)
+
+
+def test_a_panel_outlives_one_judge_that_abstains_and_not_two():
+    def silent(call):
+        return Abstention("refused")
+
+    def panel(silents):
+        speaking = [script_from([1.0] * 40)] * (3 - silents)
+        scripts = [silent] * silents + speaking
+        return [ScriptedJudge(script, model=str(number)) for number, script in enumerate(scripts)]
+
+    one = run(panel(1), limits=Limits(5, 5))
+    assert {label.answer.votes for label in one.outcome.labels} == {(None, 1.0, 1.0)}
+    two = run(panel(2), limits=Limits(5, 5, 1.0))
+    assert two.outcome.estimate.tally.abstentions == 5
+
+
+@settings(max_examples=15)
+@given(budget=st.integers(0, 300), concurrency=st.sampled_from([1, 3, 16]))
+def test_a_budget_covers_all_the_calls_of_a_panels_query_or_none(budget, concurrency):
+    panel = panel_of([1.0, 0.0] * 20, [1.0, 0.0] * 20, [0.0, 1.0] * 20, cost_p=3, worst_p=10)
+    terms = Terms("run", budget_p=budget, concurrency=concurrency)
+    finished = run(panel, terms=terms, rule=TieAware(-1), limits=Limits(5, 40))
+    asked = [sorted((call.item.id, call.systems) for call in judge.calls) for judge in panel]
+    assert asked[0] == asked[1] == asked[2]
+    assert {len(asked[0]), finished.spend.charged_p / 9} == {2 * finished.outcome.asked}
+    assert finished.spend.charged_p <= budget
+    if finished.outcome.stop.kind is StopKind.BUDGET:
+        assert budget - finished.spend.charged_p < 60, "what is left would not cover another query"
+
+
+def test_a_panel_that_answers_from_the_ledger_asks_only_the_judge_that_is_new(tmp_path):
+    old, new = panel_of([1.0] * 40, [1.0] * 40)
+    run([old], ledger=tmp_path / "l.sqlite")
+    asked = len(old.calls)
+    finished = run([old, new], ledger=tmp_path / "l.sqlite")
+    assert len(old.calls) == asked == len(new.calls)
+    assert finished.spend.remembered == asked

@@ -49,9 +49,7 @@ def test_items_with_the_same_texts_are_shown_in_the_same_order_first(seed):
     ("first", "settled"),
     [(Verdict(0.5), True), (REFUSED, True), (Verdict(1.0), False), (Verdict(0.4), False)],
 )
-def test_a_tie_or_an_abstention_settles_the_verdict_and_the_second_call_is_not_looked_at(
-    first, settled
-):
+def test_after_a_tie_or_an_abstention_the_second_call_is_not_looked_at(first, settled):
     assert settles(first) is settled
     if settled:
         seconds = (None, Verdict(1.0), Verdict(0.0), REFUSED)

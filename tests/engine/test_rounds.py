@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from support.driving import run, script_from
+from support.driving import jitter, run, script_from
 from support.pools import make_pool, make_session, scores
 
 from judgeloop.core.outcomes import StopKind
@@ -59,7 +59,7 @@ def commits(monkeypatch):
 @pytest.mark.parametrize("cost_p", [0, 3])
 @pytest.mark.parametrize("selector", ["random", "diffuse"])
 def test_a_round_takes_two_commits(commits, selector, cost_p):
-    judge = computed(scores(60, 1), cost_p=cost_p)
+    judge = computed(scores(60, 1), cost_p=cost_p, delay_s=jitter)
     outcome = run(judge, items=60, selector=selector, rule=TieAware(0.01)).outcome
     assert len(judge.calls) == outcome.asked > 2 * outcome.rounds
     assert len(commits) == 2 * outcome.rounds
@@ -108,25 +108,27 @@ def test_a_rehearsed_budget_ends_the_run_at_the_same_place_at_every_concurrency(
 
 
 def test_what_was_computed_is_kept_when_the_rest_is_abandoned(tmp_path):
-    def delay(call):
-        if len(judge.calls) == 8:
-            asyncio.get_running_loop().call_later(0.05, interruption.request)
-            asyncio.get_running_loop().call_later(0.10, interruption.request)
-        return 60 if call.item.id == "item-3" else 0.0
+    judge = computed([1.0] * 10, delay_s=lambda call: 60 if call.item.id == "item-3" else 0.0)
+    interruption = Interruption()
+
+    async def abandon():
+        while len(judge.calls) < 9:  # noqa: ASYNC110 - the judge runs in threads
+            await asyncio.sleep(0.01)
+        interruption.request()
+        interruption.request()
 
     async def story():
-        nonlocal interruption
-        interruption, book = Interruption(), SqliteLedger(tmp_path / "l.sqlite")
-        finished = await drive(
-            make_session(10, limits=Limits(10, 10)), make_pool(10), judge, book, Terms("run"),
-            interruption=interruption,
-        )  # fmt: skip
-        await book.aclose()
-        return finished
+        book, abandoning = SqliteLedger(tmp_path / "l.sqlite"), asyncio.create_task(abandon())
+        try:
+            return await drive(
+                make_session(10, limits=Limits(10, 10)), make_pool(10), judge, book, Terms("run"),
+                interruption=interruption,
+            )  # fmt: skip
+        finally:
+            await abandoning
+            await book.aclose()
 
-    interruption = None
-    judge = computed([1.0] * 10, delay_s=delay)
-    finished = asyncio.run(asyncio.wait_for(story(), 10))
+    finished = asyncio.run(story())
     assert finished.outcome.stop.kind is StopKind.INTERRUPTED
     again = computed([1.0] * 10)
     run(again, items=10, limits=Limits(10, 10), ledger=tmp_path / "l.sqlite")

@@ -53,5 +53,5 @@ def test_the_better_system_is_the_one_that_its_readme_names(incidents):
         read("items.jsonl"), read("lead.jsonl"), read("central.jsonl"), strict=True
     ):
         scores = [metric(item["reference"], row["output"]) for row in (lead, central)]
-        votes[int(2 * preference(*scores, 0.0))] += 1
+        votes[int(2 * preference(scores[0], scores[1], 0.0))] += 1
     assert votes == [156, 14, 70], "wins of centrality, ties, wins of lead-2"

@@ -9,9 +9,8 @@ import logging
 import time
 import traceback
 
-import anthropic  # noqa: F401 - here, because the first import takes longer than an attempt may
-import openai  # noqa: F401 - the same
 import pytest
+from support.chat_judges import chat_judge
 from support.fault_cases import ABSTAINED, SLOW, STOPPED, VERDICT, cases
 from support.fault_server import FaultServer, whole
 from support.pools import make_pool, make_session
@@ -24,12 +23,8 @@ from judgeloop.engine.presentation import Order
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.anthropic import AnthropicJudge
-from judgeloop.judges.openai import OpenAIJudge
-from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.providers.prices import price_from_text
-from judgeloop.providers.wire import Endpoint
 
 KEY = "sk-canary-5f2c9d81ab3e4760"
 PRICE = price_from_text("1.00,10.00")
@@ -38,7 +33,6 @@ POLICY = RetryPolicy(
 )  # on a busy machine
 SLOW_ATTEMPT_S, ATTEMPT_S = 1.0, 30.0  # the first where the server is slow on purpose
 DEADLINE_S = 600.0  # of a run, however busy the machine
-JUDGES = {"openai": OpenAIJudge, "anthropic": AnthropicJudge}
 
 TABLE = list(cases())
 EVERY = [
@@ -72,6 +66,13 @@ class Watched:
             raise
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _sdks():
+    """Import the SDKs first: that takes longer than an attempt may."""
+    import anthropic  # noqa: F401
+    import openai  # noqa: F401
+
+
 @pytest.fixture(autouse=True)
 def _all_is_logged(caplog):
     """Every logger speaks."""
@@ -95,15 +96,8 @@ def run(wire, url, path, *, timeout_s):
     """One item, one order, so one call; what a run with it comes to."""
 
     async def story():
-        endpoint = Endpoint(
-            url, KEY, 30.0
-        )  # of a single read; what bounds an attempt is the driver's own limit
-        judge = Watched(
-            JUDGES[wire](
-                "m", endpoint=endpoint, template=shipped_template("pairwise.v1"), price=PRICE
-            )
-        )
-        with judge._judge._clients.one():
+        judge = Watched(chat_judge(wire, url, key=KEY, timeout_s=30.0))
+        with judge._judge.chat._clients.one():
             pass  # in advance: what an SDK takes to start is no fault of the server
         ledger = SqliteLedger(path)
         terms = Terms("run", order=Order.FIXED, policy=POLICY, timeout_s=timeout_s, budget_p=10**14)

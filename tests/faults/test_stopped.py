@@ -11,6 +11,7 @@ import sys
 import time
 
 import pytest
+from support.chat_judges import chat_judge
 from support.fault_server import USED, FaultServer, Pause, whole
 from support.patience import PATIENCE_S
 from support.pools import make_pool, make_session
@@ -21,11 +22,9 @@ from judgeloop.engine.presentation import Order
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.openai import OpenAIJudge
-from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.providers.openai import OpenAIChat
 from judgeloop.providers.prices import price_from_text
-from judgeloop.providers.wire import Endpoint
 
 pytestmark = pytest.mark.processes
 
@@ -95,12 +94,10 @@ def test_the_time_limit_does_not_include_the_import_of_an_sdk(tmp_path, monkeypa
         time.sleep(next(slow, 0.0))
         return openai
 
-    monkeypatch.setattr(OpenAIJudge, "_sdk", sdk)
+    monkeypatch.setattr(OpenAIChat, "_sdk", sdk)
 
     async def story(server):
-        endpoint = Endpoint(server.url("openai"), "key", LIMIT_S)
-        template = shipped_template("pairwise.v1")
-        judge = OpenAIJudge("m", endpoint=endpoint, template=template, price=PRICE)
+        judge = chat_judge("openai", server.url("openai"), timeout_s=LIMIT_S)
         ledger = SqliteLedger(tmp_path / "l.sqlite")
         terms = Terms(
             "run",

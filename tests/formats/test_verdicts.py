@@ -6,8 +6,7 @@ import re
 import pytest
 
 from judgeloop.core.errors import DataError
-from judgeloop.core.verdict_table import Recorded
-from judgeloop.formats.verdicts import read_verdicts
+from judgeloop.formats.verdicts import Recorded, read_verdicts
 
 
 def written(folder, content, name="verdicts"):

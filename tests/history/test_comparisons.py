@@ -198,8 +198,8 @@ def test_a_history_is_refused_where_nothing_looks_at_it(folder):
     )
     assert result.exit_code == 2
     assert (
-        "--history verdicts.csv: neither the selector random nor the rule in use looks at it; "
-        "it goes with --selector decisive or --rule calibrated" in " ".join(result.output.split())
+        "--history verdicts.csv has no effect with --selector random and --rule sequential; "
+        "it applies to --selector decisive or --rule calibrated" in " ".join(result.output.split())
     )
 
 

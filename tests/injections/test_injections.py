@@ -206,7 +206,8 @@ def as_names(text):
     result = make_result(
         winner=0, tally=Tally(items=100, wins=(8, 1), ties=1), systems=(text, f"not {text}")
     )
-    return replace(result, judge_models=((text,),))
+    result = replace(result, counts=replace(result.counts, judge_models=((text,),)))
+    return replace(result, page=page(result))
 
 
 def as_reason(text):
@@ -214,12 +215,12 @@ def as_reason(text):
     and reason."""
     result = undecided(StopKind.ABSTENTIONS, f"the judge gave no verdict; the last reason: {text}")
     rows = tuple(replace(row, item_id=text, reason=text) for row in result.labels)
-    return replace(result, labels=rows, leader=result.leader)
+    return replace(result, labels=rows)
 
 
 def rendered(result, ending):
     """The result as the command line writes it to a file with this ending."""
-    return FORMS[ending](result, page_as_flags(page(result)), None)
+    return FORMS[ending](replace(result, page=page_as_flags(result.page)))
 
 
 @pytest.mark.parametrize("placed", [as_names, as_reason])
@@ -247,7 +248,7 @@ def test_a_result_in_json_is_ascii_and_keeps_every_text_as_it_is(placed):
         values = json.loads(printed)
         assert values["stop_sentence"] == result.stop_sentence
         assert values["systems"] == list(result.setup.systems)
-        assert values["judge_models"] == [list(models) for models in result.judge_models]
+        assert values["judge_models"] == [list(models) for models in result.counts.judge_models]
 
     one_by_one(check)
 
@@ -255,7 +256,7 @@ def test_a_result_in_json_is_ascii_and_keeps_every_text_as_it_is(placed):
 def test_the_runs_labels_are_one_line_of_ascii_an_item_and_keep_every_text_as_it_is(tmp_path):
     def check(_, text):
         result = as_reason(text)
-        write_run(tmp_path, result, page(result))
+        write_run(tmp_path, result)
         printed = (tmp_path / "labels.jsonl").read_bytes().decode("ascii")
         shown_safely(printed)
         rows = [json.loads(line) for line in printed.splitlines()]

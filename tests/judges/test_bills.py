@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from support.chat_judges import chat_judge
 from support.chat_server import Response, completion, error, verdict
 from support.endings import ends, reply_from
 from support.messages_server import message, text
@@ -25,27 +26,22 @@ from judgeloop.engine.presentation import Order
 from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
-from judgeloop.judges.anthropic import AnthropicJudge
-from judgeloop.judges.openai import OpenAIJudge
-from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.providers.catalogue import chat_class
+from judgeloop.providers.ending import ending
+from judgeloop.providers.endpoint import endpoint_for
 from judgeloop.providers.prices import price_from_text, published_price
-from judgeloop.providers.wire import Endpoint, ending
 
 PRICE = price_from_text("1.00,10.00")
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
 SAID = json.dumps({"reason": "because", "winner": "A"})
 TRUE = Usage(400, 20)
 PAID_P = cost(TRUE, PRICE)
-JUDGES = {"openai": OpenAIJudge, "anthropic": AnthropicJudge}
 
 
 def make(server, wire="openai", *, price=PRICE, model="m", **more):
     url = server.root if wire == "anthropic" else server.url
-    template = shipped_template("pairwise.v1")
-    return JUDGES[wire](
-        model, endpoint=Endpoint(url, "key-of-tests", 5.0), template=template, price=price, **more
-    )
+    return chat_judge(wire, url, model=model, price=price, **more)
 
 
 def ask(server, response, wire="openai", **more):
@@ -139,7 +135,9 @@ ANTHROPIC_URL = "https://api.anthropic.com"
 def test_a_refusal_is_free_only_where_the_host_is_known_not_to_bill_it(url, status, code, free):
     said = SimpleNamespace(headers={}, content=b"")
     refusal = SimpleNamespace(status_code=status, body={"error": {"code": code}}, response=said)
-    how = ending(refusal, Endpoint(url, "key-of-tests", 5.0))
+    provider = chat_class("anthropic" if url == ANTHROPIC_URL else "openai").provider
+    endpoint = endpoint_for(provider, {}, base_url=url, timeout_s=5.0, offline=True)
+    how = ending(refusal, endpoint)
     assert (how.kind, how.billed) == (ErrorKind.ITEM, not free)
 
 

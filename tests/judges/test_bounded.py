@@ -43,7 +43,9 @@ BOMBS = {
 def ask(server, spec):
     async def story():
         url = server.root if spec.startswith("anthropic") else server.url
-        options = JudgeOptions(shipped_template("pairwise.v1"), {}, base_url=url, price="1,10")
+        options = JudgeOptions(
+            template=shipped_template("pairwise.v1"), environment={}, base_url=url, price="1,10"
+        )
         judge = judge_from_spec(spec, options)
         try:
             return await reply_from(judge, CALL)

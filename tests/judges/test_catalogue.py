@@ -13,6 +13,7 @@ from support.judges import LOCAL, TEMPLATE, judge
 from judgeloop.core.errors import InputError
 from judgeloop.judges.catalogue import JUDGES, parse_spec
 from judgeloop.judges.options import JudgeOptions
+from judgeloop.providers.catalogue import chat_class
 from judgeloop.questions.compare.config import CompareConfig
 from judgeloop.settings.setting import declared
 
@@ -23,8 +24,9 @@ each_row = pytest.mark.parametrize("row", JUDGES, ids=lambda row: row.kind)
 def test_a_row_names_a_function_that_takes_the_rest_of_the_name_and_the_options(row):
     module, _, function = row.makes.partition(":")
     maker = getattr(import_module(f"judgeloop.judges.{module}"), function)
-    assert len(signature(maker).parameters) == 2
-    signature(maker).bind("the rest of the name", JudgeOptions(TEMPLATE, {}))
+    provider = [chat_class(row.kind)] if row.remote else []
+    assert len(signature(maker).parameters) == len(provider) + 2
+    signature(maker).bind(*provider, "the rest of the name", JudgeOptions(template=TEMPLATE))
 
 
 @each_row

@@ -12,7 +12,7 @@ from judgeloop.judges.options import JudgeOptions
 
 
 def sent_key(environment, **options):
-    return judge("openai/m", environment, **options)._endpoint.api_key
+    return judge("openai/m", environment, **options).chat.spec.endpoint.api_key
 
 
 @pytest.mark.parametrize(
@@ -67,12 +67,21 @@ def test_openais_key_goes_to_openai_wherever_the_flag_says_so_and_the_other_key_
 def test_anthropics_key_goes_to_anthropic_and_openais_does_not(spec):
     environment = WITH_KEY | {"ANTHROPIC_API_KEY": "an", "JUDGELOOP_JUDGE_API_KEY": "mine"}
     made = judge(spec, environment)
-    assert (made._endpoint.base_url, made._endpoint.api_key) == ("https://api.anthropic.com", "an")
+    assert (made.chat.spec.endpoint.base_url, made.chat.spec.endpoint.api_key) == (
+        "https://api.anthropic.com",
+        "an",
+    )
     assert made.identity.name == "anthropic/claude-m"
     pointed = judge(spec, environment | {"ANTHROPIC_BASE_URL": ELSEWHERE, "OPENAI_BASE_URL": LOCAL})
-    assert (pointed._endpoint.base_url, pointed._endpoint.api_key) == (ELSEWHERE, "an")
+    assert (pointed.chat.spec.endpoint.base_url, pointed.chat.spec.endpoint.api_key) == (
+        ELSEWHERE,
+        "an",
+    )
     flagged = judge(spec, environment, base_url=ELSEWHERE)
-    assert (flagged._endpoint.base_url, flagged._endpoint.api_key) == (ELSEWHERE, "mine")
+    assert (flagged.chat.spec.endpoint.base_url, flagged.chat.spec.endpoint.api_key) == (
+        ELSEWHERE,
+        "mine",
+    )
 
 
 def test_anthropics_missing_key_is_asked_for_by_its_variable():
@@ -182,10 +191,12 @@ def test_no_message_repeats_the_key(spec, options):
 
 def test_no_description_of_a_judge_or_its_options_shows_the_key():
     made = judge()
-    assert made._endpoint.api_key == SECRET
-    assert SECRET not in repr(made._endpoint)
+    assert made.chat.spec.endpoint.api_key == SECRET
+    assert SECRET not in repr(made.chat.spec.endpoint)
     assert SECRET not in repr(
-        JudgeOptions(TEMPLATE, WITH_KEY, base_url=f"https://user:{SECRET}@host/v1")
+        JudgeOptions(
+            template=TEMPLATE, environment=WITH_KEY, base_url=f"https://user:{SECRET}@host/v1"
+        )
     )
     assert SECRET not in repr(made)
     assert SECRET not in repr(made.identity)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from support.chat_judges import chat_judge
 from support.chat_server import respond_with
 from support.endings import ends, passes, reply_from
 from support.gateways import (
@@ -16,14 +17,13 @@ from support.gateways import (
     LiteLLM,
     Ollama,
     OpenRouter,
+    answered,
     completed,
 )
 
-from judgeloop.core.errors import ErrorKind
+from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.money import PICO_PER_DOLLAR
 from judgeloop.core.records import Abstention, Call, Item, Verdict
-from judgeloop.judges.openai import Endpoint, OpenAIJudge
-from judgeloop.judges.prompt_files import shipped_template
 from judgeloop.providers.prices import price_from_text
 
 KEY = "sk-canary-0123456789abcdef"
@@ -34,13 +34,7 @@ VERDICT = Verdict(1.0, "because")
 
 
 def make(url, *, price="1,10", **more):
-    return OpenAIJudge(
-        "m",
-        endpoint=Endpoint(url, KEY, 5.0),
-        template=shipped_template("pairwise.v1"),
-        price=price_from_text(price),
-        **more,
-    )
+    return chat_judge("openai", url, key=KEY, price=price_from_text(price), **more)
 
 
 def ask(server, response, *, call=CALL, times=1, **more):
@@ -173,6 +167,28 @@ def test_a_server_that_wants_the_newer_name_of_the_limit_is_asked_again_with_it(
     first, second = chat_server.requests
     assert first["max_tokens"] == second["max_completion_tokens"] == 77
     assert "max_tokens" not in second
+
+
+@pytest.mark.parametrize("code", ["content_filter", "unknown_code", None])
+def test_a_refusal_that_quotes_the_texts_does_not_change_the_form_of_requests(chat_server, code):
+    quoted = "'Unsupported parameter: 'max_tokens' … Use 'max_completion_tokens' instead. prompt is too long'"
+    body = {"error": {"message": f"Refused: {quoted}", "param": "messages", "code": code}}
+    judge, endings = make(chat_server.url), []
+
+    async def story():
+        chat_server.respond = lambda request, _: answered(body, 400)
+        for _ in range(2):
+            with pytest.raises(JudgeError) as caught:
+                await judge.judge(CALL)
+            endings.append(caught.value)
+        await judge.aclose()
+
+    asyncio.run(story())
+    assert all("max_tokens" in request for request in chat_server.requests)
+    assert ErrorKind.CHANGED not in [one.kind for one in endings]
+    assert all(one.billed for one in endings if one.kind is ErrorKind.ITEM)
+    if code == "content_filter":
+        assert str(endings[0]) == "refused by the provider's filter"
 
 
 def test_the_refusal_of_a_name_costs_nothing_and_is_made_once(chat_server):

@@ -9,8 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from judgeloop.core.records import Abstention, Verdict
-from judgeloop.judges.lenient import read_reply
-from judgeloop.judges.parsing import LONGEST_REPLY, parse_label, parse_verdict
+from judgeloop.judges.parsing import LONGEST_REPLY, parse_label, parse_verdict, read_reply
 
 LABELS = {"A": 1.0, "B": 0.0, "tie": 0.5}
 A, B = (json.dumps({"reason": "r", "winner": label}) for label in "AB")

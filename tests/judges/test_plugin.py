@@ -12,7 +12,7 @@ from support.endings import ends
 from judgeloop.core.errors import ErrorKind, InputError
 from judgeloop.core.records import Abstention, Call, Item, Quote, Verdict
 from judgeloop.core.verdict_key import verdict_key
-from judgeloop.judges.plugin import PluginJudge, answer_from, load_plugin
+from judgeloop.judges.function import PluginJudge, answer_from, load_plugin
 
 CALL = Call(Item("q1", "2+2?", "4"), ("small", "large"), ("4", "four"))
 RATING = Call(CALL.item, ("large",), ("four",))

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from judgeloop.providers.pools import CALLS_A_POOL, Clients
+from judgeloop.providers.chat import CALLS_A_POOL, Clients
 
 
 class Client:

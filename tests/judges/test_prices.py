@@ -80,7 +80,7 @@ def test_a_typed_price_holds_for_input_output_and_cached_tokens(text, rate_in, r
     ],
 )
 def test_a_typed_price_that_is_none_is_refused_with_an_example(text):
-    message = f"`judge_price`: expected IN,OUT in dollars per million tokens, such as 0.15,0.60; found {text!r}"
+    message = f"`judge_price`: expected IN,OUT in dollars per million tokens, such as 0.15,0.60, or a file of prices that ends in .toml; found {text!r}"
     with pytest.raises(InputError, match="^" + re.escape(message) + "$"):
         price_from_text(text)
 

@@ -22,12 +22,12 @@ def prices_file(folder, text):
 def test_a_vllm_server_is_free_unless_somebody_says_otherwise_and_gets_no_providers_key():
     environment = WITH_KEY | {"ANTHROPIC_API_KEY": "an"}
     made = judge("vllm/org/model", environment, base_url=LOCAL)
-    assert (made.identity.name, made._endpoint.api_key) == ("vllm/org/model", NO_KEY)
+    assert (made.identity.name, made.chat.spec.endpoint.api_key) == ("vllm/org/model", NO_KEY)
     assert made.priced
     assert made.quote(CALL).cost_p == 0
     assert judge("vllm/m", environment, base_url=LOCAL, price="1,2").quote(CALL).cost_p > 0
     own = {"JUDGELOOP_JUDGE_API_KEY": "mine"}
-    assert judge("vllm/m", own, base_url=LOCAL)._endpoint.api_key == "mine"
+    assert judge("vllm/m", own, base_url=LOCAL).chat.spec.endpoint.api_key == "mine"
 
 
 def test_openai_itself_has_its_published_price():
@@ -60,7 +60,7 @@ def test_a_price_file_of_ones_own_goes_before_the_published_price(tmp_path):
         tmp_path, '["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = "2.50"\n'
     )
     own, typed, published = (
-        judge(**how).quote(CALL) for how in ({"prices": path}, {"price": "1,2.50"}, {})
+        judge(**how).quote(CALL) for how in ({"price": str(path)}, {"price": "1,2.50"}, {})
     )
     assert own.cost_p == typed.cost_p != published.cost_p
     assert own.price == str(path)
@@ -68,25 +68,20 @@ def test_a_price_file_of_ones_own_goes_before_the_published_price(tmp_path):
     assert published.price
 
 
-def test_a_typed_price_goes_before_the_file(tmp_path):
-    path = prices_file(tmp_path, '["openai/gpt-4.1"]\ninput_per_mtok = 1\noutput_per_mtok = 2\n')
-    assert judge(prices=path, price="0,0").quote(CALL).cost_p == 0
-
-
 def test_the_worst_case_counts_the_dearest_way_to_read_a_token(tmp_path):
     both = "input_per_mtok = 1\noutput_per_mtok = 2\n"
     plain = prices_file(tmp_path, f'["openai/m"]\n{both}')
-    cost_p = judge("openai/m", base_url=LOCAL, prices=plain).quote(CALL).cost_p
+    cost_p = judge("openai/m", base_url=LOCAL, price=str(plain)).quote(CALL).cost_p
     cached = prices_file(
         tmp_path, f'["openai/m"]\n{both}cache_read_per_mtok = 0.1\ncache_write_per_mtok = 1.25\n'
     )
-    assert judge("openai/m", base_url=LOCAL, prices=cached).quote(CALL).cost_p > cost_p
+    assert judge("openai/m", base_url=LOCAL, price=str(cached)).quote(CALL).cost_p > cost_p
 
 
 def test_a_price_file_without_the_model_leaves_the_published_price(tmp_path):
     path = prices_file(tmp_path, '["openai/other"]\ninput_per_mtok = 1\noutput_per_mtok = 2\n')
-    assert judge(prices=path).quote(CALL) == judge().quote(CALL)
-    assert not judge(prices=path, base_url=LOCAL).priced
+    assert judge(price=str(path)).quote(CALL) == judge().quote(CALL)
+    assert not judge(price=str(path), base_url=LOCAL).priced
 
 
 @pytest.mark.parametrize(
@@ -123,17 +118,17 @@ def test_a_price_file_without_the_model_leaves_the_published_price(tmp_path):
 def test_a_wrong_price_file_is_refused_by_name(tmp_path, text, problem):
     path = prices_file(tmp_path, text)
     with pytest.raises(DataError, match="^" + re.escape(f"{path}: ") + ".*" + re.escape(problem)):
-        judge(prices=path)
+        judge(price=str(path))
 
 
 def test_a_missing_price_file_is_refused(tmp_path):
     with pytest.raises(InputError, match="there is no such file"):
-        judge(prices=tmp_path / "no.toml")
+        judge(price=str(tmp_path / "no.toml"))
 
 
 def test_the_price_of_another_model_is_known_where_prices_are_published():
     official = judge("openai/gpt-4.1-mini", price="0.1,0.2")
-    assert official._published("gpt-4.1") == judge("openai/gpt-4.1")._price
-    assert official._published("no-such-model") is None
-    assert judge(base_url=LOCAL, price="1,1")._published("gpt-4.1") is None
-    assert judge("vllm/m", base_url=LOCAL)._judge._published("gpt-4.1") is None
+    assert official.chat.spec.published("gpt-4.1") == judge("openai/gpt-4.1").price
+    assert official.chat.spec.published("no-such-model") is None
+    assert judge(base_url=LOCAL, price="1,1").chat.spec.published("gpt-4.1") is None
+    assert judge("vllm/m", base_url=LOCAL).chat.spec.published("gpt-4.1") is None

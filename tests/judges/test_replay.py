@@ -6,7 +6,7 @@ import pytest
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Abstention, Call, Item, Quote, Verdict
-from judgeloop.core.verdict_table import Recorded, VerdictTable
+from judgeloop.formats.verdicts import Recorded, VerdictTable
 from judgeloop.judges.replay import ReplayJudge
 
 SINGLE = VerdictTable(

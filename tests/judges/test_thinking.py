@@ -25,7 +25,7 @@ from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.providers.prices import price_from_text
-from judgeloop.providers.thinking import thinks, truncated
+from judgeloop.providers.token_limit import thinks, truncated
 
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
 KEYS = WITH_KEY | {"ANTHROPIC_API_KEY": "k"}
@@ -113,10 +113,10 @@ def test_the_limit_includes_thinking_tokens_unless_the_user_sets_it(
 @pytest.mark.parametrize("spec", ["openai/o4-mini", "vllm/m"])
 def test_the_effort_is_sent_as_a_word(chat_server, spec):
     one = judge(spec, {}, base_url=chat_server.url, effort="low")
-    sent = getattr(one, "_judge", one)._request(CALL)
+    sent = one.chat.request(CALL, "system", "user")
     assert sent["reasoning_effort"] == "low"
     plain = judge(spec, {}, base_url=chat_server.url)
-    assert "reasoning_effort" not in getattr(plain, "_judge", plain)._request(CALL)
+    assert "reasoning_effort" not in plain.chat.request(CALL, "system", "user")
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def ask(server, prices, tier="flex"):
     """One attempt, as the judge of these prices makes it."""
 
     async def story():
-        one = judge("openai/m", {}, base_url=server.url, prices=prices, tier=tier)
+        one = judge("openai/m", {}, base_url=server.url, price=str(prices), tier=tier)
         try:
             return await reply_from(one, CALL), one.quote(CALL)
         finally:
@@ -73,7 +73,7 @@ def ask(server, prices, tier="flex"):
 
 def run(server, prices, path, tier="flex", *, items=12, concurrency=4, **terms):
     async def story():
-        one = judge("openai/m", {}, base_url=server.url, prices=prices, tier=tier)
+        one = judge("openai/m", {}, base_url=server.url, price=str(prices), tier=tier)
         ledger = SqliteLedger(path)
         agreed = Terms(
             "run", order=Order.FIXED, concurrency=concurrency, **({"policy": AT_ONCE} | terms)
@@ -243,7 +243,7 @@ def test_without_capacity_and_fallback_the_run_halts_and_the_same_command_goes_o
     halted = run(chat_server, prices, tmp_path / "l", concurrency=concurrency)
     assert halted.outcome.stop.kind is StopKind.JUDGE_FAILED
     assert (
-        "no capacity; the same command goes on later, or at once with `tier=flex-or-standard`"
+        "no capacity; rerun the command later, or now with `tier=flex-or-standard`"
         in halted.outcome.stop.sentence
     )
     assert halted.outcome.estimate.tally.abstentions == 0
@@ -285,7 +285,7 @@ def test_a_fallback_asks_for_the_standard_tier_at_once(chat_server, prices, tmp_
 @pytest.mark.parametrize("tier", ["flex", "flex-or-standard"])
 def test_the_budget_is_kept_at_every_tier(chat_server, prices, tmp_path, tier):
     chat_server.respond = honest(after(1))
-    one = judge("openai/m", {}, base_url=chat_server.url, prices=prices, tier=tier)
+    one = judge("openai/m", {}, base_url=chat_server.url, price=str(prices), tier=tier)
     worst_p = one.quote(CALL).cost_p
     budget_p = worst_p + worst_p // 10
     finished = run(chat_server, prices, tmp_path / "l", tier, items=60, budget_p=budget_p)

@@ -50,7 +50,11 @@ def vllm(chat_server):
 def ask(server, *calls, model="org/judge", prompt="pairwise.v1", **options):
     async def story():
         settings = JudgeOptions(
-            shipped_template(prompt), {}, base_url=server.url, timeout_s=5.0, **options
+            template=shipped_template(prompt),
+            environment={},
+            base_url=server.url,
+            timeout_s=5.0,
+            **options,
         )
         judge = judge_from_spec(f"vllm/{model}", settings)
         try:
@@ -200,7 +204,9 @@ def test_a_server_that_is_not_there_may_be_asked_again(vllm):
 
 def test_a_look_that_failed_is_taken_again(vllm):
     async def story():
-        settings = JudgeOptions(shipped_template("pairwise.v1"), {}, base_url=vllm.url)
+        settings = JudgeOptions(
+            template=shipped_template("pairwise.v1"), environment={}, base_url=vllm.url
+        )
         judge = judge_from_spec("vllm/org/judge", settings)
         healthy, vllm.pages["/health"] = vllm.pages["/health"], Response(503)
         with ends(ErrorKind.RETRY):
@@ -216,7 +222,9 @@ def test_a_look_that_failed_is_taken_again(vllm):
 def test_the_key_travels_to_every_path(vllm):
     async def story():
         environment = {"JUDGELOOP_JUDGE_API_KEY": "mine", "OPENAI_API_KEY": "theirs"}
-        settings = JudgeOptions(shipped_template("pairwise.v1"), environment, base_url=vllm.url)
+        settings = JudgeOptions(
+            template=shipped_template("pairwise.v1"), environment=environment, base_url=vllm.url
+        )
         judge = judge_from_spec("vllm/org/judge", settings)
         await judge.judge(CALL)
         await judge.aclose()

@@ -13,16 +13,15 @@ import json
 import os
 
 import pytest
+from support.chat_judges import chat_judge
 from support.commandline import judgeloop
 from support.endings import ends
 
 from judgeloop.core.errors import ErrorKind
 from judgeloop.core.records import Call, Item, Verdict
-from judgeloop.judges.openai import VLLM, OpenAIJudge
+from judgeloop.judges.chat_model import LABEL_TOKENS
 from judgeloop.judges.prompt_files import shipped_template
-from judgeloop.judges.vllm import VllmJudge
 from judgeloop.providers.prices import FREE
-from judgeloop.providers.wire import Endpoint
 
 URL = os.environ.get("JUDGELOOP_TEST_VLLM_URL", "")
 MODEL = os.environ.get("JUDGELOOP_TEST_VLLM_MODEL", "tiny")
@@ -36,18 +35,17 @@ pytestmark = [
 
 def ask(by, *, model=MODEL, url=URL):
     async def story():
-        endpoint = Endpoint(url, "none", 60.0)
         template = shipped_template(
             {"choice": "pairwise-choice.v1", "logprob": "pairwise-label.v1"}[by]
         )
-        judge = OpenAIJudge(
-            model, endpoint=endpoint, template=template, price=FREE, by=by, dialect=VLLM
-        )
-        vllm = VllmJudge(judge, model=model, endpoint=endpoint)
+        judge = chat_judge(
+            "vllm", url, model=model, key="none", timeout_s=60.0, template=template, price=FREE,
+            by=by, max_output_tokens=LABEL_TOKENS[by],
+        )  # fmt: skip
         try:
-            return await vllm.judge(CALL), await vllm.look()
+            return await judge.judge(CALL), await judge.chat.look()
         finally:
-            await vllm.aclose()
+            await judge.aclose()
 
     return asyncio.run(story())
 

@@ -11,10 +11,9 @@ from judgeloop.core.errors import InputError
 from judgeloop.engine.session import Limits
 from judgeloop.methods.selectors.ingredients import Variant
 from judgeloop.methods.stats.diffuse_variants import closest_in_cosine, combined
-from judgeloop.replay.compare import Protocol, run_pair, suiting
-from judgeloop.replay.compare_tables import by_rule, by_size
-from judgeloop.replay.journal import Journal
-from judgeloop.replay.recordings import Recordings
+from judgeloop.replay.compare import Protocol, Recordings, run_pair, suiting
+from judgeloop.replay.run import Journal
+from judgeloop.replay.tables import by_rule, by_size
 
 
 def recordings(systems=4, items=60, seed=0, tie_margin=0.0):

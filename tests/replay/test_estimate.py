@@ -17,8 +17,14 @@ from judgeloop.methods.selectors.catalogue import selector_row, selectors_of
 from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate.config import EstimateConfig
 from judgeloop.questions.estimate.selector import LiveMaterial, make_selector, strata_of, wanted_by
-from judgeloop.replay.estimate import Estimations, judgments, stratify, walk
-from judgeloop.replay.estimate_subject import RecordedMaterial, Subject
+from judgeloop.replay.estimate import (
+    Estimations,
+    RecordedMaterial,
+    Subject,
+    judgments,
+    stratify,
+    walk,
+)
 
 ITEMS = 60
 SHARES = (10, 25, 50)

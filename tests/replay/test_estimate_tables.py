@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeloop.replay.estimate_tables import areas, by_share, headlines
+from judgeloop.replay.tables import areas, by_share, headlines
 
 
 def row_of(selector, share, estimate, *, system="s", repetition=0, low=None, high=None):

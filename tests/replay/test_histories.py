@@ -15,9 +15,8 @@ from judgeloop.cli.app import app
 from judgeloop.engine.session import Limits
 from judgeloop.history.prospects import prospects_of
 from judgeloop.methods.selectors.ingredients import Variant
-from judgeloop.replay.compare import Protocol, RecordedMaterial, run_pair
-from judgeloop.replay.compare_tables import by_rule
-from judgeloop.replay.recordings import Earlier, Recordings
+from judgeloop.replay.compare import Earlier, Protocol, RecordedMaterial, Recordings, run_pair
+from judgeloop.replay.tables import by_rule
 
 ITEMS, SYSTEMS = 300, 12
 
@@ -126,13 +125,12 @@ def test_what_is_known_is_that_of_the_history_of_the_pair_and_repetition():
     data = mostly_ties()
     contest = data.contest((2, 7), 1.0, np.random.default_rng(0))
     past = data.past(contest, 8, np.random.default_rng([2, 7, 1, 2]))
-    expected = prospects_of(past, ())
-    found = known_of(data, contest, 1, protocol(history=8))
+    expected, found = prospects_of(past, ()), known_of(data, contest, 1, protocol(history=8))
     assert (found.power, found.distances) == (expected.power, None)
     np.testing.assert_array_equal(found.shares, expected.shares)
     np.testing.assert_array_equal(found.agreements, expected.agreements)
-    another = known_of(data, contest, 2, protocol(history=8))
-    assert not np.array_equal(another.agreements, expected.agreements)
+    other = known_of(data, contest, 2, protocol(history=8))
+    assert not np.array_equal(other.agreements, expected.agreements)
 
 
 def test_among_ties_a_history_saves_a_third_of_the_judgments_without_more_errors():

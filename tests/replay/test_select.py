@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from judgeloop.cli.app import app
 from judgeloop.replay.select import Field, Realisations, realise
-from judgeloop.replay.select_tables import by_calls, by_queries, needed, races
+from judgeloop.replay.tables import by_calls, by_queries, needed, races
 
 ITEMS, SYSTEMS = 60, 6
 ALL = "race,halving,random,credible,llm-selector,bradley-terry,most-draws,confidence,uncertainty"

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html import escape
 
 from support.results import make_result
 
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Choice, Item, Label, Verdict
-from judgeloop.questions.compare.text import page
 from judgeloop.report import texts
-from judgeloop.report.html import render_html
 from judgeloop.report.texts import LONGEST, Texts
 
 SYSTEMS = ("small", "large")
@@ -26,8 +25,7 @@ def texts_of(prompt="What is\n2+2?", first="4", second="5", reference=None):
 
 def report(shown, labels=((0, 1.0), (1, 0.0))):
     found = tuple(Label(Choice(at, 0.01), Verdict(score, "because")) for at, score in labels)
-    result = make_result(labels=found)
-    return render_html(result, page(result), shown)
+    return replace(make_result(labels=found), texts=shown).to_html()
 
 
 def test_a_judged_item_opens_to_show_its_prompt_and_both_outputs():

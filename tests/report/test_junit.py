@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from support.results import make_result, undecided
 
 from judgeloop.core.outcomes import StopKind, StopReason
-from judgeloop.questions.compare.text import page
 from judgeloop.report.junit import render_junit
 
 FAILED = StopReason(StopKind.JUDGE_FAILED, "the judge failed: HTTP 401")
@@ -16,7 +15,7 @@ FAILED = StopReason(StopKind.JUDGE_FAILED, "the judge failed: HTTP 401")
 
 def read(result):
     """The suite as a CI system reads it."""
-    return ET.fromstring(render_junit(result, page(result)))
+    return ET.fromstring(render_junit(result))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +38,7 @@ def test_the_test_passes_exactly_if_the_command_exits_with_0(result, ends, count
     assert (suite.get("failures"), suite.get("errors")) == counts
     assert suite.get("tests") == "1"
     if ends is not None:
-        assert case.find(ends).get("message") == page(result).headline
+        assert case.find(ends).get("message") == result.page.headline
 
 
 def test_it_names_the_question_and_the_systems_and_holds_the_whole_text():

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from support.results import make_result, undecided
+from support.results import make_result
 
-from judgeloop.questions.compare.text import page
 from judgeloop.report.markdown import escape, render_markdown
 from judgeloop.report.page import Page, Section
 
@@ -55,40 +54,6 @@ def test_a_comment_that_a_stranger_wrote_is_not_one():
 
 
 @pytest.mark.parametrize(
-    ("result", "heading"),
-    [
-        (make_result(), "### large is better than small on these 100 items."),
-        (
-            undecided(),
-            "### No winner yet between small and large on these 100 items: the budget does not cover another judgment.",
-        ),
-    ],
-)
-def test_the_decision_is_the_heading(result, heading):
-    assert render_markdown(page(result)).startswith(heading)
-
-
-def test_the_summary_is_a_paragraph_and_the_details_are_one_table():
-    heading, cost, table, *notes = render_markdown(page(make_result())).rstrip().split("\n\n")
-    assert heading.startswith("### ")
-    assert cost.startswith("Judged by openai/gpt-4.1: 10 of 100 items.")
-    assert [note.split("\n")[0] for note in notes[::2]] == [
-        "#### Why it stopped",
-        "#### What the stated risk means",
-    ]
-    table = table.splitlines()
-    assert table[:2] == ["| | |", "|---|---|"]
-    assert [re.split(r"(?<!\\)\|", row)[1].strip() for row in table[2:]] == [
-        "votes",
-        "gap",
-        "rule",
-        "judge",
-        "selector",
-        "cost",
-    ]
-
-
-@pytest.mark.parametrize(
     "name",
     [
         "a|b",
@@ -109,8 +74,8 @@ def test_the_summary_is_a_paragraph_and_the_details_are_one_table():
 )
 def test_strangers_text_adds_no_row_cell_link_or_tag(name):
     calm, evil = (
-        render_markdown(page(make_result())),
-        render_markdown(page(make_result(systems=("small", name), left_out=""))),
+        make_result().to_markdown(),
+        make_result(systems=("small", name)).to_markdown(),
     )
     assert len(evil.splitlines()) == len(calm.splitlines())
     rows = [row for row in evil.splitlines() if row.startswith("|")]

@@ -68,7 +68,6 @@ OTHER: dict[str, dict[str, Any]] = {
     "represent": {"selector": "diffuse", "represent": "minilm"},
     "rule": {"rule": "anytime"},
     "baseline": {"baseline": "b"},
-    "analyse": {"analyse": True},
     "near_best": {"near_best": 0.1},
     "weak_judges": {"selector": "llm-selector", "rule": "fixed-budget", "weak_judges": 4},
     "epsilon": {"selector": "llm-selector", "rule": "fixed-budget", "epsilon": (0.3, 0.4)},

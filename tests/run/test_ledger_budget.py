@@ -90,20 +90,18 @@ def test_each_run_has_its_own_budget_and_all_have_one_limit(files):
     last = command(*files, "--seed", "9", "JUDGELOOP_LEDGER_BUDGET=0.5")
     assert last.exit_code == 3
     said = " ".join(last.stdout.split())
-    assert "the limit for all runs of the ledger does not cover another judgment" in said
+    assert "the ledger budget does not cover another judgment" in said
     assert (
         "budget of $5.00 or of the limit of $0.50 for all runs of the ledger does not cover" in said
     )
-    assert "with a higher --budget or JUDGELOOP_LEDGER_BUDGET the same command goes on" in said
+    assert "with a higher --budget or JUDGELOOP_LEDGER_BUDGET to resume" in said
     assert command(*files, "--seed", "9", "JUDGELOOP_LEDGER_BUDGET=9").exit_code in {0, 3}
 
 
 def test_a_dry_run_counts_it(files):
     done = command(*files, "JUDGELOOP_LEDGER_BUDGET=0.02", "--dry-run")
     assert done.exit_code == 0
-    said = (
-        "The limit for all runs of the ledger, of which $0.020 is left, pays for about 2 judgments"
-    )
+    said = "The $0.020 left of the ledger budget covers about 2 judgments"
     assert said in " ".join(done.stdout.split())
     assert "The budget of $5.00 is enough." in command(*files, "--dry-run").stdout
 

@@ -10,18 +10,17 @@ from types import SimpleNamespace
 import pytest
 from genai_prices import data_snapshot
 from support.judges import LOCAL, judge
+from support.text import unwrapped
 
 from judgeloop.core.errors import DataError
 from judgeloop.diagnostics import doctor
 from judgeloop.providers import prices
+from judgeloop.providers.prices import LONGEST_AGE_DAYS, age_of, age_sentence, old_prices
 from judgeloop.questions.compare import prepare as comparing
 from judgeloop.questions.compare import run as compare_run
 from judgeloop.questions.compare.config import compare_config
-from judgeloop.questions.compare.text import page
-from judgeloop.report.page import render
 from judgeloop.run import drive
 from judgeloop.run.plan_text import plan_json, render_plan
-from judgeloop.run.prices import LONGEST_AGE_DAYS, age_of, age_sentence, old_prices
 
 KEY = {"OPENAI_API_KEY": "sk-of-tests"}
 
@@ -68,25 +67,24 @@ def test_prices_are_old_after_ninety_days():
     on_the_day, later = (checked() + timedelta(LONGEST_AGE_DAYS + more) for more in (0, 1))
     assert LONGEST_AGE_DAYS == 90
     assert (age_of(made, on_the_day), age_of(made, later)) == (90, 91)
-    assert old_prices([made], on_the_day) == ""
-    assert old_prices([made, judge(base_url=LOCAL, price="1,1")], later).startswith(
-        "openai/gpt-4.1: the prices were last checked 91 days ago"
-    )
+    assert old_prices([made], on_the_day) == {}
+    own = judge(base_url=LOCAL, price="1,1")
+    assert old_prices([made, own], later) == {"openai/gpt-4.1": 91}
     assert age_sentence(made, checked()) == "the prices were last checked today"
 
 
 def test_a_price_of_ones_own_is_as_old_as_its_file_says(tmp_path):
     path, lines = tmp_path / "p.toml", '["openai/m"]\ninput_per_mtok = 1\noutput_per_mtok = 2\n'
     path.write_text(f"{lines}checked_on = 2026-01-31\n")
-    made = judge("openai/m", base_url=LOCAL, prices=path)
+    made = judge("openai/m", base_url=LOCAL, price=str(path))
     assert age_of(made, date(2026, 2, 10)) == 10
     assert age_of(made, date(2026, 1, 1)) is None
     path.write_text(lines)
-    assert age_of(judge("openai/m", base_url=LOCAL, prices=path), date(2026, 2, 10)) is None
+    assert age_of(judge("openai/m", base_url=LOCAL, price=str(path)), date(2026, 2, 10)) is None
     for wrong in ('"soon"', "2026-01-31T10:00:00", "20260131"):
         path.write_text(f"{lines}checked_on = {wrong}\n")
         with pytest.raises(DataError, match="checked_on is a date"):
-            judge("openai/m", base_url=LOCAL, prices=path)
+            judge("openai/m", base_url=LOCAL, price=str(path))
 
 
 def config(incidents, **more):
@@ -104,10 +102,10 @@ def test_a_dry_run_and_a_result_say_that_prices_are_old(monkeypatch, incidents, 
     monkeypatch.setattr(drive, "today", lambda: checked() + timedelta(days))
     ready = comparing.prepare(config(incidents), {}, offline=True)
     plan, result = asyncio.run(compare_run.forecast(ready))
-    warning = f"the prices were last checked {days} days ago, and may have changed"
-    assert (warning in render_plan(plan, result, page(result), priced=True)) is old
-    assert (warning in render(page(result))) is old
-    assert (warning in json.dumps(plan_json(plan, result, priced=True))) is old
+    warning = f"last checked {days} days ago"
+    assert (warning in unwrapped(render_plan(plan, result, priced=True))) is old
+    assert (warning in unwrapped(str(result))) is old
+    assert bool(plan_json(plan, result, priced=True)["old_prices"]) is old
     assert (warning in json.dumps(result.to_json())) is old
 
 

@@ -8,9 +8,8 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.records import Call, Item
 from judgeloop.core.verdict_key import verdict_key
 from judgeloop.judges.catalogue import judge_from_spec
-from judgeloop.judges.options import JudgeOptions
+from judgeloop.judges.options import LONGEST, JudgeOptions, server_names
 from judgeloop.judges.prompt_files import shipped_template
-from judgeloop.run.server_names import LONGEST, server_names
 
 ONE, OTHER = "openai/a", "openai/b"
 PANEL = [ONE, OTHER]
@@ -21,7 +20,8 @@ def judge(spec="vllm/m", port=8000, **options):
     environment = {"JUDGELOOP_JUDGE_API_KEY": "none"}
     given = {"base_url": f"http://127.0.0.1:{port}/v1"} | options
     return judge_from_spec(
-        spec, JudgeOptions(shipped_template("pairwise.v1"), environment, **given)
+        spec,
+        JudgeOptions(template=shipped_template("pairwise.v1"), environment=environment, **given),
     )
 
 

@@ -9,7 +9,7 @@ from support.selectors import steps_of
 from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.methods.selectors.credible import Credible
 from judgeloop.methods.selectors.llm_selector import LLMSelector
-from judgeloop.replay.select_config import ReplaySelectConfig
+from judgeloop.replay.config import ReplaySelectConfig
 from judgeloop.replay.select_inputs import field_for
 
 POOLS, SIZE, SURE = 100, 400, 0.9

@@ -30,7 +30,8 @@ def candidates(request: dict[str, Any]) -> dict[str, Any]:
     marker, _, rest = request["messages"][-1]["content"].partition("\n")
     material, _, closing = rest.rpartition("\n")
     assert marker == closing, "the material stands between two markers"
-    return json.loads(material)
+    found: dict[str, Any] = json.loads(material)
+    return found
 
 
 def goodness(request: dict[str, Any]) -> str:

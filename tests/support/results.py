@@ -14,30 +14,22 @@ from judgeloop.core.outcomes import (
     Tally,
 )
 from judgeloop.core.records import Choice, Label, Verdict
-from judgeloop.questions.compare.result import CompareSetup, Result, result_of
+from judgeloop.questions.compare.result import CompareOptions, Result, result_of
+from judgeloop.questions.compare.text import page
+from judgeloop.report.records import DataNotes, Setup
 
-SETUP = CompareSetup(
+SETUP = Setup(
     systems=("small", "large"),
-    judge="openai/gpt-4.1",
     judges=("openai/gpt-4.1",),
     vote=None,
     rule="tie-aware",
     risk_threshold=0.1,
     guarantee=None,
-    near_tie=None,
-    not_worse=None,
-    give_up=None,
     selector="random",
-    variant=None,
-    represent=None,
-    history=None,
-    instead=None,
     order="both",
     seed=7,
     calls_per_item=2,
     required_winner=None,
-    left_out="",
-    repeated={},
     run="0123abcd",
     version="0.1.0",
 )
@@ -66,7 +58,9 @@ def make_result(
 ) -> Result:
     """A comparison that "large" won with 8 to 1 of 10 judged items, unless told otherwise."""
     if "judge" in changes:
-        changes = {"judges": tuple(changes["judge"].split(" + "))} | changes
+        changes["judges"] = tuple(changes.pop("judge").split(" + "))
+    of_data = {name: changes.pop(name) for name in DataNotes.names() if name in changes}
+    options = {name: changes.pop(name) for name in CompareOptions.names() if name in changes}
     setup = replace(SETUP, **changes)
     tally = tally or Tally(items=100, wins=(1, 8), ties=1, both=9 if setup.order == "both" else 0)
     asked = tally.judged + tally.abstentions if asked is None else asked
@@ -79,15 +73,18 @@ def make_result(
         labels=labels,
         deciding=frozenset(label.choice.key for label in labels),
     )
-    return result_of(
+    result = result_of(
         outcome,
         spend,
         setup,
+        CompareOptions(**options),
+        DataNotes(items=tally.items, **of_data),
         item_ids=[f"q{n}" for n in range(tally.items)],
         judge_models=((),) * len(setup.judges) if judge_models is None else judge_models,
         decoys=decoys,
         more_judgments=more_judgments,
     )
+    return replace(result, page=page(result))
 
 
 def undecided(

@@ -50,10 +50,6 @@ class Prospects(NamedTuple):
     distances: Floats | None = None
     patterns: Floats | None = None
 
-    def with_power(self, power: float) -> Prospects | None:
-        """Return the same with another exponent; None if no item is then preferred."""
-        return _if_preferring(self._replace(power=power))
-
     def at(self, positions: NDArray[np.int64]) -> Prospects:
         """Return the prospects of the items at `positions`."""
         distances = None if self.distances is None else self.distances[positions]

@@ -177,7 +177,7 @@ def _check_judge(config: CompareConfig, given: Given) -> None:
         )
     if config.rule_row.recorded and not config.recorded:
         raise InputError(
-            f"`rule={config.rule}` tests recorded scores; it goes with `judge={RECORDED}:NAME`"
+            f"`rule={config.rule}` tests recorded scores; it applies to `judge={RECORDED}:NAME`"
         )
     if config.recorded and not config.rule_row.recorded:
         raise InputError(

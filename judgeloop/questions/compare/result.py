@@ -1,7 +1,6 @@
 """The result of a comparison: all figures that the reports show, computed once.
 
-The same record becomes JSON (`to_json`) and text (`text.py`). Formats nothing for people and writes
-no file.
+`text.py` makes the page. Formats nothing for people and writes no file.
 """
 
 from __future__ import annotations
@@ -10,32 +9,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from judgeloop.core.outcomes import ANSWERS, DecoyTally, Outcome, Spend, Tally
+from judgeloop.core.outcomes import ANSWERS, DecoyTally, Outcome, Spend, StopKind, Tally
+from judgeloop.core.part import Part
+from judgeloop.core.records import IDENTICAL
 from judgeloop.methods.estimators.preferences import WeightedDistance, weighted_distance
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order
 from judgeloop.methods.stats.proportions import p_value, share_interval
-from judgeloop.questions.compare import text
-from judgeloop.report.page import Page
-from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label_rows
+from judgeloop.report.labels import label_rows
+from judgeloop.report.notes import Note, NoteCode, note
+from judgeloop.report.records import DataNotes, Setup, counts_of
+from judgeloop.report.run_result import RunResult
+
+FEWEST_TIES = 10  # so many verdicts, and no other, are worth a warning
 
 
-@dataclass(frozen=True, slots=True)
-class CompareSetup(RunSetup):
-    """What was compared, and with which settings.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions(Part):
+    """The settings that only a comparison has.
 
-    `not_worse` is how much worse the second system may be, None if the question is which is better.
-    `give_up` is the probability of a decision below which the run stops undecided. `represent` is
-    None if the selector uses no vectors. `history` is None if no earlier comparisons were used.
-    `instead` says why the requested rule was not used; None if it was.
+    - `near_tie`: the gap that counts as no practical difference; null without one
+    - `not_worse`: how much worse the second system may be; null if the question is which is better
+    - `give_up`: the probability of a decision below which the run stops undecided
+    - `variant`: how the selector differs from its paper; null if it does not
     """
 
-    near_tie: float | None
-    not_worse: float | None
-    give_up: float | None
-    variant: str | None
-    represent: str | None
-    history: str | None
-    instead: str | None
+    near_tie: float | None = None
+    not_worse: float | None = None
+    give_up: float | None = None
+    variant: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,30 +58,31 @@ class ScoreFigures:
 class Result(RunResult):
     """A comparison's result.
 
-    `win_distance` is the leader's share of wins minus the other system's, among the judged items.
-    `win_distance_biased` is True if the items were picked, so that they do not represent the
-    others. `win_distance_interval` bounds the win distance over all items, also leader minus other
-    system (first minus second without a leader). Each bound is wrong with at most the threshold's
-    probability.
-
-    `win_distance_weighted` is True if the draws preferred some items. Then `win_distance` is an
-    estimate for all items, negative if it contradicts the leader (without a leader: first system
-    minus second). The interval is then approximate, at 90 %.
-
-    `recorded` holds the figures of recorded scores; None if judges were asked. Then `risk` is the
-    p-value of the exact sign test.
+    - `wins`: number of items that each system won
+    - `ties`: number of items without a preference
+    - `gap`: the leader's share of wins minus the other system's, among the judged items
+    - `gap_biased`: true if the items were picked, so that they do not represent the others
+    - `gap_weighted`: true if the draws preferred some items. Then `gap` is an estimate for all
+      items, negative if it contradicts the leader (without a leader: first system minus second).
+      The interval is approximate, at 90 %
+    - `gap_interval`: bounds of the gap over all items, also leader minus other system (first minus
+      second without a leader); each bound is wrong with at most the threshold's probability
+    - `recorded`: means and shares of recorded scores, of which `risk` is the p-value of the exact
+      sign test; null if judges were asked
     """
+
+    COMPUTED = (*RunResult.COMPUTED, "p_value_beyond")
 
     job: ClassVar[str] = "compare"
 
-    setup: CompareSetup
+    options: CompareOptions
     risk: float
     wins: dict[str, int]
     ties: int
-    win_distance: float | None
-    win_distance_biased: bool
-    win_distance_weighted: bool
-    win_distance_interval: tuple[float, float] | None
+    gap: float | None
+    gap_biased: bool
+    gap_weighted: bool
+    gap_interval: tuple[float, float] | None
     recorded: ScoreFigures | None = None
 
     @property
@@ -90,15 +92,14 @@ class Result(RunResult):
 
     @property
     def p_value_beyond(self) -> float | None:
-        """The p-value of the lead by a sign test, for other items like these; None if not known.
+        """The p-value of the lead on other items like these, by a sign test; null if not known.
 
-        Known of a winner on these items among draws that prefer no item. A run that stops at a lead
-        makes it too small. So a large one says that the lead may be chance on other items, and a
-        small one says nothing.
+        Defined only for a winner on these items from uniform draws. Optional stopping biases it
+        down: a large value is a warning, a small one means nothing.
         """
         if self.recorded is not None:
             return self.risk
-        preferred = self.win_distance_biased or self.win_distance_weighted
+        preferred = self.gap_biased or self.gap_weighted
         if self.winner is None or self.setup.sampled or preferred:
             return None
         return p_value(*self.wins.values())
@@ -106,26 +107,70 @@ class Result(RunResult):
     @property
     def calls_of_one_order(self) -> float | None:
         """What one order would cost in calls, as a multiple of both orders; None if not known."""
-        if self.both_orders < FEWEST_BOTH or self.setup.order not in {"both", "audited"}:
+        counts, order = self.counts, self.setup.order
+        if counts.both_orders < FEWEST_BOTH or order not in {"both", "audited"}:
             return None
-        decisive = sum(self.wins.values()) + (self.flips if self.setup.order == "both" else 0)
-        return calls_of_one_order(decisive / self.judged, self.flips / self.both_orders)
+        decisive = sum(self.wins.values()) + (counts.flips if order == "both" else 0)
+        return calls_of_one_order(decisive / self.judged, counts.flips / counts.both_orders)
+
+    @property
+    def identical(self) -> int:
+        """How many ties of the decision are of identical outputs."""
+        return sum(row.reason == IDENTICAL and row.in_decision for row in self.labels)
 
     @property
     def winner_fails(self) -> bool:
         """Whether the first system is named only if the second is worse, which must not be."""
-        return self.setup.not_worse is not None
+        return self.options.not_worse is not None
 
     @property
-    def page(self) -> Page:
-        """The result as text: the headline, and the details."""
-        return text.page(self)
+    def open(self) -> bool:
+        """Whether the question has no answer."""
+        return self.winner is None and self.stop_reason not in ANSWERS
+
+    def doubts(self) -> tuple[Note, ...]:
+        """Return warnings: only ties, or a lead that may be chance on other items."""
+        return () if self.recorded else (*self._all_ties(), *self._on_others())
+
+    def _all_ties(self) -> tuple[Note, ...]:
+        if self.judged < FEWEST_TIES or self.ties < self.judged:
+            return ()
+        same = self.identical == self.judged
+        return (note(NoteCode.ALL_IDENTICAL if same else NoteCode.ALL_TIES, judged=self.judged),)
+
+    def _on_others(self) -> tuple[Note, ...]:
+        beyond = self.p_value_beyond
+        early = self.judged < self.items / 2  # more judgments may show a lead that holds on others
+        if beyond is None or beyond <= self.setup.risk_threshold or early:
+            return ()
+        most, least = sorted(self.wins.values(), reverse=True)
+        return (note(NoteCode.CHANCE_ON_OTHERS, most=most, least=least, p_value=beyond),)
+
+    def to_decide(self) -> tuple[Note, ...]:
+        """Return what would decide, after an end that did not cut the run short."""
+        more = self.more_judgments
+        if self.recorded is not None:
+            return ()
+        if self.asked == self.items:
+            return (note(NoteCode.ALL_ASKED),)
+        if self.judged == 0:
+            return (note(NoteCode.NOTHING_JUDGED),)
+        if more is None:
+            code = NoteCode.LEVEL if self.leader is None else NoteCode.OUT_OF_REACH
+            return (note(code, items=self.items),)
+        limited = self.stop_reason is StopKind.FUTILITY
+        return (
+            note(NoteCode.MORE_JUDGMENTS, judgments=more, usd=self.more_usd),
+            *([note(NoteCode.RAISE_LIMIT)] if limited else []),
+        )
 
 
 def result_of(
     outcome: Outcome[Tally],
     spend: Spend,
-    setup: CompareSetup,
+    setup: Setup,
+    options: CompareOptions,
+    data: DataNotes,
     *,
     item_ids: Sequence[str],
     judge_models: tuple[tuple[str, ...], ...],
@@ -142,38 +187,30 @@ def result_of(
     weighted = weighted_distance(tally) if tally.judged < tally.items else None
     return Result(
         setup=setup,
+        options=options,
+        data=data,
+        counts=counts_of(outcome, judge_models, decoys, both_orders=tally.both, flips=tally.flips),
+        spend=spend,
+        labels=label_rows(outcome.labels, systems, item_ids, outcome.deciding),
         winner=None if outcome.winner is None else systems[outcome.winner],
         leader=None if tally.leader is None else systems[tally.leader],
         risk=outcome.estimate.risk if outcome.winner is None or not whole else 0.0,
-        judged=tally.judged,
-        asked=outcome.asked,
-        ahead=outcome.ahead,
-        rounds=outcome.rounds,
-        items=tally.items,
-        wins=dict(zip(systems, tally.wins, strict=True)),
-        ties=tally.ties,
-        abstentions=tally.abstentions,
-        flips=tally.flips,
-        both_orders=tally.both,
-        win_distance=_for_the_leader(tally, weighted),
-        win_distance_biased=tally.picked and tally.judged < tally.items,
-        win_distance_weighted=weighted is not None,
-        win_distance_interval=_seen_from_the_leader(
-            tally, weighted.interval if weighted else outcome.estimate.interval
-        ),
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
         more_judgments=None if outcome.stop.kind in ANSWERS else more_judgments,
-        spend=spend,
-        judge_models=judge_models,
-        agreement=agreement_of(outcome.labels),
-        decoys=decoys,
-        labels=label_rows(outcome.labels, systems, item_ids, outcome.deciding),
+        wins=dict(zip(systems, tally.wins, strict=True)),
+        ties=tally.ties,
+        gap=_for_the_leader(tally, weighted),
+        gap_biased=tally.picked and tally.judged < tally.items,
+        gap_weighted=weighted is not None,
+        gap_interval=_seen_from_the_leader(
+            tally, weighted.interval if weighted else outcome.estimate.interval
+        ),
         recorded=None if scores is None else _figures(tally, setup, scores),
     )
 
 
-def _figures(tally: Tally, setup: CompareSetup, scores: Sequence[Sequence[float]]) -> ScoreFigures:
+def _figures(tally: Tally, setup: Setup, scores: Sequence[Sequence[float]]) -> ScoreFigures:
     won, lost = tally.wins
     means = [sum(own) / tally.items for own in scores]
     return ScoreFigures(

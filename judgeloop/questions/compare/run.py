@@ -6,6 +6,8 @@ knows no exit codes.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from judgeloop.core.outcomes import Spend, StopKind, Tally
@@ -20,9 +22,18 @@ from judgeloop.methods.selectors.ingredients import Variant
 from judgeloop.methods.stats.dendrogram import MOST_EXACT
 from judgeloop.questions.compare.plan import judgments_to_decide, more_to_decide
 from judgeloop.questions.compare.prepare import Comparison
-from judgeloop.questions.compare.result import CompareSetup, Result, result_of
+from judgeloop.questions.compare.result import CompareOptions, Result, result_of
 from judgeloop.questions.compare.selector import LiveMaterial, make_selector, variant_of
-from judgeloop.run.drive import decoy_quotes_left, drive_session, quotes_of, setup_of, terms_of
+from judgeloop.questions.compare.text import page
+from judgeloop.report.records import DataNotes, Setup
+from judgeloop.run.drive import (
+    data_notes,
+    decoy_quotes_left,
+    drive_session,
+    quotes_of,
+    setup_of,
+    terms_of,
+)
 from judgeloop.run.plan import Plan, Range, priced
 
 
@@ -115,37 +126,49 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
         unasked = len(comparison.pool) - len(outcome.labels)
         rule = comparison.rule.deciding
         more = more_to_decide(rule, outcome.estimate.tally, comparison.limits, unasked)
-    return result_of(
+    result = result_of(
         outcome,
         finished.spend,
         _setup(comparison),
+        _options(comparison),
+        _data(comparison),
         item_ids=[item.id for item in comparison.pool.items],
         judge_models=finished.models,
         decoys=finished.decoys,
         more_judgments=more,
         scores=comparison.recorded and comparison.recorded.scores,
     )
+    return replace(result, page=page(result))
 
 
-def _setup(comparison: Comparison) -> CompareSetup:
-    config, rule, row = comparison.config, comparison.rule, comparison.selector
-    shared = setup_of(comparison)
-    if comparison.recorded is not None:  # nobody reads the outputs, which may be missing
-        shared |= {"sampled": True, "empty": {}, "repeated": {}}
-    return CompareSetup(
-        **shared,
-        rule=rule.name,
-        risk_threshold=rule.threshold,
-        guarantee=rule.guarantee,
-        selector=row.name,
-        near_tie=config.near_tie,
-        not_worse=config.not_worse,
-        give_up=config.give_up,
-        variant=_variant(comparison),
+def _setup(comparison: Comparison) -> Setup:
+    config, row = comparison.config, comparison.selector
+    found = setup_of(
+        comparison,
+        comparison.rule,
+        row.name,
         represent=config.represent if row.looks_at_vectors else None,
         history=comparison.history.source if comparison.history else None,
         instead=comparison.instead,
     )
+    return found if comparison.recorded is None else replace(found, sampled=True)
+
+
+def _options(comparison: Comparison) -> CompareOptions:
+    config = comparison.config
+    return CompareOptions(
+        near_tie=config.near_tie,
+        not_worse=config.not_worse,
+        give_up=config.give_up,
+        variant=_variant(comparison),
+    )
+
+
+def _data(comparison: Comparison) -> DataNotes:
+    found = data_notes(comparison)
+    if comparison.recorded is None:
+        return found
+    return replace(found, empty={}, repeated={})  # nobody reads the outputs, which may be missing
 
 
 def _variant(comparison: Comparison) -> str | None:

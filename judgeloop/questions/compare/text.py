@@ -5,24 +5,20 @@ Takes a `Result` and returns sentences. Computes no figures and prints nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from judgeloop.core.money import show_usd
-from judgeloop.core.outcomes import ANSWERS, StopKind, Tally
+from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.methods.estimators.preferences import MISSES
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER
 from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.reasons import show_risk
-from judgeloop.questions.compare.doubts import alike_in, all_ties, on_others
+from judgeloop.questions.compare.result import Result, ScoreFigures
+from judgeloop.report.cost_text import costs, money
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
 from judgeloop.report.sentences import (
-    CUT_SHORT,
     DRAWN_WHOLE,
     HEADING_RISK,
     about_data,
     about_the_judge,
-    count,
     ended,
     judge,
     judged_by,
@@ -31,24 +27,14 @@ from judgeloop.report.sentences import (
     promise,
     published,
     required_first,
-    sentence,
-    shortened,
-    warnings,
+    summed_up,
 )
-from judgeloop.report.spent import costs, enough, money
-
-if TYPE_CHECKING:
-    from judgeloop.questions.compare.result import Result, ScoreFigures
-
+from judgeloop.report.words import count, sentence, shortened
 
 WHAT_P_MEANS = (
-    "The p-value says how often two equally good systems would differ at least so much by chance, "
-    "if these items are a random sample of the items that count. It does not say how probable it "
-    "is that the decision is right."
+    "How often two equally good systems would differ at least this much by chance, if the items are "
+    "a random sample. It is not the probability that the decision is wrong."
 )
-HOW_TO_GO_ON = {
-    StopKind.FUTILITY: ": raise `max_judgments`, or leave out `give_up`",
-}
 
 
 def page(result: Result) -> Page:
@@ -56,7 +42,7 @@ def page(result: Result) -> Page:
     return Page(
         headline(result),
         tuple(details(result)),
-        summary=tuple(summary(result)),
+        summary=summed_up(result, _standing(result)),
         notes=notes(result, *_risk_means(result), whole=result.whole),
     )
 
@@ -77,7 +63,7 @@ def headline(result: Result) -> str:
 def _decision(result: Result) -> str:
     first, second = map(visible, result.setup.systems)
     where = on_items(result.about, result.items)
-    if result.setup.not_worse is not None:
+    if result.options.not_worse is not None:
         return _on_worse(result, where)
     if result.winner is not None:
         loser = next(name for name in result.setup.systems if name != result.winner)
@@ -95,7 +81,7 @@ def _decision(result: Result) -> str:
 def _on_worse(result: Result, where: str) -> str:
     """Return whether the second system is worse than the first by more than the margin."""
     first, second = map(visible, result.setup.systems)
-    worse = f"worse than {first} by more than {result.setup.not_worse:g} {where}"
+    worse = f"worse than {first} by more than {result.options.not_worse:g} {where}"
     if result.stop_reason is StopKind.NOT_WORSE:
         return f"{second} is not {worse}."
     if result.winner is not None:
@@ -103,19 +89,11 @@ def _on_worse(result: Result, where: str) -> str:
     return f"Not known yet: is {second} {worse}? {sentence(ended(result))}"
 
 
-def summary(result: Result) -> list[str]:
-    """Return what was judged, at which risk and cost, what would decide, and warnings."""
-    open_ = result.winner is None and result.stop_reason not in ANSWERS
-    voted = open_ or result.recorded is not None or result.stop_reason is StopKind.NOT_WORSE
-    parts = [_judged(result), *([_leads(result)] if voted else []), _risk(result)]
-    line = " ".join([*filter(None, parts), f"Cost: {money(result)}."])
-    return [
-        line,
-        *([_what_would_decide(result) + enough(result)] if open_ else []),
-        *all_ties(result),
-        *on_others(result),
-        *warnings(result),
-    ]
+def _standing(result: Result) -> str:
+    """Return what was judged, at which risk and cost."""
+    voted = result.open or result.recorded or result.stop_reason is StopKind.NOT_WORSE
+    parts = [_judged(result), _leads(result) if voted else "", _risk(result)]
+    return " ".join([*filter(None, parts), f"Cost: {money(result)}."])
 
 
 def _judged(result: Result) -> str:
@@ -135,12 +113,8 @@ def details(result: Result) -> list[tuple[str, str]]:
     """Return the evidence for the decision, as pairs of a name and a text."""
     rows = [("votes", _votes(result)), ("gap", _gap(result)), ("rule", _rule(result))]
     if result.recorded is not None:
-        return [
-            *rows,
-            *_scores(result, result.recorded),
-            ("judge", judge(result)),
-            *about_data(result),
-        ]
+        rows += [*_scores(result, result.recorded), ("judge", judge(result))]
+        return rows + about_data(result)
     rows += [("judge", judge(result)), ("selector", _selector(result)), *published(result)]
     rows += [("history", visible(result.setup.history))] if result.setup.history else []
     rows += [*costs(result), *_other_way(result)]
@@ -180,7 +154,7 @@ def _risk(result: Result) -> str:
         wanted = "" if result.winner else f"; at most {result.setup.risk_threshold:g} decides"
         return f"p-value: {show_risk(result.risk)}{wanted}."
     if result.whole:
-        return "Stated risk: 0, as every item is judged."
+        return "Stated risk: 0 (all items are judged)."
     if result.stop_reason is StopKind.NO_DIFFERENCE:
         return f"Stated risk: {result.setup.risk_threshold:g} (guaranteed)."
     kind = "guaranteed" if result.setup.guarantee else "heuristic"
@@ -188,87 +162,65 @@ def _risk(result: Result) -> str:
     shown = f"{show_risk(result.risk)} ({kind})."
     if result.winner is not None or result.stop_reason is StopKind.NOT_WORSE:
         return f"Stated risk: {shown}"
-    leads = result.leader is not None or result.setup.not_worse is not None
+    leads = result.leader is not None or result.options.not_worse is not None
     if not leads or show_risk(result.risk) == show_risk(1):
         return ""
     named = (
-        f"naming {visible(result.leader or '')}" if result.setup.not_worse is None else "an answer"
+        f"naming {visible(result.leader or '')}"
+        if result.options.not_worse is None
+        else "an answer"
     )
     return f"Stated risk of {named} now: {shown}"
 
 
 def _risk_means(result: Result) -> tuple[str, str]:
-    """Return what is proved about the risk and what it does not say, after a heading."""
+    """Return a heading; and what is proved about the risk, and what it does not say."""
     if result.recorded is not None:
         return "What the p-value means", WHAT_P_MEANS
-    if result.whole:
-        says = DRAWN_WHOLE
-    elif result.setup.guarantee:
-        decided = result.winner is not None or result.stop_reason is StopKind.NOT_WORSE
-        says = promise(result.setup.guarantee, result.setup.risk_threshold, decided=decided)
-    else:
-        says = "The stated risk is a heuristic: the rule looks many times, and no bound is proved."
+    if result.setup.guarantee and not result.whole:
+        return HEADING_RISK, promise(result, result.setup.guarantee)
+    says = DRAWN_WHOLE if result.whole else "The stated risk is a heuristic, without a proof."
     return HEADING_RISK, f"{says} {about_the_judge(result)}"
-
-
-def _what_would_decide(result: Result) -> str:
-    if result.stop_reason in CUT_SHORT:
-        return CUT_SHORT[result.stop_reason]
-    if result.asked == result.items:
-        return "Nothing is left to judge."
-    if result.judged == 0:
-        return "Nothing is judged."
-    if result.leader is None and result.more_judgments is None:
-        return "The systems are level, so no number of judgments is in sight that would decide."
-    if result.more_judgments is None:
-        return f"At these shares of votes, not even all {result.items:,} items would decide."
-    cost = f" (about {show_usd(result.more_p)})" if result.more_p else ""
-    would = f"about {count(result.more_judgments, 'more judgment')}{cost} would probably decide"
-    return sentence(would + HOW_TO_GO_ON.get(result.stop_reason, ""))
 
 
 def _votes(result: Result) -> str:
     wins = ", ".join(f"{won:,} for {visible(name)}" for name, won in result.wins.items())
-    ties = count(result.ties, "tie")
-    alike = alike_in(result)
-    if alike:
-        ties += f" ({alike:,} of identical outputs, not asked)"
-    text = f"{wins}, {ties}, {count(result.abstentions, 'abstention')}"
-    aside = result.asked - result.judged - result.abstentions - result.ahead
-    return text + (
-        f"; {aside:,} more were judged, but do not count in the decision" if aside else ""
-    )
+    alike = f" ({result.identical:,} of identical outputs)" if result.identical else ""
+    counts = result.counts
+    aside = counts.asked - counts.judged - counts.abstentions - counts.ahead
+    more = f"; {aside:,} more were judged, but do not count in the decision" if aside else ""
+    ties, abstained = count(result.ties, "tie"), count(counts.abstentions, "abstention")
+    return f"{wins}, {ties}{alike}, {abstained}{more}"
 
 
 def _gap(result: Result) -> str:
-    if result.win_distance is None:
-        return "nothing is judged"
-    if result.win_distance_weighted:
-        return _estimated(result.win_distance, result)
+    if result.gap is None:
+        return "nothing has been judged"
+    if result.gap_weighted:
+        return _estimated(result.gap, result)
     towards = f" for {visible(result.leader)}" if result.leader else ""
-    if result.win_distance_biased:
+    if result.gap_biased:
         return (
-            f"{result.win_distance:.2f}{towards} among the judged items, which were picked and do not stand for "
-            "the others: not an estimate for all items"
+            f"{result.gap:.2f}{towards} among the judged items; these were not drawn at random, so "
+            "it is no estimate for all items"
         )
-    shares = "the share of judged items won, less the share lost"
-    bounds = _bounds(result) or _too_large(result)
-    return f"{result.win_distance:.2f}{towards}: {shares}{bounds}"
+    shares = "share of judged items won less share lost"
+    return f"{result.gap:.2f}{towards}, {shares}{_bounds(result) or _biased_upward(result)}"
 
 
-def _too_large(result: Result) -> str:
-    """Return how the gap among the judged items differs from that over all; empty if it does not.
+def _biased_upward(result: Result) -> str:
+    """Return that the gap among the judged items is biased; empty if it is not.
 
     A lead over a boundary is more often one that was large by chance than one that was small.
     """
     stopped = result.winner is not None and result.stop_reason is StopKind.RISK_MET
     if not stopped or result.judged == result.items:
         return ""
-    return "; on average larger than over all items, as the run stopped at a lead"
+    return "; biased upward: the run stopped while one system was ahead"
 
 
 def _estimated(distance: float, result: Result) -> str:
-    """Describe an estimated win distance, from the view of the system that it favours.
+    """Describe an estimated gap, from the view of the system that it favours.
 
     Adds a warning if that system is not the leader.
     """
@@ -276,7 +228,7 @@ def _estimated(distance: float, result: Result) -> str:
     leader, other = (second, first) if result.leader == second else (first, second)
     favoured = leader if round(distance, 2) >= 0 else other
     against = (
-        f"; beware: it contradicts the votes, where {visible(leader)} leads"
+        f"; it contradicts the votes, where {visible(leader)} leads"
         if favoured == other and result.leader is not None
         else ""
     )
@@ -287,41 +239,34 @@ def _estimated(distance: float, result: Result) -> str:
 
 
 def _approximate(favoured: str, result: Result) -> str:
-    if result.win_distance_interval is None:
+    if result.gap_interval is None:
         return ", with no interval, as too few are judged"
-    low, high = result.win_distance_interval
+    low, high = result.gap_interval
     if favoured != (result.leader or result.setup.systems[0]):
         low, high = -high, -low
     return f" ({100 * (1 - MISSES):g} % interval {_signed(low)} to {_signed(high)}, approximate)"
 
 
 def _bounds(result: Result) -> str:
-    if (
-        result.win_distance_interval is None
-        or result.win_distance_interval[0] == result.win_distance_interval[1]
-    ):
+    if result.gap_interval is None or result.gap_interval[0] == result.gap_interval[1]:
         return ""
-    low, high = result.win_distance_interval
-    return (
-        f"; over all items at least {_signed(low)} and at most {_signed(high)} (each bound wrong with a chance of at most "
-        f"{result.setup.risk_threshold:g}, whenever one looks)"
-    )
+    low, high = map(_signed, result.gap_interval)
+    risk = f"{result.setup.risk_threshold:g}"
+    return f"; over all items {low} to {high} (each bound is wrong with probability at most {risk})"
 
 
 def _signed(distance: float) -> str:
-    """Format a win distance, without a sign on zero."""
+    """Format a gap, without a sign on zero."""
     return f"{round(distance, 2) + 0.0:.2f}"
 
 
 def _rule(result: Result) -> str:
     instead = f"; {visible(result.setup.instead)}" if result.setup.instead else ""
-    give_up = result.setup.give_up
+    give_up = result.options.give_up
     gives_up = (
-        f"; gives up where a decision is less likely than {give_up:g}"
-        if give_up is not None
-        else ""
+        f"; gives up if a decision is less likely than {give_up:g}" if give_up is not None else ""
     )
-    margin, asks = result.setup.not_worse, ""
+    margin, asks = result.options.not_worse, ""
     if margin is not None:
         asks = f"; asks whether the gap for {visible(result.setup.systems[0])} is above {margin:g}"
     threshold = result.setup.risk_threshold
@@ -332,5 +277,5 @@ def _rule(result: Result) -> str:
 
 def _selector(result: Result) -> str:
     represent = f" on {visible(result.setup.represent)} vectors" if result.setup.represent else ""
-    variant = f" ({result.setup.variant})" if result.setup.variant else ""
+    variant = f" ({result.options.variant})" if result.options.variant else ""
     return f"{result.setup.selector}{variant}{represent}, seed {result.setup.seed}"

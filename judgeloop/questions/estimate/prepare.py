@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from judgeloop.core.errors import InputError
+from judgeloop.core.errors import InputError, UnpricedError
 from judgeloop.core.protocols import Judge, Selector
 from judgeloop.core.records import Draws
 from judgeloop.formats.confidence import confidence_of
@@ -161,7 +161,7 @@ def _check_layer(config: EstimateConfig) -> None:
     takers = [row.name for row in selectors_of(QUESTION) if "layer" in row.takes]
     if config.selector not in takers:
         raise InputError(
-            f"`layer={config.layer}`: `selector={config.selector}` has no such setting; it goes with "
+            f"`layer={config.layer}`: `selector={config.selector}` has no such setting; it applies to "
             f"{alternatives([f'`selector={name}`' for name in takers])}"
         )
     if not config.represent.startswith(f"{HIDDEN}:"):
@@ -188,7 +188,7 @@ def _proxy(
 ) -> Judge | None:
     """Return the judge that rates every item; None if the proxy is not a judge.
 
-    The address and the price in the settings are the judge's and are not used for the proxy.
+    The address and a single price in the settings are the judge's and are not used for the proxy.
     """
     spec = config.proxy_judge
     if spec is None:
@@ -196,14 +196,14 @@ def _proxy(
     if spec in config.judge:
         raise InputError(f"`proxy={spec}`: this is the judge itself; give a cheaper judge as proxy")
     options = judge_options(config, environment, rating=True, offline=offline)
-    own = replace(options, price=None, base_url=None)
+    price = str(config.price_file) if config.price_file else None
+    own = replace(options, price=price, base_url=None)
     try:
-        judge = checked_judge(spec, own, config, inputs.pool, given)
+        judge = checked_judge(spec, own, config, inputs.pool, given, proxy=True)
+    except UnpricedError:
+        raise
     except InputError as error:
-        reason = str(error).replace(
-            "`judge_price=IN,OUT` (a server of your own: `judge_price=0,0`), or in a file: ", ""
-        )
-        raise InputError(f"`proxy={spec}`: {reason}") from None
+        raise InputError(f"`proxy={spec}`: {error}") from None
     if judge.by_hand:
         raise InputError(f"`proxy={spec}`: a proxy rates every item, so it cannot be a person")
     return judge

@@ -1,6 +1,7 @@
 """The result of an estimate of one system's mean score: all figures that the reports show.
 
-Every figure is computed once, here. Formats nothing for people and writes no file.
+Every figure is computed once, here. `text.py` makes the page. Formats nothing for people and writes
+no file.
 """
 
 from __future__ import annotations
@@ -8,68 +9,67 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from judgeloop.core.errors import EXIT_OTHER_WON, EXIT_UNDECIDED
 from judgeloop.core.outcomes import DecoyTally, Outcome, Spend, StopKind
+from judgeloop.core.part import Part
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.stats.mean_intervals import reach, unseen_variance
-from judgeloop.questions.estimate import text
-from judgeloop.report.page import Page
-from judgeloop.report.run_result import RunResult, RunSetup, label_rows
+from judgeloop.report.labels import label_rows
+from judgeloop.report.notes import Note, NoteCode, note
+from judgeloop.report.records import DataNotes, Setup, counts_of
+from judgeloop.report.run_result import RunResult
 
 
-@dataclass(frozen=True, slots=True)
-class EstimateSetup(RunSetup):
-    """What was estimated, and with which settings.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimateOptions(Part):
+    """The settings that only an estimate has.
 
-    `represent` is None if the selector uses no vectors, `layer` if the vectors are not hidden
-    states. `strata` is the number of strata in the pool. `half_width` is the greatest accepted
-    reach of the interval, None if the run was to go to its limit. `history` is the source of
-    earlier ratings, None if none were used.
+    - `layer`: the layer of hidden states; null without hidden states
+    - `strata`: the number of strata in the pool
+    - `half_width`: the greatest accepted reach of the interval, null if the run was to go to its
+      limit
+    - `interval_kind`: how the interval is made
+    - `proxy`: the cheap judge of every item; null without one
+    - `required_score`: the score that must be reached; null without one
     """
 
-    represent: str | None
-    layer: str | None
-    strata: int
-    half_width: float | None
+    layer: str | None = None
+    strata: int = 1
+    half_width: float | None = None
     interval_kind: str
-    proxy: str | None
-    history: str | None
-    required_score: float | None
+    proxy: str | None = None
+    required_score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Estimated(RunResult):
     """One system's mean score over all items.
 
-    `mean` is None if nothing is judged. `interval` misses the mean over all items with the
-    threshold's probability. It is None if too few items are judged, or if items were picked. In the
-    second case `mean_biased` is True, and the error of the mean is unknown. `cautious` is True if
-    the interval was widened for rare scores that the judged items may not contain. `sampled_mean`
-    is the plain mean of the judged items. `proxy_mean` is the mean of the proxy over all items.
+    - `mean`: the estimated mean score; null if nothing is judged
+    - `interval`: bounds that miss the mean over all items with the threshold's probability; null if
+      too few items are judged, or if items were picked
+    - `mean_biased`: whether items were picked, so that the error of the mean is unknown
+    - `sampled_mean`: the plain mean of the judged items
+    - `cautious`: true if the interval was widened for rare scores that the judged items may not
+      contain
+    - `proxy_mean`: the mean of the proxy over all items
     """
 
-    job: ClassVar[str] = "estimate"
-    # Fields that only comparisons have.
-    ONLY_COMPARED: ClassVar[frozenset[str]] = frozenset(
+    LEFT_OUT = frozenset(
         {
-            "winner",
-            "leader",
-            "risk",
-            "flips",
-            "both_orders",
-            "flip_rate",
-            "flip_interval",
-            "agreement",
-            "required_winner",
-            "order",
+            *("winner", "leader", "risk", "flips", "both_orders", "flip_rate", "flip_interval"),
+            *("agreement", "required_winner", "order", "instead"),
         }
     )
+    COMPUTED = ("decided", "reach", *RunResult.COMPUTED)
 
-    setup: EstimateSetup
+    job: ClassVar[str] = "estimate"
+
+    options: EstimateOptions
     mean: float | None
     interval: tuple[float, float] | None
     mean_biased: bool
@@ -78,32 +78,31 @@ class Estimated(RunResult):
     proxy_mean: float | None
 
     @property
-    def page(self) -> Page:
-        """The result as text: the headline, and the details."""
-        return text.page(self)
+    def decided(self) -> bool:
+        """Whether the question is answered."""
+        return self.winner is not None
 
     @property
     def reach(self) -> float | None:
-        """Distance from the mean to the farther end of the interval; None without an interval."""
+        """Distance from the mean to the farther end of the interval; null without an interval."""
         if self.interval is None or self.mean is None:
             return None
         return reach(self.mean, self.interval)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the result as JSON values, without the fields that only comparisons have."""
-        values = super(Estimated, self).to_json()
-        kept = {name: value for name, value in values.items() if name not in self.ONLY_COMPARED}
-        promise = self.setup.guarantee or "approximate"
-        return kept | {
-            "decided": self.winner is not None,
-            "reach": self.reach,
-            "guarantee": promise,
-        }
+    def to_decide(self) -> tuple[Note, ...]:
+        """Return what would do, after an end that did not cut the run short."""
+        if self.asked == self.items:
+            return (note(NoteCode.ALL_ASKED),)
+        if self.options.half_width is None:
+            return (note(NoteCode.TOO_FEW_JUDGED),)
+        if self.more_judgments is None:
+            return (note(NoteCode.NO_FORECAST),)
+        return (note(NoteCode.MORE_JUDGMENTS, judgments=self.more_judgments, usd=self.more_usd),)
 
     @property
     def shown(self) -> str | None:
         """Whether the required score is reached, missed or open; None if no score is required."""
-        required = self.setup.required_score
+        required = self.options.required_score
         if required is None:
             return None
         if self.interval is None or self.interval[0] < required <= self.interval[1]:
@@ -123,7 +122,9 @@ class Estimated(RunResult):
 def estimated_of(
     outcome: Outcome[Ratings],
     spend: Spend,
-    setup: EstimateSetup,
+    setup: Setup,
+    options: EstimateOptions,
+    data: DataNotes,
     *,
     item_ids: Sequence[str],
     judge_models: tuple[tuple[str, ...], ...],
@@ -147,25 +148,17 @@ def estimated_of(
     decided = outcome.winner is not None and not _cut_too_short(outcome, least)
     return Estimated(
         setup=setup,
+        options=options,
+        data=data,
+        counts=counts_of(outcome, judge_models, decoys),
+        spend=spend,
+        labels=label_rows(outcome.labels, systems, item_ids, outcome.deciding),
         winner=systems[0] if decided else None,
         leader=None if tally.leader is None else systems[tally.leader],
         risk=None,
-        judged=tally.judged,
-        asked=outcome.asked,
-        ahead=outcome.ahead,
-        rounds=outcome.rounds,
-        items=tally.items,
-        abstentions=tally.abstentions,
-        flips=0,
-        both_orders=0,
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
         more_judgments=more_judgments,
-        spend=spend,
-        judge_models=judge_models,
-        agreement=None,
-        decoys=decoys,
-        labels=label_rows(outcome.labels, systems, item_ids, outcome.deciding),
         mean=None if math.isnan(mean) else min(1.0, max(0.0, mean)),
         interval=interval,
         mean_biased=not tally.drawn and not certain,

@@ -26,9 +26,11 @@ from judgeloop.methods.stopping.precise import Precise
 from judgeloop.questions.estimate.config import BY_CONFIDENCE, EstimateConfig
 from judgeloop.questions.estimate.plan import judgments_to_know, more_to_know
 from judgeloop.questions.estimate.prepare import Estimation
-from judgeloop.questions.estimate.result import Estimated, EstimateSetup, estimated_of
+from judgeloop.questions.estimate.result import Estimated, EstimateOptions, estimated_of
 from judgeloop.questions.estimate.selector import HIDDEN, strata_of
+from judgeloop.questions.estimate.text import page
 from judgeloop.run.drive import (
+    data_notes,
     decoy_quotes_left,
     drive_session,
     quotes_left,
@@ -220,25 +222,25 @@ def _together(first: Finished[Ratings] | None, then: Finished[Ratings]) -> Spend
 def _result(estimation: Estimation, ran: _Ran) -> Estimated:
     config, finished = estimation.config, ran.finished
     tally = finished.outcome.estimate.tally
-    setup = EstimateSetup(
-        **setup_of(estimation),
-        rule=estimation.rule.name,
-        risk_threshold=config.risk,
-        guarantee=estimation.rule.guarantee,
-        selector=config.selector,
-        represent=config.represent if config.selector_row.looks_at_vectors else None,
-        layer=config.layer if config.represent.startswith(f"{HIDDEN}:") else None,
-        strata=len(strata_of(estimation.selector, len(estimation.pool)).sizes),
-        half_width=config.half_width,
-        interval_kind=config.interval,
-        proxy=_name_of(estimation.proxy, config),
-        history=None if estimation.foretold is None else estimation.foretold.source,
-        required_score=config.require_score,
-    )
-    return estimated_of(
+    result = estimated_of(
         finished.outcome,
         finished.spend,
-        setup,
+        setup_of(
+            estimation,
+            estimation.rule,
+            config.selector,
+            represent=config.represent if config.selector_row.looks_at_vectors else None,
+            history=None if estimation.foretold is None else estimation.foretold.source,
+        ),
+        EstimateOptions(
+            layer=config.layer if config.represent.startswith(f"{HIDDEN}:") else None,
+            strata=len(strata_of(estimation.selector, len(estimation.pool)).sizes),
+            half_width=config.half_width,
+            interval_kind=config.interval,
+            proxy=_name_of(estimation.proxy, config),
+            required_score=config.require_score,
+        ),
+        data_notes(estimation),
         item_ids=[item.id for item in estimation.pool.items],
         judge_models=finished.models,
         decoys=finished.decoys,
@@ -248,6 +250,7 @@ def _result(estimation: Estimation, ran: _Ran) -> Estimated:
         else None,
         least=min(config.min_judgments, len(estimation.pool)),
     )
+    return replace(result, page=page(result))
 
 
 def _name_of(proxy: Judge | None, config: EstimateConfig) -> str | None:

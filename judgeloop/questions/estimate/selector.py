@@ -1,7 +1,7 @@
 """Makes the selector of an estimate from the data it needs, for live runs and replays alike.
 
 The catalogue (`methods/selectors/catalogue.py`) says which data a selector needs. `LiveMaterial` computes
-them for a live run, `RecordedMaterial` in `replay/estimate_subject.py` for a replay.
+them for a live run, `RecordedMaterial` in `replay/estimate.py` for a replay.
 """
 
 from __future__ import annotations

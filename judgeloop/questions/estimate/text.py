@@ -5,33 +5,27 @@ Takes an `Estimated` and returns sentences. Computes no figures and prints nothi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.stopping.catalogue import INTERVALS
+from judgeloop.questions.estimate.result import Estimated
+from judgeloop.report.cost_text import costs, money
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
 from judgeloop.report.sentences import (
     ABOUT_THE_JUDGE,
-    CUT_SHORT,
     DRAWN_WHOLE,
     about_data,
-    count,
     ended,
     judge,
     judged_by,
     notes,
     on_items,
     published,
-    warnings,
+    summed_up,
 )
-from judgeloop.report.spent import costs, enough, money
-
-if TYPE_CHECKING:
-    from judgeloop.questions.estimate.result import Estimated, EstimateSetup
+from judgeloop.report.words import count
 
 
 def page(result: Estimated) -> Page:
@@ -40,7 +34,7 @@ def page(result: Estimated) -> Page:
     return Page(
         headline(result),
         tuple(details(result)),
-        summary=tuple(summary(result)),
+        summary=summed_up(result, *_standing(result)),
         notes=notes(result, "What the interval means", means),
     )
 
@@ -55,7 +49,7 @@ def so_far(tally: Ratings, systems: tuple[str, ...], most: int) -> str:
 
 def headline(result: Estimated) -> str:
     """Return the score in a sentence, and whether the required score is reached."""
-    required, score = result.setup.required_score, _score_known(result)
+    required, score = result.options.required_score, _score_known(result)
     said = {
         None: _decision(result),
         "reached": f"A score of {required} was required and is reached: {score}",
@@ -91,21 +85,21 @@ def _range(result: Estimated) -> str:
     if result.mean is None or result.stop_reason is StopKind.ALL_JUDGED:
         return ""
     if result.interval is None:
-        why = "as they were picked" if result.mean_biased else "as too few are judged"
-        return f", and how exact that is cannot be said, {why}"
+        why = (
+            "as the items were not drawn at random"
+            if result.mean_biased
+            else "as too few are judged"
+        )
+        return f" (error unknown, {why})"
     low, high = result.interval
     return f", probably between {low:.3f} and {high:.3f}"
 
 
-def summary(result: Estimated) -> list[str]:
-    """Return what was judged, the interval and the cost, what would do, and warnings."""
+def _standing(result: Estimated) -> list[str]:
+    """Return what was judged, the interval and the cost, and whether the run ended early."""
     parts = [_judged(result), *_so_far(result), *_limits(result), f"Cost: {money(result)}."]
-    lines = [" ".join(parts)]
-    if result.winner is None:
-        lines.append(_what_would_do(result) + enough(result))
-    elif result.stop_reason in {StopKind.BUDGET, StopKind.DEADLINE}:
-        lines.append(f"The run ended early: {ended(result)}.")
-    return lines + warnings(result)
+    early = result.decided and result.stop_reason in {StopKind.BUDGET, StopKind.DEADLINE}
+    return [" ".join(parts), *([f"The run ended early: {ended(result)}."] if early else [])]
 
 
 def _judged(result: Estimated) -> str:
@@ -124,7 +118,8 @@ def _so_far(result: Estimated) -> list[str]:
 def _unknown_error(result: Estimated) -> str:
     if result.interval is not None:
         return ""
-    return ", which may be far off" + (", as the items were picked" if result.mean_biased else "")
+    why = ", as the items were not drawn at random" if result.mean_biased else ""
+    return f" (error unknown{why})"
 
 
 def _limits(result: Estimated) -> list[str]:
@@ -137,24 +132,10 @@ def _limits(result: Estimated) -> list[str]:
     return [f"{level:g} % interval: {low:.3f} to {high:.3f} ({kind})."]
 
 
-def _what_would_do(result: Estimated) -> str:
-    if result.stop_reason in CUT_SHORT:
-        return CUT_SHORT[result.stop_reason]
-    if result.asked == result.items:
-        return "Nothing is left to judge."
-    if result.setup.half_width is None:
-        return "Too few items are judged."
-    if result.more_judgments is None:
-        return "How many more judgments it takes cannot be said."
-    dollars = f" (about {show_usd(result.more_p)})" if result.more_p else ""
-    more = count(result.more_judgments, "more judgment")
-    return f"About {more}{dollars} would probably do."
-
-
 def details(result: Estimated) -> list[tuple[str, str]]:
     """Return the evidence for the score, as pairs of a name and a sentence."""
     rows = [("score", _score(result)), ("interval", _interval(result)), ("judge", judge(result))]
-    if result.setup.proxy is not None:
+    if result.options.proxy is not None:
         rows.append(("proxy", _proxy(result)))
     rows += [("selector", _selector(result)), *published(result), *costs(result)]
     return rows + about_data(result)
@@ -162,73 +143,64 @@ def details(result: Estimated) -> list[tuple[str, str]]:
 
 def _score(result: Estimated) -> str:
     if result.mean is None or result.sampled_mean is None:
-        return "nothing is judged"
-    text = f"{result.mean:.3f} for all {result.items:,} items, {result.sampled_mean:.3f} the plain mean of those judged"
+        return "nothing has been judged"
+    text = f"{result.mean:.3f} for all {result.items:,} items; plain mean of the judged items {result.sampled_mean:.3f}"
     if result.mean_biased:
-        text += ", which were picked and not drawn: how far off that is cannot be told"
-    return text + (f"; {count(result.abstentions, 'abstention')}" if result.abstentions else "")
+        text += "; they were not drawn at random, so the error is unknown"
+    silent = result.counts.abstentions
+    return text + (f"; {count(silent, 'abstention')}" if silent else "")
 
 
 def _interval(result: Estimated) -> str:
-    setup = result.setup
+    options = result.options
     if result.stop_reason is StopKind.ALL_JUDGED:
-        return "a point: nothing is left to chance"
+        return "a point, as all items are judged"
     if result.interval is None:
         if not result.mean_biased:
             return "none: too few items are judged"
-        return "none: it would need items that are drawn at random; `selector=random` or stratified draws them"
-    text = f"{setup.interval_kind}, {result.reach:.3f} from the score at most; risk {setup.risk_threshold:g}"
-    wanted = "" if setup.half_width is None else f", wanted {setup.half_width:g}"
-    widened = "; abstentions count as 0 below and as 1 above" if result.abstentions else ""
-    unseen = (
-        "; no narrower, as scores that few items have may be missing from so small a sample"
-        if result.cautious
-        else ""
-    )
-    return text + wanted + widened + unseen
+        return "none: the items were not drawn at random; `selector=random` draws them"
+    parts = [
+        f"{options.interval_kind}, at most {result.reach:.3f} from the score, risk {result.setup.risk_threshold:g}"
+        + ("" if options.half_width is None else f", wanted {options.half_width:g}"),
+        "abstentions count as 0 below and 1 above" if result.counts.abstentions else "",
+        "widened for rare scores that the sample may have missed" if result.cautious else "",
+    ]
+    return "; ".join(filter(None, parts))
 
 
 def _interval_means(result: Estimated) -> str:
-    """Return what the interval says, what is proved about it, and what it does not say."""
+    """Return what the interval says, and what it does not say."""
     if result.stop_reason is StopKind.ALL_JUDGED:
         return f"{DRAWN_WHOLE} {ABOUT_THE_JUDGE}"
     often = 100 * (1 - result.setup.risk_threshold)
-    at_least = "at least" if result.setup.guarantee else "about"
-    means = f"Of 100 such intervals {at_least} {often:g} contain the mean score of all items, judged or not."
-    return f"{means} {_promise(result)} {ABOUT_THE_JUDGE}"
-
-
-def _promise(result: Estimated) -> str:
+    means = f"{often:g} % of such intervals contain the mean score of all items"
     if result.setup.guarantee:
-        return f"That is guaranteed: {result.setup.guarantee}."
-    looks = (
-        "however often you look" if INTERVALS[result.setup.interval_kind] else "if you look once"
-    )
-    return f"That was measured, not proved; it holds {looks}."
+        return f"At least {means}: {visible(result.setup.guarantee)}. {ABOUT_THE_JUDGE}"
+    anytime = INTERVALS[result.options.interval_kind]
+    looks = "however often you look" if anytime else "if you look once"
+    return f"About {means}, {looks}: measured, not proved. {ABOUT_THE_JUDGE}"
 
 
 def _proxy(result: Estimated) -> str:
-    name, source = visible(result.setup.proxy or ""), result.setup.history
+    name, source = visible(result.options.proxy or ""), result.setup.history
     said = name if source is None else f"{name}: {visible(source)}"
-    if result.proxy_mean is None:
-        return f"{said}; the score is the judge's alone"
-    return f"{said}, mean {result.proxy_mean:.3f} over all items; the score is the judge's all the same"
+    mean = "" if result.proxy_mean is None else f", mean {result.proxy_mean:.3f} over all items"
+    return f"{said}{mean}; the score is the judge's"
 
 
 def _selector(result: Estimated) -> str:
-    setup = result.setup
-    parts = [setup.selector]
-    if setup.strata > 1:
-        parts.append(f"{setup.strata} strata")
+    setup, parts = result.setup, [result.setup.selector]
+    if result.options.strata > 1:
+        parts.append(f"{result.options.strata} strata")
     if setup.represent is not None:
-        parts.append(f"on {visible(setup.represent)} vectors{_of_what(setup)}")
+        parts.append(f"on {visible(setup.represent)} vectors{_of_what(result)}")
     return f"{', '.join(parts)}, seed {setup.seed}"
 
 
-def _of_what(setup: EstimateSetup) -> str:
+def _of_what(result: Estimated) -> str:
     """Return what the selector's vectors are of."""
-    if Need.OUTPUT_VECTORS in selector_row("estimate", setup.selector).needs:
+    if Need.OUTPUT_VECTORS in selector_row("estimate", result.setup.selector).needs:
         return " of the outputs"
-    if setup.layer:
-        return f", layer {setup.layer}"
-    return " (of the texts: the model's own hidden states are not at hand)"
+    if result.options.layer:
+        return f", layer {result.options.layer}"
+    return " of the texts (not the model's own hidden states)"

@@ -1,6 +1,6 @@
 """The result of a search for the best of many: all figures that the reports show, computed once.
 
-Formats nothing for people and writes no file.
+`text.py` makes the page. Formats nothing for people and writes no file.
 """
 
 from __future__ import annotations
@@ -12,23 +12,26 @@ from typing import ClassVar
 import numpy as np
 
 from judgeloop.core.outcomes import DecoyTally, Outcome, Spend, StopKind
+from judgeloop.core.part import Part
 from judgeloop.methods.estimators.win_rates import Standings
-from judgeloop.questions.select import text
-from judgeloop.report.page import Page
-from judgeloop.report.run_result import RunResult, RunSetup, agreement_of, label_rows
+from judgeloop.report.labels import label_rows
+from judgeloop.report.notes import Note, NoteCode, note
+from judgeloop.report.records import DataNotes, Setup, counts_of
+from judgeloop.report.run_result import RunResult
 
 
-@dataclass(frozen=True, slots=True)
-class SelectSetup(RunSetup):
-    """Which systems were searched for the best, and with which settings.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectOptions(Part):
+    """The settings that only a search for the best has.
 
-    `near` is the distance from the best win rate that is near enough, None for the best itself.
-    `epsilon` holds the probabilities of a loss and a tie of the best system that LLM Selector used.
+    - `baseline`: the system that all others are compared with
+    - `near`: the margin within which a system counts as near the best; null for the best itself
+    - `epsilon`: the probabilities of a loss and a tie of the best system that LLM Selector used
     """
 
     baseline: str
-    near: float | None
-    epsilon: tuple[float, float] | None
+    near: float | None = None
+    epsilon: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,34 +59,39 @@ class SystemRow:
 class Selected(RunResult):
     """The result of a search for the best of many systems.
 
-    `standings` has a row for every system, the best first. `queries` is the number of items asked
-    about. `near_best` names the systems not ruled out at the stated risk: the best is missing from
-    them with at most that probability. It is None if queries were picked, because no risk can be
-    stated then. `win_rates_biased` is True if queries were picked and not all items were judged.
-    `level_since` is the number of queries after which the selector expected the same information of
-    all others, so that its belief no longer moved. It is None if the selector went on choosing
-    between them.
+    - `queries`: number of items that were asked about
+    - `standings`: a row for each system, the best first: counts, win rate, whether it is ruled out
+    - `near_best`: the systems not yet ruled out at the stated risk; null if queries were picked,
+      because no risk can be stated then
+    - `win_rates_biased`: true if queries were picked and not all items were judged
+    - `level_since`: the number of queries after which all others promised the selector the same
+      information; null if it went on choosing between them
     """
 
     job: ClassVar[str] = "select"
 
-    setup: SelectSetup
+    options: SelectOptions
     queries: int
     standings: tuple[SystemRow, ...]
     near_best: tuple[str, ...] | None
     win_rates_biased: bool
     level_since: int | None = None
 
-    @property
-    def page(self) -> Page:
-        """The result as text: the headline, and the details."""
-        return text.page(self)
+    def to_decide(self) -> tuple[Note, ...]:
+        """Return what would decide, after an end that did not cut the run short."""
+        if self.judged == 0:
+            return (note(NoteCode.NOTHING_JUDGED),)
+        if self.more_judgments is None:
+            return (note(NoteCode.OUT_OF_REACH, items=self.items),)
+        return (note(NoteCode.MORE_JUDGMENTS, judgments=self.more_judgments, usd=self.more_usd),)
 
 
 def selected_of(
     outcome: Outcome[Standings],
     spend: Spend,
-    setup: SelectSetup,
+    setup: Setup,
+    options: SelectOptions,
+    data: DataNotes,
     *,
     item_ids: Sequence[str],
     judge_models: tuple[tuple[str, ...], ...],
@@ -101,25 +109,17 @@ def selected_of(
     stated = setup.guarantee is not None or certain
     return Selected(
         setup=setup,
+        options=options,
+        data=data,
+        counts=counts_of(outcome, judge_models, decoys, both_orders=tally.both, flips=tally.flips),
+        spend=spend,
+        labels=label_rows(outcome.labels, systems, item_ids, outcome.deciding),
         winner=None if outcome.winner is None else systems[outcome.winner],
         leader=None if tally.leader is None else systems[tally.leader],
         risk=outcome.estimate.risk if stated else None,
-        judged=tally.judged,
-        asked=outcome.asked,
-        ahead=outcome.ahead,
-        rounds=outcome.rounds,
-        items=tally.items,
-        abstentions=tally.abstentions,
-        flips=tally.flips,
-        both_orders=tally.both,
         stop_reason=outcome.stop.kind,
         stop_sentence=outcome.stop.sentence,
         more_judgments=more_judgments,
-        spend=spend,
-        judge_models=judge_models,
-        agreement=agreement_of(outcome.labels),
-        decoys=decoys,
-        labels=label_rows(outcome.labels, systems, item_ids, outcome.deciding),
         queries=tally.queries,
         standings=rows,
         near_best=tuple(row.system for row in rows if row.near_best)

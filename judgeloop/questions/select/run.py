@@ -6,6 +6,8 @@ knows no exit codes.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from judgeloop.core.outcomes import StopKind
@@ -17,9 +19,17 @@ from judgeloop.methods.estimators.win_rates import Standings, WinRates
 from judgeloop.methods.selectors.catalogue import Need
 from judgeloop.questions.select.plan import judgments_to_separate, more_to_separate
 from judgeloop.questions.select.prepare import Selection
-from judgeloop.questions.select.result import Selected, SelectSetup, selected_of
+from judgeloop.questions.select.result import Selected, SelectOptions, selected_of
 from judgeloop.questions.select.selector import LiveMaterial, Made, make_selector
-from judgeloop.run.drive import decoy_quotes_left, drive_session, quotes_of, setup_of, terms_of
+from judgeloop.questions.select.text import page
+from judgeloop.run.drive import (
+    data_notes,
+    decoy_quotes_left,
+    drive_session,
+    quotes_of,
+    setup_of,
+    terms_of,
+)
 from judgeloop.run.plan import Plan, priced
 
 
@@ -109,23 +119,20 @@ def _result(selection: Selection, made: Made, finished: Finished[Standings]) -> 
     if outcome.winner is None and level is not None:
         tally = outcome.estimate.tally
         more = more_to_separate(tally, level, shrinking=_shrinks(selection))
-    setup = SelectSetup(
-        **setup_of(selection),
-        rule=selection.rule.name,
-        risk_threshold=selection.rule.threshold,
-        guarantee=selection.rule.guarantee,
-        selector=config.selector,
-        baseline=config.baseline,
-        near=config.near_best,
-        epsilon=made.epsilons,
-    )
-    return selected_of(
+    result = selected_of(
         outcome,
         finished.spend,
-        setup,
+        setup_of(selection, selection.rule, config.selector),
+        SelectOptions(
+            baseline=config.baseline,
+            near=config.near_best,
+            epsilon=made.epsilons,
+        ),
+        data_notes(selection),
         item_ids=[item.id for item in selection.pool.items],
         judge_models=finished.models,
         decoys=finished.decoys,
         level=config.risk if level is None else level,
         more_judgments=more,
     )
+    return replace(result, page=page(result))

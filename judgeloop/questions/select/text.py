@@ -6,21 +6,19 @@ Takes a `Selected` and returns sentences. Computes no figures and prints nothing
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stopping.reasons import show_risk
+from judgeloop.questions.select.result import Selected, SystemRow
+from judgeloop.report.cost_text import costs, money
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Section
 from judgeloop.report.sentences import (
-    CUT_SHORT,
     DRAWN_WHOLE,
     HEADING_RISK,
     about_data,
     about_the_judge,
-    count,
     ended,
     judge,
     judged_by,
@@ -29,14 +27,9 @@ from judgeloop.report.sentences import (
     promise,
     published,
     required_first,
-    sentence,
-    shortened,
-    warnings,
+    summed_up,
 )
-from judgeloop.report.spent import costs, enough, money
-
-if TYPE_CHECKING:
-    from judgeloop.questions.select.result import Selected, SystemRow
+from judgeloop.report.words import count, sentence, shortened
 
 MOST_NAMED = 5  # systems named in a sentence
 EVEN = 0.5  # the win rate of the baseline against itself
@@ -48,7 +41,7 @@ def page(result: Selected) -> Page:
     return Page(
         headline(result),
         tuple(details(result)),
-        summary=tuple(summary(result)),
+        summary=summed_up(result, _standing(result), *_in_the_race(result)),
         tables=(_table(result),),
         notes=notes(result, HEADING_RISK, _risk_means(result)),
     )
@@ -75,65 +68,47 @@ def _decision(result: Selected) -> str:
     name = visible(result.winner)
     if result.risk is None:
         return f"{name} has the highest win rate of {among}."
-    if result.setup.near is not None and result.stop_reason is StopKind.RISK_MET:
-        return f"{name} is within {result.setup.near:g} of the best win rate of {among}."
+    if result.options.near is not None and result.stop_reason is StopKind.RISK_MET:
+        return f"{name} is within {result.options.near:g} of the best win rate of {among}."
     return f"{name} is the best of {among}."
 
 
-def summary(result: Selected) -> list[str]:
-    """Return what was judged, at which risk and cost, what would decide, and warnings."""
+def _standing(result: Selected) -> str:
+    """Return what was judged, at which risk and cost."""
     on = f"on {result.queries:,} of {count(result.items, 'item')}"
     judged = f"Judgments by {judged_by(result)}: {result.judged:,}, {on}."
-    line = f"{judged} {_risk(result)}Cost: {money(result)}."
-    would = _what_would_decide(result) + enough(result)
-    still = [] if result.winner is not None else [*_in_the_race(result), would]
-    return [line, *still, *warnings(result)]
+    return f"{judged} {_risk(result)}Cost: {money(result)}."
 
 
 def _risk(result: Selected) -> str:
     if result.winner is None:
         return ""
     if result.stop_reason is StopKind.ALL_JUDGED:
-        return "Stated risk: 0, as every item is judged. "
+        return "Stated risk: 0 (all items are judged). "
     if result.risk is None:
         return "Stated risk: none. "
     return f"Stated risk: {show_risk(result.risk)} (guaranteed). "
 
 
 def _risk_means(result: Selected) -> str:
-    """Return what the stated risk says, what is proved about it, and what it does not say."""
-    guarantee = result.setup.guarantee
+    """Return what is proved about the risk, and what it does not say."""
     if result.stop_reason is StopKind.ALL_JUDGED:
-        says = DRAWN_WHOLE
-    elif guarantee is None:
+        return f"{DRAWN_WHOLE} {about_the_judge(result)}"
+    if result.setup.guarantee is None:
         return (
-            "No risk is stated: this rule names the highest win rate once the budget is used up, "
-            "and does not say how probably that is right."
+            "No risk is stated: this rule spends the whole budget and then names the highest win "
+            "rate."
         )
-    else:
-        says = promise(guarantee, result.setup.risk_threshold, decided=result.winner is not None)
-    return f"{says} {about_the_judge(result)}"
-
-
-def _what_would_decide(result: Selected) -> str:
-    if result.stop_reason in CUT_SHORT:
-        return CUT_SHORT[result.stop_reason]
-    if result.judged == 0:
-        return "Nothing is judged."
-    if result.more_judgments is None:
-        return f"At these win rates, not even all {result.items:,} items would separate them."
-    dollars = f" (about {show_usd(result.more_p)})" if result.more_p else ""
-    more = count(result.more_judgments, "more judgment")
-    return f"About {more}{dollars} would probably decide."
+    return promise(result, result.setup.guarantee)
 
 
 def _in_the_race(result: Selected) -> list[str]:
-    """Return which systems are not ruled out; none if nothing is judged."""
+    """Return which systems are not ruled out; none if there is a winner, or nothing is judged."""
     names = result.near_best
-    if not result.judged:
+    if not result.judged or result.winner is not None:
         return []
     if names is None:
-        return ["Which systems are still in the race is unknown, as the queries were picked."]
+        return ["No system can be ruled out, as the items were not drawn at random."]
     shown = ", ".join(map(visible, names[:MOST_NAMED]))
     more = len(names) - MOST_NAMED
     return [sentence(f"still in the race: {shown}{f' and {more} more' if more > 0 else ''}")]
@@ -148,9 +123,9 @@ def details(result: Selected) -> list[tuple[str, str]]:
 
 def _table(result: Selected) -> Section:
     """Return the standings: the winner, then by win rate, and last what is not judged."""
-    heading = f"Win rates against {visible(result.setup.baseline)}"
+    heading = f"Win rates against {visible(result.options.baseline)}"
     if result.win_rates_biased:
-        heading += ", on queries that were picked and do not stand for the others: no estimates for all items"
+        heading += ", on items that were not drawn at random: no estimates for all items"
     rows = sorted(result.standings, key=lambda row: _place(row, result))
     return Section(heading, tuple((visible(row.system), _row(row, result)) for row in rows))
 
@@ -158,11 +133,11 @@ def _table(result: Selected) -> Section:
 def _place(row: SystemRow, result: Selected) -> tuple[bool, float]:
     """Return what a row of the standings is sorted by."""
     rate = -math.inf if row.win_rate is None else row.win_rate
-    return row.system != result.winner, -(EVEN if row.system == result.setup.baseline else rate)
+    return row.system != result.winner, -(EVEN if row.system == result.options.baseline else rate)
 
 
 def _row(row: SystemRow, result: Selected) -> str:
-    if row.system == result.setup.baseline:
+    if row.system == result.options.baseline:
         return f" 50.0 %  the baseline itself{_state(row)}"
     if row.win_rate is None:
         return "     -   not judged"
@@ -192,24 +167,24 @@ def show_belief(probability: float) -> str:
 
 def _near_best(result: Selected) -> str:
     if result.near_best is None:
-        return "unknown: the queries were picked, and no risk can be stated"
+        return "unknown: the items were not drawn at random, so no risk can be stated"
     if not result.queries:
-        return "unknown: nothing is judged"
+        return "unknown: nothing has been judged"
     if len(result.near_best) == 1:
-        return f"{visible(result.near_best[0])} alone; every other system is separated from it"
+        return f"{visible(result.near_best[0])}; all others are ruled out"
     names = ", ".join(map(visible, result.near_best))
-    return f"{names}: one of these {len(result.near_best)} is the best, but for the stated risk"
+    return f"{names}: systems not yet ruled out"
 
 
 def _rule(result: Selected) -> str:
     setup = result.setup
     if setup.guarantee is None:
-        return f"{setup.rule}, names the highest win rate once the budget is used up"
+        return f"{setup.rule}, names the highest win rate when the budget is spent"
     return f"{setup.rule}, stops at a stated risk of {setup.risk_threshold:g}"
 
 
 def _selector(result: Selected) -> str:
-    epsilon = result.setup.epsilon
+    epsilon = result.options.epsilon
     chosen = f" (ε {epsilon[0]:g} and {epsilon[1]:g})" if epsilon else ""
     return f"{result.setup.selector}{chosen}, seed {result.setup.seed}{_level(result)}"
 
@@ -223,6 +198,6 @@ def _level(result: Selected) -> str:
     if since is None or since >= result.queries:
         return ""
     return (
-        f"; its belief no longer moved after {count(since, 'item')}: all others promised the same information, "
-        "and were asked in random order"
+        f"; after {count(since, 'item')} all others promised the same information and were asked in "
+        "random order"
     )

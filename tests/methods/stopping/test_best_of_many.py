@@ -236,5 +236,5 @@ def test_near_best_is_promised_in_words_and_refused_without_a_stated_risk():
     )
     asked = {"outputs": ["a", "b"], "baseline": "a", "judge": "human", "near_best": 0.05}
     check_settings("select", SelectConfig.of(**asked, rule="separated"))
-    with pytest.raises(InputError, match=r"^`near_best=0.05`: .* it goes with `rule=separated`$"):
+    with pytest.raises(InputError, match=r"^`near_best=0.05` .* it applies to `rule=separated`$"):
         check_settings("select", SelectConfig.of(**asked, rule="fixed-budget"))

@@ -127,7 +127,7 @@ def test_only_a_rule_with_an_interval_takes_a_near_tie(name):
         check_settings("compare", config)
         assert make_rule(name, risk=0.1, items=9, limit=9, near_tie=0.05).near_tie == 0.05
     else:
-        with pytest.raises(InputError, match=r"^`near_tie=0.05`: .* it goes with `rule=anytime`$"):
+        with pytest.raises(InputError, match=r"^`near_tie=0.05` .* it applies to `rule=anytime`$"):
             check_settings("compare", config)
 
 

@@ -106,7 +106,7 @@ def test_recorded_scores_and_the_rule_once_go_with_each_other_alone(here):
     with pytest.raises(InputError, match="`rule=sequential`: recorded scores are all known"):
         compared(rule="sequential")
     with pytest.raises(
-        InputError, match="`rule=once` tests recorded scores; it goes with `judge=r"
+        InputError, match="`rule=once` tests recorded scores; it applies to `judge=r"
     ):
         compared(judge="metric:exact", rule="once")
     with pytest.raises(InputError, match="expected recorded:NAME alone, found 2 judges"):
@@ -141,7 +141,7 @@ def test_the_command_costs_nothing_and_writes_no_ledger(here):
         "a is better than b on items like these 12.",
         "Judged by recorded:score: all 12 items. Votes: 10 to 0 for a. p-value: 0.002. Cost: $0.00.",
     ]
-    assert "Warning: the set has few items, 12." in done.stdout
+    assert "Warning: The set has only 12 items." in done.stdout
     assert "90 % interval" in done.stdout
     assert "empty" not in done.stdout  # the files hold no outputs, and none are needed
     assert "scores 1 and 0" in (here / "page.html").read_text()
@@ -159,7 +159,7 @@ def test_python_and_the_command_line_give_the_same(here):
 def test_a_dry_run_has_nothing_to_ask_and_shows_the_result(here):
     done = invoked(*RECORDED, "--dry-run")
     assert done.exit_code == 0
-    assert "Nothing to ask" in done.stdout
+    assert "No calls are needed" in done.stdout
     assert "a is better than b" in done.stdout
 
 

@@ -1,0 +1,183 @@
+"""Anthropic, by its Messages API.
+
+Writes requests and reads replies; `chat.py` sends them. The replies' models have only the fields
+that are needed. No sampling parameters are sent, because newer models refuse them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Sequence
+from types import ModuleType
+from typing import Any, ClassVar, final
+
+from judgeloop.core.records import Abstention, Usage
+from judgeloop.providers.chat import Chat, Said
+from judgeloop.providers.ending import TOO_LONG
+from judgeloop.providers.endpoint import Provider
+from judgeloop.providers.replies import Count, Wire, WireReply
+
+# Anthropic bills nothing for a refusal without output.
+PROVIDER = Provider(
+    "anthropic",
+    "https://api.anthropic.com",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL",
+    filter_is_free=True,
+    length_is_free=True,
+    effort_in_tokens=True,
+)
+TOOL = "verdict"
+
+
+class Block(Wire):
+    """A block of content: text, or the input of a tool."""
+
+    type: str
+    text: str = ""
+    input: Any = None
+
+
+class CacheCreation(Wire):
+    """Number of tokens written to the cache for an hour."""
+
+    ephemeral_1h_input_tokens: Count = 0
+
+
+class OutputDetails(Wire):
+    """Number of output tokens that are thoughts."""
+
+    thinking_tokens: Count | None = None
+
+
+class WireUsage(Wire):
+    """Token counts: input tokens exclude cached tokens, output tokens include thinking."""
+
+    input_tokens: Count
+    output_tokens: Count
+    cache_creation_input_tokens: Count | None = None
+    cache_read_input_tokens: Count | None = None
+    cache_creation: CacheCreation | None = None
+    output_tokens_details: OutputDetails | None = None
+    service_tier: str | None = None
+    speed: str | None = None
+
+
+class Message(WireReply):
+    """A whole reply."""
+
+    content: list[Block]
+    stop_reason: str | None
+    usage: WireUsage | None = None
+
+    def text(self) -> str:
+        """Return the text, or the tool's input as JSON; empty if several tools were called."""
+        tools = [block.input for block in self.content if block.type == "tool_use"]
+        if tools:
+            return json.dumps(tools[0]) if len(tools) == 1 else ""
+        return "".join(block.text for block in self.content if block.type == "text")
+
+    def tokens(self) -> Usage | None:
+        """Return the usage, with cached tokens included in the input tokens.
+
+        None if the usage is absent, or if tokens were cached for an hour: judgeloop has no price
+        for those.
+        """
+        if self.usage is None:
+            return None
+        if self.usage.cache_creation and self.usage.cache_creation.ephemeral_1h_input_tokens:
+            return None
+        read = self.usage.cache_read_input_tokens or 0
+        written = self.usage.cache_creation_input_tokens or 0
+        details, output = self.usage.output_tokens_details, self.usage.output_tokens
+        thoughts = (details.thinking_tokens if details else None) or 0
+        return Usage(
+            self.usage.input_tokens + read + written, output, read, written, min(output, thoughts)
+        )
+
+    def tier(self) -> str | None:
+        """Return the speed if it is not the standard one, else the service tier."""
+        if self.usage is None:
+            return None
+        speed = self.usage.speed
+        return self.usage.service_tier if speed in {None, "standard"} else speed
+
+    def said(self) -> str:
+        """Return all text, with the inputs of all tools."""
+        inputs = (json.dumps(block.input) for block in self.content if block.type == "tool_use")
+        return " ".join([*(block.text for block in self.content), *inputs])
+
+
+@final
+class AnthropicChat(Chat[Message]):
+    """A Claude model."""
+
+    provider: ClassVar[Provider] = PROVIDER
+    path = "/v1/messages"
+    request_id_header = "request-id"
+    reply_name = "message"
+    wire = Message
+
+    def learn_lengths(self, lengths: Sequence[int]) -> None:
+        """As any chat model. But a number of thinking tokens has to stay under the limit."""
+        if not self._effort_in_tokens:
+            super().learn_lengths(lengths)
+
+    def request(self, call: Hashable, system: str, user: str) -> dict[str, Any]:
+        """Return the request's body."""
+        return {
+            "model": self.spec.model,
+            "max_tokens": self.limit.of(call),
+            "system": system,
+            "messages": [{"role": "user", "content": user}],
+            "service_tier": "standard_only",  # the priority tier has other prices
+            **self._thoughts(),
+            **self._form(),
+        }
+
+    def _sdk(self) -> ModuleType:
+        import anthropic
+
+        return anthropic
+
+    def _client_of(self, sdk: Any) -> Any:
+        return sdk.AsyncAnthropic
+
+    @property
+    def _effort_in_tokens(self) -> bool:
+        return self.spec.effort is not None and self.spec.effort.isdecimal()
+
+    def _thoughts(self) -> dict[str, Any]:
+        """Return the request field that says whether to think, and how long at most."""
+        effort = self.spec.effort
+        if effort is None:
+            return {}
+        if effort == "none":
+            return {"thinking": {"type": "disabled"}}
+        if self._effort_in_tokens:
+            return {"thinking": {"type": "enabled", "budget_tokens": int(effort)}}
+        return {"thinking": {"type": "adaptive"}}
+
+    def _form(self) -> dict[str, Any]:
+        schema, effort = dict(self.spec.form.schema), self.spec.effort
+        if self.spec.form.by == "schema":
+            named = effort not in {None, "none"} and not self._effort_in_tokens
+            how = {"effort": effort} if named else {}
+            return {"output_config": {"format": {"type": "json_schema", "schema": schema}, **how}}
+        tool = {
+            "name": TOOL,
+            "description": "Give the verdict.",
+            "input_schema": schema,
+            "strict": True,
+        }
+        return {"tools": [tool], "tool_choice": {"type": "tool", "name": TOOL}}
+
+    def _is_truncated(self, message: Message) -> bool:
+        return message.stop_reason == "max_tokens"
+
+    def _said(self, message: Message) -> Said | Abstention:
+        if message.stop_reason == "refusal":
+            return Abstention("refused by the judge")
+        if message.stop_reason == "model_context_window_exceeded":
+            return Abstention(TOO_LONG)
+        return Said(message.text())

@@ -1,0 +1,316 @@
+"""A chat model behind an API: quotes a call, sends one request for it, and bills the reply.
+
+Takes two texts, for the system and the user part of a request, and the form that a reply must have.
+Returns what the model said, with its cost. What is asked for, and what an answer means, is decided
+elsewhere (`judges/chat_model.py`). A provider's file (`openai.py`, `anthropic.py`, `vllm.py`) says
+how a request is written and how a reply is read. Retries and time limits are the engine's.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, ClassVar, Generic, TypeVar, final
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from judgeloop.core.errors import ErrorKind, JudgeError
+from judgeloop.core.money import Price, worst_cost
+from judgeloop.core.records import Abstention, Answer, Quote, Reply, Usage
+from judgeloop.providers.billing import Asked, Bill, bill, least_tokens, most_tokens, quote
+from judgeloop.providers.ending import changed, ending, ending_of, ran_out, unreadable
+from judgeloop.providers.endpoint import Endpoint, Provider
+from judgeloop.providers.failures import Failure
+from judgeloop.providers.prices import STANDARD, Published, unpublished
+from judgeloop.providers.replies import WireReply
+from judgeloop.providers.token_limit import TokenLimit
+
+WireT = TypeVar("WireT", bound=WireReply)
+Client = TypeVar("Client", bound=Any)
+# The SDKs' HTTP client checks every idle connection of its pool on every request. With a few
+# hundred requests in flight, a single large pool takes more time for that than for the requests.
+CALLS_A_POOL = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form that a reply must have.
+
+    - `by`: "schema" (JSON that follows the schema), "tool" (the input of a strict tool that the
+      model must call), "choice" (a bare label) or "logprob" (the probabilities of the first token).
+    - `schema`: the JSON schema. `labels`: the labels to choose from.
+    """
+
+    by: str
+    schema: Mapping[str, Any]
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSpec:
+    """What a chat model is asked with, and what it costs.
+
+    - `max_output_tokens`: the limit of an answer; `thinking_tokens` are added to it.
+    - `effort`: how hard to think; None to leave it to the model.
+    - `published`: looks up the published price of another model at the same server, for a reply
+      that names one.
+    """
+
+    model: str
+    endpoint: Endpoint
+    price: Price | None
+    form: Form
+    max_output_tokens: int = 512
+    thinking_tokens: int = 0
+    effort: str | None = None
+    tier: str = STANDARD
+    published: Published = unpublished
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a model said: its text, and the likely first tokens with their log-probabilities.
+
+    `first_tokens` is None if the server gives no log-probabilities.
+    """
+
+    text: str
+    first_tokens: tuple[tuple[str, float], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What an attempt brought: what was said, or why there is nothing to read, and its cost.
+
+    The other fields are those of a `Reply`.
+    """
+
+    said: Said | Abstention
+    cost_p: int | None
+    usage: Usage | None = None
+    model: str = ""
+    request_id: str = ""
+    breach: str = ""
+    saved_p: int = 0
+
+    def reply(self, answer: Answer) -> Reply:
+        """Return the reply with the answer that was read in it."""
+        return Reply(
+            answer,
+            self.cost_p,
+            self.usage,
+            self.model,
+            self.request_id,
+            self.breach,
+            self.saved_p,
+        )
+
+
+class Chat(ABC, Generic[WireT]):
+    """A chat model; each call of `ask` sends one HTTP request.
+
+    The SDK's own retries are off, and redirects are not followed. Nothing is sent, and the SDK is
+    not imported, before the first call of `ask`.
+    """
+
+    # Set by the provider's class: the provider, the path to post to, the header with the request's
+    # id, the noun for a reply in messages, and the model that a reply must match.
+    provider: ClassVar[Provider]
+    path: ClassVar[str]
+    request_id_header: ClassVar[str]
+    reply_name: ClassVar[str]
+    wire: type[WireT]
+
+    def __init__(self, spec: ChatSpec) -> None:
+        self.spec = spec
+        self.limit = TokenLimit(spec.max_output_tokens + spec.thinking_tokens)
+        self._schema_size = len(json.dumps(spec.form.schema))
+        self._clients: Clients[Any] = Clients(self._make_client)
+
+    @property
+    def tier_note(self) -> str:
+        """The tier asked for and its price, in a sentence; empty for the standard tier."""
+        return ""
+
+    def quote(self, call: Hashable, texts: Sequence[str]) -> Quote:
+        """Return the worst case of an attempt: a token per byte, and the limit of output tokens."""
+        return quote(
+            self._most(call, texts), texts, self.spec.price, thinking=self.spec.thinking_tokens
+        )
+
+    def learn_lengths(self, lengths: Sequence[int]) -> None:
+        """Send a limit by the lengths of earlier replies, in tokens, if calls cost money."""
+        if self.spec.price is not None and worst_cost(Usage(1, 1), self.spec.price):
+            self.limit.learn_lengths(lengths)
+
+    async def ask(self, call: Hashable, system: str, user: str) -> Completion:
+        """Send one request; `call` is what the limit of output tokens is remembered for.
+
+        Raises:
+            JudgeError: there is no reply, or no usable reply.
+        """
+        import httpx2
+
+        sdk, request = self._sdk(), self.request(call, system, user)
+        endpoint = self.spec.endpoint
+        try:
+            # The SDK's untyped `post` returns the raw reply, which is checked below: the typed
+            # methods accept any body with status 200. It also sends the request unchanged, which
+            # takes half the time.
+            with self._clients.one() as client:
+                raw = await client.post(self.path, cast_to=httpx2.Response, body=request)
+        except sdk.APIError as error:
+            failure = Failure.of(error) if hasattr(error, "status_code") else None
+            if failure and ran_out(failure):
+                return Completion(self.limit.truncated(call, 0), cost_p=None)  # it may be billed
+            if failure and self._change_request(failure, request):
+                raise changed(endpoint) from None
+            raise ending(error, endpoint) from None
+        except (httpx2.HTTPError, TypeError, ValueError, LookupError):
+            # The body is too large or cut off, or its encoding is unknown.
+            raise unreadable(endpoint) from None
+        message = self._message(raw.content)
+        return self._completion(
+            message, call, (system, user), raw.headers.get(self.request_id_header, "")
+        )
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._clients.aclose()
+
+    @abstractmethod
+    def request(self, call: Hashable, system: str, user: str) -> dict[str, Any]:
+        """Return the request's body."""
+
+    @abstractmethod
+    def _sdk(self) -> ModuleType:
+        """Import and return the provider's SDK."""
+
+    @abstractmethod
+    def _client_of(self, sdk: Any) -> Any:
+        """Return the SDK's client class."""
+
+    @abstractmethod
+    def _is_truncated(self, message: WireT) -> bool:
+        """Return whether the reply was cut at the limit of output tokens."""
+
+    @abstractmethod
+    def _said(self, message: WireT) -> Said | Abstention:
+        """Return what a whole reply says, or why it says nothing."""
+
+    def _change_request(self, failure: Failure, request: Mapping[str, Any]) -> bool:
+        """Change the form of further requests if that mends `failure`; return whether it does.
+
+        It must not be True again for a request in the changed form.
+        """
+        del failure, request
+        return False
+
+    def _message(self, content: bytes) -> WireT:
+        """Return the reply in a body; the key is removed before anything is parsed or quoted."""
+        try:
+            body = self.spec.endpoint.without_key(from_json(content))
+            failure = Failure.within(body)
+            if failure is None:
+                return self.wire.model_validate(body)
+        except (ValidationError, ValueError):
+            raise JudgeError(
+                ErrorKind.RETRY, f"the reply is not a {self.reply_name}", billed=True
+            ) from None
+        raise ending_of(failure, self.spec.endpoint)
+
+    def _completion(
+        self, message: WireT, call: Hashable, texts: Sequence[str], request_id: str
+    ) -> Completion:
+        billed, usage = self._bill(message, call, texts), message.tokens()
+        cut = _cut(usage, texts) if billed.cost_p == 0 else None
+        return Completion(
+            cut or self._said_to(call, message, usage),
+            cost_p=billed.cost_p,
+            usage=usage,
+            model=message.model,
+            request_id=request_id,
+            breach=billed.breach,
+            saved_p=billed.saved_p,
+        )
+
+    def _said_to(self, call: Hashable, message: WireT, usage: Usage | None) -> Said | Abstention:
+        if self._is_truncated(message):
+            return self.limit.truncated(call, usage.reasoning_tokens if usage else 0)
+        return self._said(message)
+
+    def _bill(self, message: WireT, call: Hashable, texts: Sequence[str]) -> Bill:
+        """Return what to book for a reply to a request with `texts`."""
+        spec = self.spec
+        if spec.price is None:
+            return Bill(0)
+        most = self._most(call, texts)
+        return bill(message, Asked(spec.model, spec.price, tuple(texts), most, spec.published))
+
+    def _most(self, call: Hashable, texts: Sequence[str]) -> Usage:
+        return most_tokens(texts, self._schema_size, self.limit.of(call))
+
+    def _make_client(self) -> Any:
+        from judgeloop.providers.http_client import http_client, time_limits
+
+        endpoint = self.spec.endpoint
+        return self._client_of(self._sdk())(
+            api_key=endpoint.api_key,
+            base_url=endpoint.base_url,
+            max_retries=0,
+            timeout=time_limits(endpoint.timeout_s),
+            http_client=http_client(endpoint),
+        )
+
+
+@final
+@dataclass(slots=True)
+class Clients(Generic[Client]):
+    """Clients created on demand by `make`, each for at most `CALLS_A_POOL` calls at a time."""
+
+    make: Callable[[], Client]
+    _clients: list[Client] = field(default_factory=list)
+    _calls: list[int] = field(default_factory=list)  # number in flight, per client
+
+    @contextmanager
+    def one(self) -> Iterator[Client]:
+        """Lend a client that has room for one more call."""
+        number = next(
+            (n for n, calls in enumerate(self._calls) if calls < CALLS_A_POOL), len(self._calls)
+        )
+        if number == len(self._clients):
+            self._clients.append(self.make())
+            self._calls.append(0)
+        self._calls[number] += 1
+        try:
+            yield self._clients[number]
+        finally:
+            self._calls[number] -= 1
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        for client in self._clients:
+            await client.close()
+        self._clients.clear()
+        self._calls.clear()
+
+
+def _cut(usage: Usage | None, texts: Sequence[str]) -> Abstention | None:
+    """Return an abstention if the server read only a part of the request; None if it read all.
+
+    Some servers, such as Ollama, cut a request that is longer than the model's context, and answer
+    as if nothing had happened. Their count of tokens is then less than one for each word. This is
+    asked of servers that cost nothing: where tokens are paid for, `billing.py` judges the count.
+    """
+    least = least_tokens(texts)
+    if usage is None or not 0 < usage.input_tokens < least:
+        return None
+    return Abstention(
+        f"cut by the server: it read {usage.input_tokens:,} tokens of at least {least:,}; give the "
+        "model a longer context"
+    )

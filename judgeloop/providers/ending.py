@@ -1,0 +1,226 @@
+"""How an attempt ended that brought no reply: what happens next, and whether it may be billed.
+
+Takes an SDK's error, or the `Failure` that a server described. Returns a `JudgeError`, whose kind,
+bill, wait and text are all that `engine/attempts.py` looks at. The codes of all providers are
+listed together, because servers that imitate a provider mix them. Fields of the error decide. Its
+message is searched only where no field says anything, because it may quote the texts to judge.
+"""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from typing import Any
+
+from judgeloop.core.errors import ErrorKind, JudgeError
+from judgeloop.providers.endpoint import NO_KEY, Endpoint
+from judgeloop.providers.failures import Failure
+
+TOO_LONG = "too long for the judge"
+FILTERED = "refused by the provider's filter"
+NO_CREDIT = {
+    "insufficient_quota",
+    "credit_balance_exhausted",
+    "organization_spend_limit_exceeded",
+    "project_spend_limit_exceeded",
+    "organization_usage_limit_exceeded",
+    "billing_error",
+    "enforced_spend_limit_reached",
+    "budget_exceeded",
+}
+BAD_KEY = {"API_KEY_INVALID"}
+# Codes of errors that concern one item only, with the reason for the abstention.
+OF_ITEM = {
+    "context_length_exceeded": TOO_LONG,
+    "string_above_max_length": TOO_LONG,
+    "request_too_large": TOO_LONG,
+    "content_filter": FILTERED,
+    "content_policy_violation": FILTERED,
+    "invalid_prompt": FILTERED,
+    "ResponsibleAIPolicyViolation": FILTERED,
+}
+# Codes of errors that concern every request with the same settings.
+OF_SETTINGS = {
+    "invalid_model",
+    "model_not_found",
+    "unknown_parameter",
+    "unsupported_parameter",
+    "unsupported_value",
+}
+# Fields of a request that are the same in every request of a judge.
+SETTINGS = {
+    "logprobs", "max_completion_tokens", "max_tokens", "model", "reasoning_effort",
+    "response_format", "service_tier", "structured_outputs", "temperature", "top_logprobs",
+}  # fmt: skip
+NO_CAPACITY = 498  # Groq's status for a tier without capacity
+OVERLOADED = 529  # Anthropic's status for overload
+# Statuses of requests that a server understands and refuses, because of the item or the settings.
+_REFUSED = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
+_BAD_KEY = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
+_CROWDED = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.PAYMENT_REQUIRED, NO_CAPACITY}
+_PASSING = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT}
+_MAY_BE_TOO_LONG = {HTTPStatus.BAD_REQUEST, HTTPStatus.TOO_MANY_REQUESTS}
+# Statuses with which a firewall refuses a text, with a page, or nothing, in place of an error.
+_OF_FIREWALLS = {
+    HTTPStatus.FORBIDDEN, HTTPStatus.NOT_ACCEPTABLE, HTTPStatus.IM_A_TEAPOT,
+    HTTPStatus.UNAVAILABLE_FOR_LEGAL_REASONS,
+}  # fmt: skip
+# Statuses with which a server turns a request away before a model reads it.
+_UNREAD = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.TOO_MANY_REQUESTS}
+# Statuses of a late error for which no model can have been paid.
+_NOT_ASKED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.PAYMENT_REQUIRED}
+# Errors of the HTTP client after which the request was certainly not sent, so not billed.
+_NEVER_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
+# Some servers say only in the message that a request is too long: Anthropic, vLLM, Amazon, Google,
+# Ollama, llama.cpp and LiteLLM. OpenAI reports a request over the limit of tokens a minute as a
+# rate limit, which no waiting mends.
+_TOO_LONG = re.compile(
+    r"prompt is too long|maximum context length|max_model_len|request too large|input is too long|"
+    r"input token count .* exceeds|exceeds the (?:available )?context|ContextWindowExceeded",
+    re.IGNORECASE,
+)
+# LiteLLM's messages begin with the name of the error.
+_FILTERED = re.compile(r"(litellm\.)?ContentPolicyViolationError")
+_UNSUPPORTED = re.compile(r"(litellm\.)?UnsupportedParamsError")
+# What OpenAI says with status 429 of a tier without capacity.
+_SCARCE = re.compile(r"resource[ _-]?unavailable", re.IGNORECASE)
+# What OpenAI and Azure say with HTTP 400, in place of a truncated reply, if a model has used up its
+# limit while it was thinking.
+_RAN_OUT = re.compile(r"max_tokens or model output limit was reached", re.IGNORECASE)
+
+
+def ending(error: Any, endpoint: Endpoint) -> JudgeError:
+    """Return how an attempt ended, by the error of an SDK.
+
+    The SDK's error is not kept as the cause, because its body may contain the key.
+    """
+    if hasattr(error, "status_code"):
+        return ending_of(Failure.of(error), endpoint)
+    if error.__cause__ is None:
+        return unreadable(endpoint)
+    cause = type(error.__cause__).__name__
+    return JudgeError(
+        ErrorKind.RETRY,
+        f"no reply from {endpoint.origin} ({cause})",
+        billed=cause not in _NEVER_SENT,
+    )
+
+
+def ending_of(failure: Failure, endpoint: Endpoint) -> JudgeError:
+    """Return how an attempt ended, by the error that a server sent.
+
+    What concerns one item only is charged at the worst case, unless the host is known not to bill
+    such a refusal.
+    """
+    codes = [endpoint.clean(code) for code in failure.codes]
+    reason = _reason_of_item(failure, codes)
+    if reason is not None:
+        known = endpoint.length_is_free if reason == TOO_LONG else endpoint.filter_is_free
+        free = known or failure.status in _UNREAD
+        return JudgeError(ErrorKind.ITEM, reason, billed=failure.late or not free)
+    found = _of_every_item(failure, codes, endpoint)
+    if failure.status in _OF_FIREWALLS and not failure.error:
+        # A firewall looks for attacks, such as SQL or paths of files, in every text.
+        return JudgeError(ErrorKind.BLOCKED, str(found), billed=False)
+    return found
+
+
+def unreadable(endpoint: Endpoint) -> JudgeError:
+    """Return how an attempt ended whose reply cannot be read."""
+    return JudgeError(ErrorKind.RETRY, f"no usable reply from {endpoint.origin}", billed=True)
+
+
+def changed(endpoint: Endpoint) -> JudgeError:
+    """Return the error after which the judge asks in another form, that the server accepts."""
+    return JudgeError(
+        ErrorKind.CHANGED,
+        f"{endpoint.origin} refused the form of the request; it is sent again in another",
+        billed=False,
+    )
+
+
+def ran_out(failure: Failure) -> bool:
+    """Return whether a server says that the reply reached its limit of tokens."""
+    return not _says_why(failure.codes) and _RAN_OUT.search(failure.message) is not None
+
+
+def _says_why(codes: list[str]) -> bool:
+    return any(code in OF_ITEM or code in OF_SETTINGS or code in NO_CREDIT for code in codes)
+
+
+def _reason_of_item(failure: Failure, codes: list[str]) -> str | None:
+    """Return the reason for an abstention if a failure concerns one item only, else None."""
+    status = failure.status
+    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return TOO_LONG
+    if status == HTTPStatus.FORBIDDEN and failure.is_moderated:
+        return FILTERED
+    if _says_why(codes):
+        return next((OF_ITEM[code] for code in codes if code in OF_ITEM), None)
+    if status in _REFUSED and _FILTERED.match(failure.message):
+        return FILTERED
+    return TOO_LONG if status in _MAY_BE_TOO_LONG and _TOO_LONG.search(failure.message) else None
+
+
+def _of_every_item(failure: Failure, codes: list[str], endpoint: Endpoint) -> JudgeError:
+    """Return the ending of a failure that no field ascribes to its item."""
+    status, wait_s = failure.status, failure.wait_s
+    what = failure.title + (f", {codes[0]}" if codes else "")
+    if wait_s is not None:
+        what += f", asks to wait {wait_s:g} s"
+    quoted = endpoint.quoted(failure.message)
+    said = f'; the server says: "{quoted}"' if quoted else ""
+    late = failure.late and status not in _NOT_ASKED  # a model may have been paid
+    # OpenRouter counts the calls in flight against the credit, and says when to come back.
+    unpaid = status == HTTPStatus.PAYMENT_REQUIRED and wait_s is None
+    if NO_CREDIT & set(codes) or unpaid:
+        text = f"{what}: the account has no credit left{said}"
+        return JudgeError(ErrorKind.REJECTED, text, billed=False)
+    if BAD_KEY & set(codes) or status in _BAD_KEY:
+        # With 401, servers quote a part of the key, which cannot be told from other text.
+        text = f"{what}: {_wrong_key(endpoint)}{'' if status == HTTPStatus.UNAUTHORIZED else said}"
+        return JudgeError(ErrorKind.REJECTED, text, billed=late)
+    if status in _CROWDED:
+        scarce = any(_SCARCE.search(text) for text in (*codes, failure.message))
+        kind = ErrorKind.SCARCE if scarce or status == NO_CAPACITY else ErrorKind.CROWDED
+        return JudgeError(kind, what + said, billed=late, wait_s=wait_s)
+    if status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        kind = ErrorKind.CROWDED if status == OVERLOADED else ErrorKind.RETRY
+        return JudgeError(kind, what + said, billed=True, wait_s=wait_s)
+    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+        text = f"{what}: the server redirects; give the URL that it redirects to"
+        return JudgeError(ErrorKind.REJECTED, text, billed=False)
+    text = f"{what}: {quoted or 'the request is not accepted'}"
+    if status == HTTPStatus.NOT_FOUND:
+        text += f" ({endpoint.origin} has no such address or model{_lacks_path(endpoint)})"
+    kind = ErrorKind.REJECTED if _is_of_settings(failure, codes) else ErrorKind.REFUSED
+    return JudgeError(kind, text, billed=late, billed_if_item=not endpoint.filter_is_free)
+
+
+def _is_of_settings(failure: Failure, codes: list[str]) -> bool:
+    """Return whether every request with the same settings would be refused, whatever its item."""
+    return (
+        failure.status not in _REFUSED
+        or bool(OF_SETTINGS & set(codes))
+        or failure.parameter.split(".")[0] in SETTINGS
+        or _UNSUPPORTED.match(failure.message) is not None
+    )
+
+
+def _wrong_key(endpoint: Endpoint) -> str:
+    if endpoint.api_key == NO_KEY:
+        return (
+            "no key was sent; a server set by `judge_base_url` gets the one in "
+            "JUDGELOOP_JUDGE_API_KEY"
+        )
+    return (
+        "the key is not accepted for this request (a server set by `judge_base_url` gets "
+        "JUDGELOOP_JUDGE_API_KEY)"
+    )
+
+
+def _lacks_path(endpoint: Endpoint) -> str:
+    """Return a hint if the address of a server of one's own has no path; else empty."""
+    if endpoint.own or endpoint.has_path:
+        return ""
+    return "; the address has no path, and most servers want one, such as /v1"

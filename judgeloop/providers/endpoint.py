@@ -1,0 +1,264 @@
+"""Where a provider's server is, with its key, proxy and certificates, and what may be shown of it.
+
+Reads the options and the environment that the caller hands on, once, when a judge is made; nothing
+that changes later in the environment of the process has an effect. Sends nothing: `http_client.py`
+makes clients from these settings. The provider's key goes only to the provider, or to the address
+in the provider's own environment variable. Any other server gets `JUDGELOOP_JUDGE_API_KEY`.
+Messages never contain a key, nor an address that may contain one.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from judgeloop.core.errors import InputError
+from judgeloop.core.records import Reply
+from judgeloop.providers.redaction import redact, redacted
+
+JUDGE_KEY = "JUDGELOOP_JUDGE_API_KEY"
+NO_KEY = "none"  # placeholder for servers without a key, because the SDKs require a key
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+CA_FILE, CA_DIR = "SSL_CERT_FILE", "SSL_CERT_DIR"
+# What is read for the network, each with a sentence. The proxies may also be in lower case.
+VARIABLES = {
+    "HTTP_PROXY": "Proxy for http:// addresses.",
+    "HTTPS_PROXY": "Proxy for https:// addresses.",
+    "ALL_PROXY": "Proxy for all addresses.",
+    "NO_PROXY": "Hosts that are reached without a proxy, separated by commas.",
+    CA_FILE: "File of certificates to trust in place of the system's.",
+    CA_DIR: "Folder of certificates to trust in place of the system's.",
+}
+LONGEST_MESSAGE = 500  # characters
+LONGEST_QUOTE = 300  # characters of a server's message within a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """What is particular about a provider.
+
+    - `name`: the first part of its judges' names.
+    - `url`: its address; None if the user must give one, that of a server of their own.
+    - `key_variable`, `url_variable`: the environment variables of the key, and of an address in
+      place of `url`.
+    - `filter_is_free`: its own host is known not to bill what a filter refuses.
+    - `length_is_free`: its own host is known not to bill a request that is too long.
+    - `flex_is_half`: flex costs half at its own host where no price is published.
+    - `effort_in_tokens`: it also takes the effort as a number of thinking tokens.
+    """
+
+    name: str
+    url: str | None
+    key_variable: str | None = None
+    url_variable: str | None = None
+    filter_is_free: bool = False
+    length_is_free: bool = False
+    flex_is_half: bool = False
+    effort_in_tokens: bool = False
+
+    def owns(self, url: str) -> bool:
+        """Return whether `url` is on the provider's own host."""
+        return self.url is not None and urlsplit(url).hostname == urlsplit(self.url).hostname
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The proxy and the certificates of an HTTP client, each None for none of its own.
+
+    The proxy's address may contain a password.
+    """
+
+    proxy: str | None = field(default=None, repr=False)
+    ca_file: str | None = None
+    ca_dir: str | None = None
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str], url: str) -> Self:
+        """Return the settings in `environment` for requests to `url`; `VARIABLES` are read."""
+        return cls(
+            _proxy(environment, url),
+            environment.get(CA_FILE) or None,
+            environment.get(CA_DIR) or None,
+        )
+
+
+NO_SETTINGS = Network()  # no proxy, and the system's certificates
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An address, its API key, and the time limit in seconds of connecting to it.
+
+    - `own`: False if the address is neither the provider's nor the address in the provider's
+      environment variable. Headers that the SDKs take from the provider's other variables are then
+      removed (`http_client.py`).
+    - `name`: identifies the server in the keys of verdicts, in place of the address; "" for none.
+    - `filter_is_free`, `length_is_free`: as `Provider`, if this is its host.
+    """
+
+    base_url: str
+    api_key: str = field(repr=False)
+    timeout_s: float
+    own: bool = True
+    network: Network = NO_SETTINGS
+    name: str = ""
+    filter_is_free: bool = False
+    length_is_free: bool = False
+
+    @property
+    def has_path(self) -> bool:
+        """Whether the address goes on after the host."""
+        return bool(urlsplit(self.base_url).path.strip("/"))
+
+    def clean(self, text: str) -> str:
+        """Return a server's text, safe to store and show: UTF-8, key masked, cut to length."""
+        return self._masked(text)[:LONGEST_MESSAGE]
+
+    def quoted(self, text: str) -> str:
+        """Return a server's message for a sentence: clean, on a single line, cut if it is long."""
+        line = " ".join(self._masked(text).split())
+        return line if len(line) <= LONGEST_QUOTE else f"{line[:LONGEST_QUOTE]}…"
+
+    def without_key(self, value: Any) -> Any:
+        """Return a JSON value from a server with the key removed from every text in it."""
+        return redacted(value, self.api_key)
+
+    def clean_reply(self, reply: Reply) -> Reply:
+        """Return `reply` with all texts from the server cleaned."""
+        return replace(
+            reply,
+            answer=replace(reply.answer, reason=self.clean(reply.answer.reason)),
+            model=self.clean(reply.model),
+            request_id=self.clean(reply.request_id),
+            breach=self.clean(reply.breach),
+        )
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What identifies the server in the keys of verdicts: its name, else its address.
+
+        They have different fields, so that no name can pass for an address.
+        """
+        return {"server": self.name} if self.name else {"endpoint": self.origin}
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and path of the address, without user name and password."""
+        parts = urlsplit(self.base_url)
+        host = parts.netloc.rpartition("@")[2].lower()
+        return f"{parts.scheme}://{host}{parts.path.rstrip('/')}"
+
+    def _masked(self, text: str) -> str:
+        return redact(text.encode("utf-8", "replace").decode("utf-8"), self.api_key)
+
+
+def endpoint_for(
+    provider: Provider,
+    environment: Mapping[str, str],
+    *,
+    base_url: str | None,
+    timeout_s: float,
+    offline: bool,
+    name: str = "",
+) -> Endpoint:
+    """Return the address and the key for `provider`.
+
+    The address is `base_url`, else the provider's environment variable, else the provider's own.
+    `timeout_s` is in seconds. `name` is the server's identity in place of its address. If
+    `offline`, no key is needed, because no request is sent.
+
+    Raises:
+        InputError: the address is missing or wrong, or the key is missing or would be sent
+            unencrypted to another machine.
+    """
+    url = base_url or environment.get(provider.url_variable or "") or provider.url
+    if url is None:
+        raise InputError(
+            f"`judge={provider.name}/…`: where is the server? Give `judge_base_url=http://HOST:PORT/v1`"
+        )
+    _check_url(url)
+    official = provider.owns(url)
+    return Endpoint(
+        url,
+        NO_KEY if offline else _key(provider, url, environment, given=base_url is not None),
+        timeout_s,
+        own=base_url is None or official,
+        network=Network.of(environment, url),
+        name=name,
+        filter_is_free=official and provider.filter_is_free,
+        length_is_free=official and provider.length_is_free,
+    )
+
+
+def _check_url(url: str) -> None:
+    """Raise InputError unless `url` is a complete address.
+
+    The message does not repeat an address with "@", which may contain a password.
+    """
+    if "@" in url:
+        raise InputError(f"`judge_base_url`: a key does not belong in an address; set {JUDGE_KEY}")
+    try:
+        parts = urlsplit(url)
+        complete = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        complete = False
+    if not complete:
+        raise InputError(f"`judge_base_url`: expected http(s)://HOST[:PORT]/…, found {url!r}")
+
+
+def _key(provider: Provider, url: str, environment: Mapping[str, str], *, given: bool) -> str:
+    official = provider.owns(url)
+    name = provider.key_variable if provider.key_variable and (official or not given) else JUDGE_KEY
+    key = environment.get(name, "").strip()
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise InputError(
+            f"{name}: expected a key of ASCII letters, digits and signs; found other characters in it, "
+            "such as the … of an example; copy the key again"
+        )
+    if not key and official:
+        raise InputError(
+            f"the judge needs a key: set {provider.key_variable} in the environment, or write "
+            f"{provider.key_variable}=… to the file .env in this folder; "
+            "`judge=metric:rouge2` needs none"
+        )
+    parts = urlsplit(url)
+    if key and parts.scheme == "http" and parts.hostname not in LOOPBACK:
+        raise InputError(
+            f"`judge_base_url`: the key would travel unencrypted to {parts.hostname}; use https, or unset "
+            f"{name} for a server without a key"
+        )
+    return key or NO_KEY
+
+
+def _proxy(environment: Mapping[str, str], url: str) -> str | None:
+    """Return the address of the proxy for `url`; None for none, as for a server on this machine."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    address = _variable(environment, f"{parts.scheme}_proxy") or _variable(environment, "all_proxy")
+    if not address or host in LOOPBACK or _is_excepted(host, _variable(environment, "no_proxy")):
+        return None
+    return address if "://" in address else f"http://{address}"
+
+
+def _variable(environment: Mapping[str, str], name: str) -> str:
+    """Return a variable in lower case, else in upper case; empty if there is none."""
+    return environment.get(name, environment.get(name.upper(), ""))
+
+
+def _is_excepted(host: str, no_proxy: str) -> bool:
+    """Return whether NO_PROXY names a host: by its name, a domain above it, or its network.
+
+    >>> [_is_excepted(host, "a.org, 10.0.0.0/8") for host in ("b.a.org", "ba.org", "10.1.2.3")]
+    [True, False, True]
+    """
+    for entry in (part.strip().strip("[]") for part in no_proxy.split(",")):
+        if entry == "*" or (entry and f".{host}".endswith(f".{entry.lstrip('*.')}")):
+            return True
+        with suppress(ValueError):
+            if ipaddress.ip_address(host) in ipaddress.ip_network(entry, strict=False):
+                return True
+    return False

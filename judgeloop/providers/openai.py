@@ -1,0 +1,292 @@
+"""OpenAI, and every other server that speaks Chat Completions.
+
+Writes requests and reads replies; `chat.py` sends them. The replies' models have only the fields
+that are needed. OpenAI gets no sampling parameters, because newer models refuse them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from types import ModuleType
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from judgeloop.core.errors import ErrorKind, JudgeError
+from judgeloop.core.money import MOST_DOLLARS, PICO_PER_DOLLAR
+from judgeloop.core.records import Abstention, Usage
+from judgeloop.providers.chat import Chat, ChatSpec, Completion, Said
+from judgeloop.providers.ending import FILTERED
+from judgeloop.providers.endpoint import Provider
+from judgeloop.providers.failures import Failure
+from judgeloop.providers.prices import FLEX, FLEX_OR_STANDARD, STANDARD, note
+from judgeloop.providers.replies import Count, Wire, WireReply
+
+# OpenAI counts the tokens of a request before a model reads it. What its filter refuses may be
+# billed, as at Azure, whose service evaluates a prompt before it answers 400.
+PROVIDER = Provider(
+    "openai",
+    "https://api.openai.com/v1",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+    length_is_free=True,
+    flex_is_half=True,
+)
+# Google's reasons for which a filter ends a reply.
+FILTERS = {"blocklist", "language", "prohibited_content", "recitation", "safety", "spii"}
+NEWER_LIMIT, OLDER_LIMIT = "max_completion_tokens", "max_tokens"
+# How LiteLLM begins to say that a model takes the newer name only: it leaves the fields empty.
+_ONLY_NEWER = re.compile(
+    rf"litellm\.BadRequestError: \w+ BadRequestError - Unsupported parameter: '{OLDER_LIMIT}' .*{NEWER_LIMIT}"
+)
+
+
+class Message(Wire):
+    """The text of the reply, or the refusal."""
+
+    content: str | None = None
+    refusal: str | None = None
+
+
+class TokenProbability(Wire):
+    """A candidate token and its natural log-probability."""
+
+    token: str
+    logprob: float
+
+
+class TokenPlace(Wire):
+    """A position in the reply, with the most likely tokens there."""
+
+    top_logprobs: tuple[TokenProbability, ...] = ()
+
+
+class Logprobs(Wire):
+    """Log-probabilities for each position of the reply."""
+
+    content: list[TokenPlace] | None = None
+
+
+class Choice(Wire):
+    """A generated message, and why generation ended."""
+
+    message: Message = Message()  # Google leaves it out of a reply that its filter blocks
+    finish_reason: str | None = None
+    logprobs: Logprobs | None = None
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether a filter ended the reply, in OpenAI's word or in one of Google's."""
+        why = (self.finish_reason or "").lower()
+        return why.startswith("content_filter") or why in FILTERS
+
+    @property
+    def first_tokens(self) -> tuple[tuple[str, float], ...] | None:
+        """The likely first tokens with their log-probabilities; None if there are none."""
+        if not self.logprobs or not self.logprobs.content:
+            return None
+        return tuple((one.token, one.logprob) for one in self.logprobs.content[0].top_logprobs)
+
+
+class PromptDetails(Wire):
+    """Numbers of prompt tokens read from the cache and written to it."""
+
+    cached_tokens: Count | None = None
+    cache_write_tokens: Count | None = None
+
+
+class CompletionDetails(Wire):
+    """Number of completion tokens that are reasoning."""
+
+    reasoning_tokens: Count | None = None
+
+
+class WireUsage(Wire):
+    """Token counts: prompt tokens include cached tokens, completion tokens include reasoning.
+
+    Google leaves counts of zero out. `cost` is OpenRouter's, in dollars.
+    """
+
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
+    total_tokens: Count | None = None
+    cost: Any = None
+    prompt_tokens_details: PromptDetails | None = None
+    completion_tokens_details: CompletionDetails | None = None
+
+    def output_tokens(self) -> int:
+        """Return the completion tokens, with the reasoning tokens that some servers leave out.
+
+        Those servers count reasoning apart, or in the total alone. The largest number counts.
+        """
+        written, reasoning = self.completion_tokens or 0, self.thoughts
+        apart = written + reasoning if reasoning > written else written
+        return max(apart, (self.total_tokens or 0) - (self.prompt_tokens or 0))
+
+    @property
+    def thoughts(self) -> int:
+        """The reasoning tokens; 0 if they are not reported."""
+        details = self.completion_tokens_details
+        return (details.reasoning_tokens if details else None) or 0
+
+    @property
+    def cost_p(self) -> int | None:
+        """The cost in picodollars; None if there is none that can be true."""
+        cost = self.cost
+        if isinstance(cost, bool) or not isinstance(cost, int | float):
+            return None
+        # A cost that cannot be stored is no cost of a call.
+        return math.ceil(cost * PICO_PER_DOLLAR) if 0 <= cost <= MOST_DOLLARS else None
+
+
+class ChatCompletion(WireReply):
+    """A whole reply, with at least one choice."""
+
+    choices: Annotated[list[Choice], Field(min_length=1)]
+    usage: WireUsage | None = None
+    service_tier: str | None = None
+
+    def tokens(self) -> Usage | None:
+        """Return the usage; None if it is absent or its counts contradict each other."""
+        if self.usage is None or self.usage.completion_tokens is None:
+            return None
+        details, prompt = (
+            self.usage.prompt_tokens_details or PromptDetails(),
+            self.usage.prompt_tokens,
+        )
+        read, written = details.cached_tokens or 0, details.cache_write_tokens or 0
+        if prompt is None or read + written > prompt:
+            return None
+        output = self.usage.output_tokens()
+        return Usage(prompt, output, read, written, min(output, self.usage.thoughts))
+
+    def cost_p(self) -> int | None:
+        """Return the reported cost in picodollars."""
+        return None if self.usage is None else self.usage.cost_p
+
+    def tier(self) -> str | None:
+        """Return the service tier; None if not reported."""
+        return self.service_tier
+
+    def said(self) -> str:
+        """Return the text and the refusal of every choice."""
+        messages = [choice.message for choice in self.choices]
+        return " ".join(text for said in messages for text in (said.content, said.refusal) if text)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """A server's variant of Chat Completions.
+
+    `limit` is the field for the maximum number of output tokens. `extras` are sent with every
+    request.
+    """
+
+    limit: str
+    extras: Mapping[str, Any] = field(default_factory=dict)
+
+
+# The service tier is fixed, because a project's default tier may be more expensive.
+OFFICIAL = Dialect(NEWER_LIMIT, {"service_tier": "default"})
+COMPATIBLE = Dialect(OLDER_LIMIT)
+
+
+class OpenAIChat(Chat[ChatCompletion]):
+    """A model behind Chat Completions."""
+
+    provider: ClassVar[Provider] = PROVIDER
+    path = "/chat/completions"
+    request_id_header = "x-request-id"
+    reply_name = "chat completion"
+    wire = ChatCompletion
+
+    def __init__(self, spec: ChatSpec) -> None:
+        super().__init__(spec)
+        self.dialect = OFFICIAL if PROVIDER.owns(spec.endpoint.base_url) else COMPATIBLE
+        self._without_flex: set[Hashable] = set()  # calls for which flex had no capacity
+
+    @property
+    def tier_note(self) -> str:
+        """The tier asked for and its price, in a sentence; empty for the standard tier."""
+        return note(self.spec.tier, self.spec.price)
+
+    async def ask(self, call: Hashable, system: str, user: str) -> Completion:
+        """Send one request.
+
+        After a refusal for lack of capacity at flex, the next request for the same call asks for
+        the standard tier, if the user allows it.
+
+        Raises:
+            JudgeError: there is no reply, or no usable reply.
+        """
+        try:
+            return await super().ask(call, system, user)
+        except JudgeError as error:
+            falls_back = self.spec.tier == FLEX_OR_STANDARD and call not in self._without_flex
+            if error.kind is not ErrorKind.SCARCE or not falls_back:
+                raise
+            self._without_flex.add(call)
+            raise JudgeError(ErrorKind.CHANGED, str(error), billed=error.billed) from None
+
+    def request(self, call: Hashable, system: str, user: str) -> dict[str, Any]:
+        """Return the request's body."""
+        return {
+            "model": self.spec.model,
+            "messages": [
+                {"role": "system", "content": system},
+                {"role": "user", "content": user},
+            ],
+            self.dialect.limit: self.limit.of(call),
+            **self._extras(call),
+            **self._form(),
+        }
+
+    def _sdk(self) -> ModuleType:
+        import openai
+
+        return openai
+
+    def _client_of(self, sdk: Any) -> Any:
+        return sdk.AsyncOpenAI
+
+    def _change_request(self, failure: Failure, request: Mapping[str, Any]) -> bool:
+        """Use the newer name of the limit of output tokens if the server refuses the older.
+
+        Azure's and other gateways' newer models take that name only, older servers the older.
+        """
+        refused = failure.parameter == OLDER_LIMIT or _ONLY_NEWER.match(failure.message)
+        if OLDER_LIMIT not in request or not refused or NEWER_LIMIT not in failure.message:
+            return False
+        self.dialect = replace(self.dialect, limit=NEWER_LIMIT)
+        return True
+
+    def _extras(self, call: Hashable) -> Mapping[str, Any]:
+        """Return the fields of the dialect, with the effort and the tier to ask for."""
+        effort = {} if self.spec.effort is None else {"reasoning_effort": self.spec.effort}
+        standard = self.spec.tier == STANDARD or call in self._without_flex
+        tier = {} if standard else {"service_tier": FLEX}
+        return {**self.dialect.extras, **effort, **tier}
+
+    def _form(self) -> dict[str, Any]:
+        """Return the request fields that force the form of the reply."""
+        form = self.spec.form
+        if form.by == "logprob":
+            return {"logprobs": True, "top_logprobs": 20}
+        strict = {"name": "verdict", "strict": True, "schema": dict(form.schema)}
+        return {"response_format": {"type": "json_schema", "json_schema": strict}}
+
+    def _is_truncated(self, message: ChatCompletion) -> bool:
+        return message.choices[0].finish_reason == "length" and self.spec.form.by != "logprob"
+
+    def _said(self, message: ChatCompletion) -> Said | Abstention:
+        choice = message.choices[0]
+        if len(message.choices) > 1:
+            return Abstention("more than one choice in the reply")
+        if choice.message.refusal:
+            return Abstention("refused by the judge")
+        if choice.is_filtered:
+            return Abstention(FILTERED)
+        return Said(choice.message.content or "", choice.first_tokens)

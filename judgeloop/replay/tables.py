@@ -1,0 +1,415 @@
+"""Turns rows of replayed comparisons into tables: by number of items judged, or by stopping rule.
+
+Standard errors have pairs of systems as clusters, because runs of the same pair are correlated.
+Runs nothing and draws no pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.methods.selectors.catalogue import selector_row
+from judgeloop.methods.stats.strata import Floats
+from judgeloop.questions.select.config import QUESTION
+from judgeloop.replay.compare import Row
+
+LEVELS = (0.7, 0.8, 0.9, 1.0)  # shares of realisations that reach a goal
+NEAR = (0.01, 0.005, 0.001)  # gaps of win rate within which a system is near the best
+CALLS, QUERIES, IDENTIFIED, GAP = range(4)  # indices of the figures in a step
+ROUNDING = 1e-9
+RESAMPLES = 400
+SHOWN = (10, 30)  # shares in per cent of the items whose errors are printed
+RUNS = (-2, -1)  # the axes of systems and repetitions
+Places = NDArray[np.intp]
+
+
+def by_size(rows: Sequence[Row]) -> list[Row]:
+    """Return a row for each selector and number of items judged.
+
+    `success` is the share of runs that name the right system. A run whose judged items are level
+    names no system and is no success (Ashury-Tahan et al. 2024, section 5). `estimate` and
+    `distance` are the mean win distances among the judged and among all items, right system minus
+    wrong system. `bias` is `estimate` minus `distance`.
+    """
+    table = []
+    for (selector, size), group in _groups(rows, "selector", "judgments"):
+        success, error = _mean(group, lambda row: row["estimate"] > 0)
+        bias, bias_error = _mean(group, lambda row: row["estimate"] - row["distance"])
+        table.append(
+            {
+                "selector": selector,
+                "judgments": size,
+                "runs": len(group),
+                "success": success,
+                "success_se": error,
+                "estimate": _mean(group, lambda row: row["estimate"])[0],
+                "distance": _mean(group, lambda row: row["distance"])[0],
+                "bias": bias,
+                "bias_se": bias_error,
+            }
+        )
+    return table
+
+
+def by_rule(rows: Sequence[Row]) -> list[Row]:
+    """Return a row for each rule, risk and selector.
+
+    The columns are those of Ashury-Tahan et al. (2024), tables 2 and 3.
+    """
+    table = []
+    for (rule, risk, selector), group in _groups(rows, "rule", "risk", "selector"):
+        asked, asked_error = _mean(group, lambda row: row["asked"])
+        row: Row = {
+            "rule": rule,
+            "risk": risk,
+            "selector": selector,
+            "runs": len(group),
+            "judgments": asked,
+            "judgments_se": asked_error,
+        }
+        for name, value in (("error", -1), ("success", 1), ("inconclusive", 0)):
+            share, error = _mean(
+                [run | {"is": run["named"] == value} for run in group], lambda run: run["is"]
+            )
+            row |= {name: share, f"{name}_se": error}
+        row["distance"] = _mean(group, lambda run: run["distance"])[0]
+        for name, value in (("error", -1), ("success", 1), ("inconclusive", 0)):
+            apart = [run["distance"] for run in group if run["named"] == value]
+            row[f"distance_{name}"] = float(np.mean(apart)) if apart else None
+        table.append(row)
+    return table
+
+
+def _groups(rows: Iterable[Row], *fields: str) -> list[tuple[tuple[object, ...], list[Row]]]:
+    """Group rows by their values of `fields`, in the order in which the values first appear."""
+    groups: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[field] for field in fields), []).append(row)
+    return list(groups.items())
+
+
+def _mean(group: Sequence[Row], value: Callable[[Row], float]) -> tuple[float, float | None]:
+    """Return the mean of `value` over runs, and its standard error with pairs as clusters.
+
+    The standard error is None for a single pair.
+    """
+    values = np.array([value(row) for row in group], dtype=np.float64)
+    _, pair = np.unique(
+        [(row["first"], row["second"]) for row in group], axis=0, return_inverse=True
+    )
+    mean = float(values.mean())
+    clusters = int(pair.max()) + 1
+    if clusters == 1:
+        return mean, None
+    sums = np.bincount(pair.ravel(), weights=values - mean)
+    return mean, float(np.sqrt(clusters / (clusters - 1) * (sums**2).sum()) / len(values))
+
+
+def by_calls(rows: Sequence[Row], calls: Sequence[int]) -> list[Row]:
+    """Return a row for each selector and number of calls.
+
+    `identified` is how often the best is named, `within_X` how often a system within X of the best,
+    `gap95` the 95th percentile of the win rate lost.
+    """
+    return _by(rows, calls, CALLS, "calls")
+
+
+def by_queries(rows: Sequence[Row], queries: Sequence[int]) -> list[Row]:
+    """Return the same by judged queries, for selectors that judge a query for all systems.
+
+    Durmazkeser et al. (2025), figure 2.
+    """
+    whole = [row for row in rows if not selector_row(QUESTION, row["selector"]).drops]
+    return _by(whole, queries, QUERIES, "queries")
+
+
+def needed(rows: Sequence[Row]) -> list[Row]:
+    """Return the calls that each selector needs to name the best or a near-best system.
+
+    There is a row for each selector, `goal` and `level`. `goal` is "best", or a gap within which a
+    system is near the best. `level` is how often the goal is to be reached. `against_random` is the
+    share of the calls of random that is saved. Durmazkeser et al. (2025), table 1, has such shares
+    ("label efficiency"), and does not say beside which selector. `gap95` is the 95th percentile of
+    the gap at these calls (table 2). Figures of a level that is never reached are None.
+    """
+    table: list[Row] = []
+    for name, group in _selectors(rows):
+        for goal in ("best", *NEAR):
+            for level in LEVELS:
+                calls = _first_at(group, goal, level)
+                gap = (
+                    None
+                    if calls is None
+                    else float(np.quantile(_at(group, calls, CALLS)[:, GAP], 0.95))
+                )
+                table.append(
+                    {"selector": name, "goal": goal, "level": level, "calls": calls, "gap95": gap}
+                )
+    random = {
+        (row["goal"], row["level"]): row["calls"] for row in table if row["selector"] == "random"
+    }
+    for row in table:
+        base = random.get((row["goal"], row["level"]))
+        row["against_random"] = 1 - row["calls"] / base if base and row["calls"] else None
+    return table
+
+
+def races(rows: Sequence[Row]) -> list[Row]:
+    """Return a row for the race: shares of runs with a winner and with a wrong winner, and calls.
+
+    Empty if no race was run.
+    """
+    group = [row for row in rows if row["selector"] == "race"]
+    if not group:
+        return []
+    wrong = [row["winner_gap"] is not None and row["winner_gap"] > ROUNDING for row in group]
+    calls = np.array([row["calls"] for row in group])
+    return [
+        {
+            "selector": "race",
+            "runs": len(group),
+            "decided": float(np.mean([row["winner_gap"] is not None for row in group])),
+            "error": float(np.mean(wrong)),
+            "calls": float(calls.mean()),
+            "calls_se": float(calls.std() / np.sqrt(len(calls))),
+        }
+    ]
+
+
+def _by(rows: Sequence[Row], sizes: Sequence[int], unit: int, name: str) -> list[Row]:
+    table = []
+    for selector, group in _selectors(rows):
+        for size in sizes:
+            at = _at(group, size, unit)
+            if not len(at):
+                continue
+            identified = at[:, IDENTIFIED]
+            row: Row = {
+                "selector": selector,
+                name: size,
+                "runs": len(at),
+                "identified": float(identified.mean()),
+                "identified_se": float(identified.std() / np.sqrt(len(at))),
+            }
+            row |= {
+                f"within_{near:g}": float((at[:, GAP] <= near + ROUNDING).mean()) for near in NEAR
+            }
+            table.append(row | {"gap95": float(np.quantile(at[:, GAP], 0.95))})
+    return table
+
+
+def _at(group: Sequence[Row], size: int, unit: int) -> Floats:
+    """Return the last step of each run within `size` calls or queries, shape (runs, 4).
+
+    If the runs have limits, only those with the largest limit within `size` are taken.
+    """
+    limits = {row["limit"] for row in group}
+    if None not in limits:
+        fitting = [limit for limit in limits if limit <= size]
+        group = [row for row in group if row["limit"] == max(fitting)] if fitting else []
+    steps = [[step for step in row["steps"] if step[unit] <= size] for row in group]
+    return np.array([own[-1] if own else [0, 0, 0.0, 1.0] for own in steps])
+
+
+def _first_at(group: Sequence[Row], goal: str | float, level: float) -> int | None:
+    """Return the fewest calls from which on the goal is reached at `level`; None if never."""
+    sizes, reached = _curve(group, goal)
+    short = np.flatnonzero(reached < level - ROUNDING)
+    first = int(short[-1]) + 1 if len(short) else 0
+    return int(sizes[first]) if first < len(sizes) else None
+
+
+def _curve(group: Sequence[Row], goal: str | float) -> tuple[Floats, Floats]:
+    """Return every number of calls at which the share of runs at the goal changes, and the share.
+
+    If the runs have limits, these are the numbers of calls.
+    """
+    if limits := sorted({row["limit"] for row in group} - {None}):
+        means = [_reached(_at(group, limit, CALLS), goal).mean() for limit in limits]
+        return np.array(limits, dtype=np.float64), np.array(means)
+    runs = [np.array(row["steps"]) for row in group]
+    calls = np.concatenate([steps[:, CALLS] for steps in runs])
+    changes = [np.diff(_reached(steps, goal).astype(np.float64), prepend=0.0) for steps in runs]
+    order = np.argsort(calls, kind="stable")
+    shares = np.cumsum(np.concatenate(changes)[order]) / len(runs)
+    last = np.flatnonzero(np.diff(calls[order], append=np.inf))
+    return calls[order][last], shares[last]
+
+
+def _reached(steps: Floats, goal: str | float) -> Floats:
+    """Return how far each step, shape (steps, 4), reaches the goal: from 0 to 1."""
+    if goal == "best":
+        return np.asarray(steps[:, IDENTIFIED])
+    return np.asarray(steps[:, GAP] <= float(goal) + ROUNDING, dtype=np.float64)
+
+
+def _selectors(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row["selector"], []).append(row)
+    return list(groups.items())
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """All runs, as arrays of the shape (selectors, shares, systems, repetitions).
+
+    `errors` are relative. `covered` and `half_widths` are NaN where there is no interval.
+    """
+
+    errors: Floats
+    covered: Floats
+    half_widths: Floats
+
+    def take(self, systems: Places, repetitions: Places) -> _Runs:
+        """Return the runs of some systems and repetitions."""
+        return _Runs(
+            *(
+                values[:, :, systems][..., repetitions]
+                for values in (self.errors, self.covered, self.half_widths)
+            )
+        )
+
+
+def by_share(rows: Sequence[Row]) -> list[Row]:
+    """Return a row for each selector and share: relative errors, and coverage of the intervals.
+
+    `error` is the median over all runs of |estimate - truth| / truth, `rms` its root mean square.
+    `coverage` is the share of the intervals that contain the truth, `half_width` their mean half
+    width; both are None for a selector that picks.
+    """
+    runs = _runs(rows)
+    resampled = list(_resampled(runs))
+    columns: dict[str, Floats] = {}
+    for name, statistic in (("error", _median), ("coverage", _coverage)):
+        columns[name] = statistic(runs)
+        columns[f"{name}_se"] = np.std([statistic(sample) for sample in resampled], axis=0)
+    columns["rms"] = np.sqrt((runs.errors**2).mean(axis=RUNS))
+    columns["half_width"] = _mean_of_known(runs.half_widths)
+    selectors, shares = _values(rows, "selector"), _values(rows, "share")
+    judged = {(row["selector"], row["share"]): row["judged"] for row in rows}
+    count = runs.errors.shape[-2] * runs.errors.shape[-1]
+    order = ("error", "error_se", "rms", "coverage", "coverage_se", "half_width")
+    table: list[Row] = []
+    for place in np.ndindex(len(selectors), len(shares)):
+        selector, share = selectors[place[0]], shares[place[1]]
+        row = {
+            "selector": selector,
+            "share": share,
+            "judged": judged[selector, share],
+            "runs": count,
+        }
+        table.append(row | {name: _known(float(columns[name][place])) for name in order})
+    return table
+
+
+def areas(rows: Sequence[Row]) -> list[Row]:
+    """Return a row for each selector with the area under the curve of its median relative errors.
+
+    `area` is divided by the width of the shares, which gives the mean height of the curve. Table 1
+    of Huang et al. (2024) has the area over proportions from 0.05 to 0.5, which is 0.45 times this.
+    `against_random` is how much larger the area is than that of random, as a share; lower is
+    better. `coverage` is the mean coverage of the intervals at all shares.
+    """
+    runs = _runs(rows)
+    selectors, shares = (
+        _values(rows, "selector"),
+        np.array(_values(rows, "share"), dtype=np.float64),
+    )
+    others = list(_resampled(runs))
+    resampled = np.array([_heights(_median(sample), shares) for sample in others])
+    covered = np.array([_coverage(sample).mean(axis=1) for sample in others])
+    found, coverage = _heights(_median(runs), shares), _coverage(runs).mean(axis=1)
+    base = selectors.index("random") if "random" in selectors else None
+    table: list[Row] = []
+    for place, selector in enumerate(selectors):
+        row: Row = {"selector": selector, "area": float(found[place])}
+        row["area_se"] = float(resampled[:, place].std())
+        row |= {"against_random": None, "against_random_se": None}
+        if base is not None and place != base and found[base] > 0:
+            ratios = resampled[:, place] / np.maximum(resampled[:, base], ROUNDING)
+            row["against_random"] = float(found[place] / found[base] - 1)
+            row["against_random_se"] = float(ratios.std())
+        spread = float(covered[:, place].std())
+        table.append(
+            row | {"coverage": _known(float(coverage[place])), "coverage_se": _known(spread)}
+        )
+    return table
+
+
+def headlines(shares: Sequence[Row], area: Sequence[Row]) -> list[Row]:
+    """Return a row for each selector with its area, its coverage and its errors at `SHOWN`."""
+    lines = []
+    for row in area:
+        own = {line["share"]: line for line in shares if line["selector"] == row["selector"]}
+        lines.append(row | {f"error at {at} %": own[at]["error"] for at in SHOWN if at in own})
+    return lines
+
+
+def _runs(rows: Sequence[Row]) -> _Runs:
+    axes = [_values(rows, name) for name in ("selector", "share", "system", "repetition")]
+    places = [{value: place for place, value in enumerate(values)} for values in axes]
+    errors, covered, half_widths = (
+        np.full([len(values) for values in axes], np.nan) for _ in range(3)
+    )
+    for row in rows:
+        names = ("selector", "share", "system", "repetition")
+        place = tuple(known[row[name]] for known, name in zip(places, names, strict=True))
+        errors[place] = abs(row["estimate"] - row["truth"]) / row["truth"]
+        if row["low"] is not None:
+            covered[place] = row["low"] - ROUNDING <= row["truth"] <= row["high"] + ROUNDING
+            half_widths[place] = (row["high"] - row["low"]) / 2
+    return _Runs(errors, covered, half_widths)
+
+
+def _values(rows: Sequence[Row], name: str) -> list[Any]:
+    """Return the values of a field, in the order in which they first appear."""
+    return list(dict.fromkeys(row[name] for row in rows))
+
+
+def _resampled(runs: _Runs) -> Iterator[_Runs]:
+    rng = np.random.default_rng(0)
+    systems, repetitions = runs.errors.shape[2:]
+    for _ in range(RESAMPLES):
+        if systems > 1:
+            yield runs.take(np.asarray(rng.choice(systems, systems)), np.arange(repetitions))
+        else:
+            yield runs.take(np.arange(1), np.asarray(rng.choice(repetitions, repetitions)))
+
+
+def _median(runs: _Runs) -> Floats:
+    found: Floats = np.median(runs.errors, axis=RUNS)
+    return found
+
+
+def _coverage(runs: _Runs) -> Floats:
+    return _mean_of_known(runs.covered)
+
+
+def _mean_of_known(values: Floats) -> Floats:
+    """Return the mean over runs of the values that are not NaN; NaN if all are."""
+    known = ~np.isnan(values)
+    count = known.sum(axis=RUNS)
+    sums = np.where(known, values, 0.0).sum(axis=RUNS)
+    means: Floats = np.divide(sums, count, out=np.full(sums.shape, np.nan), where=count > 0)
+    return means
+
+
+def _heights(errors: Floats, shares: Floats) -> Floats:
+    """Return the mean height of each curve by the trapezoidal rule, shape (selectors,).
+
+    `errors` has the shape (selectors, shares), `shares` the shape (shares,).
+    """
+    if len(shares) == 1:
+        return errors[:, 0]
+    heights: Floats = np.trapezoid(errors, shares, axis=1) / (shares[-1] - shares[0])
+    return heights
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,119 @@
+"""What a result warns of and advises: a code and values, and the one table of their sentences.
+
+Programs read codes and values. People read the sentence that `TEXTS` makes of them. Computes no
+figure; the results decide which notes they carry.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from string import Formatter
+from typing import Any
+
+from judgeloop.core.part import Say, plain
+from judgeloop.report.escaping import visible
+from judgeloop.report.words import about, count
+
+
+class NoteCode(enum.StrEnum):
+    """What a note says: first the warnings, then the advice."""
+
+    FEW_ITEMS = "few_items"
+    FEW_ITEMS_LIKE_THESE = "few_items_like_these"
+    POSITION_PREFERRED = "position_preferred"
+    DECOYS_PREFERRED = "decoys_preferred"
+    OUTPUT_REPEATED = "output_repeated"
+    OUTPUTS_EMPTY = "outputs_empty"
+    PRICES_OLD = "prices_old"
+    ASKED_ANEW = "asked_anew"
+    ALL_IDENTICAL = "all_identical"
+    ALL_TIES = "all_ties"
+    CHANCE_ON_OTHERS = "chance_on_others"
+
+    RESUME = "resume"
+    FIX_AND_RESUME = "fix_and_resume"
+    ALL_ASKED = "all_asked"
+    NOTHING_JUDGED = "nothing_judged"
+    TOO_FEW_JUDGED = "too_few_judged"
+    LEVEL = "level"
+    OUT_OF_REACH = "out_of_reach"
+    NO_FORECAST = "no_forecast"
+    MORE_JUDGMENTS = "more_judgments"
+    RAISE_LIMIT = "raise_limit"
+    RAISE_BUDGET = "raise_budget"
+
+
+# `{judgments:more judgment}` counts, `{usd:about}` is a sum in brackets, or nothing.
+TEXTS: dict[NoteCode, str] = {
+    NoteCode.FEW_ITEMS: "The set has only {items:item}. Another set may turn out differently.",
+    NoteCode.FEW_ITEMS_LIKE_THESE: "The set has only {items:item}. The decision holds for other "
+    "items only if they are like these.",
+    NoteCode.POSITION_PREFERRED: "{flip_rate:.0%} of the verdicts changed with the order of "
+    "presentation: this judge mainly prefers a position.",
+    NoteCode.DECOYS_PREFERRED: "Empty or constant answers fool this judge. Do not trust its "
+    "verdicts.",
+    NoteCode.OUTPUT_REPEATED: "{system} gives the same output for {repeated:,} of {items:item}.",
+    NoteCode.OUTPUTS_EMPTY: "{system} has {empty:empty output}.",
+    NoteCode.PRICES_OLD: "The prices of {judge} were last checked {days:day} ago and may have "
+    "changed: update genai-prices, or set `judge_price`.",
+    NoteCode.ASKED_ANEW: "{why}",
+    NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs are identical, so the judge was not "
+    "asked. Is it the same file twice?",
+    NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",
+    NoteCode.CHANCE_ON_OTHERS: "The decision is about these items. On others like them, {most:,} "
+    "to {least:,} may be chance (sign test, p-value {p_value:.3f}).",
+    NoteCode.RESUME: "Rerun the command to resume. It never pays twice.",
+    NoteCode.FIX_AND_RESUME: "Fix the problem and rerun the command. It resumes and never pays "
+    "twice.",
+    NoteCode.ALL_ASKED: "All items have been judged.",
+    NoteCode.NOTHING_JUDGED: "Nothing has been judged.",
+    NoteCode.TOO_FEW_JUDGED: "Too few items are judged.",
+    NoteCode.LEVEL: "The systems are level, so no decision can be forecast.",
+    NoteCode.OUT_OF_REACH: "At these rates, judging all {items:item} would not decide.",
+    NoteCode.NO_FORECAST: "The number of judgments still needed is unknown.",
+    NoteCode.MORE_JUDGMENTS: "About {judgments:more judgment}{usd:about} would probably be enough.",
+    NoteCode.RAISE_LIMIT: "Raise `max_judgments`, or leave out `give_up`.",
+    NoteCode.RAISE_BUDGET: "`budget={budget:.10g}` covers {judgments:more judgment} at the "
+    "maximum cost.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A warning or advice: its code, and the values that its sentence names."""
+
+    code: NoteCode
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def message(self) -> str:
+        """The sentence, with unseen characters escaped; settings stand between backticks."""
+        return _SENTENCES.format(TEXTS[self.code], **self.values)
+
+    def to_json(self, say: Say = str) -> dict[str, Any]:
+        """Return the code, the sentence and the values."""
+        values: dict[str, Any] = plain(self.values)
+        return {"code": str(self.code), "message": say(self.message), **values}
+
+
+def note(code: NoteCode, **values: Any) -> Note:
+    """Return a note with these values."""
+    return Note(code, values)
+
+
+class _Sentences(Formatter):
+    """Escapes texts, counts nouns, and shows sums of money."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec == "about":
+            return about(value)
+        if isinstance(value, str):
+            return visible(value)
+        if format_spec[:1].isalpha():
+            return count(value, format_spec)
+        return str(super().format_field(value, format_spec))
+
+
+_SENTENCES = _Sentences()

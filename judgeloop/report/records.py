@@ -1,0 +1,190 @@
+"""The parts of every result: what was asked, of which data, and what the judges said.
+
+Their docstrings say what each field of the JSON holds. Renders nothing; the question's own
+`result.py` has its decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from judgeloop.core.outcomes import About, DecoyTally, Outcome
+from judgeloop.core.part import Part, Sentence
+from judgeloop.core.records import Label, Verdict
+from judgeloop.methods.stats.agreement import kappa
+from judgeloop.methods.stats.proportions import wilson_interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup(Part):
+    """What was asked, and how: all that is known before the first judgment.
+
+    - `systems`: the names of the systems
+    - `judges`: the names of the judges
+    - `vote`: how a panel decides; null for a single judge
+    - `rule`: the stopping rule
+    - `risk_threshold`: the risk at which the rule stops
+    - `guarantee`: what the risk asked for guarantees; null if nothing is proved
+    - `selector`: the selector
+    - `represent`: the vectors that the selector uses; null without any
+    - `history`: the earlier verdicts that were used; null if none were
+    - `instead`: why another rule than the requested one was used; null if it was not
+    - `order`: the order of presentation; null if it cannot change a verdict
+    - `sampled`: whether each item was judged in one of two orders, so that it is a sample
+    - `seed`: the seed of all random numbers
+    - `calls_per_item`: the most calls for a judgment; in both orders the second may not be needed
+    - `required_winner`: the system that must win; null if none must
+    - `prompt`: the id of the prompt that the judges read; empty if none of them reads one
+    - `rubric`: the criteria in that prompt; empty without any
+    - `prices`: the price of each judge, and where it is from; empty if nothing costs
+    - `old_prices`: the judges whose prices are old, with their age in days
+    - `asked_anew`: which judges are functions without an identity; empty if none are
+    - `tier`: the service tier asked for and its price; empty for the standard tier
+    - `published`: the paper whose configuration was used, and its settings; null if none was named
+    - `run`: the run's id
+    - `version`: the version of judgeloop
+    """
+
+    COMPUTED = ("judge", "about")
+
+    systems: tuple[str, ...]
+    judges: tuple[str, ...]
+    vote: str | None
+    rule: str
+    risk_threshold: float
+    guarantee: str | None
+    selector: str
+    represent: str | None = None
+    history: str | None = None
+    instead: Sentence | None = None
+    order: str | None
+    sampled: bool = False
+    seed: int
+    calls_per_item: int
+    required_winner: str | None
+    prompt: str = ""
+    rubric: str = ""
+    prices: str = ""
+    old_prices: dict[str, int] = field(default_factory=dict)
+    asked_anew: Sentence = ""
+    tier: str = ""
+    published: str | None = None
+    run: str
+    version: str
+
+    @property
+    def judge(self) -> str:
+        """The name of the judge, or of several joined by " + "."""
+        return " + ".join(self.judges)
+
+    @property
+    def about(self) -> About:
+        """The items that the decision is about: the set, unless each was judged in one order."""
+        return About.ITEMS_LIKE_THESE if self.sampled else About.THESE_ITEMS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataNotes(Part):
+    """What is to be known of the data.
+
+    - `items`: number of items in the set
+    - `left_out`: a sentence on the items that were left out; empty if none were
+    - `guessed`: a sentence on the columns that were guessed; empty if none were
+    - `repeated`: the systems that gave the same output to many items, with the number of items
+    - `empty`: the systems that gave an output without text to some items, with the number of items
+    """
+
+    items: int
+    left_out: str = ""
+    guessed: Sentence = ""
+    repeated: dict[str, int] = field(default_factory=dict)
+    empty: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The agreement of a panel's judges beyond chance, over the items judged by all of them.
+
+    `name` is the name of the coefficient and `value` its value.
+    """
+
+    name: str
+    value: float
+    items: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts(Part):
+    """What the judges said, in numbers.
+
+    - `judged`: number of verdicts
+    - `asked`: number of queries
+    - `abstentions`: number of items without a verdict
+    - `ahead`: number of queries asked ahead whose answers were not needed
+    - `rounds`: how often the run waited for answers
+    - `both_orders`: number of verdicts that were asked in both orders of presentation
+    - `flips`: how many of these changed with the order
+    - `judge_models`: the model names that each judge's server reported
+    - `agreement`: the agreement of a panel's judges beyond chance; null for one judge
+    - `decoys`: numbers of decoys that won, tied, lost, or got no verdict; null without decoys
+    """
+
+    COMPUTED = ("flip_rate", "flip_interval")
+
+    judged: int
+    asked: int
+    abstentions: int
+    ahead: int
+    rounds: int
+    both_orders: int = 0
+    flips: int = 0
+    judge_models: tuple[tuple[str, ...], ...]
+    agreement: Agreement | None
+    decoys: DecoyTally | None
+
+    @property
+    def flip_rate(self) -> float | None:
+        """The share of verdicts that changed with the order, of those asked in both orders."""
+        return self.flips / self.both_orders if self.both_orders else None
+
+    @property
+    def flip_interval(self) -> tuple[float, float] | None:
+        """A 95 % interval for `flip_rate`."""
+        return wilson_interval(self.flips, self.both_orders) if self.both_orders else None
+
+
+def counts_of(
+    outcome: Outcome[Any],
+    models: tuple[tuple[str, ...], ...],
+    decoys: DecoyTally | None,
+    *,
+    both_orders: int = 0,
+    flips: int = 0,
+) -> Counts:
+    """Return the counts of a run."""
+    return Counts(
+        judged=outcome.estimate.tally.judged,
+        asked=outcome.asked,
+        abstentions=outcome.estimate.tally.abstentions,
+        ahead=outcome.ahead,
+        rounds=outcome.rounds,
+        both_orders=both_orders,
+        flips=flips,
+        judge_models=models,
+        agreement=agreement_of(outcome.labels),
+        decoys=decoys,
+    )
+
+
+def agreement_of(labels: Sequence[Label]) -> Agreement | None:
+    """Return the agreement of a panel's judges; None for a single judge, or if it is undefined."""
+    verdicts = [label.answer for label in labels if isinstance(label.answer, Verdict)]
+    rows = [
+        [Verdict(score).preference for score in verdict.votes if score is not None]
+        for verdict in verdicts
+        if verdict.votes and None not in verdict.votes
+    ]
+    found = kappa(rows) if rows else None
+    return None if found is None else Agreement(*found, items=len(rows))

@@ -1,0 +1,47 @@
+"""Words for sentences: numbers with nouns, capital letters and full stops, shortened names."""
+
+from __future__ import annotations
+
+import re
+
+from judgeloop.core.money import PICO_PER_DOLLAR, show_usd
+from judgeloop.report.escaping import visible
+
+WORD = re.compile(r"[a-z-]+(?=[ ,.;]|$)")  # not a name with signs in it
+
+
+def count(number: int, thing: str) -> str:
+    """Return a number with its noun, such as `2 items`."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def sentence(text: str) -> str:
+    """Return `text` with a capital letter and a full stop, as a sentence of its own.
+
+    A judge's name or a path at the beginning stays as it is.
+
+    >>> sentence("the limit is reached"), sentence("openai/gpt-5 is gone")
+    ('The limit is reached.', 'openai/gpt-5 is gone.')
+    """
+    if WORD.match(text):
+        text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def shortened(name: str, most: int) -> str:
+    """Return a name with unseen characters escaped, cut to `most` characters.
+
+    >>> shortened("gpt-4.1-mini-2025", 9)
+    'gpt-4.1-…'
+    """
+    shown = visible(name)
+    return shown if len(shown) <= most else f"{shown[: max(0, most - 1)]}…"
+
+
+def about(usd: float | None) -> str:
+    """Return an estimated sum in brackets, after what it pays for; empty for nothing.
+
+    >>> about(0.1197), about(None)
+    (' (about $0.12)', '')
+    """
+    return f" (about {show_usd(round(usd * PICO_PER_DOLLAR))})" if usd else ""

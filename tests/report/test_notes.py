@@ -1,0 +1,59 @@
+"""Warnings and advice: a program reads codes and values, people read sentences."""
+
+from __future__ import annotations
+
+from string import Formatter
+
+import pytest
+from support.results import SPEND, make_result, undecided
+
+from judgeloop.core.outcomes import DecoyTally, StopKind, Tally
+from judgeloop.report.notes import TEXTS, Note, NoteCode
+
+RESULTS = [
+    make_result(
+        repeated={"small": 40},
+        empty={"large": 12},
+        old_prices={"openai/m": 95},
+        asked_anew="a lambda",
+        decoys=DecoyTally(3, 1, 4, 0),
+        tally=Tally(items=20, wins=(0, 1), ties=9, flips=9, both=10),
+    ),
+    undecided(),
+    undecided(StopKind.INTERRUPTED),
+    undecided(spend=SPEND, tally=Tally(items=100)),
+]
+
+
+def test_every_code_has_a_sentence():
+    assert set(TEXTS) == set(NoteCode)
+
+
+@pytest.mark.parametrize("result", RESULTS)
+def test_another_sentence_changes_no_field_but_its_message(result, monkeypatch):
+    before = result.to_json()
+    for code in NoteCode:
+        monkeypatch.setitem(TEXTS, code, "x")
+    after = result.to_json()
+    for kind in ("warnings", "advice"):
+        assert [one | {"message": "x"} for one in before[kind]] == after[kind]
+        before[kind] = after[kind]
+    assert before == after
+
+
+@pytest.mark.parametrize("result", RESULTS)
+def test_all_values_that_a_sentence_names_are_in_the_json(result):
+    for one in (*result.warnings, *result.advice):
+        named = {name for _, name, _, _ in Formatter().parse(TEXTS[one.code]) if name}
+        assert named <= set(one.to_json()) - {"code", "message"}
+
+
+def test_a_message_escapes_what_cannot_be_seen():
+    note = Note(NoteCode.OUTPUTS_EMPTY, {"system": "a\x1b[31m{0}", "empty": 1200})
+    assert note.message == r"a\x1b[31m{0} has 1,200 empty outputs."
+
+
+def test_the_sentences_name_settings_as_the_caller_says_them():
+    values = undecided(StopKind.FUTILITY).to_json(str.upper)
+    assert values["advice"][-1]["message"] == "RAISE `MAX_JUDGMENTS`, OR LEAVE OUT `GIVE_UP`."
+    assert values["advice"][-1]["code"] == "raise_limit"

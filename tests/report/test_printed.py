@@ -1,0 +1,64 @@
+"""What is printed, page by page. `pytest --snapshot-update` takes over a change of words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support.results import SPEND, make_result, undecided
+
+from judgeloop.cli.naming import page_as_flags
+from judgeloop.core.outcomes import DecoyTally, StopKind, StopReason, Tally
+from judgeloop.report.page import render
+
+PAGES = {
+    "decided": make_result(guarantee="the chance of naming the wrong system is at most 10 %"),
+    "all items": make_result(
+        tally=Tally(items=10, wins=(1, 8), ties=1),
+        stop=StopReason(StopKind.ALL_JUDGED, "all items are judged"),
+    ),
+    "no budget left": undecided(spend=replace(SPEND, next_p=10**10)),
+    "gave up": undecided(StopKind.FUTILITY, "gave up at 0.12, under 0.2", give_up=0.2),
+    "interrupted": undecided(StopKind.INTERRUPTED, "interrupted; what was paid for is kept"),
+    "not worse": make_result(
+        winner=None, not_worse=0.05, guarantee="a bound", stop=StopReason(StopKind.NOT_WORSE, "met")
+    ),
+    "doubtful": make_result(
+        judge="openai/m + human",
+        vote="majority",
+        judge_models=(("m-2025",), ()),
+        decoys=DecoyTally(3, 1, 4, 0),
+        repeated={"small": 40},
+        empty={"small": 1, "large": 12},
+        old_prices={"openai/m": 95},
+        prices="$2.00 in and $8.00 out for a million tokens",
+        rubric="short and true",
+        left_out="90 matched, 10 only in small",
+        guessed="prompt from `question`",
+        history="120 verdicts of 3 systems",
+        order="random",
+        sampled=True,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_on_80_columns(name, snapshot):
+    assert render(page_as_flags(PAGES[name].page), width=80) == snapshot
+
+
+def test_a_page_on_40_columns(snapshot):
+    assert render(PAGES["decided"].page, files=".judgeloop/runs/0123abcd", width=40) == snapshot
+
+
+def test_markdown(snapshot):
+    assert PAGES["doubtful"].to_markdown() == snapshot
+
+
+def test_a_notebook(snapshot):
+    assert PAGES["decided"]._repr_html_() == snapshot
+
+
+def test_html(snapshot):
+    body = PAGES["decided"].to_html("22 November 2026").partition("<body>")[2]
+    assert body == snapshot

@@ -1,0 +1,176 @@
+"""A result shows itself: as text, in a notebook, as JSON values, as a data frame."""
+
+from __future__ import annotations
+
+import html
+import json
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import narwhals
+import polars as pl
+import pytest
+from support.tables import ROWS
+from support.text import unwrapped
+
+import judgeloop
+from judgeloop.core.errors import InputError
+from judgeloop.questions.select.text import page
+
+EVIL = "<script>alert('x')</script> & \x1b[31m"
+
+
+def shorter(*, first, second):
+    return "A" if len(first) < len(second) else "B" if len(first) > len(second) else "tie"
+
+
+@pytest.fixture
+def compared():
+    return judgeloop.compare(ROWS["terse"], ROWS["chatty"], judge=shorter, version="1")
+
+
+@pytest.fixture
+def searched():
+    return judgeloop.select(ROWS, baseline="chatty", judge=shorter, version="1")
+
+
+@pytest.fixture
+def estimated():
+    return judgeloop.estimate(ROWS["chatty"], judge=lambda output: 1 / len(output))
+
+
+class Tags(HTMLParser):
+    """The tags and the text of a fragment; fails on a tag that is not closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.seen, self.text = [], set(), ""
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += f"{data}\n"
+
+
+@pytest.mark.parametrize("name", ["compared", "searched", "estimated"])
+def test_a_notebook_shows_decision_evidence_and_cost(name, request):
+    result = request.getfixturevalue(name)
+    shown = Tags(result._repr_html_())
+    assert shown.seen == {"div", "p", "strong", "table", "tr", "th", "td"}
+    assert result.page.headline in shown.text
+    for line in result.page.summary:
+        assert line in shown.text
+    for section in result.page.sections:
+        assert section.heading in shown.text
+        for label, text in section.rows:
+            assert label in shown.text
+            assert text in shown.text
+    assert {"cost", "rule" if name != "estimated" else "interval"} <= {*shown.text.split("\n")}
+
+
+def test_a_notebook_shows_the_standings(searched):
+    shown = Tags(searched._repr_html_()).text
+    assert all(row.system in shown for row in searched.standings)
+
+
+def test_names_and_reasons_of_strangers_are_escaped_in_a_notebook():
+    tables = {EVIL: ROWS["terse"], "<b>": ROWS["chatty"]}
+    result = judgeloop.select(tables, baseline="<b>", judge=shorter)
+    shown = result._repr_html_()
+    assert "script" not in Tags(shown).seen
+    assert "&lt;script&gt;" in shown
+    assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize("name", ["compared", "searched", "estimated"])
+def test_a_result_prints_as_the_command_line_does(name, request):
+    result = request.getfixturevalue(name)
+    text = str(result)
+    summary = " ".join([result.page.headline, *result.page.summary])
+    assert unwrapped(text).startswith(unwrapped(summary))
+    assert max(map(len, text.split("\n"))) <= 100
+    assert all(section.heading in text for section in result.page.sections)
+
+
+@pytest.mark.parametrize("name", ["compared", "searched", "estimated"])
+def test_a_dictionary_holds_json_values_and_the_judged_items(name, request):
+    result = request.getfixturevalue(name)
+    values = result.to_dict()
+    assert json.loads(json.dumps(values)) == values
+    assert (values["job"], values["run"]) == (result.job, result.setup.run)
+    assert len(values["labels"]) == len(result.labels) == result.asked
+    assert (values["about"], values["items"]) == ("these_items", result.items)
+    assert values["labels"][0]["item_id"] == result.labels[0].item_id
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("name", ["compared", "searched", "estimated"])
+def test_the_judged_items_are_a_data_frame_of_the_callers_library(name, library, request):
+    result = request.getfixturevalue(name)
+    frame = result.to_frame(library)
+    assert type(frame).__module__.split(".")[0] == library
+    table = narwhals.from_native(frame)
+    assert table["item_id"].to_list() == [label.item_id for label in result.labels]
+    assert table["score"].to_list() == [label.score for label in result.labels]
+    for row, label in zip(table.iter_rows(named=True), result.labels, strict=True):
+        written = {name: next(r for r in ROWS[name] if r["id"] == label.item_id) for name in ROWS}
+        assert row["prompt"] == written["chatty"]["prompt"]
+        assert row["output"] == written[label.system]["output"]
+        other = written[label.against]["output"] if label.against else None
+        assert row["output_against"] == other
+
+
+def test_what_was_paid_is_a_number_of_dollars(compared):
+    paid = replace(compared, spend=replace(compared.spend, now_p=25 * 10**10, run_p=10**12))
+    assert (paid.spent_usd, paid.run_spent_usd) == (0.25, 1.0)
+    assert paid.to_dict()["spent_usd"] == 0.25
+    unknown = replace(compared, spend=replace(compared.spend, known=False))
+    assert (unknown.spent_usd, unknown.run_spent_usd) == (None, None)
+
+
+@pytest.mark.parametrize("name", ["compared", "searched", "estimated"])
+def test_a_page_shows_prompts_and_outputs_and_values_do_not(name, request):
+    result = request.getfixturevalue(name)
+    label = result.labels[0]
+    row = next(row for row in ROWS[label.system] if row["id"] == label.item_id)
+    assert html.escape(row["output"]) in result.to_html()
+    assert html.escape(row["prompt"]) in result.to_html()
+    assert row["output"] not in json.dumps(result.to_dict(), ensure_ascii=False)
+    assert "texts" not in result.to_dict()
+    assert "Texts" not in repr(result)
+    bare = replace(result, texts=None)
+    assert bare == result
+    assert html.escape(row["output"]) not in bare.to_html()
+    assert "prompt" not in bare.to_frame("polars").columns
+
+
+def test_a_data_frame_may_be_empty(compared):
+    frame = replace(compared, labels=()).to_frame("polars")
+    assert isinstance(frame, pl.DataFrame)
+    assert frame.shape == (0, 13)
+
+
+def test_a_library_that_is_not_installed_or_not_known_is_named(compared, monkeypatch):
+    with pytest.raises(InputError, match="`library`: expected pandas, polars, pyarrow, found 'r'"):
+        compared.to_frame("r")
+    monkeypatch.setitem(sys.modules, "pandas", None)  # as if it were not installed
+    with pytest.raises(InputError, match=r"`library=pandas` cannot be imported .*: install it"):
+        compared.to_frame()
+
+
+def test_standings_are_sorted_by_win_rate_with_the_baseline_among_them(searched):
+    row = searched.standings[0]
+    rates = {"poor": 0.1, "unasked": None, "able": 0.8, "best": 0.9, "chatty": None}
+    rows = tuple(replace(row, system=name, win_rate=rate) for name, rate in rates.items())
+    table = page(replace(searched, standings=rows, winner=None)).tables[0]
+    assert [name for name, _ in table.rows] == ["best", "able", "chatty", "poor", "unasked"]
+    near = page(replace(searched, standings=rows, winner="able")).tables[0]
+    assert [name for name, _ in near.rows][:2] == ["able", "best"], "the decision comes first"

@@ -1,0 +1,84 @@
+"""What a dry run says, and its JSON values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support.results import make_result, undecided
+
+from judgeloop.core.outcomes import Spend, StopKind, Tally
+from judgeloop.questions.compare.plan import ASSUMED
+from judgeloop.run.plan import Plan, Range
+from judgeloop.run.plan_text import plan_json, render_plan
+
+PLAN = Plan(
+    Range(5, 30, 1000),
+    Range(10, 60, 2000),
+    Range(10**9, 6 * 10**9, 2 * 10**11),
+    assumed=ASSUMED[1],
+    affordable=None,
+)
+
+
+def foreseen(**changes):
+    """A dry run that asked nothing."""
+    return undecided(
+        StopKind.DRY_RUN, "a dry run", tally=Tally(items=100), more_judgments=None, **changes
+    )
+
+
+def said(plan, result, *, priced=True):
+    return render_plan(plan, result, priced=priced, width=10**6)
+
+
+def test_a_forecast_on_80_columns(snapshot):
+    result = foreseen(
+        asked=4,
+        empty={"small": 2},
+        prices="$2.00 in",
+        guessed="prompt from `question`",
+        history="120 verdicts",
+    )
+    plan = replace(PLAN, questions=100, unasked=12)
+    assert render_plan(plan, result, priced=True, width=80) == snapshot
+
+
+def test_a_forecast_without_price_budget_or_assumption(snapshot):
+    result = foreseen(asked=4, spend=Spend())
+    plan = replace(PLAN, assumed=None)
+    assert render_plan(plan, result, priced=False, width=80) == snapshot
+
+
+@pytest.mark.parametrize(
+    ("affordable", "words"),
+    [
+        (1000, "is enough"),
+        (999, "covers about 999 judgments: enough unless the run takes longer"),
+        (30, "covers about 30 judgments: enough unless the run takes longer"),
+        (29, "covers about 29 judgments: probably too few to decide"),
+        (1, "covers about 1 judgment: probably too few to decide"),
+    ],
+)
+def test_a_forecast_says_how_far_the_budget_goes(affordable, words):
+    text = said(replace(PLAN, affordable=affordable), foreseen())
+    assert text.endswith(f"\nThe budget of $5.00 {words}.")
+
+
+def test_what_the_ledger_decides_is_shown_as_the_decision():
+    decided = make_result()
+    first, rest = said(PLAN, decided).split("\n\n", 1)
+    assert "already decide" in first
+    assert "decoys" in first
+    assert rest.startswith(decided.page.headline)
+    nothing = said(replace(PLAN, calls=Range(0, 0, 0)), decided)
+    assert "decoys" not in nothing.partition("\n\n")[0]
+
+
+def test_a_forecast_as_json_has_no_dollars_without_a_price():
+    values = plan_json(PLAN, foreseen(), priced=True)
+    assert values["usd"] == {"low": 0.001, "expected": 0.006, "worst": 0.2}
+    unpriced = plan_json(PLAN, foreseen(), priced=False)
+    assert unpriced["usd"] is None
+    assert unpriced["judgments"] == {"low": 5, "expected": 30, "worst": 1000}
+    assert (unpriced["decided_by_ledger"], unpriced["dry_run"]) == (None, True)
