@@ -29,6 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from judgeloop.core.protocols import End
 from judgeloop.core.records import Call, Item, JudgeIdentity
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.ledger.booking import ingredients_of, run_row
@@ -165,6 +166,7 @@ def attempt_of(number: int, run: str, call: Call) -> AttemptRow:
         judge=judge.name,
         note=json.dumps(note),
         state="settled",
+        ended=End.VERDICT.value,
         reserved_p=10**6,
         charged_p=10**6,
         rehearsed=0,

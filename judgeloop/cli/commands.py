@@ -87,7 +87,7 @@ RATING = Declared(
     Annotated[
         bool,
         Setting(
-            "Let the judge rate a single answer, as estimate does, not compare two.",
+            "Test a rating of one answer, as estimate asks for, instead of a comparison.",
             JUDGE,
             Part.REPORT,
             Source.FOUND,

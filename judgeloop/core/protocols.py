@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
@@ -140,7 +141,7 @@ class StoppingRule(Protocol[T_contra]):
         ...
 
     def interval(self, tally: T_contra) -> tuple[float, float] | None:
-        """Return bounds for the win distance over all items, first system minus second.
+        """Return bounds for the gap over all items, first system minus second.
 
         None if the rule computes no bounds.
         """
@@ -233,6 +234,21 @@ class Ticket:
     anew: bool = False
 
 
+class End(StrEnum):
+    """How an attempt ended. The sentence beside it is for people; no program reads it."""
+
+    VERDICT = "verdict"
+    ABSTAINED = "abstained"  # a reply without a verdict
+    TRUNCATED = "truncated"  # a reply that reached the limit of tokens
+    REFUSED = "refused"  # the provider refused the request
+    FAILED = "failed"  # an error of the server, of the network or of the judge
+    TIMED_OUT = "timed_out"
+    LOST = "lost"  # sent, and then its process or its caller gave up: the reply is not known
+    UNSENT = "unsent"  # reserved, and never sent
+    UNNEEDED = "unneeded"  # never sent, because its verdict was known or settled meanwhile
+    RECONCILED = "reconciled"  # settled later, from the provider's export of requests
+
+
 @dataclass(frozen=True, slots=True)
 class Clearance:
     """Whether a reserved call may be sent: it may, unless there is a verdict or it is busy.
@@ -273,11 +289,11 @@ class Ledger(Protocol):
         """As `settle` for each reply, in one transaction."""
         ...
 
-    async def release(self, ticket: Ticket, why: str) -> None:
+    async def release(self, ticket: Ticket, end: End, why: str) -> None:
         """Book no cost: the provider certainly charges nothing for this attempt."""
         ...
 
-    async def abandon(self, ticket: Ticket, why: str) -> None:
+    async def abandon(self, ticket: Ticket, end: End, why: str) -> None:
         """Leave the attempt charged at its worst case: it is unknown whether it was billed."""
         ...
 

@@ -108,12 +108,14 @@ class Abstention:
     """No verdict: refused, unparsable, truncated or missing. Never a score and never a tie.
 
     `again` is True when another attempt is likely to bring a verdict. `changed` is True when that
-    attempt sends another request, so that it does not count as asking the same again.
+    attempt sends another request, so that it does not count as asking the same again. `truncated`
+    is True when the reply reached the limit of tokens.
     """
 
     reason: str
     again: bool = False
     changed: bool = False
+    truncated: bool = False
 
 
 Answer = Verdict | Abstention

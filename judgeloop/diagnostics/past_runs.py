@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from judgeloop.core.errors import InputError
@@ -24,23 +24,20 @@ RESULT_TEXT, RESULT_JSON = "result.txt", "result.json"
 class PastRun:
     """A run: its id, when it began (ISO 8601, UTC), its charges, and its result as text.
 
-    `text` is None if the run has not ended, if its files are in a folder of the caller's, or if the
-    same run with another ledger has written them.
-    `decision` is the headline of its result; None if it has none, or an earlier version wrote it.
+    `text` and `decision`, its headline, are None if the run has not ended, if its files are in a
+    folder of the caller's, or if the same run with another ledger has written them.
     """
 
     id: str
     began_at: str
     charged_p: int
-    text: str | None
+    text: str | None = None
     decision: str | None = None
 
     @property
     def headline(self) -> str:
         """The decision, or that there is none here."""
-        if self.text is None:
-            return "no result here"
-        return self.decision or self.text.partition("\n")[0]
+        return self.decision or "no result here"
 
 
 def past_runs(ledger: Path) -> list[PastRun]:
@@ -74,7 +71,7 @@ def latest_run(ledger: Path) -> PastRun:
 
 
 def past_run(ledger: Path, beginning: str) -> PastRun:
-    """Return the run whose id begins so.
+    """Return the run whose id begins with `beginning`.
 
     Raises:
         InputError: there is no such run, or there are several.
@@ -82,30 +79,19 @@ def past_run(ledger: Path, beginning: str) -> PastRun:
     """
     found = [run for run in past_runs(ledger) if run.id.startswith(beginning)]
     if len(found) != 1:
-        said = "there is no such run" if not found else f"{len(found)} runs begin so"
+        said = "there is no such run" if not found else f"{len(found)} runs begin with it"
         raise InputError(f"RUN {beginning}: {said} in {ledger}; `judgeloop runs` lists all")
     return found[0]
 
 
 def _past_run(row: RunRow, folder: Path, ledger: str) -> PastRun:
     """Return a run; a result that another ledger's run has left in its folder is not its own."""
+    run = PastRun(row.id, row.created_at, row.charged_p)
     if is_of_another(folder, row.id, ledger):
-        return PastRun(row.id, row.created_at, row.charged_p, None)
-    return PastRun(row.id, row.created_at, row.charged_p, _text(folder), _decision(folder))
-
-
-def _decision(folder: Path) -> str | None:
-    """Return the headline of a result; None if its file does not have it."""
+        return run
     try:
-        found = json.loads((folder / RESULT_JSON).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    headline = found.get("headline") if isinstance(found, dict) else None
-    return headline if isinstance(headline, str) else None
-
-
-def _text(folder: Path) -> str | None:
-    try:
-        return (folder / RESULT_TEXT).read_text(encoding="utf-8")
-    except OSError:
-        return None
+        text = (folder / RESULT_TEXT).read_text(encoding="utf-8")
+        headline = json.loads((folder / RESULT_JSON).read_text(encoding="utf-8"))["headline"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return run  # it has not ended, or its files were changed
+    return replace(run, text=text, decision=str(headline))

@@ -102,7 +102,7 @@ def reconcile(config: ReconcileConfig) -> Reconciled:
 
 
 def merged(requests: Iterable[Request]) -> list[Request]:
-    """Return a request for each id, so that one request settles one attempt.
+    """Return one request for each id; one request settles one attempt.
 
     Exports overlap: a row that is there twice counts once. A provider may have several rows for
     what one request cost: their costs are added.
@@ -160,12 +160,12 @@ class _Window:
 
 
 def _billed(row: AttemptRow, request: Request) -> Settlement:
-    said = f"reconciled: billed as request {request.id}"
+    said = f"billed as request {request.id}"
     return Settlement(row.id, request.cost_p, request.id, said)
 
 
 def _unbilled(row: AttemptRow) -> Settlement:
-    return Settlement(row.id, 0, None, "reconciled: the provider has no such request")
+    return Settlement(row.id, 0, None, "the provider has no such request")
 
 
 def _request(path: Any, row: Row, price: Price | None) -> Request:

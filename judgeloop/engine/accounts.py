@@ -16,7 +16,7 @@ from typing import Any, final
 
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind, StopReason
-from judgeloop.core.protocols import Clearance, Judge, Ledger, Reservation, Ticket
+from judgeloop.core.protocols import Clearance, End, Judge, Ledger, Reservation, Ticket
 from judgeloop.core.records import NO_TOKENS, Reply, Verdict
 from judgeloop.engine.asks import Ask, Planned, reservation
 from judgeloop.engine.presentation import settles
@@ -137,15 +137,15 @@ class Accounts:
         self._state.changes.notify()
         return verdict
 
-    async def abandon(self, ticket: Ticket, why: str) -> None:
+    async def abandon(self, ticket: Ticket, end: End, why: str) -> None:
         """Leave an attempt charged at its worst case: it is unknown whether it was billed."""
         self._count(ticket, ticket.cost_p)
-        await self._ledger.abandon(ticket, why)
+        await self._ledger.abandon(ticket, end, why)
         self._state.changes.notify()
 
-    async def release(self, ticket: Ticket, why: str) -> None:
+    async def release(self, ticket: Ticket, end: End, why: str) -> None:
         """Book no cost: the attempt was certainly not billed."""
-        await self._ledger.release(ticket, why)
+        await self._ledger.release(ticket, end, why)
         self._state.changes.notify()
 
     def _count(self, ticket: Ticket, cost_p: int) -> None:

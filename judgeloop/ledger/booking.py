@@ -12,8 +12,8 @@ from dataclasses import asdict
 from typing import Any
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.protocols import Reservation, Ticket
-from judgeloop.core.records import Abstention, Reply, Verdict
+from judgeloop.core.protocols import End, Reservation, Ticket
+from judgeloop.core.records import Abstention, Answer, Reply, Verdict
 from judgeloop.core.verdict_key import KeyIngredients, as_text
 from judgeloop.ledger.reading import charged_to_others
 from judgeloop.ledger.rows import (
@@ -31,9 +31,9 @@ from judgeloop.ledger.rows import (
     read,
 )
 
-NEVER_SENT = "never sent: its process ended before"
+NEVER_SENT = "its process ended before it was sent"
 MAY_BE_BILLED = "sent by a process that ended before the reply; it may have been billed"
-HAD_MEANWHILE = "never sent: another run had the verdict meanwhile"
+HAD_MEANWHILE = "another run had the verdict meanwhile"
 
 
 def run_row(connection: LedgerConnection, run: str) -> RunRow:
@@ -90,6 +90,7 @@ def _ticket(connection: LedgerConnection, run: str, opener: str, wanted: Reserva
             judge=wanted.judge,
             note=json.dumps(dict(wanted.note)),
             state="reserved",
+            ended=None,
             reserved_p=wanted.cost_p,
             charged_p=wanted.cost_p,
             rehearsed=int(wanted.rehearsed),
@@ -124,7 +125,7 @@ def settle(connection: LedgerConnection, ticket: Ticket, reply: Reply) -> Verdic
     """Book the cost and record the verdict if any; return the verdict recorded under the key."""
     attempt = _open_attempt(connection, ticket)
     cost_p = ticket.cost_p if reply.cost_p is None else reply.cost_p
-    close(connection, attempt, "settled", cost_p, reply)
+    close(connection, attempt, "settled", _end_of(reply.answer), cost_p=cost_p, result=reply)
     if isinstance(reply.answer, Abstention):
         return None
     held = one(connection, VerdictRow, "key = ?", ticket.key)
@@ -173,15 +174,21 @@ def _number(connection: LedgerConnection, value: object) -> int:
     return found.id
 
 
+def _end_of(answer: Answer) -> End:
+    if isinstance(answer, Verdict):
+        return End.VERDICT
+    return End.TRUNCATED if answer.truncated else End.ABSTAINED
+
+
 def close_ticket(
-    connection: LedgerConnection, ticket: Ticket, state: str, cost_p: int, why: str
+    connection: LedgerConnection, ticket: Ticket, state: str, end: End, *, cost_p: int, why: str
 ) -> None:
     """Close a reservation without a reply.
 
     Raises:
         LedgerError: it was closed before.
     """
-    close(connection, _open_attempt(connection, ticket), state, cost_p, why)
+    close(connection, _open_attempt(connection, ticket), state, end, cost_p=cost_p, result=why)
 
 
 def _open_attempt(connection: LedgerConnection, ticket: Ticket) -> AttemptRow:
@@ -192,7 +199,13 @@ def _open_attempt(connection: LedgerConnection, ticket: Ticket) -> AttemptRow:
 
 
 def close(
-    connection: LedgerConnection, row: AttemptRow, state: str, cost_p: int, result: Reply | str
+    connection: LedgerConnection,
+    row: AttemptRow,
+    state: str,
+    end: End,
+    *,
+    cost_p: int,
+    result: Reply | str,
 ) -> None:
     """Close an attempt, and correct its run's charge."""
     charge(connection, row.run, cost_p - row.charged_p)
@@ -201,6 +214,7 @@ def close(
         connection,
         row,
         state=state,
+        ended=end.value,
         charged_p=cost_p,
         outcome=outcome,
         usage=usage,
@@ -227,10 +241,12 @@ def recover(connection: LedgerConnection, run: str, opener: str) -> tuple[int, i
     freed_p = kept_p = 0
     for row in list(read(connection, AttemptRow, left, run, opener)):
         if row.state == "sent":
-            close(connection, row, "abandoned", row.charged_p, MAY_BE_BILLED)
+            close(
+                connection, row, "abandoned", End.LOST, cost_p=row.charged_p, result=MAY_BE_BILLED
+            )
             kept_p += row.charged_p
         else:
-            close(connection, row, "released", 0, NEVER_SENT)
+            close(connection, row, "released", End.UNSENT, cost_p=0, result=NEVER_SENT)
             freed_p += row.charged_p
     return freed_p, kept_p
 

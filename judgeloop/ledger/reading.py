@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.outcomes import Spend
+from judgeloop.core.protocols import End
 from judgeloop.core.records import Verdict
 from judgeloop.core.verdict_key import KeyIngredients, as_text
 from judgeloop.ledger.rows import (
@@ -183,9 +184,9 @@ def spend_of(
         "count(*) FILTER (WHERE charged_p > 0), "
         "coalesce(sum(charged_p - reserved_p) FILTER (WHERE charged_p > reserved_p), 0), "
         "count(*) FILTER (WHERE state = 'settled' AND usage IS NULL AND charged_p = reserved_p "
-        "AND charged_p > 0 AND NOT rehearsed AND (outcome = 'verdict' OR outcome LIKE 'abstained: %')) "
+        "AND charged_p > 0 AND NOT rehearsed AND ended <> :later) "
         "FROM attempts WHERE run = :run",
-        {"run": run, "opener": opener},
+        {"run": run, "opener": opener, "later": End.RECONCILED},
     ).fetchone()
     now_p, run_p, rehearsed_p, unconfirmed_p, paid, over_p, unreported = row
     known = one(connection, RunRow, "id = ?", run)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from judgeloop.core.protocols import End
 from judgeloop.core.records import JudgeIdentity, Verdict
 from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients
 from judgeloop.ledger.rows import AttemptRow, LedgerConnection, VerdictRow, one, read
@@ -14,9 +15,6 @@ LATEST = 2_000  # attempts that are looked through, of all judges
 AMONG_THE_LATEST = (
     "id > (SELECT coalesce(max(id), 0) FROM attempts) - ? AND judge = ? AND NOT rehearsed"
 )
-# Conditions on the outcome of an attempt (`booking.py`, `providers/token_limit.py`).
-WITH_VERDICT = "outcome = 'verdict'"
-CUT_OFF = "outcome LIKE 'abstained: truncated at %'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ def reply_lengths(connection: LedgerConnection, judge: JudgeIdentity) -> list[in
     """
     return [
         int(json.loads(row.usage)["output_tokens"])
-        for row, _ in _latest(connection, judge, f"({WITH_VERDICT} OR {CUT_OFF})")
+        for row, _ in _latest(connection, judge, End.VERDICT, End.TRUNCATED)
         if row.usage is not None
     ]
 
@@ -43,7 +41,7 @@ def reply_lengths(connection: LedgerConnection, judge: JudgeIdentity) -> list[in
 def replies_of(connection: LedgerConnection, judge: JudgeIdentity) -> list[PastReply]:
     """Return this very judge's latest replies with a verdict, in the order of the attempts."""
     found = []
-    for row, ingredients in list(_latest(connection, judge, WITH_VERDICT)):
+    for row, ingredients in list(_latest(connection, judge, End.VERDICT)):
         kept = one(connection, VerdictRow, "key = ?", row.key)
         if kept is not None:
             found.append(PastReply(ingredients, Verdict(kept.score, kept.reason)))
@@ -51,12 +49,12 @@ def replies_of(connection: LedgerConnection, judge: JudgeIdentity) -> list[PastR
 
 
 def _latest(
-    connection: LedgerConnection, judge: JudgeIdentity, ended: str
+    connection: LedgerConnection, judge: JudgeIdentity, *ends: End
 ) -> Iterator[tuple[AttemptRow, KeyIngredients]]:
-    """Yield the attempts that `ended` so among the latest, with what their keys are made of."""
+    """Yield the attempts with one of these ends among the latest, with what their keys are made of."""
     wanted = KeyedJudge.of(judge)
-    where = f"{AMONG_THE_LATEST} AND {ended} ORDER BY id"
-    for row in read(connection, AttemptRow, where, LATEST, judge.name):
+    where = f"{AMONG_THE_LATEST} AND ended IN ({', '.join('?' * len(ends))}) ORDER BY id"
+    for row in read(connection, AttemptRow, where, LATEST, judge.name, *ends):
         ingredients = KeyIngredients.from_note(json.loads(row.note).get("ingredients", {}))
         if ingredients is not None and ingredients.judge == wanted:
             yield row, ingredients

@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from judgeloop.core.money import to_usd
+from judgeloop.core.protocols import End
 from judgeloop.ledger.connection import readable
 from judgeloop.ledger.inspection import open_to_read
 from judgeloop.ledger.rows import AttemptRow, read
 
 # Attempts that were sent, or may have been; a reservation of a call that was never sent is none.
 SENT = (
-    "NOT rehearsed AND state <> 'reserved' AND NOT (state = 'released' AND "
-    "(outcome LIKE 'never sent%' OR outcome LIKE 'not needed%'))"
+    "NOT rehearsed AND state <> 'reserved' "
+    f"AND ifnull(ended, '') NOT IN ('{End.UNSENT}', '{End.UNNEEDED}')"
 )
 
 

@@ -38,7 +38,10 @@ class RunRow(NamedTuple):
 
 
 class AttemptRow(NamedTuple):
-    """An attempt; see the states in `sqlite.py`."""
+    """An attempt; see the states in `sqlite.py`.
+
+    `ended` is the value of an `End`, `outcome` a sentence for people.
+    """
 
     id: int
     run: str
@@ -48,6 +51,7 @@ class AttemptRow(NamedTuple):
     judge: str
     note: str
     state: str
+    ended: str | None
     reserved_p: int
     charged_p: int
     rehearsed: int

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from judgeloop.core.errors import InputError
+from judgeloop.core.protocols import End
 from judgeloop.ledger.booking import ingredients_of
 from judgeloop.ledger.connection import connect, readable
 from judgeloop.ledger.inspection import every_row, open_to_read
@@ -39,7 +40,7 @@ from judgeloop.ledger.seal import Sealer
 
 # The texts that the numbers of a verdict stand for are taken from the note of its attempt.
 NO_INGREDIENTS = dict.fromkeys(INGREDIENTS, NOTHING)
-LOST = "lost: the attempts that cost this could not be read"
+LOST = "the attempts that cost this could not be read"
 UNKNOWN_RUN = "salvaged"  # holds the attempts of verdicts whose own attempt could not be read
 
 
@@ -55,7 +56,7 @@ def salvage(source: Path, target: Path, *, sign: bool = False) -> Salvaged:
     """Copy the rows of `source` that have their seal to a new file, `target`.
 
     With `sign` the checksum alone is enough, and the copies are signed with the key in the
-    environment: whoever says so believes the file as it is.
+    environment: the caller trusts the file as it is.
 
     Raises:
         InputError: `target` exists, or `source` does not.
@@ -136,7 +137,9 @@ def _ensure_attempt(new: LedgerConnection, verdict: VerdictRow) -> AttemptRow:
 def _stand_in(number: int, run: str, key: str, state: str, cost_p: int) -> AttemptRow:
     """Return an attempt in place of one or more that could not be read."""
     told: tuple[Any, ...] = (LOST, None, None, None, now(), now())
-    return AttemptRow(number, run, "", key, "", "", "{}", state, cost_p, cost_p, 0, *told)
+    return AttemptRow(
+        number, run, "", key, "", "", "{}", state, End.LOST.value, cost_p, cost_p, 0, *told
+    )
 
 
 def _correct_charges(new: LedgerConnection, charged_p: dict[str, int]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 
 from judgeloop.core.errors import NoLedgerError
+from judgeloop.core.protocols import End
 
 APPLICATION_ID = 0x4A4C4447  # "JLDG"
 VERSION = 1
@@ -19,6 +20,7 @@ VERSION = 1
 # verdict holds the ingredients of its key as numbers of texts, so that a history of a million is
 # read in seconds. A text is a value as JSON: the id of a run, a judge, an item with the digests of
 # its texts, the name of a system, or the digest of an output; number 0 is no value.
+ENDS = ", ".join(f"'{end}'" for end in End)
 DDL = (
     """CREATE TABLE about (
     id          TEXT PRIMARY KEY,
@@ -33,7 +35,7 @@ DDL = (
     charged_p   INTEGER NOT NULL DEFAULT 0 CHECK (charged_p >= 0),
     seal        BLOB NOT NULL
 ) STRICT""",
-    """CREATE TABLE attempts (
+    f"""CREATE TABLE attempts (
     id          INTEGER PRIMARY KEY,
     run         TEXT NOT NULL REFERENCES runs (id),
     opener      TEXT NOT NULL,
@@ -43,6 +45,7 @@ DDL = (
     note        TEXT NOT NULL,
     state       TEXT NOT NULL
                 CHECK (state IN ('reserved', 'sent', 'settled', 'released', 'abandoned')),
+    ended       TEXT CHECK (ended IN ({ENDS})),
     reserved_p  INTEGER NOT NULL CHECK (reserved_p >= 0),
     charged_p   INTEGER NOT NULL CHECK (charged_p >= 0),
     rehearsed   INTEGER NOT NULL DEFAULT 0 CHECK (rehearsed IN (0, 1)),
@@ -52,7 +55,8 @@ DDL = (
     request_id  TEXT,
     began_at    TEXT NOT NULL,
     ended_at    TEXT,
-    seal        BLOB NOT NULL
+    seal        BLOB NOT NULL,
+    CHECK ((ended IS NULL) = (state IN ('reserved', 'sent')))
 ) STRICT""",
     "CREATE INDEX attempts_by_run ON attempts (run)",
     "CREATE INDEX attempts_by_key ON attempts (key)",

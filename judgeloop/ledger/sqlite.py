@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TypeVar, final
 
 from judgeloop.core.outcomes import Spend
-from judgeloop.core.protocols import Clearance, Reservation, Ticket
+from judgeloop.core.protocols import Clearance, End, Reservation, Ticket
 from judgeloop.core.records import JudgeIdentity, Reply, Verdict
 from judgeloop.ledger import booking
 from judgeloop.ledger.connection import connect
@@ -86,7 +86,14 @@ class SqliteLedger:
         if not ticket.anew:
             held = verdicts_under(connection, [ticket.key]).get(ticket.key)
             if held is not None:
-                booking.close_ticket(connection, ticket, "released", 0, booking.HAD_MEANWHILE)
+                booking.close_ticket(
+                    connection,
+                    ticket,
+                    "released",
+                    End.UNNEEDED,
+                    cost_p=0,
+                    why=booking.HAD_MEANWHILE,
+                )
                 return Clearance(held)
             others = list(booking.sent_by_others(connection, ticket.key, self._opener))
             # A process that died holds no lock; its call is not waited for.
@@ -110,17 +117,19 @@ class SqliteLedger:
         )
         return [None if row is None else Verdict(row.score, row.reason) for row in rows]
 
-    async def release(self, ticket: Ticket, why: str) -> None:
+    async def release(self, ticket: Ticket, end: End, why: str) -> None:
         """Book no cost: the provider certainly charges nothing for this attempt."""
         await self._do(
-            lambda connection: booking.close_ticket(connection, ticket, "released", 0, why)
+            lambda connection: booking.close_ticket(
+                connection, ticket, "released", end, cost_p=0, why=why
+            )
         )
 
-    async def abandon(self, ticket: Ticket, why: str) -> None:
+    async def abandon(self, ticket: Ticket, end: End, why: str) -> None:
         """Leave the attempt charged at its worst case: it is unknown whether it was billed."""
         await self._do(
             lambda connection: booking.close_ticket(
-                connection, ticket, "abandoned", ticket.cost_p, why
+                connection, ticket, "abandoned", end, cost_p=ticket.cost_p, why=why
             )
         )
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from judgeloop.core.errors import LedgerError
+from judgeloop.core.protocols import End
 from judgeloop.ledger.booking import charge, recover
 from judgeloop.ledger.connection import connect, readable
 from judgeloop.ledger.locks import lock_if_free
@@ -75,6 +76,7 @@ def _settle(connection: LedgerConnection, settlement: Settlement) -> None:
         connection,
         row,
         state="released" if settlement.request is None else "settled",
+        ended=End.RECONCILED.value,
         charged_p=settlement.cost_p,
         outcome=settlement.outcome,
         request_id=settlement.request,

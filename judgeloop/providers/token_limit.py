@@ -141,5 +141,6 @@ class TokenLimit:
         """Return the abstention on a reply to `call` that reached its limit, after `thoughts`."""
         limit = self.of(call)
         if self.cut_off(call):
-            return Abstention(f"truncated at {limit} tokens, a learned limit", True, changed=True)
-        return Abstention(truncated(limit, thoughts))
+            said = f"truncated at {limit} tokens, a learned limit"
+            return Abstention(said, again=True, changed=True, truncated=True)
+        return Abstention(truncated(limit, thoughts), truncated=True)

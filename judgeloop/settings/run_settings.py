@@ -64,7 +64,7 @@ from judgeloop.settings.shared import (
 )
 from judgeloop.settings.validation import Configuration
 
-CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, which whoever signs the bill sets
+CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person who pays
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -405,7 +405,7 @@ def within_ceiling(config: C, environment: Mapping[str, str]) -> C:
     given = "none" if config.budget is None else config.budget
     raise InputError(
         f"`budget={given}`: {CEILING} allows no run more than ${ceiling}; give at most that, or ask "
-        "whoever set the variable"
+        "the person who set the variable"
     )
 
 

@@ -3,7 +3,7 @@
 The search goes up to the root of the repository, the nearest folder with `.git`. Without one it
 does not leave the working folder. It goes no higher than the home folder.
 
-A found file belongs to whoever wrote the repository, who may be a stranger. It must not send a key
+A found file belongs to the repository's author, who may be a stranger. It must not send a key
 or a text elsewhere, load code, read or write outside its own folder, or raise the cost of a run.
 Each setting says in its declaration which kind it is (`Source` in `setting.py`). This module refuses
 the others, and makes the paths of a file above the working folder relative to that. `sources.py`

@@ -124,7 +124,14 @@ def test_the_types_are_checked_by_mypy(tmp_path):
         encoding="utf-8",
     )
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file=pyproject.toml", program],
+        [
+            sys.executable,
+            "-m",
+            "mypy",
+            "--config-file=pyproject.toml",
+            "--enable-error-code=call-overload",
+            program,
+        ],
         cwd=ROOT,
         check=False,
         capture_output=True,

@@ -125,7 +125,7 @@ def test_doctor_finds_truncation_by_thoughts_and_proposes_what_mends_it(given, c
     ) in unwrapped(done.stdout)
     mended = judgeloop("doctor", *given, "--judge-max-tokens", "1024")
     assert mended.exit_code == 0, mended.stdout
-    assert "960 output tokens, 900 of them reasoning" in unwrapped(mended.stdout)
+    assert "960 output tokens, 900 of them thoughts" in unwrapped(mended.stdout)
 
 
 def test_a_result_shows_how_many_tokens_were_thoughts(given, chat_server):
@@ -136,7 +136,7 @@ def test_a_result_shows_how_many_tokens_were_thoughts(given, chat_server):
         "compare", "a.jsonl", "b.jsonl", *given, "--judge-max-tokens", "1024",
         "--max-judgments", "5", "--ledger", "other.sqlite",
     )  # fmt: skip
-    assert f"{found['tokens']['reasoning_tokens']:,} of them reasoning" in unwrapped(done.stdout)
+    assert f"{found['tokens']['reasoning_tokens']:,} of them thoughts" in unwrapped(done.stdout)
 
 
 def test_a_result_shows_what_the_cache_of_prompts_saved(given, chat_server):

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.protocols import Reservation
+from judgeloop.core.protocols import End, Reservation
 from judgeloop.core.records import Abstention, Reply, Usage, Verdict
 from judgeloop.ledger.sqlite import SqliteLedger
 
@@ -73,7 +73,7 @@ def test_an_abstention_is_charged_and_never_held(ledger):
 
 def test_a_released_attempt_costs_nothing(ledger):
     async def story():
-        await ledger.release(await one(ledger), "never left")
+        await ledger.release(await one(ledger), End.UNSENT, "never left")
 
     asyncio.run(story())
     assert charged(ledger) == 0
@@ -81,7 +81,7 @@ def test_a_released_attempt_costs_nothing(ledger):
 
 def test_an_abandoned_attempt_stays_charged_at_its_worst_case(ledger):
     async def story():
-        await ledger.abandon(await one(ledger), "timed out")
+        await ledger.abandon(await one(ledger), End.TIMED_OUT, "timed out")
 
     asyncio.run(story())
     assert charged(ledger) == 10
@@ -91,10 +91,10 @@ def test_an_abandoned_attempt_stays_charged_at_its_worst_case(ledger):
 def test_an_attempt_closes_once(ledger, way):
     async def story():
         ticket = await one(ledger)
-        await ledger.release(ticket, "done")
-        how = Reply(Verdict(1.0), cost_p=1) if way == "settle" else "again"
+        await ledger.release(ticket, End.UNSENT, "done")
+        how = [Reply(Verdict(1.0), cost_p=1)] if way == "settle" else [End.FAILED, "again"]
         with pytest.raises(LedgerError, match="not open"):
-            await getattr(ledger, way)(ticket, how)
+            await getattr(ledger, way)(ticket, *how)
 
     asyncio.run(story())
     assert charged(ledger) == 0

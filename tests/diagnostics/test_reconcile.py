@@ -27,7 +27,7 @@ WORST_P = to_pico("0.01")
 NOW = datetime.now(UTC)
 UNKNOWN = AttemptRow(
     id=1, run="run", opener="", key="k", item_id="i", judge="openai/m", note="{}", state="abandoned",
-    reserved_p=9, charged_p=9, rehearsed=0, outcome="no reply", usage=None, model=None,
+    ended="lost",     reserved_p=9, charged_p=9, rehearsed=0, outcome="no reply", usage=None, model=None,
     request_id=None, began_at=NOW.isoformat(), ended_at=None,
 )  # fmt: skip
 

@@ -16,7 +16,7 @@ from support.database import opened
 from support.patience import PATIENCE_S
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.protocols import Reservation
+from judgeloop.core.protocols import End, Reservation
 from judgeloop.core.records import Abstention, Reply, Verdict
 from judgeloop.ledger.sqlite import SqliteLedger
 
@@ -60,8 +60,8 @@ def test_a_call_that_another_run_makes_is_waited_for_and_its_verdict_taken(tmp_p
 def test_when_the_other_call_brings_no_verdict_this_one_is_sent(tmp_path, way):
     async def story(one, first, other, second):
         await one.sending(first)
-        reply = Reply(Abstention("refused"), cost_p=4) if way == "settle" else "why"
-        await getattr(one, way)(first, reply)
+        told = [Reply(Abstention("refused"), cost_p=4)] if way == "settle" else [End.FAILED, "why"]
+        await getattr(one, way)(first, *told)
         cleared = await other.sending(second)
         assert (cleared.verdict, cleared.busy) == (None, False)
 

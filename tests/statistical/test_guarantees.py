@@ -102,16 +102,14 @@ def winner_of(population, name, seed, **settings):
     "arrange", [np.sort, lambda scores: np.sort(scores)[::-1], lambda scores: scores]
 )
 @pytest.mark.parametrize("name", ["sequential", "anytime"])
-def test_the_order_of_the_pool_does_not_matter_and_the_session_keeps_the_promise_itself(
-    name, arrange
-):
+def test_the_pools_order_does_not_matter_and_the_session_keeps_its_promise(name, arrange):
     population = arrange(level_population(120, 0.4))
     named = sum(winner_of(population, name, seed).winner == 0 for seed in range(150))
     assert binomtest(named, 150, 0.1, alternative="greater").pvalue > LEAST_CHANCE
 
 
 def test_no_practical_difference_is_claimed_wrongly_with_at_most_the_risk(capsys):
-    """The win distance is just outside what counts as none."""
+    """The gap is just outside what counts as none."""
     population = np.repeat(np.array([1, -1, 0], dtype=np.int8), [120, 99, 181])  # 0.0525
     wrong = sum(
         winner_of(population, "anytime", seed, near_tie=0.05).stop.kind is StopKind.NO_DIFFERENCE

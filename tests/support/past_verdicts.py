@@ -35,7 +35,7 @@ def write(path, first, last):
             note = {"price": ""} if number % 11 == 0 else note
             attempt = AttemptRow(
                 number, run, "opener", f"k{number}", item.id, judge.name, json.dumps(note),
-                "settled", 5, number, 0, "verdict", None, "m'", "", NOW, NOW,
+                "settled", "verdict", 5, number, 0, "verdict", None, "m'", "", NOW, NOW,
             )  # fmt: skip
             insert(connection, attempt)
             why = f'it\'s "{number}"\n\u00e9'

@@ -1,6 +1,6 @@
-"""Counts of preferences between two systems, and the win distance from weighted draws.
+"""Counts of preferences between two systems, and the gap from weighted draws.
 
-Takes labels and returns a `Tally`, whose counts are not weighted. `weighted_distance` corrects for
+Takes labels and returns a `Tally`, whose counts are not weighted. `weighted_gap` corrects for
 the propensities of weighted draws. A stopping rule decides whether the counts are enough
 (`stopping/`).
 """
@@ -19,7 +19,7 @@ from judgeloop.core.outcomes import StopKind, StopReason, Tally, every_one
 from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.methods.stats.weighted_draws import weighted_interval, weighted_moments
 
-# Approximate probability that an interval from weighted draws misses the win distance.
+# Approximate probability that an interval from weighted draws misses the gap.
 MISSES = 0.1
 SAMPLE_JUDGED = StopReason(
     StopKind.POOL_EXHAUSTED,
@@ -89,9 +89,10 @@ class Preferences:
         )
 
 
-class WeightedDistance(NamedTuple):
-    """The win distance over all items, first minus second, from draws that preferred some items.
+class WeightedGap(NamedTuple):
+    """The gap over all items, first minus second, from draws that preferred some items.
 
+    The papers call it the win distance.
     `interval` is None with fewer than two draws.
     """
 
@@ -99,8 +100,8 @@ class WeightedDistance(NamedTuple):
     interval: tuple[float, float] | None
 
 
-def weighted_distance(tally: Tally) -> WeightedDistance | None:
-    """Estimate the win distance over all items from the propensities.
+def weighted_gap(tally: Tally) -> WeightedGap | None:
+    """Estimate the gap over all items from the propensities.
 
     None if the tally has no propensities, no verdicts, or only counts, as in a projection. The
     value leaves abstentions out. The interval misses with probability about `MISSES`. It covers the
@@ -119,7 +120,7 @@ def weighted_distance(tally: Tally) -> WeightedDistance | None:
     )
     propensities = np.array(tuple(tally.propensities))
     found = weighted_interval((1 + preferences) / 2, propensities, tally.items, MISSES)
-    return WeightedDistance(
+    return WeightedGap(
         value=weighted_moments(preferences, propensities).mean,
         interval=None if found is None else (2 * found[0] - 1, 2 * found[1] - 1),
     )

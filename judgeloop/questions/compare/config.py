@@ -197,7 +197,7 @@ class CompareConfig(ContestSettings):
         Gt(0),
         Lt(1),
         Setting(
-            'With the rule anytime: stop with "no practical difference" once the win distance is within '
+            'With the rule anytime: stop with "no practical difference" once the gap is within '
             "this of zero, at the stated risk. Above 0 and below 1.",
             STOPPING,
             Part.RUN,

@@ -20,6 +20,7 @@ from judgeloop.methods.selectors.catalogue import Need, selectors_of
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.methods.stopping.precise import Precise
+from judgeloop.providers.prices import is_price_file
 from judgeloop.questions.estimate.config import (
     BY_HISTORY,
     CONFIDENCE_FIELD,
@@ -188,7 +189,8 @@ def _proxy(
 ) -> Judge | None:
     """Return the judge that rates every item; None if the proxy is not a judge.
 
-    The address and a single price in the settings are the judge's and are not used for the proxy.
+    The address and a price in the settings are the judge's and are not used for the proxy; a file
+    of prices is.
     """
     spec = config.proxy_judge
     if spec is None:
@@ -196,7 +198,7 @@ def _proxy(
     if spec in config.judge:
         raise InputError(f"`proxy={spec}`: this is the judge itself; give a cheaper judge as proxy")
     options = judge_options(config, environment, rating=True, offline=offline)
-    price = str(config.price_file) if config.price_file else None
+    price = options.price if options.price and is_price_file(options.price) else None
     own = replace(options, price=price, base_url=None)
     try:
         judge = checked_judge(spec, own, config, inputs.pool, given, proxy=True)

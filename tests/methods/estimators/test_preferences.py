@@ -1,4 +1,4 @@
-"""Counts of preferences: when the propensities are kept, and the win distance that they give."""
+"""Counts of preferences: when the propensities are kept, and the gap that they give."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from support.selectors import steps_of
 
 from judgeloop.core.outcomes import Tally
 from judgeloop.core.records import Abstention, Choice, Label, Verdict
-from judgeloop.methods.estimators.preferences import Preferences, weighted_distance
+from judgeloop.methods.estimators.preferences import Preferences, weighted_gap
 from judgeloop.methods.selectors.decisive import Decisive
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stopping.majority import TieAware
@@ -77,15 +77,15 @@ def test_one_pick_makes_all_of_them_useless():
         tally = Preferences().extended(counted(before), after)
         assert tally.picked
         assert tally.propensities == ()
-        assert weighted_distance(tally) is None
+        assert weighted_gap(tally) is None
 
 
-def test_the_win_distance_has_a_known_value():
+def test_the_gap_has_a_known_value():
     tally = Preferences().tally(labels_of([0.5, 0.5], (1.0, 0.0)), 4)
     # Twice the mean of 1 and 0 that tests/methods/stats/test_weighted_draws.py works out, less 1: 2 ·
     # 0.460029 - 1.
-    assert weighted_distance(tally).value == pytest.approx(-0.079941, abs=1e-6)
-    assert tally.win_distance == 0
+    assert weighted_gap(tally).value == pytest.approx(-0.079941, abs=1e-6)
+    assert tally.gap == 0
 
 
 def test_the_systems_the_other_way_round_have_the_opposite_distance():
@@ -93,14 +93,14 @@ def test_the_systems_the_other_way_round_have_the_opposite_distance():
     turned = replace(
         tally, preferences=tuple(None if one is None else -one for one in tally.preferences)
     )
-    distance, opposite = weighted_distance(tally), weighted_distance(turned)
+    distance, opposite = weighted_gap(tally), weighted_gap(turned)
     assert opposite.value == pytest.approx(-distance.value)
     assert opposite.interval == pytest.approx((-distance.interval[1], -distance.interval[0]))
 
 
 def test_an_abstention_may_have_been_a_win_of_either():
     won, lost, unknown = (
-        weighted_distance(counted(drawn_by(Decisive(WEIGHTS), (1.0, 0.5, 0.0, fourth, 1.0))))
+        weighted_gap(counted(drawn_by(Decisive(WEIGHTS), (1.0, 0.5, 0.0, fourth, 1.0))))
         for fourth in (1.0, 0.0, None)
     )
     assert unknown.interval == (
@@ -110,15 +110,15 @@ def test_an_abstention_may_have_been_a_win_of_either():
     assert lost.value < unknown.value < won.value
 
 
-def test_there_is_no_such_distance_of_nothing_judged_of_even_draws_or_of_a_projection():
-    assert weighted_distance(Tally(ITEMS)) is None
-    assert weighted_distance(counted(drawn_by(Random()))) is None
-    assert weighted_distance(counted(labels_of([0.5, 0.3], (None, None)))) is None
-    assert weighted_distance(replace(counted(drawn_by(Decisive(WEIGHTS))), preferences=())) is None
+def test_there_is_no_weighted_gap_of_nothing_of_even_draws_or_projections():
+    assert weighted_gap(Tally(ITEMS)) is None
+    assert weighted_gap(counted(drawn_by(Random()))) is None
+    assert weighted_gap(counted(labels_of([0.5, 0.3], (None, None)))) is None
+    assert weighted_gap(replace(counted(drawn_by(Decisive(WEIGHTS))), preferences=())) is None
 
 
 def test_of_one_verdict_there_is_a_distance_and_no_interval():
-    assert weighted_distance(counted(labels_of([0.5], (1.0,)))) == (1.0, None)
+    assert weighted_gap(counted(labels_of([0.5], (1.0,)))) == (1.0, None)
 
 
 def test_a_rule_looks_ahead_from_weighted_draws_as_from_even_ones():

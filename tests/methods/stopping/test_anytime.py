@@ -78,9 +78,7 @@ def test_over_all_orders_each_bound_is_ever_wrong_with_at_most_the_risk(wins, lo
 
 
 @given(history=st.lists(st.sampled_from([1, 0, -1, None]), max_size=20), more=st.integers(1, 30))
-def test_an_interval_holds_every_mean_that_is_still_possible_at_certainty_and_its_mirror_image_is_mirrored(
-    history, more
-):
+def test_a_certain_interval_holds_all_possible_means_and_is_symmetric(history, more):
     items = len(history) + more
     tally = tally_of(history, items)
     low, high = Anytime(0.2, items).interval(tally)
@@ -111,7 +109,7 @@ def test_a_lead_that_what_remains_cannot_undo_is_certain():
     assert bound(np.ones(12, dtype=np.int8), 12, 0.1) == pytest.approx(1.0)
 
 
-def test_once_every_item_is_judged_the_win_distance_is_known():
+def test_once_every_item_is_judged_the_gap_is_known():
     history = [1, 1, 0, -1]
     assert Anytime(0.1, 4).interval(tally_of(history, 4)) == (0.25, 0.25)
     low, high = Anytime(0.1, 5).interval(tally_of([*history, None], 5))
@@ -217,8 +215,8 @@ def test_once_every_item_is_judged_the_answer_is_certain(first, second, worse):
     assert rule.reason_to_stop(tally).kind is (StopKind.RISK_MET if worse else StopKind.NOT_WORSE)
     assert rule.is_met(tally) is worse
     assert rule.risk(tally) == 0.0
-    distance = (first - second) / 100
-    assert rule.interval(tally) == (distance, distance)
+    gap = (first - second) / 100
+    assert rule.interval(tally) == (gap, gap)
 
 
 @pytest.mark.parametrize("lead", range(-3, 9))
