@@ -21,6 +21,7 @@ from judgeloop.settings.setting import Declared, Part, Setting, Source, merged, 
 from judgeloop.settings.shared import JUDGE, MONEY, OUTPUT, PROTOCOL
 
 Fields = Mapping[str, Declared]  # by key
+SETTINGS = "judgeloop.settings"  # where a context holds the settings of its command, by name
 
 # What a command has beside the settings of its configuration.
 JSON = Declared(

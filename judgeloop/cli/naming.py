@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from judgeloop.cli.commands import COMMANDS
-from judgeloop.cli.panel_command import PanelCommand
+from judgeloop.cli.commands import COMMANDS, SETTINGS
 from judgeloop.settings.setting import Declared
 
 if TYPE_CHECKING:
@@ -70,8 +69,7 @@ def _quoted(value: str) -> str:
 def _here() -> dict[str, Declared]:
     """Return the settings of the command that runs, by name; they may differ from others'."""
     context = click.get_current_context(silent=True)
-    command = context.command if context else None
-    return command.settings if isinstance(command, PanelCommand) else {}
+    return context.meta.get(SETTINGS, {}) if context else {}
 
 
 @cache

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import click
 
-from judgeloop.cli.commands import FIELDS, command_at
+from judgeloop.cli.commands import FIELDS, SETTINGS, command_at
 from judgeloop.cli.progress import explained
 from judgeloop.settings.setting import Declared, Part, Setting, Source, key
 from judgeloop.settings.shared import OUTPUT, PANELS
@@ -158,6 +158,7 @@ class PanelCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line, then read files and variables for what is not typed."""
+        ctx.meta[SETTINGS] = self.settings
         try:
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
