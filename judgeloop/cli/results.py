@@ -14,7 +14,7 @@ from judgeloop.settings.setting import Declared, Part, Setting, Source
 from judgeloop.settings.shared import OUTPUT
 
 if TYPE_CHECKING:
-    from judgeloop.report.renderable import Renderable
+    from judgeloop.report.run_result import RunResult
 
 
 QUIET = Declared("", bool, False, Setting("", OUTPUT, Part.REPORT, Source.FOUND))
@@ -50,7 +50,7 @@ def form_of(*, as_json: bool, quiet: bool) -> Form:
 
 def shown_as(
     form: Form,
-    result: Renderable,
+    result: RunResult,
     settings_files: Mapping[str, list[str]],
     files: Sequence[Path] = (),
 ) -> str:
