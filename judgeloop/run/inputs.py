@@ -25,8 +25,7 @@ from judgeloop.formats.tables import Row
 from judgeloop.history.about import About
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.options import JudgeOptions, server_names
-from judgeloop.judges.prompt import Template
-from judgeloop.judges.prompt_files import template_for
+from judgeloop.judges.prompt import Template, template_for
 from judgeloop.settings.published import check_published
 from judgeloop.settings.run_settings import JudgeSettings, RunSettings
 from judgeloop.settings.shared import AUDIT_SHARE

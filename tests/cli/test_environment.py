@@ -21,7 +21,7 @@ from judgeloop.cli.environment import (
 from judgeloop.core.errors import InputError
 from judgeloop.judges.catalogue import JUDGES, judge_from_spec
 from judgeloop.judges.options import JudgeOptions
-from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.judges.prompt import shipped_template
 from judgeloop.ledger.connection import key_of
 from judgeloop.ledger.seal import KEY_VARIABLE
 from judgeloop.providers.endpoint import JUDGE_KEY

@@ -9,7 +9,7 @@ from judgeloop.core.records import Call, Item
 from judgeloop.core.verdict_key import verdict_key
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.options import LONGEST, JudgeOptions, server_names
-from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.judges.prompt import shipped_template
 
 ONE, OTHER = "openai/a", "openai/b"
 PANEL = [ONE, OTHER]
