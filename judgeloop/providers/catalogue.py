@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from judgeloop.providers.chat import Chat
+from typing import Any
 
 ANSWER_TOKENS = 512  # the maximum number of tokens of a reply, unless the user sets it
 
@@ -53,12 +50,12 @@ PROVIDERS: tuple[ProviderRow, ...] = (
 )  # fmt: skip
 
 
-def chat_class(name: str) -> type[Chat[Any]] | None:
-    """Return the class that asks the models of a provider; None if there is no such provider."""
+def chat_class(name: str) -> type[Any] | None:
+    """Return the `chat.Chat` that asks the models of a provider; None if there is none."""
     row = next((row for row in PROVIDERS if row.name == name), None)
     if row is None:
         return None
-    found: type[Chat[Any]] = getattr(import_module(f"judgeloop.providers.{row.name}"), row.chat)
+    found: type[Any] = getattr(import_module(f"judgeloop.providers.{row.name}"), row.chat)
     return found
 
 
