@@ -29,11 +29,15 @@ from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.history.past import past_of_scores, signs
 from judgeloop.history.prospects import prospects_of
-from judgeloop.methods.estimators.preferences import MISSES, Preferences, weighted_gap
+from judgeloop.methods.estimators.preferences import (
+    MISSES,
+    Preferences,
+    weighted_gap,
+    weighted_moments,
+)
 from judgeloop.methods.selectors.decisive import Decisive, decisive
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.mean_intervals import interval_whenever
-from judgeloop.methods.stats.weighted_draws import weighted_moments
 from judgeloop.methods.stopping.majority import TieAware
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))

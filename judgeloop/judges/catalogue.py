@@ -31,7 +31,6 @@ class JudgeRow:
       help shows. `mark` and `rest` are empty for a judge that is named by its kind alone.
     - `makes`: the factory, as `module:function` in `judgeloop.judges`. The function takes the rest
       of the name and the options.
-    - `help`: a few words on who judges.
     - `verdicts`: the forms of reply that the judge supports; empty if there is no choice.
     - `remote`: True if the judge is asked over a network.
     - `reads_file`: True if the rest of the name is the path of a file.
@@ -45,7 +44,6 @@ class JudgeRow:
     mark: str
     rest: str
     makes: str
-    help: str
     verdicts: tuple[str, ...] = ()
     remote: bool = False
     reads_file: bool = False
@@ -63,25 +61,16 @@ class JudgeRow:
 JUDGES: tuple[JudgeRow, ...] = (
     *(
         JudgeRow(
-            one.name, "/", one.rest, "chat_model:chat_judge", one.help, one.forms, remote=True,
+            one.name, "/", one.rest, "chat_model:chat_judge", one.forms, remote=True,
             flex=one.flex, models=one.models,
         )
         for one in PROVIDERS
     ),
-    JudgeRow(
-        "metric", ":", "NAME", "metric:make_judge",
-        "a metric against references: rouge1, rouge2, rougeL, exact or token-f1",
-    ),
-    JudgeRow(
-        "recorded", ":", "NAME", "recorded:make_judge",
-        "the score NAME in the files of two finished runs, for compare", alone=True,
-    ),
-    JudgeRow("replay", ":", "FILE", "replay:make_judge", "recorded verdicts", reads_file=True),
-    JudgeRow("human", "", "", "human:make_judge", "a person at this terminal"),
-    JudgeRow(
-        "python", ":", "MODULE:FUNCTION", "function:make_judge", "your own Python function",
-        runs_code=True,
-    ),
+    JudgeRow("metric", ":", "NAME", "metric:make_judge"),
+    JudgeRow("recorded", ":", "NAME", "recorded:make_judge", alone=True),
+    JudgeRow("replay", ":", "FILE", "replay:make_judge", reads_file=True),
+    JudgeRow("human", "", "", "human:make_judge"),
+    JudgeRow("python", ":", "MODULE:FUNCTION", "function:make_judge", runs_code=True),
 )  # fmt: skip
 RECORDED = "recorded"
 # How names begin that other programs use for providers and models, which judgeloop reaches by
@@ -247,9 +236,10 @@ def server_names(
 
 def _only(judges: Sequence[str], name: str) -> str:
     if len(judges) > 1:
-        each = " ".join(f"`judge_name={judge}=NAME`" for judge in judges)
+        each = ", ".join(f"{judge}=NAME" for judge in judges)
         raise InputError(
-            f"`judge_name={name}`: one name for {len(judges)} judges; give each its own: {each}"
+            f"`judge_name={name}`: expected a name for each of {len(judges)} judges ({each}), one a "
+            f"line in the variable or a list in a settings file; found {name!r} for all"
         )
     return judges[0]
 

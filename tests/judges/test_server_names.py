@@ -83,7 +83,7 @@ def test_a_bare_name_is_the_judges_and_a_proxy_is_named_by_its_own():
 @pytest.mark.parametrize(
     ("given", "judges", "message"),
     [
-        (["lab"], PANEL, "one name for 2 judges; give each its own: `judge_name=openai/a=NAME` "),
+        (["lab"], PANEL, "a name for each of 2 judges (openai/a=NAME, openai/b=NAME)"),
         (["openai/a=lab", "openai/b=lab"], PANEL, "openai/a and openai/b need different names"),
         (["openai/a=lab", "openai/a=lab-2"], PANEL, "openai/a has two names, lab and lab-2"),
         (["one", "two"], [ONE], "openai/a has two names"),

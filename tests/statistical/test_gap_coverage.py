@@ -17,10 +17,14 @@ from support.walking import walk
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.methods.estimators.preferences import Preferences, weighted_gap
+from judgeloop.methods.estimators.preferences import (
+    Preferences,
+    weighted_gap,
+    weighted_interval,
+    weighted_moments,
+)
 from judgeloop.methods.selectors.decisive import Decisive, decisive
 from judgeloop.methods.stats.decisiveness import Prospects
-from judgeloop.methods.stats.weighted_draws import weighted_interval, weighted_moments
 from judgeloop.methods.stopping.majority import TieAware
 
 ITEMS, RISK, RUNS = 800, 0.1, 2000
