@@ -103,20 +103,23 @@ def recorded_verdicts(
     found = read_many(connection, VerdictRow, where, until, *runs)
     parts = [NO_VERDICTS, *map(_columns, found)]
     attempts, numbers, costs_p, scores = map(np.concatenate, zip(*parts, strict=True))
-    missing = np.setdiff1d(numbers, list(texts.values()))
-    if len(missing):
-        raise damaged(connection, TextRow, missing[0], "is missing")
+    known = np.zeros(1 + max(numbers.max(initial=0), *texts.values()), dtype=np.bool_)
+    known[list(texts.values())] = True
+    if not known[numbers].all():
+        raise damaged(connection, TextRow, numbers[~known[numbers]][0], "is missing")
     order = np.argsort(attempts, kind="stable")
     return RecordedVerdicts(texts, numbers[order], scores[order], costs_p[order])
 
 
 def _columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
     """Return the attempts, the numbers of texts, the costs and the scores of verdicts."""
+    _, attempts, costs_p, scores, *others = zip(*rows, strict=True)
+    numbers = [np.array(column, dtype=np.int32) for column in others[-8:-1]]
     return (
-        np.array([row[1] for row in rows], dtype=np.int64),
-        np.array([row[-8:-1] for row in rows], dtype=np.int32),
-        np.array([row[2] for row in rows], dtype=np.int64),
-        np.array([row[3] for row in rows], dtype=np.float64),
+        np.array(attempts, dtype=np.int64),
+        np.stack(numbers, axis=1),
+        np.array(costs_p, dtype=np.int64),
+        np.array(scores, dtype=np.float64),
     )
 
 

@@ -27,33 +27,24 @@ class Sealer:
 
     def seal(self, table: str, row: Sequence[object]) -> bytes:
         """Return the seal of `row`, whose values are in the order of the table's columns."""
-        message = _message(table, row)
-        return _crc(message) if self.key is None else _crc(message) + self._mac(message)
+        # ascii() is the same in every version of Python, and tells 1 from "1" and from None.
+        message = ascii((table, *row)).encode("ascii")
+        seal = zlib.crc32(message).to_bytes(CRC_BYTES, "big")
+        if self.key is None:
+            return seal
+        return seal + hmac.digest(self.key, self.ledger.encode() + message, "sha256")[:MAC_BYTES]
 
     def problem(self, table: str, row: Sequence[object], seal: object) -> str | None:
         """Return in words what is wrong with a row; None if it has its seal."""
         if not isinstance(seal, bytes):
             return "was changed after it was written (it has no checksum)"
-        message = _message(table, row)
-        if seal[:CRC_BYTES] != _crc(message):
+        right = self.seal(table, row)
+        if seal[:CRC_BYTES] != right[:CRC_BYTES]:
             return "was changed after it was written (its checksum does not match)"
         if self.key is None:
             return None
         if len(seal) == CRC_BYTES:
             return f"is not signed with {KEY_VARIABLE}"
-        if not hmac.compare_digest(seal[CRC_BYTES:], self._mac(message)):
+        if not hmac.compare_digest(seal, right):
             return f"was not written with this {KEY_VARIABLE}"
         return None
-
-    def _mac(self, message: bytes) -> bytes:
-        assert self.key is not None
-        return hmac.digest(self.key, self.ledger.encode() + message, "sha256")[:MAC_BYTES]
-
-
-def _message(table: str, row: Sequence[object]) -> bytes:
-    # ascii() is the same in every version of Python, and tells 1 from "1" and from None.
-    return ascii((table, *row)).encode("ascii")
-
-
-def _crc(message: bytes) -> bytes:
-    return zlib.crc32(message).to_bytes(CRC_BYTES, "big")
