@@ -1,6 +1,6 @@
 """The commands that contributors and CI run: `nox --list` shows them.
 
-They run in the environment in which nox is installed (`pip install --editable '.[dev]'`), so that
+They run in the environment in which nox is installed (`pip install --editable '.[dev]'`):
 nothing is installed twice.
 """
 

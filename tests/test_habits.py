@@ -15,6 +15,7 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 LOCK = ROOT / "requirements" / "dev.lock"
+LONGEST_NAME = 80  # characters
 TEMPLATES = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 
 
@@ -87,3 +88,15 @@ def test_a_template_asks_for_something(path):
 def test_there_are_templates_for_issues_and_for_changes():
     assert len(TEMPLATES) == 3
     assert (ROOT / ".github" / "pull_request_template.md").exists()
+
+
+def test_the_name_of_a_test_has_under_80_characters():
+    long = [
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for path in (ROOT / "tests").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if node.name.startswith("test_")
+        if len(node.name) >= LONGEST_NAME
+    ]
+    assert not long

@@ -34,7 +34,7 @@ EXPLANATION = (
     "judgeloop drew reports at random and asked the judge which of the two summaries is better, "
     "until the evidence was enough, after {judged:,} of {items:,} judgments. With random draws, the worse "
     "system is named in at most {risk:.0%} of such runs. Here the judge costs nothing, so the demo "
-    "also had all {items} judged: they name {same} system ({wins}, {ties} ties).\n"
+    "also judged all {items}: they name {same} system ({wins}, {ties} ties).\n"
 )
 FORGOTTEN = "The files of this run are deleted. `judgeloop demo --keep FOLDER` keeps them."
 KEPT = f"""\
@@ -71,8 +71,7 @@ def demo() -> click.Command:
         "demo",
         callback=_decide,
         params=[keep],
-        help="Decide which of two summarizers is better, on files that come with judgeloop.\n\nNeeds no key and no "
-        "network, reads no settings, and leaves no files behind.",
+        help="Compare two bundled systems.\n\nNeeds no key and no network, reads no settings, and leaves no files.",
         context_settings=CONTEXT,
     )  # fmt: skip
 

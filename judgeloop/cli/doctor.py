@@ -19,7 +19,9 @@ def doctor() -> click.Command:
     from judgeloop.settings.run_settings import JudgeSettings
 
     rating = flags.switch(
-        "rating", "Let the judge rate a single answer, as estimate does, not compare two.", JUDGE
+        "rating",
+        "Test a rating of one answer, as estimate asks for, instead of a comparison.",
+        JUDGE,
     )
     return PanelCommand(
         "doctor",

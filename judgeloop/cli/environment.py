@@ -35,7 +35,7 @@ HEAD = """\
 Every variable that judgeloop reads. Copy this file to .env in the folder where you run judgeloop, \
 and remove the "# " before what you set. A variable of the environment wins over .env.
 
-A .env belongs to whoever wrote it, who may be a stranger. So it may hold API keys, and settings \
+A .env belongs to its author, who may be a stranger. So it may hold API keys, and settings \
 that cannot send a key or a text elsewhere, run code or raise the cost.
 """
 _DEFAULT = re.compile(r" *\[default: (?P<value>[^]]*)\]")

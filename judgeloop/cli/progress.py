@@ -1,4 +1,4 @@
-"""Shows progress and errors on standard error, so that standard output holds only the result.
+"""Shows progress and errors on standard error; standard output holds only the result.
 
 On a terminal progress is a bar on one line, which is cleared at the end. A log gets a line at the
 start and then one now and then. Errors become a line and an exit code.

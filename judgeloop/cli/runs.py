@@ -94,7 +94,7 @@ def _show(*, run: str | None, **given: Any) -> None:
         found = latest_run(ledger) if run is None else past_run(ledger, run)
         if found.text is None:
             raise InputError(
-                f"RUN {run}: it has no result beside the ledger; it has not ended, or its files "
-                "are in another folder (`run_dir`) or of another ledger. The same command again goes on with it"
+                f"RUN {run}: found no result beside the ledger. The run has not ended, or its files are in "
+                "another folder (`run_dir`) or of another ledger. Rerun its command to resume it"
             )
         print(found.text, end="")

@@ -24,7 +24,7 @@ CLOSED = {errno.EPIPE, errno.EIO}  # the pipe has no reader; the terminal is gon
 
 
 def say(text: str) -> None:
-    """Print a line on standard error; drop it if nobody can read it."""
+    """Print a line on standard error; drop it if it cannot be written."""
     Forgiving(sys.stderr).write(f"judgeloop: {text}\n")
 
 

@@ -7,14 +7,17 @@ looks prices up; `ledger/` records what was spent.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date
-from decimal import ROUND_CEILING, Decimal, InvalidOperation
+from decimal import ROUND_CEILING, Decimal
 
 from judgeloop.core.records import Usage
 
 PICO_PER_DOLLAR = 10**12
 TOKENS_PER_MTOK = 10**6
+# Decimal also reads "1_0", other scripts' digits and "NaN", which no price list or person means.
+_AMOUNT = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 MOST_DOLLARS = 1_000_000  # 1e18 picodollars: fits the 64-bit integers of the ledger
 
 
@@ -128,10 +131,9 @@ def to_pico(dollars: Decimal | str, *, per: int = 1) -> int:
     Raises:
         ValueError: `dollars` is not an amount from 0 to a million dollars.
     """
-    try:
-        amount = Decimal(dollars)
-    except InvalidOperation:
-        raise ValueError(f"{dollars!r} is not an amount in dollars") from None
+    if isinstance(dollars, str) and not _AMOUNT.fullmatch(dollars.strip()):
+        raise ValueError(f"{dollars!r} is not an amount in dollars")
+    amount = Decimal(dollars)
     if not amount.is_finite() or not 0 <= amount <= MOST_DOLLARS:
         raise ValueError(f"{dollars!r} is not an amount from 0 to {MOST_DOLLARS:,} dollars")
     return int((amount * PICO_PER_DOLLAR / per).to_integral_value(rounding=ROUND_CEILING))

@@ -1,1 +1,1 @@
-"""Looks at what there is: a judge, past runs, a provider's export. Decides nothing."""
+"""Checks a judge, explains calls, lists past runs and settles calls of unknown cost. Decides nothing."""

@@ -1,4 +1,4 @@
-"""The settings of the commands `ledger verify`, `ledger salvage` and `ledger reconcile`."""
+"""The settings of the commands that look into a ledger: `ledger` and its subcommands, and `runs`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from judgeloop.settings.validation import Configuration
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerConfig(Configuration):
-    """The settings of `ledger verify`."""
+    """The settings of every command that only reads a ledger."""
 
     ledger: Ledger = DEFAULT_HOME / "ledger.sqlite"
 
@@ -22,11 +22,11 @@ class LedgerConfig(Configuration):
 class SalvageConfig(Configuration):
     """The settings of `ledger salvage`."""
 
-    to: Annotated[Path, Setting("The new file.", OUTPUT, Part.PLACE, CallerOnly)]
+    to: Annotated[Path, Setting("New ledger file to write.", OUTPUT, Part.PLACE, CallerOnly)]
     sign: Annotated[
         bool,
         Setting(
-            "Believe rows that are not signed, and sign them with JUDGELOOP_LEDGER_KEY.",
+            "Also copy unsigned rows, and sign them with JUDGELOOP_LEDGER_KEY.",
             OUTPUT,
             Part.PLACE,
             CallerOnly,
@@ -43,7 +43,7 @@ class ReconcileConfig(Configuration):
         Path | None,
         Setting(
             "The provider's export of requests: CSV, JSON or JSON lines with request_id, time, "
-            "model, and cost or tokens. Default: only list the unknown attempts.",
+            "model, and cost or tokens. Default: list the calls of unknown cost.",
             MONEY,
             Part.MONEY,
             CallerOnly,
@@ -62,7 +62,7 @@ class ReconcileConfig(Configuration):
     complete: Annotated[
         bool,
         Setting(
-            "The export has every request of that time: what it does not have was not billed.",
+            "The export lists every request of that time, so calls that are not in it were not billed.",
             MONEY,
             Part.MONEY,
             CallerOnly,

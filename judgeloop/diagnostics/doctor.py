@@ -62,7 +62,7 @@ class Finding:
 
 
 NO_USAGE = Finding(
-    "usage", None, "the server reports no usage: every call counts at its worst case"
+    "usage", None, "the server reports no usage, so every call counts at its maximum cost"
 )
 
 
@@ -90,7 +90,7 @@ async def examine(
     if judge.by_hand or parse_spec(spec)[0].reads_file:
         return [
             *findings,
-            Finding("verdict", None, "nothing to try: this judge is not asked over a wire"),
+            Finding("verdict", None, "skipped: this judge makes no network calls"),
         ]
     ledger = SqliteLedger(config.ledger, config.ledger_budget_p)
     try:
@@ -180,7 +180,7 @@ def _price(config: JudgeSettings, judge: Judge, call: Call) -> Finding:
         "price",
         None if config.budget is None else False,
         f"no price is known for this model at this address{likely_model(judge.identity)}, "
-        "so that no budget can be kept; give `judge_price=IN,OUT`",
+        "and a budget needs one; give `judge_price=IN,OUT`",
     )
 
 

@@ -74,7 +74,7 @@ def latest_run(ledger: Path) -> PastRun:
 
 
 def past_run(ledger: Path, beginning: str) -> PastRun:
-    """Return the run whose id begins so.
+    """Return the run whose id begins with `beginning`.
 
     Raises:
         InputError: there is no such run, or there are several.
@@ -82,7 +82,7 @@ def past_run(ledger: Path, beginning: str) -> PastRun:
     """
     found = [run for run in past_runs(ledger) if run.id.startswith(beginning)]
     if len(found) != 1:
-        said = "there is no such run" if not found else f"{len(found)} runs begin so"
+        said = "there is no such run" if not found else f"{len(found)} runs begin with it"
         raise InputError(f"RUN {beginning}: {said} in {ledger}; `judgeloop runs` lists all")
     return found[0]
 

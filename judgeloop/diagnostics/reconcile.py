@@ -102,7 +102,7 @@ def reconcile(config: ReconcileConfig) -> Reconciled:
 
 
 def merged(requests: Iterable[Request]) -> list[Request]:
-    """Return a request for each id, so that one request settles one attempt.
+    """Return one request for each id; one request settles one attempt.
 
     Exports overlap: a row that is there twice counts once. A provider may have several rows for
     what one request cost: their costs are added.

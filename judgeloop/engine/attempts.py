@@ -1,25 +1,26 @@
 """From one call to its answer: attempts at a judge, each reserved before and booked after.
 
-How an attempt can end, and what follows. "Charge" is the worst case if the provider may have billed
-the attempt (`JudgeError.billed`), and nothing if it certainly did not.
+How an attempt can end (a reply, or a kind of `JudgeError`), and what follows. "Charge" is the worst
+case if the provider may have billed the attempt (`JudgeError.billed`), and nothing if it did not.
 
-| end                      | booked     | asked again            | the run                 |
-|--------------------------|------------|------------------------|-------------------------|
-| never sent               | nothing    | no                     | is closed already       |
-| a verdict                | its cost   | no                     | goes on                 |
-| an abstention            | its cost   | once, if that may help | goes on                 |
-| more than its quote      | its cost   | no                     | halts at once           |
-| ITEM                     | charge     | no                     | goes on: an abstention  |
-| RETRY                    | charge     | by the retry policy    | halts after five calls  |
-| CROWDED, SCARCE          | charge     | by the retry policy    | goes slower             |
-| CHANGED                  | charge     | at once                | goes on                 |
-| REFUSED, BLOCKED         | charge     | once                   | goes on: an abstention  |
-| the same, of every call  | charge     | no                     | halts at once           |
-| REJECTED                 | charge     | no                     | halts at once           |
-| QUIT                     | charge     | no                     | halts                   |
-| timed out                | worst case | by the retry policy    | halts after five calls  |
-| cancelled                | worst case | no                     | is closed already       |
-| an error in code         | worst case | no                     | ends with the error     |
+| what happens             | `End`     | booked     | asked again            | the run                |
+|--------------------------|-----------|------------|------------------------|------------------------|
+| is not sent              | UNSENT    | nothing    | no                     | is closed already      |
+| another run has answered | UNNEEDED  | nothing    | no                     | goes on                |
+| a verdict                | VERDICT   | its cost   | no                     | goes on                |
+| an abstention            | ABSTAINED | its cost   | once, if that may help | goes on                |
+| more than its quote      | as above  | its cost   | no                     | halts at once          |
+| ITEM                     | ABSTAINED | charge     | no                     | goes on                |
+| RETRY                    | FAILED    | charge     | by the retry policy    | halts after five calls |
+| CROWDED, SCARCE          | FAILED    | charge     | by the retry policy    | goes slower            |
+| CHANGED                  | FAILED    | charge     | at once                | goes on                |
+| REFUSED, BLOCKED         | REFUSED   | charge     | once                   | goes on                |
+| the same, of every call  | REFUSED   | charge     | no                     | halts at once          |
+| REJECTED                 | REFUSED   | charge     | no                     | halts at once          |
+| QUIT                     | FAILED    | charge     | no                     | halts                  |
+| is late                  | TIMED_OUT | worst case | by the retry policy    | halts after five calls |
+| is cancelled             | LOST      | worst case | no                     | is closed already      |
+| an error in code         | LOST      | worst case | no                     | ends with the error    |
 
 `asks.py` says which calls a query needs; `batch.py` takes known verdicts from the ledger, and
 `accounts.py` books. None of this happens here.
@@ -40,7 +41,7 @@ from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.pace import Pace
 from judgeloop.engine.retrying import Retries
 from judgeloop.engine.state import RunState
-from judgeloop.engine.time_limit import TimeLimit
+from judgeloop.engine.time_limit import time_limit
 
 # Number of calls in a row that fail in all their attempts, after which the judge counts as down.
 FAILURES_IN_A_ROW = 5
@@ -50,8 +51,6 @@ IN_A_ROW = 10
 # Number of items refused before any request is answered, at which no item is blamed. By default a
 # run ends anyway with as many items without a verdict (`max_abstentions`).
 FIRST_ITEMS = 3
-
-REFUSALS = {ErrorKind.REFUSED, ErrorKind.BLOCKED, ErrorKind.REJECTED}
 
 Reserve = Callable[[], Awaitable[Ticket | None]]
 
@@ -168,7 +167,7 @@ class Attempts:
     async def _reply(self, call: Call) -> Reply:
         """Return the judge's reply; an item that cannot be judged is an abstention."""
         try:
-            async with TimeLimit(self._state.terms.timeout_s):
+            async with time_limit(self._state.terms.timeout_s):
                 return await self._judge.judge(call)
         except JudgeError as error:
             if error.kind is not ErrorKind.ITEM:
@@ -234,7 +233,7 @@ class Attempts:
         self, error: JudgeError, call: Call, ticket: Ticket
     ) -> Abstention | None:
         """Book a failed attempt; return an abstention if its item is to blame."""
-        refused, billed = None, error.billed
+        refused, billed, end = None, error.billed, End.FAILED
         match error.kind:
             case ErrorKind.CROWDED | ErrorKind.SCARCE:
                 self._pace.was_crowded()
@@ -242,16 +241,17 @@ class Attempts:
             case ErrorKind.REFUSED | ErrorKind.BLOCKED if self._refusals.blames(
                 call.item.id, at_first=error.kind is ErrorKind.REFUSED
             ):
-                refused = Abstention(f"refused: {error}", again=True)
+                end, refused = End.REFUSED, Abstention(f"refused: {error}", again=True)
                 billed = billed or (error.billed_if_item and self._refusals.accepts_settings)
             case ErrorKind.REFUSED | ErrorKind.BLOCKED | ErrorKind.REJECTED:
+                end = End.REFUSED
                 self._state.judge_failed(error)
             case ErrorKind.QUIT:
                 self._state.made -= 1  # who left answers nothing
             case _:
                 pass
         book = self._accounts.abandon if billed else self._accounts.release
-        await book(ticket, End.REFUSED if error.kind in REFUSALS else End.FAILED, str(error))
+        await book(ticket, end, str(error))
         return refused
 
     async def _sleep(self, seconds: float) -> None:

@@ -1,7 +1,7 @@
 """Answers a batch of queries in the order asked, from the ledger or by asking the judges.
 
-A query is planned when it is its turn to be admitted: which calls answer it, and which of their
-verdicts the ledger has. All its other calls, to every judge and in every order of presentation, are
+A query is planned shortly before it is admitted: which calls answer it, and which of their verdicts
+the ledger has. All its other calls, to every judge and in every order of presentation, are
 reserved in one transaction before the first is sent (`accounts.py`). The second order stays
 reserved until the first has answered; if it is not needed, its money is free again. The session
 decides what to ask and when to stop.
@@ -117,15 +117,24 @@ class Batch:
         await self._until_one_is_over()
 
     async def _planned(self, most: int) -> Sequence[Planned]:
-        """Return the plans of the next queries to admit, and look their verdicts up."""
+        """Return the plans of the next queries to admit, at most `most`.
+
+        Where plans are missing, as many more are made as queries may run, and looked up at once.
+        """
         begin, end = len(self._tasks), len(self._tasks) + most
+        planned = len(self._plans)
+        if end > planned:
+            await self._plan(self._queries[planned : planned + self._accounts.slots])
+        return self._plans[begin:end]
+
+    async def _plan(self, queries: Sequence[Query]) -> None:
+        """Plan the next queries, and look up their verdicts in the ledger."""
         judges, terms = self._oracle.judges, self._state.terms
-        new = [plan_for(query, judges, terms) for query in self._queries[len(self._plans) : end]]
-        unknown = {key for planned in new for key in planned.keys} - self._known.keys()
+        plans = [plan_for(query, judges, terms) for query in queries]
+        unknown = {key for planned in plans for key in planned.keys} - self._known.keys()
         if unknown:
             self._known.update(await self._oracle.ledger.verdicts(sorted(unknown)))
-        self._plans += new
-        return self._plans[begin:end]
+        self._plans += plans
 
     async def _admit(self, wanted: Sequence[Planned]) -> list[Answering]:
         """Start the longest prefix of `wanted` that the budget covers; return what was started."""

@@ -1,7 +1,7 @@
 """Reads the verdicts that a ledger remembers of other runs.
 
 Returns `VerdictColumns` and writes at most that a run has begun. `comparisons.py`, `ratings.py` and
-`calibration/past.py` choose which of them to use; `pairing.py` makes comparisons of systems.
+`calibration/run.py` choose which of them to use; `pairing.py` makes comparisons of systems.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Makes comparisons of systems from verdicts of other runs, which may name systems differently.
 
 Reads no ledger (`remembered.py`) and does not choose the verdicts (`comparisons.py`, `ratings.py`,
-`calibration/past.py`).
+`calibration/run.py`).
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def salvage(source: Path, target: Path, *, sign: bool = False) -> Salvaged:
     """Copy the rows of `source` that have their seal to a new file, `target`.
 
     With `sign` the checksum alone is enough, and the copies are signed with the key in the
-    environment: whoever says so believes the file as it is.
+    environment: the caller trusts the file as it is.
 
     Raises:
         InputError: `target` exists, or `source` does not.

@@ -220,7 +220,7 @@ def _wrong_key(endpoint: Endpoint) -> str:
 
 
 def _lacks_path(endpoint: Endpoint) -> str:
-    """Return a hint if the address of a server of one's own has no path; else empty."""
+    """Return a hint if the address of the user's own server has no path; else empty."""
     if endpoint.own or endpoint.has_path:
         return ""
     return "; the address has no path, and most servers want one, such as /v1"

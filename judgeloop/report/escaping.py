@@ -18,6 +18,9 @@ _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 
+# What begins a formula, also as a full-width sign, and behind a semicolon.
+_FORMULA = re.compile("(\\A|;\\s*)([-=+@\uff1d\uff0b\uff0d\uff20])")
+
 
 def visible(text: str) -> str:
     r"""Return `text` on a single line, with unseen characters and CI commands escaped.
@@ -45,6 +48,12 @@ def _escaped(letter: str) -> str:
 
 
 def csv_cell(text: str) -> str:
-    """Return `text` as a spreadsheet cell, with a quote before a text that looks like a formula."""
-    shown = visible(text)
-    return f"'{shown}" if shown[:1] in {"=", "+", "-", "@"} else shown
+    """Return `text` as a spreadsheet cell, with a quote before what looks like a formula.
+
+    A formula may also begin behind a semicolon, which separates cells in many countries, and with
+    a full-width sign.
+
+    >>> csv_cell("=1+1"), csv_cell("a;=1+1"), csv_cell("a=1")
+    ("'=1+1", "a;'=1+1", 'a=1')
+    """
+    return _FORMULA.sub(r"\1'\2", visible(text))

@@ -10,8 +10,9 @@ import re
 
 from judgeloop.report.page import Page, Section
 
-# Text that begins a link or a mention. An empty comment behind it prevents the link.
-_LINKING = re.compile(r"(@|https?:|www)", re.IGNORECASE)
+# Text that begins a link, a mention or a reference to an issue ("#1", "GH-1"). An empty comment
+# behind it prevents the link, which GitHub makes of the text as it is shown.
+_LINKING = re.compile(r"(@|\\#|https?:|www|\bGH-(?=\d))", re.IGNORECASE)
 # What begins a list, or underlines a heading, at the start of a line: "-", "+", "=", "1.", "1)".
 _LEADING = re.compile(r"^(\s*\d*)([-+=.)])")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!&~])")

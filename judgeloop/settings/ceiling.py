@@ -1,4 +1,4 @@
-"""The ceiling of every budget, JUDGELOOP_MAX_USD, which whoever signs the bill sets.
+"""The ceiling of every budget, JUDGELOOP_MAX_USD, set by the person who pays.
 
 Nothing on the command line, in a file or in Python exceeds it.
 """
@@ -34,7 +34,7 @@ def within_ceiling(config: C, environment: Mapping[str, str]) -> C:
     given = "none" if config.budget is None else config.budget
     raise InputError(
         f"`budget={given}`: {CEILING} allows no run more than ${ceiling}; give at most that, or ask "
-        "whoever set the variable"
+        "the person who set the variable"
     )
 
 

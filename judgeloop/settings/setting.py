@@ -39,7 +39,7 @@ class Source(enum.Enum):
     """Who may set a setting: the caller alone, or also a file found in the working folder or above.
 
     The caller sets it on the command line, in the environment, in Python, or in a file that he
-    names. A found file belongs to whoever wrote the repository (`trust.py` checks its values).
+    names. A found file belongs to the repository's author (`trust.py` checks its values).
     """
 
     CALLER = "caller"  # the caller alone

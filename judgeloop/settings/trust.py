@@ -1,6 +1,6 @@
 """What a file that judgeloop finds in the working folder or above may set, and to which values.
 
-Such a file belongs to whoever wrote the repository, who may be a stranger. It must not send a key
+Such a file belongs to the repository's author, who may be a stranger. It must not send a key
 or a text elsewhere, load code, read or write outside its own folder, or raise the cost of a run.
 Each setting says in its declaration which kind it is (`Source` in `setting.py`). This module
 returns reasons, and the paths of a file above the working folder as they are read from there;

@@ -109,9 +109,7 @@ def test_a_function_of_a_notebook_is_asked_anew(rows):
     assert "not a function at the top" in compare(rows, names["judge"]).setup.asked_anew
 
 
-def test_a_module_that_was_edited_after_it_was_loaded_does_not_pass_for_the_new_source(
-    rows, own_module, tmp_path
-):
+def test_a_module_edited_after_it_was_loaded_is_not_the_new_source(rows, own_module, tmp_path):
     function = own_module(SOURCE).judge
     edited = SOURCE.replace('"A" if', '"B" if')
     (tmp_path / "modules" / "own_functions.py").write_text(edited, encoding="utf-8")

@@ -149,7 +149,7 @@ def test_with_a_baseline_all_other_comparisons_choose_the_threshold():
     assert study._like(2).tolist() == [0, 1, 3]
 
 
-def test_without_a_baseline_those_choose_it_that_share_no_system_with_it_nor_with_each_other():
+def test_without_a_baseline_only_comparisons_of_other_systems_choose_one():
     past = random_past(systems=8)
     study = study_of(past)
     for at, pair in enumerate(past.pairs):

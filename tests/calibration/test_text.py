@@ -67,12 +67,12 @@ def test_all_of_it():
     )
 
 
-def test_a_choice_that_was_wrong_more_often_than_stated_is_not_the_best_however_cheap():
+def test_a_choice_wrong_more_often_than_stated_is_never_the_best():
     rows = (TODAY, TIE_AWARE, tried("decisive", "calibrated", 20, 0.101))
     assert advised(fared(*rows), 0.1) is TIE_AWARE
 
 
-def test_a_rule_without_a_promise_is_the_best_only_where_one_more_wrong_would_keep_the_risk():
+def test_a_heuristic_rule_is_best_only_if_one_more_error_keeps_the_risk():
     # Twelve comparisons: (12 · 0.025 + 1) / 13 = 0.1.
     assert advised(fared(TODAY, TIE_AWARE), 0.1) is TIE_AWARE
     assert advised(fared(TODAY, replace(TIE_AWARE, wrong=Figure(0.026, 0.01))), 0.1) is TODAY
@@ -99,7 +99,7 @@ def test_why_nothing_is_advised_is_said():
     )
 
 
-def test_another_than_the_default_is_advised_only_if_it_is_better_by_more_than_noise():
+def test_another_than_the_default_is_advised_only_if_clearly_better():
     near, clear = (
         tried("decisive", "calibrated", 79, 0.02),
         tried("decisive", "calibrated", 78, 0.02),
@@ -132,7 +132,7 @@ def test_where_nothing_is_better_the_default_is_said_to_be_best():
     )
 
 
-def test_where_none_kept_its_risk_the_advice_is_the_rule_that_does_not_rest_on_the_past():
+def test_where_none_kept_its_risk_the_advice_is_a_rule_without_history():
     rows = (tried("random", "sequential", 80, 0.2), tried("decisive", "tie-aware", 40, 0.3))
     assert (
         "at a risk of 0.1 none that named a winner was wrong seldom enough to be advised; stay with random and sequential"

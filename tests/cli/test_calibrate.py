@@ -127,7 +127,7 @@ def test_the_same_seed_says_the_same_and_another_draws_anew():
 
 
 @pytest.mark.usefixtures("ledger")
-def test_a_comparison_that_stopped_early_is_not_replayed_and_one_of_other_two_systems_neither():
+def test_comparisons_that_stopped_early_or_are_of_others_are_not_replayed():
     compare("prod", "c5", "--max-judgments", 10)
     compare("c1", "c2", *WHOLE)
     found = calibrate()

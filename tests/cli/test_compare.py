@@ -321,9 +321,7 @@ def test_a_dry_run_says_what_a_small_budget_pays_for_as_the_run_finds_it(files, 
         assert min(1, foretold["budget_pays_for"]) == min(1, judged) == pays
 
 
-def test_a_dry_run_counts_only_the_decoys_that_are_left_to_ask_also_when_all_is_decided(
-    files, chat_server
-):
+def test_a_dry_run_counts_only_the_decoys_that_are_left_to_ask(files, chat_server):
     arguments = ["compare", *live(chat_server, *files[:2])]
     judgeloop(*arguments)
     more = [*arguments, "--decoys", "3"]
@@ -622,9 +620,7 @@ def test_no_command_shows_the_help():
     assert "compare" in judgeloop().output
 
 
-def test_one_judge_in_the_settings_file_or_the_environment_may_have_spaces_in_its_name(
-    files, tmp_path
-):
+def test_a_judge_from_a_file_or_the_environment_may_have_spaces(files, tmp_path):
     table = tmp_path / "my verdicts.csv"
     table.write_text((tmp_path / "verdicts.csv").read_text())
     (tmp_path / "judgeloop.toml").write_text('[compare]\njudge = "metric:exact"\n')
@@ -829,7 +825,7 @@ def test_giving_up_is_another_run_and_a_repeated_one_ends_the_same(level):
     assert first["judged"] < plain["judged"] == 24
 
 
-def test_a_dry_run_foretells_what_a_decision_takes_and_not_how_soon_it_may_be_given_up(level):
+def test_a_dry_run_predicts_the_decision_and_not_the_giving_up(level):
     foretold, without = (
         json.loads(judgeloop(*level, *more, "--dry-run", "--json").stdout)["judgments"]
         for more in (["--give-up", "0.3"], [])

@@ -66,7 +66,7 @@ def test_each_has_a_sentence_of_its_own():
             assert lines[number - 1].startswith("# "), line
 
 
-def test_what_the_judges_the_ceiling_and_the_ledger_ask_of_the_environment_is_listed():
+def test_variables_of_the_judges_the_ceiling_and_the_ledger_are_listed():
     environment = Recording()
     for row in JUDGES:
         if row.remote:

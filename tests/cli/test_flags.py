@@ -79,7 +79,7 @@ def given(received):
     return {name: value for name, value in received.items() if value is not None and value != ()}
 
 
-def test_flags_arrive_by_name_and_the_configuration_gives_them_their_kinds_and_defaults():
+def test_flags_arrive_by_name_with_the_kinds_and_defaults_of_settings():
     received = run("a", "--judge", "x", "--judge", "y", "--max-judgments", "7", "-d")
     assert Small.of(**received) == Small(
         first=Path("a"), judge=("x", "y"), max_judgments=7, draw=True
@@ -112,7 +112,7 @@ def test_a_setting_without_a_flag_has_none():
     assert "hidden" not in run("a")
 
 
-def test_a_setting_declared_again_stands_in_the_place_of_the_first_with_its_own_default():
+def test_a_setting_declared_again_keeps_its_place_and_has_its_own_default():
     plain, again = (
         [parameter.name for parameter in flags.parameters_of(config)] for config in (Small, Large)
     )
@@ -120,7 +120,7 @@ def test_a_setting_declared_again_stands_in_the_place_of_the_first_with_its_own_
     assert "How many more.  [default: 2000]" in help_of(Large)
 
 
-def test_a_setting_of_several_configurations_is_one_flag_required_only_if_all_of_them_have_it():
+def test_a_shared_setting_is_one_flag_required_only_if_all_require_it():
     received = run("a", configs=(Small, Large))
     assert list(received) == [*run("a"), "name"]
     missing = CliRunner().invoke(

@@ -72,10 +72,10 @@ def test_a_run_that_is_not_there_or_that_did_not_end_is_a_clear_error(two_runs):
     assert "there is no such run" in result.stderr
     assert "No such command 'shw'" in judgeloop("runs", "shw").stderr
     result = judgeloop("runs", "show", "")
-    assert "2 runs begin so" in result.stderr
+    assert "2 runs begin with it" in result.stderr
     run = json.loads(judgeloop("runs", "--json").stdout)[0]["id"]
     (LEDGER.parent / "runs" / run / "result.txt").unlink()
-    assert "it has not ended" in judgeloop("runs", "show", run).stderr
+    assert "found no result" in judgeloop("runs", "show", run).stderr
     assert "no result here" in judgeloop("runs").stdout
 
 
@@ -86,7 +86,7 @@ def test_a_result_of_the_same_run_with_another_ledger_is_not_taken_for_its_own(t
     assert "if you mean to begin anew, there is nothing to do" in anew.stderr
     run = json.loads(judgeloop("runs", "--ledger", other, "--json").stdout)[0]["id"]
     assert judgeloop("runs", run, "--ledger", other).stdout == anew.stdout
-    assert "it has not ended" in judgeloop("runs", run).stderr
+    assert "found no result" in judgeloop("runs", run).stderr
     judgeloop(*again)
     assert judgeloop("runs", run).stdout != anew.stdout
 

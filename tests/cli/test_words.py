@@ -64,7 +64,7 @@ def test_replies_without_a_usage_report_are_marked_as_worst_cases(given, chat_se
 def test_the_doctor_warns_of_a_server_that_reports_no_usage(given, chat_server, usage, said):
     answers(chat_server, usage=usage)
     shown = unwrapped(judgeloop("doctor", *judged_at(chat_server)).output)
-    warning = "the server reports no usage: every call counts at its worst case"
+    warning = "the server reports no usage, so every call counts at its maximum cost"
     assert (warning in shown) == said
 
 

@@ -107,9 +107,7 @@ def test_level_systems_are_asked_about_to_the_end_of_the_pool(name, items):
 
 
 @pytest.mark.parametrize("items", SIZES)
-def test_a_step_is_one_query_for_some_systems_in_ascending_order_and_never_the_baseline(
-    name, items
-):
+def test_a_step_is_one_query_for_systems_in_order_without_the_baseline(name, items):
     for step in all_steps(name, items):
         assert step.choices
         assert step.leave == ()

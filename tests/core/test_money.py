@@ -117,7 +117,9 @@ def test_dollars_in_picodollars(dollars, pico):
     assert to_pico(dollars) == pico
 
 
-@pytest.mark.parametrize("dollars", ["", "five", "$5", "1,5"])
+@pytest.mark.parametrize(
+    "dollars", ["", "five", "$5", "1,5", "1_0", "\u0661", "nan", "sNaN", "-inf"]
+)
 def test_what_is_no_amount_is_refused(dollars):
     with pytest.raises(
         ValueError, match=f"^{re.escape(repr(dollars))} is not an amount in dollars$"
@@ -129,10 +131,6 @@ def test_what_is_no_amount_is_refused(dollars):
     "dollars",
     [
         "-0.01",
-        "nan",
-        "inf",
-        "-inf",
-        "sNaN",
         "1000000.000000000001",
         "1e5000",
         "1e999999",

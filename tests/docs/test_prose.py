@@ -1,12 +1,13 @@
-"""Sentences on the pages are short, and in plain words."""
+"""Sentences on the pages are short, and in plain words; so are messages, help and docstrings."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
 import pytest
-from support.pages import PAGES, name
+from support.pages import PAGES, ROOT, name
 
 MOST_WORDS = 30
 # How a longer sentence begins, and why it is not cut in two.
@@ -20,6 +21,14 @@ AVOIDED = {
     "in vain": "without use",
     "of one's own": "of your own",
     "what there is": "the thing itself",
+}
+# Words to use rarely, and how often the texts in judgeloop/ have them. Lower a number, never raise it.
+RARE = {
+    "so that": 80,
+    "nobody": 14,
+    "whoever": 7,
+    "mend(ed|s)?": 4,
+    "fore(tell|told|see|saw|seen)": 4,
 }
 COMMENT_OR_CODE = re.compile(
     r"<!--.*?-->|^[ ]*(`{3,})[^\n]*\n.*?^[ ]*\1[ ]*$", re.DOTALL | re.MULTILINE
@@ -85,6 +94,24 @@ def test_a_page_uses_plain_words(page):
     text = " ".join(sentences(read(page))).lower()
     found = {word: better for word, better in AVOIDED.items() if re.search(rf"\b{word}\b", text)}
     assert not found
+
+
+def texts():
+    """The messages, help and docstrings of the package: every constant text."""
+    for path in (ROOT / "judgeloop").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value.lower()
+
+
+def test_messages_and_docstrings_use_plain_words():
+    every = list(texts())
+    used = {word: sum(len(re.findall(rf"\b{word}\b", text)) for text in every) for word in RARE}
+    assert {word: count for word, count in used.items() if count > RARE[word]} == {}
+    for word, better in AVOIDED.items():
+        assert not [text for text in every if re.search(rf"\b{word}\b", text)] or word in RARE, (
+            better
+        )
 
 
 PAGE = """# A heading of many words that is not counted

@@ -33,7 +33,7 @@ def test_every_attempt_is_a_reservation_of_its_own(billed, cost_p):
     assert finished.spend.charged_p == 10 * cost_p
 
 
-def test_a_call_that_fails_to_its_last_attempt_abstains_and_is_asked_again_next_time(tmp_path):
+def test_a_call_that_fails_at_its_last_attempt_abstains_until_the_next_run(tmp_path):
     error = JudgeError(ErrorKind.RETRY, "busy", billed=False)
 
     def script(call):

@@ -186,7 +186,7 @@ def test_the_attempts_counted_are_those_that_were_sent():
     assert finished.spend.attempts == len(judge.calls) == 10 * 1 + 10 * 2
 
 
-def test_a_query_is_planned_when_it_is_admitted_and_not_before(monkeypatch):
+def test_a_query_is_planned_shortly_before_it_is_admitted(monkeypatch):
     planned, seen = [], []
 
     def noted(query, *rest):

@@ -171,9 +171,7 @@ def test_an_audit_asks_the_order_drawn_and_for_its_share_of_the_items_the_other(
         (REFUSED, False, False),
     ],
 )
-def test_in_an_audit_the_first_verdict_stands_and_the_second_says_whether_it_flipped(
-    second, flipped, both
-):
+def test_in_an_audit_the_first_verdict_stands_and_the_second_is_a_check(second, flipped, both):
     answer = combine(QUERY, (STRAIGHT, SWAPPED), (Verdict(0.9, "a"), second), Order.AUDITED)
     assert answer == Verdict(0.9, "a", flipped=flipped, both=both)
 

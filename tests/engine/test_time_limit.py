@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from judgeloop.engine.time_limit import TICKS, TimeLimit
+from judgeloop.engine.time_limit import TICKS, time_limit
 
 
 def run(story):
@@ -16,7 +16,7 @@ def run(story):
 
 
 async def limited(seconds, wait):
-    async with TimeLimit(seconds):
+    async with time_limit(seconds):
         return await wait
 
 
@@ -29,7 +29,7 @@ def test_a_block_that_takes_longer_is_ended_in_time():
 
 def test_a_block_that_ends_in_time_goes_on_undisturbed():
     async def story():
-        async with TimeLimit(0.1):
+        async with time_limit(0.1):
             pass
         await asyncio.sleep(0.3)
         return "done"
@@ -43,7 +43,7 @@ def test_without_a_limit_nothing_ends():
 
 def test_an_error_within_is_the_blocks_own():
     async def story():
-        async with TimeLimit(5):
+        async with time_limit(5):
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -76,7 +76,7 @@ def test_what_arrived_while_the_process_stood_still_is_read(before_s):
 
         loop.call_later(before_s, pause)
         try:
-            async with TimeLimit(0.2):
+            async with time_limit(0.2):
                 return [await reader.readline() for _ in range(10)]
         finally:
             writer.close()
@@ -91,7 +91,7 @@ def test_after_a_pause_the_rest_of_the_limit_holds():
         loop.call_soon(time.sleep, 0.6)
         began = loop.time()
         with pytest.raises(TimeoutError):
-            async with TimeLimit(0.4):
+            async with time_limit(0.4):
                 await asyncio.sleep(10)
         return loop.time() - began
 

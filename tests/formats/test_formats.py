@@ -280,7 +280,7 @@ def test_a_log_with_epochs_is_refused_with_the_choice_and_read_by_epoch(write):
         read_outputs(path, epoch="mean")
 
 
-def test_a_promptfoo_file_of_several_prompts_names_systems_by_both_and_items_by_variables(write):
+def test_promptfoo_with_several_prompts_names_systems_by_prompt_too(write):
     document = json.loads(text("promptfoo.json"))
     first, second = document["results"]["results"]
     other = second | {"promptIdx": 1, "prompt": {"raw": "To French: dog", "label": "french"}}

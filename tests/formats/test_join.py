@@ -95,7 +95,7 @@ def test_a_file_whose_ids_nobody_else_knows_joins_by_the_prompt():
         assert pool.outputs[1] == ("b1", "b2")
 
 
-def test_in_a_file_that_joins_by_id_an_unknown_id_is_another_item_even_with_a_known_prompt():
+def test_where_ids_join_an_unknown_id_is_another_item_despite_its_prompt():
     partial = joined([q(1), q(2)], [q(1), q(2, id="q9")], allow_partial=True)
     assert partial.left_out == "1 matched, 1 only in a ('q2'), 1 only in b ('q9')"
     partial = joined([q(1), q(2)], [q(1), q(2, id="q9")], [q(1), q(2)], allow_partial=True)
@@ -302,7 +302,7 @@ def test_rows_that_the_items_file_does_not_know_make_the_join_partial():
     assert len(joined([q(1)], [q(1), q(8), q(9)], [q(1)], allow_partial=True).pool) == 1
 
 
-def test_outputs_that_the_items_file_does_not_know_at_all_are_refused_with_how_they_join():
+def test_outputs_unknown_to_the_items_file_are_refused_with_how_they_join():
     with pytest.raises(
         InputError, match="Outputs join the items file by the same id or the exact same prompt"
     ):

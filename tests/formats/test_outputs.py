@@ -125,7 +125,7 @@ def test_a_system_that_its_rows_do_not_name_is_named_by_its_file(tmp_path, name,
     assert read_outputs(written(tmp_path, {"id": 1, "output": "x"}, name=name)).system == system
 
 
-def test_two_systems_in_one_file_are_refused_with_both_names_and_the_line_of_the_second(tmp_path):
+def test_two_systems_in_one_file_are_refused_with_names_and_a_line(tmp_path):
     names = ["b", None, "b", "a", "b", "c"]
     path = written(
         tmp_path, *({"id": n, "output": "x", "model": name} for n, name in enumerate(names))

@@ -65,7 +65,7 @@ def test_a_verdict_comes_back_with_its_usage_cost_model_and_request(messages):
 COMMON = {"model", "max_tokens", "system", "messages", "service_tier"}
 
 
-def test_a_verdict_by_schema_is_asked_for_without_sampling_parameters_at_the_standard_tier(
+def test_a_verdict_by_schema_is_asked_without_sampling_parameters(
     messages,
 ):
     ask(messages.root, max_output_tokens=77)
@@ -144,7 +144,7 @@ def test_the_candidates_reach_the_wire_exactly_and_cannot_leave_their_place(mess
     ],
 )
 @pytest.mark.parametrize("stop", ["end_turn", "tool_use", "stop_sequence", None])
-def test_what_was_said_is_read_out_of_the_blocks_and_anything_odd_may_be_asked_again(
+def test_the_reply_is_read_from_its_blocks_and_an_odd_one_is_retried(
     messages, content, answer, stop
 ):
     respond_with(messages, message(*content, stop=stop))
@@ -267,7 +267,7 @@ def waiting(response, **headers):
         (message(text(FOR_A), usage=USAGE | {"input_tokens": -1}), True, False, None),
     ],
 )
-def test_a_passing_failure_says_whether_it_may_be_billed_and_whether_the_server_is_crowded(
+def test_a_passing_failure_says_if_it_may_be_billed_and_if_crowded(
     messages, response, billed, crowded, retry_after_s
 ):
     respond_with(messages, response)

@@ -342,7 +342,7 @@ def test_an_item_that_is_refused_first_of_all_does_not_end_the_run(
 
 
 @pytest.mark.parametrize(("status", "code"), UNKNOWN)
-def test_when_the_first_items_are_all_refused_the_run_ends_with_the_provider_s_sentence(
+def test_when_the_first_items_are_all_refused_the_provider_is_quoted(
     chat_server, tmp_path, status, code
 ):
     refusing(chat_server, (status, code, ["prompt"]))

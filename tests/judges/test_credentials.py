@@ -56,7 +56,7 @@ def test_a_server_of_ones_own_gets_its_own_key_and_never_openais(url, variable):
     assert sent_key(environment | {"JUDGELOOP_JUDGE_API_KEY": "mine"}, base_url=url) == "mine"
 
 
-def test_openais_key_goes_to_openai_wherever_the_flag_says_so_and_the_other_key_does_not():
+def test_openais_key_goes_to_openai_and_the_other_key_does_not():
     environment = WITH_KEY | {"JUDGELOOP_JUDGE_API_KEY": "mine"}
     assert sent_key(environment, base_url="https://api.openai.com/v1") == SECRET
     assert sent_key(environment) == SECRET

@@ -160,7 +160,7 @@ def test_digits_mean_nothing_in_a_comparison():
     assert Person("1a5b.").answers(calls(2)) == [A, B]
 
 
-def test_a_rating_shows_the_task_the_reference_and_the_answer_and_never_who_wrote_it():
+def test_a_rating_shows_task_reference_and_answer_but_no_author():
     person = Person("x3.")
     person.answers(ratings(1, "the right answer"))
     shown = person.screen.getvalue()

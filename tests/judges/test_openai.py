@@ -448,9 +448,7 @@ def test_a_text_too_long_for_the_judge_is_an_abstention_even_without_a_code(chat
     assert reply.answer == Abstention("too long for the judge")
 
 
-def test_what_the_sdk_reads_from_the_providers_variables_stays_away_from_another_server(
-    chat_server, monkeypatch
-):
+def test_the_providers_variables_do_not_reach_another_server(chat_server, monkeypatch):
     monkeypatch.setenv("OPENAI_ORG_ID", "org-secret")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "project-secret")
     monkeypatch.setenv(

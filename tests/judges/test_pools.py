@@ -18,7 +18,7 @@ class Client:
         self.closed = True
 
 
-def test_nothing_is_made_before_the_first_call_and_one_serves_calls_after_each_other():
+def test_a_client_is_made_at_the_first_call_and_serves_the_next():
     made = []
     clients = Clients(lambda: made.append(Client()) or made[-1])
     assert not made

@@ -53,7 +53,7 @@ def test_a_template_is_read_with_its_answer_labels_and_schema():
     )
 
 
-def test_fields_are_filled_in_the_user_message_as_often_as_they_stand_and_nowhere_else():
+def test_fields_are_filled_in_the_user_message_and_nowhere_else():
     system, user = parse_template(SOURCE, "tiny.md").render(call("P", "F", "S", "R"))
     assert system == "Judge {first}."
     assert material(user) == {"p": "P", "r": "R", "1": "F", "2": "S", "again": "F"}

@@ -19,7 +19,7 @@ def prices_file(folder, text):
     return path
 
 
-def test_a_vllm_server_is_free_unless_somebody_says_otherwise_and_gets_no_providers_key():
+def test_a_vllm_server_is_free_by_default_and_gets_no_providers_key():
     environment = WITH_KEY | {"ANTHROPIC_API_KEY": "an"}
     made = judge("vllm/org/model", environment, base_url=LOCAL)
     assert (made.identity.name, made.chat.spec.endpoint.api_key) == ("vllm/org/model", NO_KEY)

@@ -220,9 +220,7 @@ def run(server, items, **terms):
 
 
 @pytest.mark.parametrize("budget_p", [None, 5 * 10**11])
-def test_a_judge_that_thinks_up_to_8000_tokens_abstains_hardly_ever_and_overspends_nothing(
-    chat_server, budget_p
-):
+def test_a_judge_that_thinks_long_seldom_abstains_and_never_overspends(chat_server, budget_p):
     """The whole table is that of `benchmarks/thinking.py`."""
     bill, thoughts = [], []
 

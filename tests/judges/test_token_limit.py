@@ -23,7 +23,7 @@ ITEMS = 30
 
 
 @given(st.lists(st.integers(0, 9000), max_size=60))
-def test_the_limit_is_twice_the_longest_of_enough_replies_and_never_above_the_full_one(lengths):
+def test_the_limit_is_twice_the_longest_reply_and_never_above_the_full_one(lengths):
     limit = TokenLimit(FULL)
     limit.learn_lengths(lengths)
     if len(lengths) < FEWEST_REPLIES:
@@ -86,7 +86,7 @@ def limits_sent(server, since=0):
     return [request["max_tokens"] for request in server.requests[since:]]
 
 
-def test_the_next_run_sends_and_reserves_what_replies_took_and_its_verdicts_are_found_again(
+def test_the_next_run_reserves_what_replies_took_and_finds_its_verdicts(
     thinker,
 ):
     outputs(0)
@@ -127,7 +127,7 @@ def learned_and_cut_off(thinker):
     return result
 
 
-def test_longer_replies_than_were_learned_are_asked_again_and_every_item_has_its_verdict(thinker):
+def test_replies_longer_than_learned_are_asked_again(thinker):
     result = learned_and_cut_off(thinker)
     paid = ITEMS * (1400 + 1500) * 10 / 1e6
     assert paid < result["spent_usd"] < 1.2 * paid, "a truncated reply is paid for, and no more"
@@ -198,7 +198,7 @@ def test_a_judge_that_costs_nothing_keeps_its_full_limit(thinker):
     assert set(limits_sent(thinker)) == {FULL}
 
 
-def test_a_limit_used_up_by_thoughts_may_come_as_an_error_and_is_asked_again_in_full(thinker):
+def test_a_limit_used_up_by_thoughts_as_an_error_is_asked_again_in_full(thinker):
     """OpenAI and Azure answer 400 if nothing of the reply was written; it may have been billed."""
     plain = thinker.respond
     said = "Could not finish the message because max_tokens or model output limit was reached."

@@ -75,7 +75,7 @@ def test_an_end_has_the_same_effects_whatever_its_sentence(tmp_path, end):
     assert exit_code == 0
     assert lengths == ([7] if end in {End.VERDICT, End.TRUNCATED} else [])
     assert len(lines) == (1 if end in {End.UNSENT, End.UNNEEDED} else 2), "a heading and a request"
-    assert spend.unreported == 0
+    assert spend.replies_without_usage == 0
 
 
 def test_no_attempt_is_closed_without_its_end(tmp_path):

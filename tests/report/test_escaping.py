@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.report.escaping import visible
+from judgeloop.report.escaping import csv_cell, visible
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,10 @@ def test_any_text_becomes_one_line_that_can_be_encoded_and_stays_so(text):
     assert len(shown.splitlines()) <= 1
     shown.encode()
     assert visible(shown) == shown
+
+
+@pytest.mark.parametrize("sign", "=+-@＝＋－＠")  # noqa: RUF001 - full-width signs are what it is about
+def test_a_cell_that_begins_a_formula_has_a_quote_before_it(sign):
+    assert csv_cell(f"{sign}1") == f"'{sign}1"
+    assert csv_cell(f"a; {sign}1") == f"a; '{sign}1"
+    assert csv_cell(f"a{sign}1") == f"a{sign}1"

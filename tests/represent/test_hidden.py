@@ -340,9 +340,7 @@ def test_what_is_kept_loads_no_model(tiny, tmp_path, monkeypatch, layer):
 
 
 @embed
-def test_neither_order_nor_repetition_of_the_prompts_moves_the_layer_that_is_searched(
-    tiny, tmp_path, monkeypatch
-):
+def test_order_and_repetition_of_prompts_do_not_move_the_layer(tiny, tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(
         hidden, "search_layer", lambda _, prompts, rng: seen.append((prompts, rng.random())) or 1

@@ -103,7 +103,7 @@ def test_a_prompt_of_two_tokens_is_its_own_first_and_last(tiny):
 
 
 @embed
-def test_layers_that_add_nothing_leave_the_divergence_at_nought_and_the_elbow_before_them(tmp_path):
+def test_layers_that_add_nothing_leave_the_elbow_before_them(tmp_path):
     network = make_network()
     for block in network.model.layers[2:]:
         block.self_attn.o_proj.weight.data.zero_()

@@ -48,7 +48,7 @@ def test_helped_by_a_history_it_covers_as_often_as_it_says(judged, history, shar
 
 
 @pytest.mark.parametrize(("history", "alike", "least", "most"), [(16, 0.7, 0.0, 0.9), (1, 0.7, 0.0, 1.0), (16, 0.0, 0.95, 1.05), (1, 0.0, 0.95, 1.05)])  # fmt: skip
-def test_a_history_narrows_where_systems_are_alike_and_does_no_harm_where_they_are_not(
+def test_a_history_narrows_where_systems_are_alike_and_else_does_no_harm(
     history, alike, least, most
 ):
     errors, widths = [], []
@@ -68,7 +68,7 @@ def test_a_history_narrows_where_systems_are_alike_and_does_no_harm_where_they_a
     assert least <= np.mean(widths[1::2]) / np.mean(widths[::2]) <= most
 
 
-def test_a_history_of_the_very_items_that_are_drawn_is_what_the_simulation_would_see():
+def test_a_history_of_the_drawn_items_is_what_the_simulation_sees():
     covered = 0
     for seed in range(400):
         rng = np.random.default_rng(seed)

@@ -102,9 +102,7 @@ def winner_of(population, name, seed, **settings):
     "arrange", [np.sort, lambda scores: np.sort(scores)[::-1], lambda scores: scores]
 )
 @pytest.mark.parametrize("name", ["sequential", "anytime"])
-def test_the_order_of_the_pool_does_not_matter_and_the_session_keeps_the_promise_itself(
-    name, arrange
-):
+def test_the_pools_order_does_not_matter_and_the_session_keeps_its_promise(name, arrange):
     population = arrange(level_population(120, 0.4))
     named = sum(winner_of(population, name, seed).winner == 0 for seed in range(150))
     assert binomtest(named, 150, 0.1, alternative="greater").pvalue > LEAST_CHANCE

@@ -110,7 +110,7 @@ def test_an_abstention_may_have_been_a_win_of_either():
     assert lost.value < unknown.value < won.value
 
 
-def test_there_is_no_such_distance_of_nothing_judged_of_even_draws_or_of_a_projection():
+def test_there_is_no_weighted_gap_of_nothing_of_even_draws_or_projections():
     assert weighted_distance(Tally(ITEMS)) is None
     assert weighted_distance(counted(drawn_by(Random()))) is None
     assert weighted_distance(counted(labels_of([0.5, 0.3], (None, None)))) is None

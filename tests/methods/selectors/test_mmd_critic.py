@@ -212,7 +212,7 @@ def test_items_that_are_all_the_same_come_in_their_order(items):
     assert order_of(MMDCritic(np.full((items, 3), 2.5)), items) == list(range(items))
 
 
-def test_a_kernel_is_one_at_the_same_place_and_falls_with_the_distance_by_dimensions():
+def test_a_kernel_is_one_at_its_place_and_falls_with_the_distance():
     points = np.array([[0.0, 0.0], [1.0, 1.0]])
     assert kernel(points, points) == pytest.approx(np.array([[1, np.exp(-1)], [np.exp(-1), 1]]))
 

@@ -227,7 +227,7 @@ def test_llm_selector_says_nothing_of_queries_that_are_not_level():
     assert selector.belief(last_state(selector, 7, TRUTH)).level_since is None
 
 
-def test_llm_selector_as_published_believes_in_the_baseline_where_a_tie_outweighs_a_win():
+def test_the_published_selector_believes_in_the_baseline_after_heavy_ties():
     # Both others win three of four queries. The baseline ties with itself: 0.45 against 0.3.
     opinions = np.tile(THREE[:, :1], (1, 40, 1))
     truth = [[-1, -1, 0] if query % 4 == 0 else [1, 1, 0] for query in range(40)]

@@ -72,7 +72,7 @@ def test_cohens_kappa_is_that_worked_by_hand(table, value):
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_fleiss_kappa_of_judges_who_always_agree_is_one_whatever_the_categories_are_called(turned):
+def test_fleiss_kappa_of_judges_who_always_agree_is_one(turned):
     votes = [[-1] * 3, [0] * 3, [1] * 3]
     assert fleiss([[-vote for vote in row] for row in votes] if turned else votes) == pytest.approx(
         1.0

@@ -213,7 +213,7 @@ def test_a_price_counts_as_cost():
     assert share_out(costs, as_costs([7, 0])).tolist() == [1, 0, 1]
 
 
-def test_prices_rise_where_too_many_want_a_cluster_until_about_equally_many_want_each():
+def test_prices_rise_until_about_equally_many_want_each_cluster():
     # All want the first, by 1, 2, 3 and 4: 2.5 in the mean, so the first step is 0.75, up and down:
     # 1.5 between the prices.
     # Three still want it, the step grows to 0.9: 3.3 between them. Now one does, the step shrinks

@@ -112,7 +112,7 @@ def test_prospects_hold_the_ways_in_which_comparisons_differ():
     )
 
 
-def test_weights_are_the_power_of_decisiveness_squared_times_agreement_with_a_tenth_spread_evenly():
+def test_weights_follow_decisiveness_and_agreement_with_a_tenth_even():
     weights = weights_of(PREFERENCES, KNOWN, systems=4)
     preferred = decisive_shares(PREFERENCES, KNOWN) ** 2 * agreements(
         PREFERENCES, KNOWN

@@ -40,7 +40,7 @@ def test_a_cluster_of_one_is_represented_by_it(name):
     assert representative(name, APART, np.array([2]), np.array([7, 5, 1])) == 2
 
 
-def test_random_representatives_are_uniform_and_a_parts_is_its_wholes_where_it_can_be():
+def test_random_representatives_are_uniform_and_a_part_keeps_its_wholes():
     rng = np.random.default_rng(0)
     drawn = [representative("random", APART, np.arange(3), rng.permutation(3)) for _ in range(3000)]
     assert np.bincount(drawn) == pytest.approx([1000] * 3, abs=100)

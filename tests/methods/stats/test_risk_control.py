@@ -83,9 +83,7 @@ walks = st.lists(
 
 
 @given(walk=walks, threshold=st.floats(0, 0.6))
-def test_from_the_critical_value_on_the_walk_is_wrong_at_that_or_a_stricter_threshold_and_else_never(
-    walk, threshold
-):
+def test_a_walk_is_wrong_exactly_from_its_critical_value_on(walk, threshold):
     statistics, wrong = zip(*walk, strict=True)
     critical = critical_values(np.array([statistics]), np.array([wrong]))[0]
     stricter = [value for value in (0.1, 0.2, 0.3, 0.4, 0.5) if value <= threshold]

@@ -107,7 +107,7 @@ def test_scores_that_do_not_vary_are_left_alone():
     assert slope.coefficient == pytest.approx(0.0)
 
 
-def test_a_forecast_that_hardly_varies_among_those_judged_is_not_believed_beyond_reason():
+def test_a_forecast_that_hardly_varies_is_not_trusted_beyond_reason():
     rng = np.random.default_rng(2)
     scores, foretold = rng.random(200), np.where(np.arange(200) < 190, 1e-6 * rng.random(200), 1.0)
     found = with_forecast(

@@ -124,7 +124,7 @@ def test_abstentions_count_against_the_leader_when_it_is_near_the_best():
     assert rule.risk(tally(hidden, items=60)) > rule.risk(tally(rows, items=60))
 
 
-def test_with_near_best_the_stated_risk_is_never_nothing_while_something_is_left_to_chance():
+def test_with_near_best_the_stated_risk_is_not_zero_while_chance_remains():
     standings = tally([[0.5, 1.0, 0.0]] * 12, items=100)
     rule = Separated(0.1, 100, 0.01)
     assert standings.race.out(rule.level)[[0, 2]].all()

@@ -95,7 +95,7 @@ def test_it_looks_at_every_tenth_judgment_before_the_limit(judged, looks):
     assert (giving_up(chance=0.999).reason_to_stop(tally) is not None) == looks
 
 
-def test_where_the_limit_covers_all_items_the_last_one_decides_and_nothing_is_given_up():
+def test_where_the_limit_covers_all_items_nothing_is_given_up():
     for limit in (ITEMS, ITEMS + 1):
         assert giving_up(chance=0.999, limit=limit).reason_to_stop(LEVEL) is None
     assert giving_up(chance=0.999, limit=ITEMS - 1).reason_to_stop(LEVEL) is not None
@@ -151,7 +151,7 @@ def test_a_rule_that_the_past_calibrated_is_given_up_too():
 
 
 @pytest.mark.simulation
-def test_whoever_is_named_is_named_without_it_at_the_same_judgment_and_fewer_judgments_are_made():
+def test_giving_up_changes_no_winner_and_saves_judgments():
     outcomes = {chance: [_run(chance, seed) for seed in range(45)] for chance in (None, 0.2)}
     for plain, ending in zip(outcomes[None], outcomes[0.2], strict=True):
         if ending.winner is None:

@@ -30,9 +30,7 @@ def orders(each, ties):
 
 @pytest.mark.parametrize(("each", "ties"), [(1, 0), (2, 3), (4, 0), (3, 2), (2, 5), (4, 1)])
 @pytest.mark.parametrize("unseen", [0, 3])
-def test_over_all_orders_level_systems_cross_with_at_most_the_chance_and_to_each_side_alike(
-    each, ties, unseen
-):
+def test_over_all_orders_level_systems_cross_at_most_as_often_as_stated(each, ties, unseen):
     everything = orders(each, ties)
     limit = 2 * each + ties - min(unseen, 2 * each + ties - 1)
     spending = Spending(2 * each + ties, limit, LEVELS)
@@ -76,7 +74,7 @@ def test_a_high_limit_needs_no_more_room_than_a_walk_strays():
     assert step.spent + step.alive.sum(axis=1) == pytest.approx(1)
 
 
-def test_little_is_remembered_of_a_long_run_and_what_is_forgotten_is_worked_out_again(monkeypatch):
+def test_a_long_run_remembers_little_and_works_out_the_rest_again(monkeypatch):
     pattern = np.random.default_rng(1).random(120) < 0.5
     plenty = Spending(400, 120, LEVELS)
     expected = {drawn: plenty.barriers(pattern[:drawn]).tolist() for drawn in (60, 119, 120)}

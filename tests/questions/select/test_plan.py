@@ -173,7 +173,7 @@ def test_at_worst_a_race_asks_all_queries_left_for_the_systems_still_in_it():
     ].worst == 3 * (ITEMS - 15)
 
 
-def test_a_race_between_level_systems_is_expected_to_take_all_queries_for_these_alone():
+def test_a_race_between_level_systems_is_expected_to_take_all_queries():
     tally = tally_of([[0.5, 1.0, 1.0, lost] for lost in (1.0, 0.0, 1.0, 1.0, 0.0, 1.0)])
     judgments, _ = judgments_to_separate(tally, NO_LIMIT, level=RISK, asked=18, shrinking=True)
     assert 2 * (ITEMS - 6) < judgments.expected < judgments.worst == 3 * (ITEMS - 6)
