@@ -20,7 +20,7 @@ from judgeloop.engine.presentation import Order, settles
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.providers.prices import Metered, old_prices, price_sentence, today
 from judgeloop.report.records import DataNotes, Setup
 from judgeloop.run.prepared import Prepared
@@ -73,17 +73,17 @@ async def drive_session(
     earlier replies from the ledger. `judges` replace the run's judges.
     """
     asked = prepared.judges if judges is None else judges
-    ledger = SqliteLedger(prepared.config.ledger, prepared.config.ledger_budget_p)
+    ledger = open_ledger(prepared.config.ledger, prepared.config.ledger_budget_p)
     try:
         with nullcontext(False) if terms.offline else ledger.only_run(terms.run_id) as alone:
             if alone:
                 await ledger.recover(terms.run_id)
-                await ledger.spend(
-                    terms.run_id, None
-                )  # a ledger without its attempts is refused now
-            for judge in asked:
-                if isinstance(judge, Metered):
-                    judge.learn_lengths(await ledger.reply_lengths(judge.identity))
+                # A ledger without its attempts is refused now.
+                await ledger.spend(terms.run_id, None)
+            with open_reader(prepared.config.ledger) as reader:
+                for judge in asked:
+                    if isinstance(judge, Metered):
+                        judge.learn_lengths(reader.reply_lengths(judge.identity))
             finished = await drive(
                 session,
                 prepared.pool,
@@ -93,7 +93,8 @@ async def drive_session(
                 interruption=interruption,
                 observe=observe,
             )
-        models = await ledger.models(terms.run_id)
+        with open_reader(prepared.config.ledger) as reader:
+            models = reader.models(terms.run_id)
     finally:
         for judge in asked:
             await judge.aclose()
@@ -121,7 +122,7 @@ async def quotes_left(
     """
     asked = prepared.judges if judges is None else judges
     plans = [plan_for(query, asked, terms) for query in queries]
-    ledger = SqliteLedger(prepared.config.ledger)
+    ledger = open_ledger(prepared.config.ledger)
     try:
         held = await ledger.verdicts([key for planned in plans for key in planned.keys])
     finally:

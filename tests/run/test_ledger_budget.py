@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from judgeloop.cli.app import app
-from judgeloop.core.protocols import Reservation
+from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.ledger.sqlite import SqliteLedger
 
