@@ -22,7 +22,7 @@ from judgeloop.core.money import to_usd
 from judgeloop.core.records import Call, Item
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.options import JudgeOptions
-from judgeloop.judges.prompt_files import template_for
+from judgeloop.judges.prompt import template_for
 
 LIMIT = 200
 Texts = dict[str, dict[str, str]]

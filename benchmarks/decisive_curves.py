@@ -31,7 +31,7 @@ THRESHOLDS = np.geomspace(0.005, 0.6, 60)
 EQUAL_ERRORS = (0.04, 0.05, 0.06, 0.07)
 RESAMPLES = 200
 LOOKED_AT = 50  # number of judgments that `worth` uses
-# Bounds of the bands of win distances: `worth` compares pairs of similar distance.
+# Bounds of the bands of gaps: `worth` compares pairs of similar gap.
 DISTANCES = (0.03, 0.1, 0.2, 1.0)
 
 
@@ -183,7 +183,7 @@ def curve(
 
 
 def worth(runs: Runs) -> Floats:
-    """Return the judgments that equal evidence takes, by band of distances, up to a factor.
+    """Return the judgments that equal evidence takes, by band of gaps, up to a factor.
 
     The result has the shape (1 + resamples, bands). It is d / m²: d is the share of decisive
     verdicts among the first 50 judgments, and m the mean preference for the winner in all 50. A
@@ -193,10 +193,10 @@ def worth(runs: Runs) -> Floats:
     """
     first = runs.verdicts[:, :LOOKED_AT]
     decisive, lead = (first != 0).mean(axis=1), first.mean(axis=1)
-    distance = np.array([head["distance"] for head in runs.heads])
+    gap = np.array([head["gap"] for head in runs.heads])
     weights, found = runs.resampled, []
     for least, most in pairwise(DISTANCES):
-        counts = weights * ((distance >= least) & (distance < most))
+        counts = weights * ((gap >= least) & (gap < most))
         found.append((counts @ decisive) * counts.sum(axis=1) / (counts @ lead) ** 2)
     return np.array(found).T
 

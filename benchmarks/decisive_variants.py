@@ -113,13 +113,13 @@ def run(setting: Setting, count: int) -> dict[str, Runs]:
     for pair in pairs:
         for seed in range(seeds):
             contest = setting.recordings.contest(pair, 1.0, np.random.default_rng([*pair, seed]))
-            if contest.distance == 0:
+            if contest.gap == 0:
                 continue
             past = past_of(setting, contest, np.random.default_rng([*pair, seed, 2]))
             names = tuple(setting.recordings.systems[system] for system in pair)
             world = World(names, contest, past, setting.recordings.distances(contest), texts)
             items = len(contest.preferences)
-            heads.append({"first": pair[0], "second": pair[1], "seed": seed, "distance": contest.distance, "items": items})  # fmt: skip
+            heads.append({"first": pair[0], "second": pair[1], "seed": seed, "gap": contest.gap, "items": items})  # fmt: skip
             for name, variant in setting.variants.items():
                 order = drawn(variant, world, setting.most, (*pair, seed, 1))
                 assert len(order) == setting.most, "the pool is smaller than the limit"

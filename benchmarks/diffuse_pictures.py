@@ -172,7 +172,7 @@ def picks_of(
 ) -> Picks | None:
     """Return the first `size` items that DiffUse picks on one pair; None for level systems."""
     contest = recordings.contest(pair, protocol.subset, np.random.default_rng([*pair, 0]))
-    if contest.distance == 0:
+    if contest.gap == 0:
         return None
     vectors = combined(protocol.variant.combine, *recordings.output_vectors(contest))
     at_size = replace(protocol, sizes=(size,))
@@ -184,15 +184,15 @@ def picks_of(
     return Picks(vectors, contest.preferences, picked)
 
 
-def distances_picture(rows: Sequence[Row], size: int) -> str:
-    """Draw the win distance among `size` judged items against that of all items, by run."""
+def gaps_scatter(rows: Sequence[Row], size: int) -> str:
+    """Draw the gap among `size` judged items against that of all items, by run."""
     figure, axes = panel()
     at_size = [row for row in rows if row["judgments"] == size]
     for selector in dict.fromkeys(row["selector"] for row in at_size):
         runs = [row for row in at_size if row["selector"] == selector]
-        distances = [row["distance"] for row in runs]
+        gaps = [row["gap"] for row in runs]
         axes.plot(
-            distances,
+            gaps,
             [row["estimate"] for row in runs],
             ".",
             markersize=2,
@@ -201,8 +201,8 @@ def distances_picture(rows: Sequence[Row], size: int) -> str:
             rasterized=True,
         )
     axes.axline((0, 0), slope=1, color="0.4", linewidth=0.8)
-    axes.set_xlabel("win distance among all items")
-    axes.set_ylabel(f"win distance among {size} judged items")
+    axes.set_xlabel("gap among all items")
+    axes.set_ylabel(f"gap among {size} judged items")
     axes.legend(frameon=False, markerscale=5)
     return svg(figure)
 
@@ -296,14 +296,14 @@ def projection_picture(plane: Floats, picks: Picks) -> str:
     return svg(figure)
 
 
-def win_distances_picture(distances: Floats) -> str:
-    """Draw how many pairs have which win distance over all items; `distances` has shape (pairs,).
+def gaps_picture(gaps: Floats) -> str:
+    """Draw how many pairs have which gap over all items; `gaps` has shape (pairs,).
 
     Ashury-Tahan et al. (2024), figure 2.
     """
     figure, axes = panel()
-    axes.hist(distances, bins=HISTOGRAM, range=(0, 1), color="C0")
-    axes.set_xlabel("win distance among all items")
+    axes.hist(gaps, bins=HISTOGRAM, range=(0, 1), color="C0")
+    axes.set_xlabel("gap among all items")
     axes.set_ylabel("pairs of systems")
     return svg(figure)
 
@@ -311,18 +311,18 @@ def win_distances_picture(distances: Floats) -> str:
 def pairs_picture(rows: Sequence[Row], systems: Sequence[str]) -> str:
     """Draw success by number of items judged for one pair far apart and for one close together.
 
-    The pairs are those at the third and at the first quartile of the mean win distance. Error bars
+    The pairs are those at the third and at the first quartile of the mean gap. Error bars
     are one standard error over repetitions. Ashury-Tahan et al. (2024), figure 3.
     """
     figure, (left, right) = panels(1, 2)
-    for axes, (pair, distance) in zip((left, right), _far_and_near(rows), strict=True):
+    for axes, (pair, gap) in zip((left, right), _far_and_near(rows), strict=True):
         own = [row for row in rows if (row["first"], row["second"]) == pair]
         for selector in dict.fromkeys(row["selector"] for row in own):
             sizes, shares, errors = _success([row for row in own if row["selector"] == selector])
             axes.errorbar(sizes, shares, yerr=errors, marker="o", markersize=3, linewidth=1.2, capsize=2,
                           label=selector)  # fmt: skip
         names = "\n".join(verbatim(systems[number]) for number in pair)
-        axes.set_title(f"{names}\nwin distance {distance:.2f}", fontsize=8)
+        axes.set_title(f"{names}\ngap {gap:.2f}", fontsize=8)
         axes.set_ylim(0, 1.05)
         axes.set_xlabel("judged items")
     left.set_ylabel("share of runs that name the better system")
@@ -331,10 +331,10 @@ def pairs_picture(rows: Sequence[Row], systems: Sequence[str]) -> str:
 
 
 def _far_and_near(rows: Sequence[Row]) -> list[tuple[tuple[int, int], float]]:
-    """Return the pairs at the third and first quartile of the win distance, with the distance."""
+    """Return the pairs at the third and first quartile of the gap, with the gap."""
     pairs: dict[tuple[int, int], list[float]] = {}
     for row in rows:
-        pairs.setdefault((row["first"], row["second"]), []).append(row["distance"])
+        pairs.setdefault((row["first"], row["second"]), []).append(row["gap"])
     ranked = sorted((float(np.mean(found)), pair) for pair, found in pairs.items())
     places = [round(share * (len(ranked) - 1)) for share in (0.75, 0.25)]
     return [(ranked[place][1], ranked[place][0]) for place in places]
@@ -415,13 +415,13 @@ def drawn(folder: Path, numbers: Sequence[int], bins: int) -> dict[str, str]:
         for pair, look in zip(pairs, looks, strict=True)
         if look is not None
     ]
-    distances = [recordings.contest(pair, 1.0, np.random.default_rng(0)).distance for pair in pairs]
+    gaps = [recordings.contest(pair, 1.0, np.random.default_rng(0)).gap for pair in pairs]
     bodies = [pair.anatomy for pair in found]
     norms = np.concatenate([body.norms for body in bodies])
     preferences = np.concatenate([look.preferences for look in known])
     pictures = {
-        "distances": distances_picture(rows, numbers[0]),
-        "win-distances": win_distances_picture(np.array(distances)),
+        "judged-gaps": gaps_scatter(rows, numbers[0]),
+        "gaps": gaps_picture(np.array(gaps)),
         "pairs": pairs_picture(rows, recordings.systems),
         "clusters": clusters_picture(bodies),
         "norms": norms_picture(bodies),

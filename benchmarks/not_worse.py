@@ -5,7 +5,7 @@
 DATA holds `alpacaeval/verdicts-gpt4.csv.gz` and the like (item_id, model, score); no judge is
 asked. Each run draws two systems and an order of the items at random, in which the verdicts of each
 pair are looked at one after another, at a risk of 0.1, up to `--most` judgments. The truth is the
-win distance on all items. "Winner" is how often the rule `anytime` names the better system in the
+gap on all items. "Winner" is how often the rule `anytime` names the better system in the
 same order, which is the plain way to a release: wait for a winner.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from distance_coverage import TABLES
+from gap_coverage import TABLES
 from numpy.typing import NDArray
 from score_tables import score_table
 
@@ -60,12 +60,12 @@ def answer(preferences: NDArray[np.int8], worse: float | None, most: int, seed: 
         rng=np.random.default_rng([2, seed]),
     )
     end = replay(session, lambda choice: Verdict((1 + float(preferences[choice.position])) / 2))
-    distance, judged = float(preferences.mean()), end.estimate.tally.judged
+    gap, judged = float(preferences.mean()), end.estimate.tally.judged
     if end.stop.kind is StopKind.NOT_WORSE:
-        return Answer(end.stop.kind, distance > (worse or 0.0) + 1e-9, judged)
+        return Answer(end.stop.kind, gap > (worse or 0.0) + 1e-9, judged)
     named = end.winner is not None
     least = worse or 0.0
-    wrong = named and (distance <= least + 1e-9 if end.winner == 0 else distance >= 0)
+    wrong = named and (gap <= least + 1e-9 if end.winner == 0 else gap >= 0)
     return Answer(StopKind.RISK_MET if named else StopKind.JUDGMENT_LIMIT, wrong, judged)
 
 

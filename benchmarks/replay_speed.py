@@ -27,7 +27,7 @@ def plain(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) -> 
     estimates = []
     for seed in range(protocol.seeds):
         contest = recordings.contest(pair, protocol.subset, np.random.default_rng([*pair, seed]))
-        if contest.distance == 0:
+        if contest.gap == 0:
             continue
         for budget in protocol.sizes:
             vectors = np.subtract(*recordings.output_vectors(contest))

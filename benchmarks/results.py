@@ -138,13 +138,13 @@ PICTURES = {
     "estimate-gpt4": ["error", "coverage"],
     "select-gpt4": ["identified-by-calls", "identified-by-queries", "win-rates"],
     "select-turbo": ["win-rates"],
-    "figures-rouge2": ["win-distances", "pairs"],
-    "figures-turbo": ["win-distances", "norm-bins", "outcome-norms", "cluster-numbers"],
+    "figures-rouge2": ["gaps", "pairs"],
+    "figures-turbo": ["gaps", "norm-bins", "outcome-norms", "cluster-numbers"],
     "realsumm-human-pyramid": ["success", "bias"],
     "alpaca": ["success", "bias"],
     "turbo05-rules": ["rules"],
     "decisive-gpt4-rules": ["rules"],
-    "ablation-base": ["distances", "clusters", "norms", "norm-bins", "projection"],
+    "ablation-base": ["judged-gaps", "clusters", "norms", "norm-bins", "projection"],
 }
 WITHOUT_TEXTS = {
     *SELECTIONS,
@@ -225,21 +225,18 @@ def success_table(rows: list[dict[str, Any]]) -> str:
 
 def rules_table(rows: list[dict[str, Any]]) -> str:
     """Format the rules, with the columns of Ashury-Tahan et al. (2024), tables 2 and 3."""
-    head = ("rule", "risk", "selector", "judgments", "error %", "success %", "undecided %", "distance", "error's",
+    head = ("rule", "risk", "selector", "judgments", "error %", "success %", "undecided %", "gap", "error's",
             "success's", "undecided's")  # fmt: skip
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for row in rows:
-        distances = [
-            row[name]
-            for name in ("distance", "distance_error", "distance_success", "distance_inconclusive")
-        ]
+        gaps = [row[name] for name in ("gap", "gap_error", "gap_success", "gap_inconclusive")]
         cells = [row["rule"], f"{row['risk']:g}", row["selector"], f"{row['judgments']:.1f}"]
         cells += [
             share(row, "error"),
             f"{100 * row['success']:.1f}",
             f"{100 * row['inconclusive']:.1f}",
         ]
-        cells += ["-" if value is None else f"{value:.2f}" for value in distances]
+        cells += ["-" if value is None else f"{value:.2f}" for value in gaps]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

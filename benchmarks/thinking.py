@@ -30,7 +30,7 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.options import JudgeOptions
-from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.judges.prompt import shipped_template
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random

@@ -33,7 +33,7 @@ from judgeloop.engine.presentation import Order
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.chat_model import ChatJudge, form_of
-from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.judges.prompt import shipped_template
 from judgeloop.ledger.sqlite import SqliteLedger
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random

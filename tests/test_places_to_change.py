@@ -97,6 +97,21 @@ JUDGE_ROW = """
     JudgeRow("longest", "", "", "longest:make_judge", "the longer output is better"),
 """
 
+PROVIDER = '''
+"""A provider whose Chat Completions have a path of their own."""
+
+from judgeloop.providers.endpoint import Provider
+from judgeloop.providers.openai import OpenAIChat
+
+
+class ParrotChat(OpenAIChat):
+    provider = Provider("parrot", "https://parrot.example/v1", "PARROT_API_KEY")
+    path = "/say"
+'''
+PROVIDER_ROW = """
+    ProviderRow("parrot", "ParrotChat", "MODEL", "a model behind Parrot's API", ("schema",)),
+"""
+
 FORMAT = '''
 """One `said: PROMPT -> OUTPUT` a line."""
 
@@ -273,6 +288,17 @@ def test_a_rule_is_its_file_and_one_row(
 
 
 def test_a_provider_is_its_file_and_one_row(copy: Copy, pair: list[object]) -> None:
+    copy.add("providers/parrot.py", PROVIDER)
+    copy.row("providers/catalogue.py", "PROVIDERS: tuple[ProviderRow, ...] = (", PROVIDER_ROW)
+
+    parrot = ["--judge", "parrot/polly", "--judge-price", "1,2", "--dry-run"]
+    assert "$" in copy.run(*pair, *parrot)
+    assert "parrot/MODEL" in copy.run("compare", "--help-all")
+    with pytest.raises(AssertionError, match="set PARROT_API_KEY in the environment"):
+        copy.run(*pair, "--judge", "parrot/polly", "--judge-price", "1,2")
+
+
+def test_a_judge_is_its_file_and_one_row(copy: Copy, pair: list[object]) -> None:
     copy.add("judges/longest.py", JUDGE)
     copy.row("judges/catalogue.py", "JUDGES: tuple[JudgeRow, ...] = (", JUDGE_ROW)
 

@@ -1,20 +1,26 @@
 """Implements the Python API of a question: a call, its awaited form, and its dry run.
 
 Prepares the run, runs it, reports progress to the caller's function, and lets a cancelled run
-drain. Prints nothing and sets no signal handler. `questions.py` has the functions themselves.
+drain. Where an event loop runs, as in a notebook, a call waits for a thread with a loop of its own.
+Prints nothing, changes nothing in asyncio, and sets no signal handler: Ctrl-C arrives as asyncio or
+Python delivers it. `questions.py` has the functions themselves.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import os
-from collections.abc import Callable, Coroutine, Mapping
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import Future
+from concurrent.futures import wait as wait_for
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, final
 
 from judgeloop.api.arguments import COMMAND_ONLY, places_of, signature_of
 from judgeloop.api.in_memory import Collector
-from judgeloop.api.sync_bridge import drained, run_here
 from judgeloop.core.errors import InputError
 from judgeloop.engine.state import Interruption, Progress
 from judgeloop.questions.question import Answering, Question
@@ -25,6 +31,8 @@ from judgeloop.run.inputs import NOTHING_GIVEN, Given
 if TYPE_CHECKING:
     from judgeloop.report.run_result import RunResult
 
+T = TypeVar("T")
+LOOK_S = 0.2  # seconds after which a waiting caller looks for Ctrl-C, where no signal ends a wait
 R = TypeVar("R", bound="RunResult")
 A = ParamSpec("A")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -187,3 +195,82 @@ class _Reporter:
         except Exception as error:  # noqa: BLE001 - raised again once the calls in flight have ended
             self.failure = error
             self._interruption.request()
+
+
+def run_here(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run the coroutine that `make` returns to its end, inside a running event loop or not.
+
+    Raises:
+        KeyboardInterrupt: the caller pressed Ctrl-C, and the coroutine was cancelled and has ended.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(make())
+    return _InThread(make).result()
+
+
+async def drained(running: Awaitable[T], interruption: Interruption) -> T:
+    """Await a run; when cancelled, let it end as after Ctrl-C, and be cancelled then.
+
+    The first cancellation waits for the calls in flight, the second gives them up.
+
+    Raises:
+        asyncio.CancelledError: it was cancelled; the run has ended.
+    """
+    task = asyncio.ensure_future(running)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            interruption.request()
+            cancelled = error
+    result = task.result()  # an error of the run comes before its cancellation
+    if cancelled is not None:
+        raise cancelled
+    return result
+
+
+@final
+class _InThread(Generic[T]):
+    """A coroutine in a thread with an event loop of its own."""
+
+    def __init__(self, make: Callable[[], Coroutine[Any, Any, T]]) -> None:
+        """The thread sees the caller's context variables."""
+        self._make = make
+        self._task: asyncio.Task[Any] | None = None
+        self._ended: Future[T] = Future()
+        run = contextvars.copy_context().run
+        self._thread = threading.Thread(target=run, args=(self._work,), name="judgeloop")
+
+    def result(self) -> T:
+        """Start the thread, wait for its end, and return the coroutine's result."""
+        self._thread.start()
+        interrupted = False
+        while not self._ended.done():
+            try:
+                wait_for([self._ended], LOOK_S)
+            except KeyboardInterrupt:
+                interrupted = True
+                self._cancel()
+        self._thread.join()
+        if interrupted:
+            raise KeyboardInterrupt
+        return self._ended.result()
+
+    def _work(self) -> None:
+        try:
+            self._ended.set_result(asyncio.run(self._main()))
+        except BaseException as error:  # noqa: BLE001 - raised again where the caller waits
+            self._ended.set_exception(error)
+
+    async def _main(self) -> T:
+        self._task = asyncio.current_task()
+        return await self._make()
+
+    def _cancel(self) -> None:
+        """Cancel the coroutine; before it has begun, or once it has ended, there is none."""
+        if self._task is not None:
+            with suppress(RuntimeError):  # the loop was closed just now
+                self._task.get_loop().call_soon_threadsafe(self._task.cancel)

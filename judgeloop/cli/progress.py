@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast, final
+from typing import TYPE_CHECKING, Any, TextIO, cast, final
 
 from judgeloop.cli.streams import Forgiving, say
 from judgeloop.core.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE
@@ -129,19 +129,7 @@ def explained() -> Iterator[None]:
         raise click.exceptions.Exit(EXIT_INTERRUPTED) from None
 
 
-class Shown(Protocol):
-    """Where progress is shown."""
-
-    def show(self, seen: Seen) -> None:
-        """Show a state, at once or later."""
-        ...
-
-    def close(self) -> None:
-        """Show nothing more."""
-        ...
-
-
-def _shown_on(stream: TextIO | None, now: Clock, opening: str = "") -> Shown:
+def _shown_on(stream: TextIO | None, now: Clock, opening: str = "") -> _Bar | _Lines:
     """Return a bar for a terminal, lines for a log."""
     forgiving = Forgiving(stream or sys.stderr)
     if forgiving.isatty() and os.environ.get("TERM") not in PLAIN_TERMINALS:

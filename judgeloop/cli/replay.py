@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeloop.cli import flags
-from judgeloop.cli.naming import as_flags, variable
-from judgeloop.cli.panel_command import CONTEXT, PanelCommand, PanelOption
+from judgeloop.cli.naming import as_flags
+from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import counting, explained
-from judgeloop.cli.results import quiet_option
 from judgeloop.core.errors import InputError
 from judgeloop.settings.published import published_name
 
@@ -36,35 +34,20 @@ PAPER = "published"  # the column that names the paper whose configuration was u
 
 def replay() -> click.Command:
     """Return the command `replay`."""
-    from judgeloop.replay.config import CONFIGS
-    from judgeloop.settings.shared import PROTOCOL
-
-    job = PanelOption(
-        ["--job"],
-        default="compare",
-        show_default=True,
-        help="compare (pairs of systems), select (the best of all systems, in --seeds pools drawn at random), or "
-        "estimate (the mean of each system).",
-        panel=PROTOCOL,
-        envvar=variable("job"),
-        declared=flags.SWITCH,
-    )
-    return PanelCommand(
+    return settings_command(
         "replay",
-        callback=_replay,
-        params=[*flags.parameters_of(*CONFIGS.values()), job, flags.as_json(), quiet_option()],
-        help="Measure selectors and stopping rules on recorded verdicts, over many pairs of systems.\n\n"
+        _replay,
+        "Measure selectors and stopping rules on recorded verdicts, over many pairs of systems.\n\n"
         "By default: how often the judged items name the better system, by number of judgments. With --iterative: "
         "judgments, errors and successes until a rule is met. With --job select: how often the best of all systems is "
         "named, by number of judge calls and of items. With --job estimate: the error of a system's estimated mean, by "
         "share of items judged. Asks no judge and spends nothing.",
-        context_settings=CONTEXT,
     )
 
 
-def _replay(*, job: str, as_json: bool, quiet: bool, **given: Any) -> None:
+def _replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
     from judgeloop.replay.config import CONFIGS
-    from judgeloop.settings.setting import alternatives, declared
+    from judgeloop.settings.setting import declared
 
     runs: dict[str, Callable[..., None]] = {
         "compare": _replay_compare,
@@ -72,42 +55,71 @@ def _replay(*, job: str, as_json: bool, quiet: bool, **given: Any) -> None:
         "estimate": _replay_estimate,
     }
     with explained():
-        if job not in CONFIGS:
-            raise InputError(f"--job: expected {alternatives(list(CONFIGS))}, found {job!r}")
         known = declared(CONFIGS[job])
         for name, value in given.items():
             if name not in known and value is not None:
                 raise InputError(f"`{name}`: --job {job} has no such choice")
         own = {name: value for name, value in given.items() if name in known}
-        runs[job](CONFIGS[job].of(**own), as_json=as_json, quiet=quiet)
+        runs[job](CONFIGS[job].of(**own), as_json=json, quiet=quiet)
+
+
+def _replay_compare(config: ReplayConfig, *, as_json: bool, quiet: bool) -> None:
+    """Run every pair, write the table and its pictures, print the table."""
+    from judgeloop.replay.compare_inputs import check, without_lengths
+    from judgeloop.replay.run import replay_compare
+    from judgeloop.replay.tables import by_rule, by_size
+
+    for note in check(config):
+        _say(note)
+    with counting("pairs", quiet=quiet) as observe:
+        rows = replay_compare(config, observe)
+    if note_of_lengths := without_lengths(config):
+        _say(note_of_lengths)
+    table = _named(config, by_rule(rows) if config.iterative else by_size(rows))
+
+    def drawn() -> dict[str, str]:
+        from judgeloop.replay import pictures
+
+        if config.iterative:
+            return {"rules": pictures.rules_picture(table)}
+        return {"success": pictures.success_picture(table), "bias": pictures.bias_picture(table)}
+
+    _write(config.output, {"rules" if config.iterative else "sizes": table}, drawn)
+    print(json.dumps(table, indent=2) if as_json else _render(table))
 
 
 def _replay_select(config: ReplaySelectConfig, *, as_json: bool, quiet: bool) -> None:
     """Run the realisations, write tables and pictures, print the calls needed to name the best."""
-    from judgeloop.cli.files import write_pictures
     from judgeloop.replay.run import replay_select
     from judgeloop.replay.select_inputs import win_rates
     from judgeloop.replay.tables import by_calls, by_queries, needed, races
 
     with counting("realisations", quiet=quiet) as observe:
         rows = replay_select(config, observe)
-    calls = _grid(max(row["calls"] for row in rows))
-    tables = {
-        "calls": by_calls(rows, calls),
+    found = {
+        "calls": by_calls(rows, _grid(max(row["calls"] for row in rows))),
         "queries": by_queries(rows, range(1, max(row["queries"] for row in rows) + 1)),
         "needed": needed(rows),
         "races": races(rows),
+        "rates": win_rates(config),
     }
-    rates = win_rates(config)
-    tables = {name: _named(config, table) for name, table in (tables | {"rates": rates}).items()}
-    _write_tables(config.output, tables)
-    write_pictures(config.output, _select_pictures(tables))
+    tables = {name: _named(config, table) for name, table in found.items()}
+
+    def drawn() -> dict[str, str]:
+        from judgeloop.replay.pictures import identification_picture, win_rates_picture
+
+        rates = [row["win_rate"] for row in tables["rates"] if row["win_rate"] is not None]
+        by_unit = {
+            f"identified-by-{unit}": identification_picture(tables[unit], unit)
+            for unit in ("calls", "queries")
+            if tables[unit]
+        }
+        return by_unit | {"win-rates": win_rates_picture(rates)}
+
+    _write(config.output, tables, drawn)
     best = [row for row in tables["needed"] if row["goal"] == "best"]
-    print(
-        json.dumps(tables, indent=2)
-        if as_json
-        else "\n\n".join(map(_render, (best, tables["races"]))).rstrip()
-    )
+    shown = "\n\n".join(map(_render, (best, tables["races"]))).rstrip()
+    print(json.dumps(tables, indent=2) if as_json else shown)
 
 
 def _grid(most: int) -> list[int]:
@@ -116,26 +128,8 @@ def _grid(most: int) -> list[int]:
     return sorted({round(most ** (step / steps)) for step in range(steps + 1)})
 
 
-def _select_pictures(tables: dict[str, Rows]) -> dict[str, str]:
-    if not _can_draw():
-        return {}
-    from judgeloop.replay import pictures
-
-    rates = [row["win_rate"] for row in tables["rates"] if row["win_rate"] is not None]
-    drawn = {
-        "identified-by-calls": pictures.identification_picture(tables["calls"], "calls"),
-        "win-rates": pictures.win_rates_picture(rates),
-    }
-    if tables["queries"]:
-        drawn["identified-by-queries"] = pictures.identification_picture(
-            tables["queries"], "queries"
-        )
-    return drawn
-
-
 def _replay_estimate(config: ReplayEstimateConfig, *, as_json: bool, quiet: bool) -> None:
     """Estimate every system repeatedly, write tables and pictures, print each selector's error."""
-    from judgeloop.cli.files import write_pictures
     from judgeloop.replay.estimate_inputs import EVERY, check
     from judgeloop.replay.run import replay_estimate
     from judgeloop.replay.tables import areas, by_share, headlines
@@ -149,63 +143,20 @@ def _replay_estimate(config: ReplayEstimateConfig, *, as_json: bool, quiet: bool
             f"without {', '.join(without)}: the outputs hold no field {config.confidence!r} "
             "(`confidence`)"
         )
-    tables = {
-        "accuracy": _named(config, by_share(rows)),
-        "area": _named(config, areas(rows)),
-    }
-    _write_tables(config.output, tables)
-    if _can_draw():
+    table = _named(config, by_share(rows))
+    tables = {"accuracy": table, "area": _named(config, areas(rows))}
+
+    def drawn() -> dict[str, str]:
         from judgeloop.replay.pictures import shares_picture
 
-        rows = tables["accuracy"]
         known = [
-            name for name in ("error", "coverage") if any(row[name] is not None for row in rows)
+            name for name in ("error", "coverage") if any(row[name] is not None for row in table)
         ]
-        drawn = {name: shares_picture(rows, name) for name in known}
-        write_pictures(config.output, drawn)
-    shown = headlines(tables["accuracy"], tables["area"])
+        return {name: shares_picture(table, name) for name in known}
+
+    _write(config.output, tables, drawn)
+    shown = headlines(table, tables["area"])
     print(json.dumps(tables, indent=2) if as_json else _render(shown))
-
-
-def _replay_compare(config: ReplayConfig, *, as_json: bool, quiet: bool) -> None:
-    from judgeloop.replay.compare_inputs import check, without_lengths
-
-    for note in check(config):
-        _say(note)
-    table = _table(config, quiet=quiet)
-    if note_of_lengths := without_lengths(config):
-        _say(note_of_lengths)
-    table = _named(config, table)
-    _write(config, table)
-    print(json.dumps(table, indent=2) if as_json else _render(table))
-
-
-def _table(config: ReplayConfig, *, quiet: bool) -> Rows:
-    """Run every pair and return the table that sums up the rows."""
-    from judgeloop.replay.run import replay_compare
-    from judgeloop.replay.tables import by_rule, by_size
-
-    with counting("pairs", quiet=quiet) as observe:
-        rows = replay_compare(config, observe)
-    return by_rule(rows) if config.iterative else by_size(rows)
-
-
-def _write(config: ReplayConfig, table: Rows) -> None:
-    """Write the table as CSV and JSON, and pictures if matplotlib is installed."""
-    from judgeloop.cli.files import write_pictures
-
-    _write_tables(config.output, {"rules" if config.iterative else "sizes": table})
-    write_pictures(config.output, _pictures(config, table))
-
-
-def _pictures(config: ReplayConfig, table: Rows) -> dict[str, str]:
-    if not _can_draw():
-        return {}
-    from judgeloop.replay import pictures
-
-    if config.iterative:
-        return {"rules": pictures.rules_picture(table)}
-    return {"success": pictures.success_picture(table), "bias": pictures.bias_picture(table)}
 
 
 def _named(config: ReplaySettings, table: Rows) -> Rows:
@@ -219,23 +170,19 @@ def _say(note: str) -> None:
     click.echo(f"judgeloop: {as_flags(note)}", err=True)
 
 
-def _can_draw() -> bool:
-    """Return whether matplotlib is installed; print a note if not."""
+def _write(folder: Path, tables: dict[str, Rows], drawn: Callable[[], dict[str, str]]) -> None:
+    """Write each table as CSV and JSON, and the pictures if matplotlib is installed."""
     from importlib.util import find_spec
 
-    if find_spec("matplotlib") is None:
-        _say("no pictures; they need pip install 'judgeloop[pictures]'")
-        return False
-    return True
-
-
-def _write_tables(folder: Path, tables: dict[str, Rows]) -> None:
-    """Write each table as CSV and JSON."""
-    from judgeloop.cli.files import write_whole
+    from judgeloop.cli.files import write_pictures, write_whole
 
     for name, table in tables.items():
         write_whole(folder / f"{name}.csv", _csv(table))
         write_whole(folder / f"{name}.json", json.dumps(table, indent=2) + "\n")
+    if find_spec("matplotlib") is None:
+        _say("no pictures; they need pip install 'judgeloop[pictures]'")
+    else:
+        write_pictures(folder, drawn())
 
 
 def _csv(table: Rows) -> str:

@@ -73,8 +73,8 @@ class Tally:
         return 0 if self.wins[0] > self.wins[1] else 1
 
     @property
-    def win_distance(self) -> float | None:
-        """Share of wins of the first system minus that of the second, in [-1, 1].
+    def gap(self) -> float | None:
+        """Share of wins of the first system minus that of the second ("win distance"), in [-1, 1].
 
         The shares are over the judged items; None while no item is judged. It is not an estimate
         for the other items when `picked` is True or `propensities` is given.
@@ -86,7 +86,7 @@ class Tally:
 class Estimate(Generic[T_co]):
     """The counts of the labels and the stated risk of naming their leader the winner.
 
-    `interval` holds bounds for the win distance over all items, if the stopping rule computes them.
+    `interval` holds bounds for the gap over all items, if the stopping rule computes them.
     """
 
     tally: T_co

@@ -138,7 +138,7 @@ class StoppingRule(Protocol[T_contra]):
         ...
 
     def interval(self, tally: T_contra) -> tuple[float, float] | None:
-        """Return bounds for the win distance over all items, first system minus second.
+        """Return bounds for the gap over all items, first system minus second.
 
         None if the rule computes no bounds.
         """

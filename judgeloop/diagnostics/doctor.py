@@ -31,8 +31,7 @@ from judgeloop.report.cost_text import tokens
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import WIDTH, wrapped
 from judgeloop.run.inputs import judge_options
-from judgeloop.settings.ceiling import within_ceiling
-from judgeloop.settings.run_settings import JudgeSettings
+from judgeloop.settings.run_settings import JudgeSettings, within_ceiling
 
 RUN = "doctor"
 MARKS = {True: "ok", False: "FAILED", None: "note"}

@@ -6,7 +6,7 @@ Reads the ledger and the folder `runs` next to it. Changes nothing.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from judgeloop.core.errors import InputError
@@ -23,23 +23,20 @@ RESULT_TEXT, RESULT_JSON = "result.txt", "result.json"
 class PastRun:
     """A run: its id, when it began (ISO 8601, UTC), its charges, and its result as text.
 
-    `text` is None if the run has not ended, if its files are in a folder of the caller's, or if the
-    same run with another ledger has written them.
-    `decision` is the headline of its result; None if it has none, or an earlier version wrote it.
+    `text` and `decision`, its headline, are None if the run has not ended, if its files are in a
+    folder of the caller's, or if the same run with another ledger has written them.
     """
 
     id: str
     began_at: str
     charged_p: int
-    text: str | None
+    text: str | None = None
     decision: str | None = None
 
     @property
     def headline(self) -> str:
         """The decision, or that there is none here."""
-        if self.text is None:
-            return "no result here"
-        return self.decision or self.text.partition("\n")[0]
+        return self.decision or "no result here"
 
 
 def past_runs(ledger: Path) -> list[PastRun]:
@@ -85,23 +82,12 @@ def past_run(ledger: Path, beginning: str) -> PastRun:
 
 def _past_run(run: RecordedRun, folder: Path, ledger: str) -> PastRun:
     """Return a run; a result that another ledger's run has left in its folder is not its own."""
+    found = PastRun(run.id, run.began_at, run.charged_p)
     if is_of_another(folder, run.id, ledger):
-        return PastRun(run.id, run.began_at, run.charged_p, None)
-    return PastRun(run.id, run.began_at, run.charged_p, _text(folder), _decision(folder))
-
-
-def _decision(folder: Path) -> str | None:
-    """Return the headline of a result; None if its file does not have it."""
+        return found
     try:
-        found = json.loads((folder / RESULT_JSON).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    headline = found.get("headline") if isinstance(found, dict) else None
-    return headline if isinstance(headline, str) else None
-
-
-def _text(folder: Path) -> str | None:
-    try:
-        return (folder / RESULT_TEXT).read_text(encoding="utf-8")
-    except OSError:
-        return None
+        text = (folder / RESULT_TEXT).read_text(encoding="utf-8")
+        headline = json.loads((folder / RESULT_JSON).read_text(encoding="utf-8"))["headline"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return found  # it has not ended, or its files were changed
+    return replace(found, text=text, decision=str(headline))

@@ -57,7 +57,8 @@ def join(
     if not matched:
         raise InputError(
             f"no item is in all files: {left_out}.{_form(catalogue, matched)} "
-            f"{_hint(closed=items is not None)}"
+            f"Outputs join {'each other' if items is None else 'the items file'} by the same id or "
+            "the exact same prompt"
         )
     if left_out and not allow_partial:
         raise InputError(
@@ -108,12 +109,10 @@ class _Catalogue:
         known = self.by_id.get(located.row.id) if located.row.id is not None else None
         if known is not None:
             first = self.entries[known]
-            raise DataError(
+            raise located.wrong(
                 path,
                 f"the id {first.name} appears twice, first {at(first.line, first.unit)}; take one of "
                 "the rows out, or give them different ids",
-                line=located.line,
-                unit=located.unit,
             )
         key = len(self.entries)
         self.entries[key] = _Entry(path, located.line, located.unit)
@@ -149,12 +148,10 @@ class _Catalogue:
         first = next(
             row for row in outputs.rows if self._key(outputs.path, row, by_id=by_id) == key
         )
-        return DataError(
+        return located.wrong(
             outputs.path,
             f"the item {self.entries[key].name} appears twice, first {at(first.line, first.unit)}; "
             f"{twice(first.row, located.row)}",
-            line=located.line,
-            unit=located.unit,
         )
 
     def item(self, key: int) -> Item:
@@ -177,12 +174,7 @@ class _Catalogue:
     def _key(self, path: Path, located: Located[R], *, by_id: bool) -> int | None:
         row = located.row
         if row.id is None and row.prompt is None:
-            raise DataError(
-                path,
-                f"a row needs the field 'id' or 'prompt'{self._remedy(path)}",
-                line=located.line,
-                unit=located.unit,
-            )
+            raise located.wrong(path, f"a row needs the field 'id' or 'prompt'{self._remedy(path)}")
         key = self.by_id.get(row.id) if row.id is not None else None
         if key is None and not (by_id and row.id is not None):
             key = self._by_prompt(path, located)
@@ -198,12 +190,10 @@ class _Catalogue:
                     self.by_prompt.setdefault(entry.prompt, []).append(key)
         keys = self.by_prompt.get(located.row.prompt or "", [])
         if len(keys) > 1:
-            raise DataError(
+            raise located.wrong(
                 path,
                 f"{len(keys):,} items have this prompt, {self.entries[keys[0]].name} and others; "
                 "add ids to the rows",
-                line=located.line,
-                unit=located.unit,
             )
         return keys[0] if keys else None
 
@@ -218,21 +208,18 @@ class _Catalogue:
         both = ("prompt", entry.prompt, row.prompt), ("reference", entry.reference, row.reference)
         for name, mine, theirs in both:
             if mine is not None and theirs is not None and mine != theirs:
-                raise DataError(
+                raise located.wrong(
                     path,
                     f"the field {name!r} of the item {entry.name} differs from {entry.unit} {entry.line} "
                     f"of {entry.path}: {differing(name, theirs, mine, self._contradict(name, rows))}",
-                    line=located.line,
-                    unit=located.unit,
                 )
         if self.by_prompt is not None and entry.prompt is None and row.prompt is not None:
             self.by_prompt.setdefault(row.prompt, []).append(key)
         if entry.id is None and row.id is not None:
             self.by_id[row.id] = key
-        entry.id = row.id if entry.id is None else entry.id
-        entry.prompt = row.prompt if entry.prompt is None else entry.prompt
-        entry.reference = row.reference if entry.reference is None else entry.reference
-        entry.group = row.group if entry.group is None else entry.group
+        for name in ("id", "prompt", "reference", "group"):
+            if getattr(entry, name) is None:
+                setattr(entry, name, getattr(row, name))
 
     def _contradict(self, name: str, rows: Sequence[Located[R]]) -> int:
         """Return how many rows have another text in a field than the item with their id."""
@@ -284,12 +271,6 @@ def _left_out(
 def _examples(catalogue: _Catalogue, keys: Sequence[int]) -> str:
     shown = [catalogue.entries[key].name for key in keys[:EXAMPLES_SHOWN]]
     return f" ({', '.join(shown)}{', …' if len(keys) > len(shown) else ''})" if shown else ""
-
-
-def _hint(*, closed: bool) -> str:
-    if closed:
-        return "Outputs join the items file by the same id or the exact same prompt"
-    return "Outputs join each other by the same id or the exact same prompt"
 
 
 def _id_of(prompt: str) -> str:

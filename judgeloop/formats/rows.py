@@ -103,6 +103,10 @@ class Located(Generic[R]):
     row: R
     unit: str = "line"
 
+    def wrong(self, path: Path, problem: str) -> DataError:
+        """Return the error for this row of a file."""
+        return DataError(path, problem, line=self.line, unit=self.unit)
+
 
 @dataclass(frozen=True, slots=True)
 class Outputs:

@@ -1,24 +1,37 @@
-"""Makes a judge from a function that a program passes, and says whether its verdicts can be kept.
+"""A judge that is a function of the user's, sync or async: `python:MODULE:FUNCTION`, or passed in.
+
+For a comparison the function returns "A", "B", "tie" or a score from 0 to 1, for a rating a score,
+and None for no verdict. What it returns is checked. The cost of a call is not known and counts as
+zero. A name loads the user's code, so it needs `--allow-plugins`.
 
 A verdict is found again by the judge's identity. A function at the top of a module has one: its
-name and its module's source, as `python:MODULE:FUNCTION` has on the command line. Any other
-function (a lambda, a closure, a method, a cell of a notebook) has one only if the caller gives a
-version. Without it every judge made here is a new one, and is asked anew.
+name and its module's source. Any other function (a lambda, a closure, a method, a cell of a
+notebook) has one only if the caller gives a version. Without it every judge made of it is a new
+one, and is asked anew.
+
+A sync function runs in a thread that nobody has to wait for. Threads of the event loop's pool are
+waited for when the loop and the process end, and there are few of them: a function that hangs would
+outlive its time limit, the deadline and SIGTERM.
 """
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import hashlib
 import importlib
 import inspect
 import sys
+import threading
 import traceback
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from types import CodeType
-from typing import Any, final
+from typing import Any, NoReturn, TypeVar, final
 
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
 from judgeloop.core.protocols import Questions
@@ -33,8 +46,8 @@ from judgeloop.core.records import (
 )
 from judgeloop.judges.base import BaseJudge
 from judgeloop.judges.options import JudgeOptions
-from judgeloop.judges.own_thread import in_own_thread
 
+T = TypeVar("T")
 LABELS = {"A": 1.0, "B": 0.0, "tie": 0.5}
 CONTEXT = ("prompt", "reference")  # what a function may leave out of its parameters
 
@@ -304,3 +317,39 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _codes(constant)
+
+
+async def in_own_thread(function: Callable[..., T], /, **arguments: object) -> T:
+    """Return what `function` returns, or raise what it raises, `SystemExit` too.
+
+    If the caller is cancelled, the function goes on, and what it returns is dropped; the process
+    ends without it.
+    """
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[Callable[[], T]] = loop.create_future()
+
+    def call() -> None:
+        try:
+            returned = function(**arguments)
+        except BaseException as error:  # noqa: BLE001 - raised again where the caller waits
+            outcome: Callable[[], T] = partial(_raise, error)
+        else:
+            outcome = partial(_same, returned)
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(_settle, ended, outcome)
+
+    threading.Thread(target=copy_context().run, args=(call,), daemon=True).start()
+    return (await ended)()
+
+
+def _settle(ended: asyncio.Future[T], outcome: T) -> None:
+    if not ended.done():  # else the caller was cancelled
+        ended.set_result(outcome)
+
+
+def _raise(error: BaseException) -> NoReturn:
+    raise error
+
+
+def _same(value: T) -> T:
+    return value

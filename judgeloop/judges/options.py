@@ -78,9 +78,10 @@ def server_names(
 
 def _only(judges: Sequence[str], name: str) -> str:
     if len(judges) > 1:
-        each = " ".join(f"`judge_name={judge}=NAME`" for judge in judges)
+        each = ", ".join(f"{judge}=NAME" for judge in judges)
         raise InputError(
-            f"`judge_name={name}`: one name for {len(judges)} judges; give each its own: {each}"
+            f"`judge_name={name}`: expected a name for each of {len(judges)} judges ({each}), one a "
+            f"line in the variable or a list in a settings file; found {name!r} for all"
         )
     return judges[0]
 

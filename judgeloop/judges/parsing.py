@@ -2,8 +2,15 @@
 
 A valid reply is one JSON object with one allowed label, or a bare label. Anything else is an
 abstention. The parser never guesses what a malformed reply means, because a guess would let the
-judged text smuggle in a verdict. `lenient.py` finds the answer within a reply of thoughts, or in a
-Markdown fence, for a run that allows that.
+judged text smuggle in a verdict.
+
+A run may allow thoughts before the answer, or a Markdown fence around it: open models often reply
+`<think>…</think>` and then the answer, or put it between ```json and ```. What is left without
+thoughts and fence is read as strictly as a whole reply: text around a fence, two fences or two
+answers are abstentions. The judged text may be quoted in the thoughts. So nothing within them is
+read, and where they end must not be in doubt: a reply with more than one closing tag is an
+abstention, and so is one in which an answer had begun before the closing tag. An opening tag may be
+missing, because the chat templates of some models hold it.
 """
 
 from __future__ import annotations
@@ -21,6 +28,19 @@ PARSER_VERSION = 1
 LONGEST_REPLY = 64 * 1024  # characters
 SHOWN = 60  # characters of a reply that a message quotes
 LONGEST_REASON = 500  # characters; the rest of a reason is cut off
+# Part of the key of a verdict that was read leniently. Raise it when the same text could give
+# another verdict.
+LENIENT_VERSION = 1
+SETTING = "`lenient_replies`"
+# DeepSeek, Qwen and most open models; gpt-oss at Amazon Bedrock.
+TAGS = "think|reasoning"
+_OPENING = re.compile(rf"\s*<(?P<tag>{TAGS})>")
+_CLOSING = re.compile(rf"</(?P<tag>{TAGS})>")
+FENCE = "```"
+LANGUAGE = "json"
+_BEGINS_AN_ANSWER = ("{", FENCE)
+
+Read = Callable[[str], Answer]
 
 
 def parse_verdict(text: str, labels: Mapping[str, float], field: str = "winner") -> Answer:
@@ -79,21 +99,6 @@ def _storable(text: str) -> str:
 
 def _brief(error: Exception) -> str:
     return str(error).split("\n", 1)[0][:80] or type(error).__name__
-
-
-# Part of the key of a verdict that was read leniently. Raise it when the same text could give
-# another verdict.
-LENIENT_VERSION = 1
-SETTING = "`lenient_replies`"
-# DeepSeek, Qwen and most open models; gpt-oss at Amazon Bedrock.
-TAGS = "think|reasoning"
-_OPENING = re.compile(rf"\s*<(?P<tag>{TAGS})>")
-_CLOSING = re.compile(rf"</(?P<tag>{TAGS})>")
-FENCE = "```"
-LANGUAGE = "json"
-_BEGINS_AN_ANSWER = ("{", FENCE)
-
-Read = Callable[[str], Answer]
 
 
 def read_reply(text: str, read: Read, *, lenient: bool) -> Answer:

@@ -11,22 +11,20 @@ from functools import cached_property
 from typing import final
 
 from judgeloop.core.errors import InputError
-from judgeloop.core.protocols import Questions
-from judgeloop.core.records import Call, Item, JudgeIdentity, Quote, Reply, Verdict
+from judgeloop.core.records import Call, JudgeIdentity, Reply, Verdict
 from judgeloop.core.verdict_key import digest
 from judgeloop.formats.recorded import Paired
+from judgeloop.judges.base import BaseJudge
 from judgeloop.judges.metric import preference
 from judgeloop.judges.options import JudgeOptions
 
 
 @final
-class RecordedJudge:
+class RecordedJudge(BaseJudge):
     """Answers from the recorded scores of two systems."""
 
     order_matters = False
     blind = False
-    by_hand = False
-    priced = True
 
     def __init__(self, scorer: str, paired: Paired, *, tie_margin: float = 0.0) -> None:
         """Create the judge; `scorer` is the name of the score."""
@@ -46,15 +44,6 @@ class RecordedJudge:
         parameters = {"scores": digest({"scores": rows}), "tie_margin": repr(self._tie_margin)}
         return JudgeIdentity("recorded", self._scorer, parameters, mark=":")
 
-    def check(self, questions: Questions, items: Sequence[Item], max_missing: float) -> None:
-        """Check nothing: the items are those that have both scores."""
-        del questions, items, max_missing
-
-    def quote(self, call: Call) -> Quote:
-        """Return zero cost."""
-        del call
-        return Quote(0, 0)
-
     def verdict(self, item: str, systems: Sequence[str]) -> Verdict:
         """Return which of two systems has the higher score on an item."""
         first, second = (self._scores[item, system] for system in systems)
@@ -64,9 +53,6 @@ class RecordedJudge:
     async def judge(self, call: Call) -> Reply:
         """Return which output has the higher recorded score."""
         return Reply(self.verdict(call.item.id, call.systems), cost_p=0)
-
-    async def aclose(self) -> None:
-        """Do nothing: there are no connections."""
 
 
 def make_judge(name: str, options: JudgeOptions) -> RecordedJudge:

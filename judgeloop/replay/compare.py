@@ -46,8 +46,8 @@ class Contest:
     preferences: NDArray[np.int8]
 
     @property
-    def distance(self) -> float:
-        """The win distance on the whole pool, winner minus loser; 0 for level systems."""
+    def gap(self) -> float:
+        """The gap ("win distance" in the papers) on the whole pool, winner minus loser; 0 for level systems."""
         return float(self.preferences.mean())
 
     def score(self, position: int) -> float:
@@ -192,7 +192,7 @@ class Protocol:
 def run_pair(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) -> list[Row]:
     """Return all rows of one pair; they do not depend on the other pairs.
 
-    A row for a number of judged items has `estimate`: the win distance among the judged items, true
+    A row for a number of judged items has `estimate`: the gap among the judged items, true
     winner minus true loser, so that it is positive if the right system is named. A row for a rule
     has `asked` and `named`: 1 for the right system, -1 for the wrong system, 0 if undecided.
     Repetitions in which the systems are exactly level have no right answer and are left out.
@@ -200,7 +200,7 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) 
     rows: list[Row] = []
     for seed in range(protocol.seeds):
         contest = recordings.contest(pair, protocol.subset, np.random.default_rng([*pair, seed]))
-        if contest.distance == 0:
+        if contest.gap == 0:
             continue
         for name in protocol.selectors:
             selector = selector_for(name, recordings, contest, seed, protocol)
@@ -209,7 +209,7 @@ def run_pair(recordings: Recordings, pair: tuple[int, int], protocol: Protocol) 
             # their runs are not correlated.
             head = {"first": pair[0], "second": pair[1], "seed": seed, "selector": name}
             rows += [
-                head | {"distance": contest.distance} | row
+                head | {"gap": contest.gap} | row
                 for row in run(selector, contest, protocol, (*pair, seed, 1))
             ]
     return rows

@@ -17,12 +17,13 @@ from judgeloop.core.errors import InputError
 from judgeloop.engine.session import Limits
 from judgeloop.formats.rows import read_items
 from judgeloop.formats.verdicts import VerdictTable
-from judgeloop.methods.selectors.catalogue import Need, selector_row
+from judgeloop.methods.selectors.catalogue import VECTORS, Need
 from judgeloop.methods.selectors.ingredients import Variant
 from judgeloop.replay.compare import Protocol, Recordings, suiting
 from judgeloop.replay.config import ReplayConfig
 from judgeloop.replay.recorded_files import (
     item_ids,
+    needs_of,
     output_lengths,
     read_pool,
     read_scores,
@@ -41,8 +42,7 @@ def check(config: ReplayConfig) -> list[str]:
     Raises:
         InputError: there is nothing to run, or a setting has no effect with the other settings.
     """
-    by_history = _needs(config, Need.HISTORY)
-    if not by_history and config.history_systems:
+    if config.history_systems and Need.HISTORY not in needs_of("compare", config.selectors):
         raise InputError("`history_systems`: only the selector decisive uses a history")
     if config.give_up is not None and not config.iterative:
         raise InputError("`give_up`: only runs until a rule is met can give up; use `iterative`")
@@ -102,7 +102,7 @@ def recordings_for(config: ReplayConfig) -> Recordings:
     """
     table = read_scores(config.verdicts)
     systems = systems_of(table, config.leave_out)
-    if not any(selector_row("compare", name).looks_at_vectors for name in config.selectors):
+    if not needs_of("compare", config.selectors) & VECTORS:
         items = table.items
         recordings = _recordings(config, table, systems, items)
     elif config.vectors is not None:
@@ -150,12 +150,9 @@ def _some(names: Collection[str]) -> str:
     return ", ".join(sorted(names)[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
-def _needs(config: ReplayConfig, need: Need) -> bool:
-    return any(need in selector_row("compare", name).needs for name in config.selectors)
-
-
 def _inputs(config: ReplayConfig, prompts: Sequence[str]) -> NDArray[np.floating] | None:
-    return _embedded(config, prompts) if _needs(config, Need.PROMPT_VECTORS) else None
+    wanted = Need.PROMPT_VECTORS in needs_of("compare", config.selectors)
+    return _embedded(config, prompts) if wanted else None
 
 
 def _embedded(config: ReplayConfig, texts: Sequence[str]) -> NDArray[np.floating]:

@@ -27,6 +27,7 @@ from judgeloop.replay.config import ReplayEstimateConfig
 from judgeloop.replay.estimate import Estimations, Subject
 from judgeloop.replay.recorded_files import (
     item_ids,
+    needs_of,
     read_folder,
     read_scores,
     read_vectors,
@@ -71,21 +72,6 @@ def plan_for(config: ReplayEstimateConfig, selectors: tuple[str, ...]) -> Estima
     )
 
 
-@dataclass(frozen=True)
-class _Sources:
-    """What was read for all systems.
-
-    `ids` are the items' ids. `outputs` and `vectors`, by system, are empty if nothing uses them.
-    """
-
-    config: ReplayEstimateConfig
-    needs: frozenset[Need]
-    table: VerdictTable
-    ids: tuple[str, ...]
-    outputs: dict[str, Outputs]
-    vectors: dict[str, Floats]
-
-
 def read_systems(config: ReplayEstimateConfig) -> tuple[list[Subject], tuple[str, ...]]:
     """Return every system with verdicts that is not left out, by name, and the selectors to run.
 
@@ -111,12 +97,8 @@ def read_systems(config: ReplayEstimateConfig) -> tuple[list[Subject], tuple[str
             raise InputError(f"`vectors`: {config.vectors} contains no system that has verdicts")
     outputs = _read_outputs(config, systems) if _looks_at_outputs(config) else {}
     selectors = config.selectors or _possible(config, outputs)
-    sources = _Sources(config, _needs(selectors), table, ids, outputs, vectors)
-    return [_subject(sources, name) for name in systems], selectors
-
-
-def _needs(selectors: tuple[str, ...]) -> frozenset[Need]:
-    return frozenset[Need]().union(*(selector_row(QUESTION, name).needs for name in selectors))
+    sources = _Sources(config, needs_of(QUESTION, selectors), table, ids, outputs, vectors)
+    return [sources.subject(name) for name in systems], selectors
 
 
 def _read_scores(path: Path) -> VerdictTable:
@@ -132,7 +114,7 @@ def _read_scores(path: Path) -> VerdictTable:
 
 def _looks_at_outputs(config: ReplayEstimateConfig) -> bool:
     """Return whether outputs are used: their texts for vectors, or their confidences."""
-    needs = _needs(config.selectors or EVERY)
+    needs = needs_of(QUESTION, config.selectors or EVERY)
     texts = config.vectors is None and bool(needs & VECTORS)
     return texts or config.proxy == BY_CONFIDENCE or Need.CONFIDENCE in needs
 
@@ -161,101 +143,110 @@ def _possible(config: ReplayEstimateConfig, outputs: dict[str, Outputs]) -> tupl
     )
 
 
-def _subject(sources: _Sources, name: str) -> Subject:
-    """Return a system on the items with a score, and with an output if outputs are used."""
-    config, needs = sources.config, sources.needs
-    scored = sources.table.scores([name], sources.ids)[0]
-    scores = {
-        item: float(score)
-        for item, score in zip(sources.ids, scored, strict=True)
-        if not np.isnan(score)
-    }
-    pool = _pool(sources, name, set(scores))
-    ids = list(scores) if pool is None else [item.id for item in pool.items]
-    known = np.array([scores[item] for item in ids], dtype=np.float64)
-    if not known.sum() > 0:
-        raise InputError(
-            f"{config.verdicts}: {name!r} has no score above 0 on these items, so that relative errors "
-            "are undefined; leave it out with `leave_out`"
-        )
-    confidence = None
-    if pool is not None and (Need.CONFIDENCE in needs or config.proxy == BY_CONFIDENCE):
-        confidence = read_confidence(
-            sources.outputs[name].path, pool.items, config.confidence, config.confidence_by
-        )
-    vectors = last = outputs = None
-    if needs & STATES:
-        vectors = _vectors(sources, name, pool, ids, config.layer or "middle")
-        hidden = config.represent.startswith(f"{HIDDEN}:") and Need.LAST_STATES in needs
-        last = _vectors(sources, name, pool, ids, "last") if hidden else vectors
-    if Need.OUTPUT_VECTORS in needs:
-        outputs = _output_vectors(sources, name, pool, ids)
-    return Subject(name, known, confidence, vectors, last, outputs, _earlier(sources, name, ids))
+@dataclass(frozen=True)
+class _Sources:
+    """What was read for all systems.
 
-
-def _earlier(sources: _Sources, name: str, ids: list[str]) -> Floats | None:
-    """Return the scores of all other systems on these items, shape (systems, items).
-
-    A missing score is NaN. The result is None if no history is drawn.
-
-    Raises:
-        InputError: there are fewer other systems than a history needs.
+    `ids` are the items' ids. `outputs` and `vectors`, by system, are empty if nothing uses them.
     """
-    config = sources.config
-    if not config.history_systems:
-        return None
-    others = sorted(sources.table.systems - {name, *config.leave_out})
-    if len(others) < config.history_systems:
-        raise InputError(
-            f"`history_systems={config.history_systems}`: besides {name!r} there are {len(others)} "
-            "systems with verdicts"
+
+    config: ReplayEstimateConfig
+    needs: frozenset[Need]
+    table: VerdictTable
+    ids: tuple[str, ...]
+    outputs: dict[str, Outputs]
+    vectors: dict[str, Floats]
+
+    def subject(self, name: str) -> Subject:
+        """Return a system on the items with a score, and with an output if outputs are used."""
+        config, needs = self.config, self.needs
+        scored = self.table.scores([name], self.ids)[0]
+        scores = {
+            item: float(score)
+            for item, score in zip(self.ids, scored, strict=True)
+            if not np.isnan(score)
+        }
+        pool = self._pool(name, set(scores))
+        ids = list(scores) if pool is None else [item.id for item in pool.items]
+        known = np.array([scores[item] for item in ids], dtype=np.float64)
+        if not known.sum() > 0:
+            raise InputError(
+                f"{config.verdicts}: {name!r} has no score above 0 on these items, so that relative errors "
+                "are undefined; leave it out with `leave_out`"
+            )
+        confidence = None
+        if pool is not None and (Need.CONFIDENCE in needs or config.proxy == BY_CONFIDENCE):
+            confidence = read_confidence(
+                self.outputs[name].path, pool.items, config.confidence, config.confidence_by
+            )
+        vectors = last = outputs = None
+        if needs & STATES:
+            vectors = self._vectors(name, pool, ids, config.layer or "middle")
+            hidden = config.represent.startswith(f"{HIDDEN}:") and Need.LAST_STATES in needs
+            last = self._vectors(name, pool, ids, "last") if hidden else vectors
+        if Need.OUTPUT_VECTORS in needs:
+            outputs = self._output_vectors(name, pool, ids)
+        return Subject(name, known, confidence, vectors, last, outputs, self._earlier(name, ids))
+
+    def _earlier(self, name: str, ids: list[str]) -> Floats | None:
+        """Return the scores of all other systems on these items, shape (systems, items).
+
+        A missing score is NaN. The result is None if no history is drawn.
+
+        Raises:
+            InputError: there are fewer other systems than a history needs.
+        """
+        config = self.config
+        if not config.history_systems:
+            return None
+        others = sorted(self.table.systems - {name, *config.leave_out})
+        if len(others) < config.history_systems:
+            raise InputError(
+                f"`history_systems={config.history_systems}`: besides {name!r} there are {len(others)} "
+                "systems with verdicts"
+            )
+        return self.table.scores(others, ids)
+
+    def _pool(self, name: str, scored: set[str]) -> Pool | None:
+        """Return the system's outputs on the items with a score; None if outputs are not used."""
+        if name not in self.outputs:
+            return None
+        items = read_items(self.config.items).rows
+        whole = join([self.outputs[name]], items, self.config.items, allow_partial=True).pool
+        kept = [place for place, item in enumerate(whole.items) if item.id in scored]
+        return Pool(
+            items=tuple(whole.items[place] for place in kept),
+            systems=whole.systems,
+            outputs=(tuple(whole.outputs[0][place] for place in kept),),
         )
-    return sources.table.scores(others, ids)
 
+    def _vectors(self, name: str, pool: Pool | None, ids: list[str], layer: str) -> Floats:
+        """Return the vectors that a run of `estimate` would use, shape (items, dimensions).
 
-def _pool(sources: _Sources, name: str, scored: set[str]) -> Pool | None:
-    """Return the system's outputs on the items with a score; None if outputs are not used."""
-    if name not in sources.outputs:
-        return None
-    items = read_items(sources.config.items).rows
-    whole = join([sources.outputs[name]], items, sources.config.items, allow_partial=True).pool
-    kept = [place for place, item in enumerate(whole.items) if item.id in scored]
-    return Pool(
-        items=tuple(whole.items[place] for place in kept),
-        systems=whole.systems,
-        outputs=(tuple(whole.outputs[0][place] for place in kept),),
-    )
+        Given vectors are reduced in the same way.
+        """
+        config = self.config
+        if config.vectors is not None:
+            return reduced(self._given(name, ids))
+        assert pool is not None, "read for selectors that look at vectors"
+        return states_of(
+            pool, config.represent, layer, seed=config.seed, cache_dir=config.cache_dir
+        )
 
+    def _output_vectors(self, name: str, pool: Pool | None, ids: list[str]) -> NDArray[np.floating]:
+        """Return vectors of the outputs alone, not reduced, shape (items, dimensions).
 
-def _vectors(sources: _Sources, name: str, pool: Pool | None, ids: list[str], layer: str) -> Floats:
-    """Return the vectors that a run of `estimate` would use, shape (items, dimensions).
+        Beside hidden states, which are of the prompts, the outputs' vectors are lexical.
+        """
+        config = self.config
+        if config.vectors is not None:
+            return self._given(name, ids)
+        assert pool is not None, "read for selectors that look at vectors"
+        hidden = config.represent.startswith(f"{HIDDEN}:")
+        kind = "lexical" if hidden else config.represent
+        return embed(pool.outputs[0], kind, seed=config.seed, cache_dir=config.cache_dir)
 
-    Given vectors are reduced in the same way.
-    """
-    config = sources.config
-    if config.vectors is not None:
-        return reduced(_given(sources, name, ids))
-    assert pool is not None, "read for selectors that look at vectors"
-    return states_of(pool, config.represent, layer, seed=config.seed, cache_dir=config.cache_dir)
-
-
-def _output_vectors(
-    sources: _Sources, name: str, pool: Pool | None, ids: list[str]
-) -> NDArray[np.floating]:
-    """Return vectors of the outputs alone, not reduced, shape (items, dimensions).
-
-    Beside hidden states, which are of the prompts, the outputs' vectors are lexical.
-    """
-    config = sources.config
-    if config.vectors is not None:
-        return _given(sources, name, ids)
-    assert pool is not None, "read for selectors that look at vectors"
-    hidden = config.represent.startswith(f"{HIDDEN}:")
-    kind = "lexical" if hidden else config.represent
-    return embed(pool.outputs[0], kind, seed=config.seed, cache_dir=config.cache_dir)
-
-
-def _given(sources: _Sources, name: str, ids: list[str]) -> Floats:
-    """Return the vectors of a system's outputs from the file, shape (items, dimensions)."""
-    places = {item: place for place, item in enumerate(sources.ids)}
-    return sources.vectors[name][[places[item] for item in ids]]
+    def _given(self, name: str, ids: list[str]) -> Floats:
+        """Return the vectors of a system's outputs from the file, shape (items, dimensions)."""
+        places = {item: place for place, item in enumerate(self.ids)}
+        return self.vectors[name][[places[item] for item in ids]]

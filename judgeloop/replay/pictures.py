@@ -64,8 +64,8 @@ def success_picture(table: Sequence[Row]) -> str:
 
 
 def bias_picture(table: Sequence[Row]) -> str:
-    """Draw the bias of the win distance among the judged items, by number of items judged."""
-    return _lines(table, "bias", "bias_se", "bias of the win distance")
+    """Draw the bias of the gap among the judged items, by number of items judged."""
+    return _lines(table, "bias", "bias_se", "bias of the gap")
 
 
 def identification_picture(table: Sequence[Row], unit: str) -> str:

@@ -16,6 +16,13 @@ from judgeloop.core.pool import Pool
 from judgeloop.formats.join import join
 from judgeloop.formats.rows import Outputs, read_items, read_outputs
 from judgeloop.formats.verdicts import VerdictTable, read_verdicts
+from judgeloop.methods.selectors.catalogue import Need, selector_row
+
+
+def needs_of(question: str, selectors: Collection[str]) -> frozenset[Need]:
+    """Return what any of the `selectors` of a question reads."""
+    rows = [selector_row(question, name) for name in selectors]
+    return frozenset[Need]().union(*(row.needs for row in rows))
 
 
 def read_scores(path: Path) -> VerdictTable:

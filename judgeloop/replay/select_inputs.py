@@ -13,12 +13,13 @@ import numpy as np
 from judgeloop.core.records import TIE
 from judgeloop.formats.verdicts import VerdictTable
 from judgeloop.history.past import ROUNDING
-from judgeloop.methods.selectors.catalogue import Need, selector_row
+from judgeloop.methods.selectors.catalogue import Need
 from judgeloop.methods.stats.information import choose_epsilons
 from judgeloop.methods.stats.racing import Floats
+from judgeloop.questions.select.config import QUESTION
 from judgeloop.replay.compare import Row
 from judgeloop.replay.config import ReplaySelectConfig
-from judgeloop.replay.recorded_files import read_pool, read_scores, systems_of
+from judgeloop.replay.recorded_files import needs_of, read_pool, read_scores, systems_of
 from judgeloop.replay.select import Field, Realisations
 
 # Numbers of judgments for halving, as shares of all judgments on a pool.
@@ -31,7 +32,7 @@ QUERIES_OF_EPSILONS = 50  # number of queries for which the epsilons are chosen
 def plan_for(config: ReplaySelectConfig, field: Field) -> Realisations:
     """Return what to run in every pool."""
     epsilons = config.epsilon
-    if epsilons is None and Need.EPSILONS in _needs(config):
+    if epsilons is None and Need.EPSILONS in needs_of(QUESTION, config.selectors):
         assert field.opinions is not None, "read for every selector that uses them"
         size = min(QUERIES_OF_EPSILONS, config.pool)
         rng = np.random.default_rng([config.seed, size])
@@ -54,7 +55,7 @@ def field_for(config: ReplaySelectConfig) -> Field:
     Raises:
         InputError: a file is wrong, or the files do not match.
     """
-    table, needs = read_scores(config.verdicts), _needs(config)
+    table, needs = read_scores(config.verdicts), needs_of(QUESTION, config.selectors)
     known = set(systems_of(table, config.leave_out))
     systems = sorted((known | {config.baseline}) - set(config.leave_out))
     baseline = systems.index(config.baseline)
@@ -90,12 +91,6 @@ def win_rates(config: ReplaySelectConfig) -> list[Row]:
     }
     ranked = sorted(rates.items(), key=lambda pair: (-(pair[1] or 0.0), pair[0]))
     return [{"system": name, "win_rate": rate} for name, rate in ranked]
-
-
-def _needs(config: ReplaySelectConfig) -> frozenset[Need]:
-    return frozenset[Need]().union(
-        *(selector_row("select", name).needs for name in config.selectors)
-    )
 
 
 def _scores(

@@ -33,13 +33,13 @@ def by_size(rows: Sequence[Row]) -> list[Row]:
 
     `success` is the share of runs that name the right system. A run whose judged items are level
     names no system and is no success (Ashury-Tahan et al. 2024, section 5). `estimate` and
-    `distance` are the mean win distances among the judged and among all items, right system minus
-    wrong system. `bias` is `estimate` minus `distance`.
+    `gap` are the mean gaps among the judged and among all items, right system minus
+    wrong system. `bias` is `estimate` minus `gap`.
     """
     table = []
     for (selector, size), group in _groups(rows, "selector", "judgments"):
         success, error = _mean(group, lambda row: row["estimate"] > 0)
-        bias, bias_error = _mean(group, lambda row: row["estimate"] - row["distance"])
+        bias, bias_error = _mean(group, lambda row: row["estimate"] - row["gap"])
         table.append(
             {
                 "selector": selector,
@@ -48,7 +48,7 @@ def by_size(rows: Sequence[Row]) -> list[Row]:
                 "success": success,
                 "success_se": error,
                 "estimate": _mean(group, lambda row: row["estimate"])[0],
-                "distance": _mean(group, lambda row: row["distance"])[0],
+                "gap": _mean(group, lambda row: row["gap"])[0],
                 "bias": bias,
                 "bias_se": bias_error,
             }
@@ -77,10 +77,10 @@ def by_rule(rows: Sequence[Row]) -> list[Row]:
                 [run | {"is": run["named"] == value} for run in group], lambda run: run["is"]
             )
             row |= {name: share, f"{name}_se": error}
-        row["distance"] = _mean(group, lambda run: run["distance"])[0]
+        row["gap"] = _mean(group, lambda run: run["gap"])[0]
         for name, value in (("error", -1), ("success", 1), ("inconclusive", 0)):
-            apart = [run["distance"] for run in group if run["named"] == value]
-            row[f"distance_{name}"] = float(np.mean(apart)) if apart else None
+            apart = [run["gap"] for run in group if run["named"] == value]
+            row[f"gap_{name}"] = float(np.mean(apart)) if apart else None
         table.append(row)
     return table
 

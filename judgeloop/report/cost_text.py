@@ -60,7 +60,7 @@ def tokens(usage: Usage) -> str:
         count(usage.input_tokens, "input token"),
         count(usage.output_tokens, "output token"),
     )
-    thought = f", {usage.reasoning_tokens:,} of them reasoning" if usage.reasoning_tokens else ""
+    thought = f", {usage.reasoning_tokens:,} of them thoughts" if usage.reasoning_tokens else ""
     return f"{read} and {wrote}{thought}"
 
 

@@ -57,9 +57,8 @@ def about_the_judge(result: RunResult) -> str:
 
 
 def promise(result: RunResult, guarantee: str) -> str:
-    """Return what is proved about the risk asked for, and what it does not say."""
-    proved = f"Guaranteed for the risk asked for, {result.setup.risk_threshold:g}"
-    return f"{proved}: {visible(guarantee)}. {about_the_judge(result)}"
+    """Return what is proved, and what it does not say."""
+    return f"Guaranteed: {visible(guarantee)}. {about_the_judge(result)}"
 
 
 def ended(result: RunResult) -> str:

@@ -11,8 +11,10 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
+
 from judgeloop.core.pool import Pool
-from judgeloop.core.protocols import Judge, StoppingRule, T
+from judgeloop.core.protocols import Estimator, Judge, Selector, StoppingRule, T
 from judgeloop.core.records import Query, Quote
 from judgeloop.engine.asks import Ask, plan_for
 from judgeloop.engine.loop import Finished, decoys_of, drive
@@ -23,6 +25,7 @@ from judgeloop.engine.terms import Terms
 from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.providers.prices import Metered, old_prices, price_sentence, today
 from judgeloop.report.records import DataNotes, Setup
+from judgeloop.run.plan import Plan, Range, priced
 from judgeloop.run.prepared import Prepared
 from judgeloop.settings.published import published_name
 
@@ -54,6 +57,26 @@ def terms_of(prepared: Prepared[Any], *, offline: bool = False) -> Terms:
         decoy_texts=prepared.inputs.decoy_texts,
         offline=offline,
         max_item_bytes=config.max_item_bytes,
+    )
+
+
+def session_of(
+    prepared: Prepared[Any],
+    selector: Selector[Any],
+    estimator: Estimator[T],
+    rule: StoppingRule[T],
+    rng: np.random.Generator | None = None,
+) -> Session[T]:
+    """Return the session of a run; `rng` is by default the generator of the seed."""
+    config = prepared.config
+    return Session(
+        items=len(prepared.pool),
+        selector=selector,
+        estimator=estimator,
+        rule=rule,
+        limits=prepared.limits,
+        rng=np.random.default_rng(config.seed) if rng is None else rng,
+        lookahead=config.lookahead,
     )
 
 
@@ -104,44 +127,49 @@ async def drive_session(
     return replace(finished, models=named)
 
 
-def quotes_of(prepared: Prepared[Any], terms: Terms, queries: Iterable[Query]) -> list[list[Quote]]:
-    """Return the quotes of every call, by query."""
-    judges = prepared.judges
-    return _quoted(judges, (plan_for(query, judges, terms).asks for query in queries))
-
-
-async def quotes_left(
+async def planned(
     prepared: Prepared[Any],
     terms: Terms,
     queries: Iterable[Query],
-    judges: tuple[Judge, ...] | None = None,
-) -> list[list[Quote]]:
-    """Return the quotes of the calls that the ledger does not answer, by query.
+    judgments: tuple[Range, str | None],
+    left_p: int | None,
+    *,
+    first: tuple[Judge, ...] = (),
+) -> Plan:
+    """Return the plan for further `judgments`, given with what they assume.
 
-    `judges` replace the run's judges.
+    `queries` are all that may be asked, and `left_p` is the rest of the budget. The decoys that are
+    left come before them, and so do the same queries to the judges in `first`. Asks no judge.
     """
-    asked = prepared.judges if judges is None else judges
-    plans = [plan_for(query, asked, terms) for query in queries]
+    every, judges = list(queries), prepared.judges
+    beside = await _quotes_left(prepared, terms, decoys_of(prepared.pool, terms), judges)
+    if first:
+        beside += await _quotes_left(prepared, terms, every, first)
+    quotes = _quoted(judges, (plan_for(query, judges, terms).asks for query in every))
+    likely, assumed = judgments
+    return priced(likely, quotes=quotes, beside=beside, left_p=left_p, assumed=assumed)
+
+
+async def _quotes_left(
+    prepared: Prepared[Any], terms: Terms, queries: Iterable[Query], judges: tuple[Judge, ...]
+) -> list[list[Quote]]:
+    """Return the quotes of the calls that the ledger does not answer, by query."""
+    plans = [plan_for(query, judges, terms) for query in queries]
     ledger = open_ledger(prepared.config.ledger)
     try:
-        held = await ledger.verdicts([key for planned in plans for key in planned.keys])
+        held = await ledger.verdicts([key for each in plans for key in each.keys])
     finally:
         await ledger.aclose()
     settled = {key for key, verdict in held.items() if settles(verdict)}
     left = (
-        [ask for ask in planned.asks if ask.key not in held and ask.after not in settled]
-        for planned in plans
+        [ask for ask in each.asks if ask.key not in held and ask.after not in settled]
+        for each in plans
     )
-    return _quoted(asked, left)
+    return _quoted(judges, left)
 
 
 def _quoted(judges: Sequence[Judge], asks: Iterable[Iterable[Ask]]) -> list[list[Quote]]:
     return [[judges[ask.judge].quote(ask.call) for ask in each] for each in asks]
-
-
-async def decoy_quotes_left(prepared: Prepared[Any], terms: Terms) -> list[list[Quote]]:
-    """Return the quotes of the calls for the run's decoys that are left to make, by query."""
-    return await quotes_left(prepared, terms, decoys_of(prepared.pool, terms))
 
 
 def setup_of(

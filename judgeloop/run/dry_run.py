@@ -1,25 +1,30 @@
 """The result of a dry run: what a question would take, as text and as JSON values.
 
-Holds a `Plan` and the result so far. Computes no figure; `plan_text.py` has the sentences.
+Holds a `Plan` and the result so far. Computes no figure: `plan.py` does.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
+from judgeloop.core.money import show_usd, to_usd
+from judgeloop.core.outcomes import StopKind
 from judgeloop.core.part import Say
 from judgeloop.core.protocols import Judge
-from judgeloop.report.page import WIDTH
-from judgeloop.report.run_result import RunResult
+from judgeloop.report.escaping import visible
+from judgeloop.report.page import WIDTH, render, wrapped
+from judgeloop.report.run_result import SCHEMA_VERSION, RunResult, empty_outputs, old_prices
+from judgeloop.report.words import count, sentence
 from judgeloop.run.plan import Plan
-from judgeloop.run.plan_text import plan_json, render_plan
+
+OPENING = "Forecast only: a dry run does not call the judge and costs nothing."
 
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What a question would take. Nobody was asked, and nothing was spent.
+    """What a question would take. No judge was asked, and nothing was spent.
 
     - `plan`: the low, expected and worst case of judgments, calls and cost.
     - `result`: what the verdicts in the ledger and identical outputs say already.
@@ -36,12 +41,48 @@ class DryRun:
         return cls(plan, result, all(judge.priced for judge in judges))
 
     def text(self, width: int = WIDTH) -> str:
-        """Return the text for a terminal."""
-        return render_plan(self.plan, self.result, priced=self.priced, width=width)
+        """Return the text for a terminal of `width` columns."""
+        plan, result = self.plan, self.result
+        if plan.calls.worst == 0 or result.stop_reason is not StopKind.DRY_RUN:
+            return f"{wrapped(_decided(plan), width)}\n\n{render(result.page, width=width)}"
+        paragraphs = [
+            _basis(plan),
+            *_without_calls(plan, result),
+            *_both_orders(result),
+            _affordable(plan, result),
+            *([] if self.priced else ["The model has no known price."]),
+            *_learned(result),
+            *_data_and_price(result),
+        ]
+        parts = [wrapped(OPENING, width), _table(plan)]
+        return "\n\n".join([*parts, "\n".join(wrapped(text, width) for text in paragraphs)])
 
     def to_dict(self, say: Say = str) -> dict[str, Any]:
         """Return the forecast as JSON values: amounts in dollars, null without a price."""
-        return plan_json(self.plan, self.result, priced=self.priced, say=say)
+        plan, result = self.plan, self.result
+        dollars = {name: float(to_usd(cost_p)) for name, cost_p in asdict(plan.cost_p).items()}
+        setup, data = result.setup.to_json(say), result.data.to_json(say)
+        kept = ("tier", "prices", "old_prices", "run", "rule", "selector", "history", "instead")
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "job": result.job,
+            "dry_run": True,
+            "about": str(result.about),
+            "items": result.items,
+            "decided_by_ledger": result.winner,
+            "answered_from_ledger": result.asked,
+            "judgments": asdict(plan.judgments),
+            "calls": asdict(plan.calls),
+            "questions": plan.questions,
+            "questions_without_a_call": plan.unasked,
+            "usd": dollars if self.priced else None,
+            "expected_is_assumed": plan.assumed is not None,
+            "budget_usd": result.spend.budget_usd,
+            "budget_pays_for": plan.affordable,
+            "guessed": data["guessed"],
+            "empty": data["empty"],
+            **{name: setup[name] for name in kept},
+        }
 
     def __str__(self) -> str:
         """The text that the command line prints."""
@@ -50,3 +91,100 @@ class DryRun:
     def _repr_html_(self) -> str:
         """Return the text as HTML; notebooks call this to show it."""
         return f"<pre>{escape(self.text())}</pre>"
+
+
+def _decided(plan: Plan) -> str:
+    """Return that no judgment is left to ask for, and what the decoys still cost."""
+    if plan.calls.worst == 0:
+        return "No calls are needed: known verdicts or identical outputs already decide."
+    calls = count(plan.calls.worst, "call")
+    return (
+        "Known verdicts or identical outputs already decide. "
+        f"The decoys still need {calls}, about {show_usd(plan.cost_p.expected)}."
+    )
+
+
+def _table(plan: Plan) -> str:
+    """Return the low, expected and worst case of judgments, calls and cost, in columns."""
+    cost_p = plan.cost_p
+    rows = [
+        ("", "low", "expected", "worst"),
+        ("judgments", *_three(plan.judgments.low, plan.judgments.expected, plan.judgments.worst)),
+        ("calls", *_three(plan.calls.low, plan.calls.expected, plan.calls.worst)),
+        ("cost", *map(show_usd, (cost_p.low, cost_p.expected, cost_p.worst))),
+    ]
+    return "\n".join(f"  {a:<10}{b:>10}{c:>10}{d:>10}" for a, b, c, d in rows)
+
+
+def _basis(plan: Plan) -> str:
+    """Return what the expected and the worst case assume."""
+    basis = plan.assumed or "that further verdicts are like those in the ledger"
+    if plan.judgments.low == plan.judgments.worst:
+        basis = "that all allowed judgments are made, as this rule does"
+    worst = "The worst case makes every allowed judgment at its maximum cost."
+    return f"The expected case assumes {basis}. {worst}"
+
+
+def _both_orders(result: RunResult) -> list[str]:
+    """Return a sentence on the second calls, which may not be needed, if there are any."""
+    if result.setup.order != "both":
+        return []
+    return ["The figures count two calls an item. Ties need only one call, so expect fewer."]
+
+
+def _without_calls(plan: Plan, result: RunResult) -> list[str]:
+    """Return a sentence on the questions that take no call, and on what is judged already."""
+    known = f"{count(result.asked, 'verdict')} already known" if result.asked else ""
+    if plan.unasked:
+        alike = f"{plan.unasked:,} of {count(plan.questions, 'question')} need no call"
+        known = f"{alike} (identical or oversized outputs)" + (f"; {known}" if known else "")
+    return [sentence(known)] if known else []
+
+
+def _data_and_price(result: RunResult) -> list[str]:
+    """Return sentences on prices, guessed columns, empty outputs and files with settings, if any."""
+    setup, details = result.setup, dict(result.page.details)
+    named = {
+        "Price": visible(setup.prices),
+        "Tier": visible(setup.tier),
+        "Columns": visible(result.data.guessed),
+        "Settings": details.get("settings", ""),
+    }
+    warned = [*old_prices(setup), *empty_outputs(result.data)]
+    return [
+        *(f"{name}: {text}." for name, text in named.items() if text),
+        *(f"Warning: {note.message}" for note in warned),
+    ]
+
+
+def _learned(result: RunResult) -> list[str]:
+    """Return a sentence on selector and rule if the run reads past verdicts."""
+    setup = result.setup
+    if setup.instead is None and setup.history is None:
+        return []
+    said = visible("; ".join(filter(None, (setup.instead, setup.history))))
+    return [f"Rule {setup.rule}, selector {setup.selector}: {said}."]
+
+
+def _affordable(plan: Plan, result: RunResult) -> str:
+    left, budget = result.spend.left_p, result.spend.budget_p
+    if left is None:
+        return "No budget limits the cost."
+    shown = f"budget of {show_usd(budget or 0)}"
+    if result.spend.ledger_is_short:
+        shown = f"{show_usd(left)} left of the ledger budget"
+    if plan.affordable is None or plan.affordable >= plan.judgments.worst:
+        if plan.cost_p.worst <= left:
+            return f"The {shown} is enough."
+        return f"The {shown} is enough at likely costs, but not at maximum costs."
+    if plan.affordable == 0:
+        needs = f"A judgment reserves its maximum cost, about {show_usd(plan.reserved_p)}"
+        first = f", after other calls for about {show_usd(plan.beside_p)}" if plan.beside_p else ""
+        return f"The {shown} covers no further judgment. {needs}{first}."
+    short = plan.affordable < plan.judgments.expected
+    ends = "probably too few to decide" if short else "enough unless the run takes longer"
+    return f"The {shown} covers about {count(plan.affordable, 'judgment')}: {ends}."
+
+
+def _three(low: int, expected: int, worst: int) -> tuple[str, str, str]:
+    return f"{low:,}", f"{expected:,}", f"{worst:,}"

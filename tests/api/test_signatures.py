@@ -50,7 +50,7 @@ def settings(config):
     return {
         name: field
         for name, field in declared(config).items()
-        if field.setting.flag and not field.setting.argument and name not in COMMAND_ONLY
+        if not field.setting.argument and name not in COMMAND_ONLY
     }
 
 
@@ -124,7 +124,14 @@ def test_the_types_are_checked_by_mypy(tmp_path):
         encoding="utf-8",
     )
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file=pyproject.toml", program],
+        [
+            sys.executable,
+            "-m",
+            "mypy",
+            "--config-file=pyproject.toml",
+            "--enable-error-code=call-overload",
+            program,
+        ],
         cwd=ROOT,
         check=False,
         capture_output=True,

@@ -35,7 +35,7 @@ def given(tmp_path, monkeypatch, chat_server):
         "openai/judge",
         "--judge-base-url",
         chat_server.url,
-        "--prices",
+        "--judge-price",
         "prices.toml",
     ]
 
@@ -125,7 +125,7 @@ def test_doctor_finds_truncation_by_thoughts_and_proposes_what_mends_it(given, c
     ) in unwrapped(done.stdout)
     mended = judgeloop("doctor", *given, "--judge-max-tokens", "1024")
     assert mended.exit_code == 0, mended.stdout
-    assert "960 output tokens, 900 of them reasoning" in unwrapped(mended.stdout)
+    assert "960 output tokens, 900 of them thoughts" in unwrapped(mended.stdout)
 
 
 def test_a_result_shows_how_many_tokens_were_thoughts(given, chat_server):
@@ -136,7 +136,7 @@ def test_a_result_shows_how_many_tokens_were_thoughts(given, chat_server):
         "compare", "a.jsonl", "b.jsonl", *given, "--judge-max-tokens", "1024",
         "--max-judgments", "5", "--ledger", "other.sqlite",
     )  # fmt: skip
-    assert f"{found['tokens']['reasoning_tokens']:,} of them reasoning" in unwrapped(done.stdout)
+    assert f"{found['tokens']['reasoning_tokens']:,} of them thoughts" in unwrapped(done.stdout)
 
 
 def test_a_result_shows_what_the_cache_of_prompts_saved(given, chat_server):
@@ -195,7 +195,7 @@ def test_the_prices_of_a_panel_are_shown_by_judge(tmp_path, given, monkeypatch, 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123")
     with (tmp_path / "prices.toml").open("a", encoding="utf-8") as file:
         file.write('["openai/second"]\ninput_per_mtok = 2\noutput_per_mtok = 3\n')
-    panel = "--judge", "openai/judge", "--judge", "openai/second", "--prices", "prices.toml"
+    panel = "--judge", "openai/judge", "--judge", "openai/second", "--judge-price", "prices.toml"
     done = judgeloop("compare", "a.jsonl", "b.jsonl", *panel, "--dry-run")
     said = unwrapped(done.output)
     assert "Price: openai/judge $1.00 in and $10.00 out for a million tokens" in said

@@ -13,9 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
-
-from judgeloop.cli.app import app
+from support.commandline import judgeloop
 
 ITEMS, SYSTEMS = 30, 4
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "diffuse_pictures.py"
@@ -50,7 +48,7 @@ def data(tmp_path):
 
 
 def replay(*arguments):
-    return CliRunner().invoke(app, ["replay", *map(str, arguments)])
+    return judgeloop("replay", *arguments)
 
 
 SHORT = ["--seeds", 2, "--jobs", 1, "--sizes", "3:9:3"]
@@ -66,7 +64,7 @@ def test_the_table_is_printed_and_written_with_pictures(data, tmp_path):
         "runs",
         "success",
         "estimate",
-        "distance",
+        "gap",
         "bias",
     ]
     assert len(result.stdout.splitlines()) == 1 + 3 * 3
@@ -97,9 +95,7 @@ def test_iterative_runs_have_the_papers_columns(data, tmp_path):
     assert [(row["rule"], row["selector"]) for row in table] == [
         ("sequential", "random"), ("tie-aware", "random"), ("tie-aware", "diffuse"), ("tie-aware", "max-norm"),
     ]  # fmt: skip
-    assert {"judgments", "error", "success", "inconclusive", "distance", "distance_error"} <= table[
-        0
-    ].keys()
+    assert {"judgments", "error", "success", "inconclusive", "gap", "gap_error"} <= table[0].keys()
     assert ET.parse(out / "rules.svg").getroot().tag.endswith("svg")
 
 
@@ -206,14 +202,14 @@ def test_a_script_draws_what_diffuse_picked_in_a_finished_replay(data, tmp_path)
     assert replay(*data, *SHORT, "-o", out).exit_code == 0
     command = [sys.executable, SCRIPT, out, "--numbers", "6,9,12", "--bins", "4"]
     subprocess.run(command, check=True)
-    for picture in ("distances", "win-distances", "pairs", "clusters", "norms", "outcome-norms", "projection",
+    for picture in ("judged-gaps", "gaps", "pairs", "clusters", "norms", "outcome-norms", "projection",
                     "norm-bins", "cluster-numbers"):  # fmt: skip
         assert ET.parse(out / f"{picture}.svg").getroot().tag.endswith("svg")
     drawn = (out / "cluster-numbers.svg").read_text()
     assert all(f"{number} clusters" in drawn for number in (6, 9, 12))
     assert "4 bins, the shortest first" in (out / "norm-bins.svg").read_text()
     pairs = (out / "pairs.svg").read_text()
-    far, near = (float(found) for found in re.findall(r"win distance (\d\.\d\d)<", pairs))
+    far, near = (float(found) for found in re.findall(r"gap (\d\.\d\d)<", pairs))
     assert far > near
     assert any(f">s{number}<" in pairs for number in range(SYSTEMS))
 

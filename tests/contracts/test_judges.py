@@ -21,7 +21,7 @@ from judgeloop.judges.function import PluginJudge
 from judgeloop.judges.human import HumanJudge
 from judgeloop.judges.metric import MetricJudge
 from judgeloop.judges.options import JudgeOptions
-from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.judges.prompt import shipped_template
 from judgeloop.judges.replay import ReplayJudge
 from judgeloop.judges.scripted import ScriptedJudge
 

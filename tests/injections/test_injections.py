@@ -21,7 +21,7 @@ from judgeloop.core.outcomes import StopKind, Tally
 from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Verdict
 from judgeloop.core.verdict_key import KeyIngredients, verdict_key
 from judgeloop.judges.parsing import parse_verdict
-from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.judges.prompt import shipped_template
 from judgeloop.questions.compare.text import page
 
 HERE = Path(__file__).parent

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from judgeloop.core.errors import DataError, InputError
 from judgeloop.core.records import Call, Item
-from judgeloop.judges.prompt import parse_template
-from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.judges.prompt import parse_template, shipped_template
 
 SHIPPED = shipped_template("pairwise.v1")
 SOURCE = """+++

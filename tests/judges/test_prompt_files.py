@@ -9,7 +9,7 @@ import pytest
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Call, Item
-from judgeloop.judges.prompt_files import shipped_template, template_for
+from judgeloop.judges.prompt import shipped_template, template_for
 
 SHIPPED = sorted(path.stem for path in (Path(__file__).parents[2] / "prompts").glob("*.md"))
 CALL = Call(Item("i", "the task", "the right answer"), ("a", "b"), ("one answer", "another"))

@@ -36,7 +36,7 @@ def test_a_contest_has_the_items_with_both_scores_from_the_view_of_the_winner():
     assert one.positions.tolist() == list(range(3, 60))
     raw = np.sign((data.scores[0, 3:] - data.scores[3, 3:]).round(6))
     assert one.preferences.tolist() == (np.sign(raw.sum()) * raw).tolist()
-    assert one.distance == abs(raw.mean())
+    assert one.gap == abs(raw.mean())
     assert {one.score(position) for position in range(57)} <= {0.0, 0.5, 1.0}
 
 
@@ -82,7 +82,7 @@ def test_a_budget_that_is_the_whole_pool_or_more_estimates_without_error():
         recordings(), (1, 3), protocol(selectors=("random", "max-norm"), sizes=(48, 100))
     )
     assert rows
-    assert all(row["estimate"] == pytest.approx(row["distance"]) for row in rows)
+    assert all(row["estimate"] == pytest.approx(row["gap"]) for row in rows)
 
 
 def test_a_rule_is_run_with_the_selectors_that_it_goes_with():
@@ -109,7 +109,7 @@ def test_level_systems_have_no_right_answer_and_are_left_out():
 
 
 def row(first, second, **values):
-    return {"first": first, "second": second, "selector": "random", "distance": 0.2, **values}
+    return {"first": first, "second": second, "selector": "random", "gap": 0.2, **values}
 
 
 def test_success_by_size_is_worked_by_hand_with_pairs_as_clusters():
@@ -127,8 +127,8 @@ def test_success_by_size_is_worked_by_hand_with_pairs_as_clusters():
 
 def test_the_columns_of_the_papers_tables_are_worked_by_hand():
     rows = [
-        row(0, 1, rule="r", risk=0.1, asked=10, named=1), row(0, 2, rule="r", risk=0.1, asked=20, named=-1) | {"distance": 0.05},
-        row(0, 3, rule="r", risk=0.1, asked=30, named=1) | {"distance": 0.4}, row(1, 2, rule="r", risk=0.1, asked=40, named=1),
+        row(0, 1, rule="r", risk=0.1, asked=10, named=1), row(0, 2, rule="r", risk=0.1, asked=20, named=-1) | {"gap": 0.05},
+        row(0, 3, rule="r", risk=0.1, asked=30, named=1) | {"gap": 0.4}, row(1, 2, rule="r", risk=0.1, asked=40, named=1),
     ]  # fmt: skip
     (line,) = by_rule(rows)
     assert (line["judgments"], line["error"], line["success"], line["inconclusive"]) == (
@@ -137,9 +137,9 @@ def test_the_columns_of_the_papers_tables_are_worked_by_hand():
         0.75,
         0,
     )
-    assert line["distance_error"] == 0.05
-    assert line["distance_success"] == pytest.approx((0.2 + 0.4 + 0.2) / 3)
-    assert line["distance_inconclusive"] is None
+    assert line["gap_error"] == 0.05
+    assert line["gap_success"] == pytest.approx((0.2 + 0.4 + 0.2) / 3)
+    assert line["gap_inconclusive"] is None
 
 
 def test_a_journal_gives_back_what_was_finished_and_forgets_a_torn_line(tmp_path):

@@ -69,5 +69,5 @@ def test_compare_runs_on_minilm_vectors_and_embeds_each_text_once(incidents, mon
     first = json.loads(CliRunner().invoke(app, list(map(str, arguments))).stdout)
     second = json.loads(CliRunner().invoke(app, list(map(str, arguments))).stdout)
     assert first["winner"] == second["winner"] == "centrality"
-    assert first["win_distance_biased"]
+    assert first["gap_biased"]
     assert first["represent"] == "minilm"

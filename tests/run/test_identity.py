@@ -103,10 +103,6 @@ OTHER_IN: dict[type[RunSettings], dict[str, dict[str, Any]]] = {
         "prompt": {"prompt": "rating.md"},
     },
 }
-NOT_OFFERED = {
-    CompareConfig: {"score"},  # of comparisons without a judge, which have no id
-    EstimateConfig: {"order", "vote", "require_winner"},
-}
 NOT_BY_VALUE = {"allow_partial", "map", "epoch"}  # each tested by itself
 # To look at vectors or layers.
 TAKES_A_MODEL = {EstimateConfig: {"represent", "layer", "as_published"}}
@@ -183,8 +179,7 @@ CASES = [
     pytest.param(question, field, id=f"{question.__name__}-{name}")
     for question in QUESTIONS
     for name, field in declared(question).items()
-    if name
-    not in NOT_BY_VALUE | NOT_OFFERED.get(question, set()) | TAKES_A_MODEL.get(question, set())
+    if name not in NOT_BY_VALUE | TAKES_A_MODEL.get(question, set())
 ]
 
 

@@ -109,7 +109,7 @@ def test_the_pools_order_does_not_matter_and_the_session_keeps_its_promise(name,
 
 
 def test_no_practical_difference_is_claimed_wrongly_with_at_most_the_risk(capsys):
-    """The win distance is just outside what counts as none."""
+    """The gap is just outside what counts as none."""
     population = np.repeat(np.array([1, -1, 0], dtype=np.int8), [120, 99, 181])  # 0.0525
     wrong = sum(
         winner_of(population, "anytime", seed, near_tie=0.05).stop.kind is StopKind.NO_DIFFERENCE

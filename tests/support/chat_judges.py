@@ -6,7 +6,7 @@ from typing import Any
 
 from judgeloop.core.money import Price
 from judgeloop.judges.chat_model import LABEL_TOKENS, ChatJudge, form_of
-from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.judges.prompt import shipped_template
 from judgeloop.providers.catalogue import chat_class
 from judgeloop.providers.chat import ChatSpec
 from judgeloop.providers.endpoint import Endpoint

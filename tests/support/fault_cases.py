@@ -7,7 +7,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from judgeloop.core.records import Usage
@@ -178,23 +178,14 @@ def _split_verdict() -> Reply:
 
 
 OPENAI, ANTHROPIC = ("openai",), ("anthropic",)
-QUOTAS = ["insufficient_quota", "credit_balance_exhausted", "organization_spend_limit_exceeded",
-          "project_spend_limit_exceeded", "organization_usage_limit_exceeded"]  # fmt: skip
+QUOTAS = ["insufficient_quota", "organization_spend_limit_exceeded"]
 
 RATE_LIMITS = [
     limited("without Retry-After"),
-    limited("Retry-After 0", "Retry-After: 0"),
     limited("Retry-After small", "Retry-After: 0.05"),
     limited("Retry-After in ms", "Retry-After-Ms: 40"),
-    limited("Retry-After a past date", "Retry-After: Wed, 21 Oct 2015 07:28:00 GMT"),
     limited("Retry-After garbage", "Retry-After: soon"),
-    limited("Retry-After empty", "Retry-After: "),
-    limited("Retry-After negative", "Retry-After: -4"),
-    limited("Retry-After nan", "Retry-After: nan"),
-    limited("Retry-After infinite", "Retry-After: inf"),
     limited("Retry-After of 400 digits", f"Retry-After: {'9' * 400}"),
-    limited("Retry-After in an impossible year", "Retry-After: Wed, 21 Oct 99999 07:28:00 GMT"),
-    limited("Retry-After twice", "Retry-After: 0.01", "Retry-After: 0.02"),
     limited("ms garbage, seconds good", "Retry-After-Ms: x", "Retry-After: 0.01"),
 ]
 LONG_WAITS = [
@@ -206,8 +197,6 @@ LONG_WAITS = [
     )
     for name, header in {
         "a date in 2099": "Retry-After: Wed, 21 Oct 2099 07:28:00 GMT",
-        "1e9": "Retry-After: 1e9",
-        "4294967 s": "Retry-After: 4294967",
         "1e12 ms": "Retry-After-Ms: 1e12",
     }.items()
 ]
@@ -219,7 +208,6 @@ NO_CREDIT = [
         "no credit left",
     ),
     final("402 billing_error", fails(402, "billing_error"), "no credit left"),
-    final("402 without a code", lambda say: whole(402, b""), "no credit left"),
     final("400 billing_error", fails(400, "billing_error"), "no credit left"),
     final(
         "429 spend limit in the details",
@@ -232,10 +220,8 @@ TURNED_AWAY = [
     final("401 in HTML", lambda say: whole(401, b"<html>log in</html>"), "the key is not accepted"),
     final("403", fails(403, "permission_error"), "the key is not accepted"),
     final("404", fails(404, "model_not_found", message="no such model"), "no such model"),
-    final("404 empty", lambda say: whole(404, b""), "HTTP 404"),
     final("400", fails(400, "unsupported_parameter", message="temperature?"), "temperature?"),
     final("418", fails(418), "HTTP 418"),
-    final("431", lambda say: whole(431, b"too large"), "too large"),
 ]
 # What may concern one item: it is asked about once more, and then it has no verdict.
 UNKNOWN = [
@@ -264,12 +250,8 @@ ABOUT_THE_ITEM = [
     ]
 ]
 TROUBLE = [
-    *(
-        passing(f"{status}", fails(status), f"HTTP {status}")
-        for status in (408, 409, 500, 502, 503, 504, 529)
-    ),
+    *(passing(f"{status}", fails(status), f"HTTP {status}") for status in (408, 409, 500, 529)),
     passing("500 in HTML", lambda say: whole(500, b"<h1>oops</h1>"), "HTTP 500"),
-    passing("500 empty", lambda say: whole(500, b""), "HTTP 500"),
     passing(
         "503 overloaded with Retry-After", fails(503, "overloaded", "Retry-After: 0.01"), "HTTP 503"
     ),
@@ -281,14 +263,11 @@ TROUBLE = [
         used=USED,
     ),
     passing("500 that asks the SDK to retry", fails(500, None, "x-should-retry: true"), "HTTP 500"),
-    passing("599", fails(599), "HTTP 599"),
 ]
 REDIRECTS = [
     *(final(f"{status} to another port", redirect(status, "{elsewhere}/v1/x"), "redirects")
-      for status in (301, 302, 303, 307, 308)),
-    final("307 to nowhere", lambda say: whole(307, b""), "redirects"),
+      for status in (301, 307)),
     final("307 to itself", redirect(307, "/v1/chat/completions"), "redirects"),
-    final("300", lambda say: whole(300, b""), "redirects"),
     final("304", lambda say: [head(304, None)], "redirects"),
 ]  # fmt: skip
 NO_COMPLETION = [
@@ -297,28 +276,12 @@ NO_COMPLETION = [
     shape("HTML", b"<!doctype html><title>Log in</title>"),
     passing("200 half a JSON", lambda say: ok(say.completion()[:80]), "the reply is no"),
     shape("a list", b"[]"),
-    shape("a string", b'"A"'),
-    shape("a number", b"1"),
-    shape("null", b"null"),
-    shape("true", b"true"),
-    shape("an empty object", b"{}"),
     shape("deep nesting", b"[" * 100_000),
     shape("a number of 100,000 digits", b'{"choices": ' + b"9" * 100_000 + b"}"),
-    shape("NaN", b'{"choices": NaN}'),
     shape("invalid UTF-8", b'{"choices": [{"message": {"content": "\xff\xfe"}}], "content": "\xff"}'),
-    shape("UTF-16", '{"choices": []}'.encode("utf-16")),
-    shape("two objects", b"{}{}"),
     passing("204", lambda say: [head(204, None)], "the reply is no"),
-    broken_field("choices null", ("choices", None), ("content", None)),
     broken_field("choices empty", ("choices", []), ("content", {})),
-    broken_field("choices a text", ("choices", GOOD), ("content", GOOD)),
-    broken_field("a choice null", ("choices", [None]), ("content", [None])),
     broken_field("message null", ("choices", [{"message": None}]), ("content", [{"text": "no type"}])),
-    broken_field(
-        "content a number",
-        ("choices", [{"message": {"content": 7}}]),
-        ("content", [{"type": "text", "text": 7}]),
-    ),
     broken_field(
         "content a list", ("choices", [{"message": {"content": [GOOD]}}]), ("content", [{"type": "text", "text": [GOOD]}])
     ),
@@ -344,6 +307,7 @@ BROKEN_WIRE = [
     passing("Content-Length too long", lambda say: [head(200, 9999) + say.completion()], "no reply from"),
     passing("Content-Length negative", lambda say: [head(200, -1) + say.completion()], "no reply from"),
     passing("Content-Length twice", lambda say: [head(200, 5, ["Content-Length: 6"]) + b"{}"], "no reply from"),
+    passing("two replies for one", lambda say: [ok(say.completion())[0] * 2], "no reply from"),
     passing("reset in the body", lambda say: torn(say, 0.5), "no reply from"),
     passing("reset before the body", lambda say: torn(say, 0), "no reply from"),
     passing("reset in the headers", lambda say: [b"HTTP/1.1 200 OK\r\nContent-Le", Pause(0.02), RESET], "no reply"),
@@ -396,32 +360,18 @@ ODD_BUT_GOOD = [
     verdict("201", lambda say: whole(201, say.completion())),
     verdict("in two pieces", lambda say: [ok(say.completion())[0][:150], Pause(0.02), ok(say.completion())[0][150:]]),
     verdict("unknown fields", lambda say: ok(say.completion(surprise={"a": [1, None]}, metadata=GOOD))),
-    verdict("two replies for one", lambda say: ok(say.completion()) * 2),
     verdict("no model named", lambda say: ok(say.completion(model=""))),
     verdict("a key that stands twice, the same", lambda say: ok(b'{"id": "x", ' + say.completion()[1:])),
 ]  # fmt: skip
 NO_VERDICT = [
     unread("conflicting verdicts in one object", '{"winner": "A", "winner": "B"}'),
-    unread(
-        "two objects that conflict", '{"reason": "r", "winner": "A"}{"reason": "r", "winner": "B"}'
-    ),
-    unread("a list of two verdicts", '[{"winner": "A"}, {"winner": "B"}]'),
+    unread("two verdicts", '{"reason": "r", "winner": "A"}{"reason": "r", "winner": "B"}'),
     unread("a fenced block", f"```json\n{GOOD}\n```"),
     unread("thoughts before the verdict", f"<think>it may be B</think>{GOOD}"),
-    unread("prose before the verdict", f"Here it is: {GOOD}"),
-    unread("a bare label", "A"),
     unread("a label that is none", '{"reason": "r", "winner": "C"}'),
-    unread("a label in another case", '{"reason": "r", "winner": "a"}'),
-    unread("a label with a space", '{"reason": "r", "winner": "A "}'),
-    unread("a label in a list", '{"reason": "r", "winner": ["A"]}'),
-    unread("NaN for a label", '{"reason": "r", "winner": NaN}'),
-    unread("a further field", '{"reason": "r", "winner": "A", "score": 1}'),
-    unread("a reason that is no text", '{"reason": 5, "winner": "A"}'),
-    unread("half a verdict", '{"reason": "r", "win'),
     unread("an empty reply", ""),
     unread("a reply of 100,000 brackets", "[" * 60_000),
     unread("a reply of 1 MB", " " * MEGABYTE + GOOD),
-    unread("a refusal in plain words", "I cannot judge that."),
     unread("NUL and escape characters", "\x00\x1b[31m" + GOOD),
 ]
 CUT = [
@@ -531,9 +481,25 @@ USAGES = [
 ]
 
 
+def in_turn(cases: list[Case]) -> Iterator[Case]:
+    """Each for one of the providers: what they share does not have to be shown twice."""
+    for number, case in enumerate(cases):
+        yield replace(case, wires=case.wires[number % 2 :][:1]) if len(case.wires) > 1 else case
+
+
 def cases() -> Iterable[Case]:
     """All of them."""
-    return [
-        *RATE_LIMITS, *LONG_WAITS, *NO_CREDIT, *TURNED_AWAY, *ABOUT_THE_ITEM, *UNKNOWN, *TROUBLE, *REDIRECTS, *NO_COMPLETION,
-        *BROKEN_WIRE, *SLOW, *LARGE, *ODD_BUT_GOOD, *NO_VERDICT, *CUT, *REFUSALS, *BLOCKS, *USAGES,
+    alike = [
+        *RATE_LIMITS, *LONG_WAITS, *NO_CREDIT, *TROUBLE, *REDIRECTS, *NO_COMPLETION, *BROKEN_WIRE, *SLOW, *LARGE, *NO_VERDICT,
     ]  # fmt: skip
+    each = [
+        *TURNED_AWAY,
+        *ABOUT_THE_ITEM,
+        *UNKNOWN,
+        *ODD_BUT_GOOD,
+        *CUT,
+        *REFUSALS,
+        *BLOCKS,
+        *USAGES,
+    ]
+    return [*in_turn(alike), *each]

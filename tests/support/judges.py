@@ -6,7 +6,7 @@ from typing import Any
 
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.options import JudgeOptions
-from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.judges.prompt import shipped_template
 
 TEMPLATE = shipped_template("pairwise.v1")
 SECRET = "sk-very-secret"

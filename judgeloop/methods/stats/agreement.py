@@ -61,7 +61,7 @@ def calls_of_one_order(decisive: float, flipped: float) -> float | None:
 
     `decisive` is the share of first calls that prefer a system, `flipped` the share of these that
     the other order contradicts. Where flips are the judge's preference for a position, they fall to
-    either side, so both ways see the same win distance g. The judgments to a decision grow with the
+    either side, so both ways see the same gap g. The judgments to a decision grow with the
     variance over g²: with the share of decisive verdicts, which is d in one order and d(1 - f) in
     both. In both orders a judgment takes 1 + d calls. So the multiple is 1 / ((1 - f)(1 + d)). None
     if no verdict is left.

@@ -18,18 +18,10 @@ from judgeloop.core.growing import Growing, IncrementalState
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.methods.stats.betting import Bettor, bound, log_wealth, log_wealth_path
 from judgeloop.methods.stopping.catalogue import Ingredients
-from judgeloop.methods.stopping.reasons import not_worse, risk_met
+from judgeloop.methods.stopping.reasons import at_most, not_worse, risk_met
 from judgeloop.methods.stopping.rule import Rule, in_order, scores_for, with_wins
 
-NOT_WORSE_GUARANTEE = (
-    "for random draws, either wrong answer is ever given with probability at most this risk, however "
-    "often the verdicts are checked and however many there are"
-)
 ROUNDING = 1e-9  # verdicts: a lead and a margin that differ by less are the same
-GUARANTEE = (
-    "for random draws, a system that is not the better of the two is ever named with probability "
-    "at most this risk, however often the verdicts are checked and however many there are"
-)
 
 
 @final
@@ -45,15 +37,22 @@ class Anytime(Rule):
     divided by the largest wealth so far. An abstention counts as a verdict for the other system.
 
     `items` is the number of items in the pool. With `near_tie`, the rule also claims "no practical
-    difference" once the win distance lies between minus and plus `near_tie`. Each of these two
+    difference" once the gap lies between minus and plus `near_tie`. Each of these two
     bounds is wrong with probability at most the threshold.
     """
 
     items: int
     near_tie: float | None = None
     name: str = "anytime"
-    guarantee: str = GUARANTEE
     needs_draws: bool = True
+
+    @property
+    def guarantee(self) -> str:
+        """What the risk asked for promises."""
+        return (
+            "with random draws, the chance of ever naming a system that is not the better one is "
+            f"{at_most(self.threshold)}, however often results are checked"
+        )
 
     def risk(self, tally: Tally) -> float:
         """Return the stated risk of naming the leader of `tally`; 1 without a leader."""
@@ -76,19 +75,19 @@ class Anytime(Rule):
         return met
 
     def interval(self, tally: Tally) -> tuple[float, float]:
-        """Return bounds for the win distance over all items, first minus second.
+        """Return bounds for the gap over all items, first minus second.
 
         Each bound is ever wrong, at any number of looks, with probability at most the threshold.
         """
         if tally.judged == self.items:
-            distance = (tally.wins[0] - tally.wins[1]) / self.items
-            return distance, distance
+            gap = (tally.wins[0] - tally.wins[1]) / self.items
+            return gap, gap
         low = bound(scores_for(tally, 0), self.items, self.threshold)
         high = -bound(scores_for(tally, 1), self.items, self.threshold)
         return low, high
 
     def no_difference(self, tally: Tally) -> bool:
-        """Whether the win distance is shown to lie between minus and plus `near_tie`."""
+        """Whether the gap is shown to lie between minus and plus `near_tie`."""
         if self.near_tie is None or self._on_nearness is None:
             return False
         bets = followed(tally, self._on_nearness)
@@ -191,7 +190,7 @@ def level_after(bets: BetPair, lead: int, unknown: int) -> Sequence[float]:
 class NotWorse(Rule):
     """Bets on both answers to whether the second system is worse by more than `margin`.
 
-    Let D be the win distance over all `items`, first minus second, and δ the margin. There are two
+    Let D be the gap over all `items`, first minus second, and δ the margin. There are two
     answers, and exactly one of them is wrong:
 
     - "Not worse", if D is at most δ. It is claimed at a wealth of 1/risk of bets that the second
@@ -209,7 +208,6 @@ class NotWorse(Rule):
     items: int
     margin: float
     name: str = "anytime"
-    guarantee: str = NOT_WORSE_GUARANTEE
     needs_draws: bool = True
     expects_lead: ClassVar[bool] = False
 
@@ -217,6 +215,14 @@ class NotWorse(Rule):
     def decides_at(self) -> frozenset[StopKind]:
         """The halt at which the first system is named; a lead of all items may be in the margin."""
         return frozenset({StopKind.RISK_MET})
+
+    @property
+    def guarantee(self) -> str:
+        """What the risk asked for promises."""
+        return (
+            "with random draws, the chance of ever giving a wrong answer is "
+            f"{at_most(self.threshold)}, however often results are checked"
+        )
 
     def risk(self, tally: Tally) -> float:
         """Return the stated risk of the answer that the verdicts favour."""
@@ -244,13 +250,13 @@ class NotWorse(Rule):
         return min(least) <= self.threshold
 
     def interval(self, tally: Tally) -> tuple[float, float]:
-        """Return bounds for the win distance over all items, first minus second.
+        """Return bounds for the gap over all items, first minus second.
 
         Each bound is ever wrong, at any number of looks, with probability at most the threshold.
         """
         if tally.judged == self.items:
-            distance = (tally.wins[0] - tally.wins[1]) / self.items
-            return distance, distance
+            gap = (tally.wins[0] - tally.wins[1]) / self.items
+            return gap, gap
         low, high = (bound(scores_for(tally, side), self.items, self.threshold) for side in (0, 1))
         return low, -high
 

@@ -18,16 +18,7 @@ from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stats.betting import log_wealth
 from judgeloop.methods.stats.racing import Floats, could_be_out
 from judgeloop.methods.stopping.catalogue import Ingredients
-from judgeloop.methods.stopping.reasons import risk_met
-
-GUARANTEE = (
-    "for random draws, a system that is not the best is ever named with probability at most this "
-    "risk, however often the verdicts are checked"
-)
-NEAR_GUARANTEE = (
-    "for random draws, a system whose win rate is more than {near} below the best system's is ever "
-    "named with probability at most this risk, however often the verdicts are checked"
-)
+from judgeloop.methods.stopping.reasons import at_most, risk_met
 
 
 class BestRule(StoppingRule[Standings], Protocol):
@@ -61,10 +52,11 @@ class Separated:
     @property
     def guarantee(self) -> str:
         """What the stated risk promises."""
+        near = self.near_best
+        wrong = "is not the best" if near is None else f"is more than {near:g} below the best"
         return (
-            GUARANTEE
-            if self.near_best is None
-            else NEAR_GUARANTEE.format(near=f"{self.near_best:g}")
+            f"with random draws, the chance of ever naming a system that {wrong} is "
+            f"{at_most(self.threshold)}, however often results are checked"
         )
 
     @property

@@ -16,6 +16,7 @@ from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stats.predictive import chance_overtaken, chances_overtaken, further_decisive
 from judgeloop.methods.stats.risk_control import Bounds
 from judgeloop.methods.stopping.catalogue import Ingredients
+from judgeloop.methods.stopping.reasons import at_most
 from judgeloop.methods.stopping.rule import Rule
 
 
@@ -42,10 +43,9 @@ class Calibrated(Rule):
     def guarantee(self) -> str:
         """What the stated risk promises, and what it does not."""
         return (
-            f"on average over comparisons like {self.like}, the wrong system is named with "
-            "probability at most this risk, provided that this comparison is of the same kind; "
-            "nothing is promised for this pair alone, nor if systems, items, judge or prompt are "
-            "of another kind than in the past"
+            f"on average over comparisons like {self.like}, the chance of naming the wrong system is "
+            f"{at_most(self.threshold)}, if this comparison is of the same kind (systems, items, "
+            "judge, prompt); for this pair alone nothing is guaranteed"
         )
 
     def risk(self, tally: Tally) -> float:

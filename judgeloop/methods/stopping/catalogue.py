@@ -73,7 +73,7 @@ RULES: tuple[RuleRow, ...] = (
     ),
     RuleRow(
         "compare", "anytime", "anytime:made_of",
-        "guaranteed, without a limit, with bounds for the win distance",
+        "guaranteed, without a limit, with bounds for the gap",
         guaranteed=True, needs_even_draws=True, takes=frozenset({"near_tie", "not_worse"}),
     ),
     RuleRow(

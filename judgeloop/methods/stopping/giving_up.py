@@ -81,7 +81,7 @@ class GivingUp:
         return self.rule.is_met(tally)
 
     def interval(self, tally: Tally) -> tuple[float, float] | None:
-        """Return bounds for the win distance, if the wrapped rule has them."""
+        """Return bounds for the gap, if the wrapped rule has them."""
         return self.rule.interval(tally)
 
     def for_limit(self, limit: int) -> Self:

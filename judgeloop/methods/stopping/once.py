@@ -12,7 +12,7 @@ from typing import final
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
 from judgeloop.methods.stats.proportions import p_value
 from judgeloop.methods.stopping.catalogue import Ingredients
-from judgeloop.methods.stopping.reasons import show_risk, show_risk_under
+from judgeloop.methods.stopping.reasons import at_most, show_risk, show_risk_under
 from judgeloop.methods.stopping.rule import Rule
 
 
@@ -32,8 +32,8 @@ class Once(Rule):
     def guarantee(self) -> str:
         """What the stated risk promises."""
         return (
-            "where the items are a random sample, a system that is not the better of the two is "
-            "named with probability at most this risk"
+            "if the items are a random sample, the chance of naming a system that is not the better "
+            f"one is {at_most(self.threshold)}"
         )
 
     @property

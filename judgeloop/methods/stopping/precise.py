@@ -21,13 +21,10 @@ from judgeloop.methods.stats.mean_intervals import (
     interval_whenever,
     reach,
 )
+from judgeloop.methods.stopping.reasons import at_most
 
 # Items between two looks, as a share of those asked: they can be asked in parallel without waste.
 BETWEEN_LOOKS = 0.05
-GUARANTEE = (
-    "for random draws from the whole pool, the interval ever misses the mean over all items with "
-    "probability at most this risk, however often it is computed"
-)
 AT_THE_END = frozenset(
     {StopKind.JUDGMENT_LIMIT, StopKind.BUDGET, StopKind.POOL_EXHAUSTED, StopKind.DEADLINE}
 )
@@ -62,7 +59,12 @@ class Precise:
     @property
     def guarantee(self) -> str | None:
         """What is promised about the interval; None if it is an approximation."""
-        return GUARANTEE if self.guaranteed else None
+        if not self.guaranteed:
+            return None
+        return (
+            "with random draws from all items, the chance that the interval ever misses their mean "
+            f"score is {at_most(self.threshold)}, however often it is computed"
+        )
 
     @property
     def decides_at(self) -> frozenset[StopKind]:

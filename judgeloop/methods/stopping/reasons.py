@@ -12,7 +12,7 @@ MOST_DIGITS = 18  # of a floating-point number
 
 NO_DIFFERENCE = StopReason(
     StopKind.NO_DIFFERENCE,
-    "the win distance is close enough to zero to make no practical difference",
+    "the gap is close enough to zero to make no practical difference",
 )
 
 
@@ -40,6 +40,15 @@ def show_risk_under(risk: float, threshold: float) -> str:
         shown = f"{risk:.{digits}g}"
         limit, digits = float(shown), digits + 1
     return shown
+
+
+def at_most(risk: float) -> str:
+    """Return a risk as a bound, in per cent.
+
+    >>> at_most(0.1), at_most(1e-7)
+    ('at most 10 %', 'at most 1e-05 %')
+    """
+    return f"at most {100 * risk:g} %"
 
 
 def risk_met(risk: float, threshold: float) -> StopReason:

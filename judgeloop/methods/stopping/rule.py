@@ -84,7 +84,7 @@ class Rule(ABC):
         return self
 
     def interval(self, tally: Tally) -> tuple[float, float] | None:
-        """Return bounds for the win distance: None by default."""
+        """Return bounds for the gap: None by default."""
         del tally
         return None
 

@@ -16,6 +16,7 @@ from judgeloop.core.growing import Growing, IncrementalState
 from judgeloop.core.outcomes import Tally
 from judgeloop.methods.stats.spending import Course, Spending, first_crossing
 from judgeloop.methods.stopping.catalogue import Ingredients
+from judgeloop.methods.stopping.reasons import at_most
 from judgeloop.methods.stopping.rule import Rule, in_order, scores_for
 
 RISKS = np.geomspace(1e-6, 0.5, 58)  # the thresholds tried for the stated risk
@@ -45,9 +46,9 @@ class Sequential(Rule):
     def guarantee(self) -> str:
         """What the stated risk promises."""
         return (
-            f"for random draws and at most {min(self.limit, self.items)} judgments, a system that is not the better "
-            "of the two is ever named with probability at most this risk, however often the "
-            "verdicts are checked"
+            f"with random draws and at most {min(self.limit, self.items)} judgments, the chance of "
+            "ever naming a system that is not the better one is "
+            f"{at_most(self.threshold)}, however often results are checked"
         )
 
     def for_limit(self, limit: int) -> Self:

@@ -197,7 +197,7 @@ class CompareConfig(ContestSettings):
         Gt(0),
         Lt(1),
         Setting(
-            'With the rule anytime: stop with "no practical difference" once the win distance is within '
+            'With the rule anytime: stop with "no practical difference" once the gap is within '
             "this of zero, at the stated risk. Above 0 and below 1.",
             STOPPING,
             Part.RUN,
@@ -234,6 +234,7 @@ class CompareConfig(ContestSettings):
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
         """Choose a missing selector to suit the rule, and a missing rule to suit the question."""
+        values = super().completed(values)
         selector, rule = values.get("selector"), values.get("rule")
         if rule is None and has_recorded(values.get("judge")):
             rule = next(row.name for row in rules_of(QUESTION) if row.recorded)

@@ -12,7 +12,7 @@ from typing import ClassVar
 from judgeloop.core.outcomes import ANSWERS, DecoyTally, Outcome, Spend, StopKind, Tally
 from judgeloop.core.part import Part
 from judgeloop.core.records import IDENTICAL
-from judgeloop.methods.estimators.preferences import WeightedDistance, weighted_distance
+from judgeloop.methods.estimators.preferences import WeightedGap, weighted_gap
 from judgeloop.methods.stats.agreement import FEWEST_BOTH, calls_of_one_order
 from judgeloop.methods.stats.proportions import p_value, share_interval
 from judgeloop.report.labels import label_rows
@@ -184,7 +184,7 @@ def result_of(
     """
     tally, systems = outcome.estimate.tally, setup.systems
     whole = tally.judged == tally.items and not setup.sampled
-    weighted = weighted_distance(tally) if tally.judged < tally.items else None
+    weighted = weighted_gap(tally) if tally.judged < tally.items else None
     return Result(
         setup=setup,
         options=options,
@@ -228,11 +228,11 @@ def _seen_from_the_leader(
     return (0.0 - bounds[1], 0.0 - bounds[0]) if bounds and tally.leader == 1 else bounds
 
 
-def _for_the_leader(tally: Tally, weighted: WeightedDistance | None) -> float | None:
+def _for_the_leader(tally: Tally, weighted: WeightedGap | None) -> float | None:
     """Return the leader's share of wins minus the other system's.
 
     It is the estimate for all items if there is one, else the figure among the judged items.
     """
     if weighted is not None:
         return 0.0 - weighted.value if tally.leader == 1 else weighted.value
-    return None if tally.win_distance is None else abs(tally.win_distance)
+    return None if tally.gap is None else abs(tally.gap)

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from judgeloop.core.outcomes import Spend, StopKind, Tally
 from judgeloop.engine.loop import Finished
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
-from judgeloop.engine.terms import Terms
 from judgeloop.judges.recorded import RecordedJudge
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.ingredients import Variant
@@ -28,9 +25,9 @@ from judgeloop.questions.compare.text import page
 from judgeloop.report.records import DataNotes, Setup
 from judgeloop.run.drive import (
     data_notes,
-    decoy_quotes_left,
     drive_session,
-    quotes_of,
+    planned,
+    session_of,
     setup_of,
     terms_of,
 )
@@ -44,10 +41,12 @@ async def run(
     observe: Observe[Tally] = unobserved,
 ) -> Result:
     """Judge until the comparison is decided, or until money, judgments or items run out."""
+    session = _session(comparison)
     if comparison.recorded is not None:
-        return _result(comparison, _compared(comparison, comparison.recorded.judge))
-    terms = terms_of(comparison)
-    finished = await _drive(comparison, terms, interruption=interruption, observe=observe)
+        return _result(comparison, _compared(comparison, session, comparison.recorded.judge))
+    finished = await drive_session(
+        session, comparison, terms_of(comparison), interruption=interruption, observe=observe
+    )
     return _result(comparison, finished)
 
 
@@ -59,42 +58,27 @@ async def forecast(comparison: Comparison) -> tuple[Plan, Result]:
     if comparison.recorded is not None:
         return priced(Range(0, 0, 0), quotes=(), left_p=None, assumed=None), await run(comparison)
     terms, pool = terms_of(comparison, offline=True), comparison.pool
-    finished = await _drive(comparison, terms)
+    finished = await drive_session(_session(comparison), comparison, terms)
     outcome = finished.outcome
     over = outcome.stop.kind is not StopKind.DRY_RUN
-    judgments, assumed = judgments_to_decide(
+    judgments = judgments_to_decide(
         comparison.rule.deciding,
         outcome.estimate.tally,
         comparison.limits,
         asked=min(len(pool), comparison.config.max_judgments) if over else outcome.asked,
     )
-    plan = priced(
-        judgments,
-        quotes=quotes_of(comparison, terms, map(pool.query, range(len(pool)))),
-        beside=await decoy_quotes_left(comparison, terms),
-        left_p=finished.spend.left_p,
-        assumed=assumed,
-    )
+    queries = map(pool.query, range(len(pool)))
+    plan = await planned(comparison, terms, queries, judgments, finished.spend.left_p)
     return plan, _result(comparison, finished)
 
 
-async def _drive(
-    comparison: Comparison,
-    terms: Terms,
-    *,
-    interruption: Interruption | None = None,
-    observe: Observe[Tally] = unobserved,
+def _compared(
+    comparison: Comparison, session: Session[Tally], judge: RecordedJudge
 ) -> Finished[Tally]:
-    return await drive_session(
-        _session(comparison), comparison, terms, interruption=interruption, observe=observe
-    )
-
-
-def _compared(comparison: Comparison, judge: RecordedJudge) -> Finished[Tally]:
     """Compare the recorded scores of all items; nothing is booked."""
     pool = comparison.pool
     outcome = replay(
-        _session(comparison),
+        session,
         lambda choice: judge.verdict(pool.items[choice.position].id, pool.systems),
     )
     return Finished(outcome, Spend(), models=((),), decoys=None)
@@ -103,20 +87,11 @@ def _compared(comparison: Comparison, judge: RecordedJudge) -> Finished[Tally]:
 def _session(comparison: Comparison) -> Session[Tally]:
     config, history = comparison.config, comparison.history
     material = LiveMaterial(config, comparison.pool, history.prospects if history else None)
-    return Session(
-        items=len(comparison.pool),
-        selector=make_selector(
-            comparison.selector,
-            material,
-            start=config.min_judgments,
-            variant=variant_of(config),
-        ),
-        estimator=Preferences(sampled=comparison.one_order),
-        rule=comparison.rule,
-        limits=comparison.limits,
-        rng=np.random.default_rng(config.seed),
-        lookahead=config.lookahead,
+    selector = make_selector(
+        comparison.selector, material, start=config.min_judgments, variant=variant_of(config)
     )
+    estimator = Preferences(sampled=comparison.one_order)
+    return session_of(comparison, selector, estimator, comparison.rule)
 
 
 def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
@@ -143,7 +118,7 @@ def _result(comparison: Comparison, finished: Finished[Tally]) -> Result:
 
 def _setup(comparison: Comparison) -> Setup:
     config, row = comparison.config, comparison.selector
-    found = setup_of(
+    return setup_of(
         comparison,
         comparison.rule,
         row.name,
@@ -151,7 +126,6 @@ def _setup(comparison: Comparison) -> Setup:
         history=comparison.history.source if comparison.history else None,
         instead=comparison.instead,
     )
-    return found if comparison.recorded is None else replace(found, sampled=True)
 
 
 def _options(comparison: Comparison) -> CompareOptions:

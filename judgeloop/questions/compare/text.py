@@ -219,21 +219,21 @@ def _biased_upward(result: Result) -> str:
     return "; biased upward: the run stopped while one system was ahead"
 
 
-def _estimated(distance: float, result: Result) -> str:
+def _estimated(gap: float, result: Result) -> str:
     """Describe an estimated gap, from the view of the system that it favours.
 
     Adds a warning if that system is not the leader.
     """
     first, second = result.setup.systems
     leader, other = (second, first) if result.leader == second else (first, second)
-    favoured = leader if round(distance, 2) >= 0 else other
+    favoured = leader if round(gap, 2) >= 0 else other
     against = (
         f"; it contradicts the votes, where {visible(leader)} leads"
         if favoured == other and result.leader is not None
         else ""
     )
     return (
-        f"{abs(distance):.2f} for {visible(favoured)}, estimated from draws that prefer some items"
+        f"{abs(gap):.2f} for {visible(favoured)}, estimated from draws that prefer some items"
         f"{_approximate(favoured, result)}{against}"
     )
 
@@ -255,9 +255,9 @@ def _bounds(result: Result) -> str:
     return f"; over all items {low} to {high} (each bound is wrong with probability at most {risk})"
 
 
-def _signed(distance: float) -> str:
+def _signed(gap: float) -> str:
     """Format a gap, without a sign on zero."""
-    return f"{round(distance, 2) + 0.0:.2f}"
+    return f"{round(gap, 2) + 0.0:.2f}"
 
 
 def _rule(result: Result) -> str:

@@ -20,6 +20,7 @@ from judgeloop.methods.selectors.catalogue import Need, selectors_of
 from judgeloop.methods.stats.strata import Floats
 from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.methods.stopping.precise import Precise
+from judgeloop.providers.prices import is_price_file
 from judgeloop.questions.estimate.config import (
     BY_HISTORY,
     CONFIDENCE_FIELD,
@@ -39,7 +40,7 @@ from judgeloop.run.inputs import (
     wanted_for,
 )
 from judgeloop.run.prepared import Prepared, check_idle_settings
-from judgeloop.settings.ceiling import within_ceiling
+from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import alternatives, declared
 
 CONFIDENCE_SETTINGS = {"confidence", "confidence_by"}  # used by a selector or by the proxy
@@ -188,7 +189,8 @@ def _proxy(
 ) -> Judge | None:
     """Return the judge that rates every item; None if the proxy is not a judge.
 
-    The address and the price in the settings are the judge's and are not used for the proxy.
+    The address and a price in the settings are the judge's and are not used for the proxy; a file
+    of prices is.
     """
     spec = config.proxy_judge
     if spec is None:
@@ -196,7 +198,8 @@ def _proxy(
     if spec in config.judge:
         raise InputError(f"`proxy={spec}`: this is the judge itself; give a cheaper judge as proxy")
     options = judge_options(config, environment, rating=True, offline=offline)
-    own = replace(options, price=None, base_url=None)
+    price = options.price if options.price and is_price_file(options.price) else None
+    own = replace(options, price=price, base_url=None)
     try:
         judge = checked_judge(spec, own, config, inputs.pool, given, proxy=True)
     except UnpricedError:

@@ -29,16 +29,8 @@ from judgeloop.questions.estimate.prepare import Estimation
 from judgeloop.questions.estimate.result import Estimated, EstimateOptions, estimated_of
 from judgeloop.questions.estimate.selector import HIDDEN, strata_of
 from judgeloop.questions.estimate.text import page
-from judgeloop.run.drive import (
-    data_notes,
-    decoy_quotes_left,
-    drive_session,
-    quotes_left,
-    quotes_of,
-    setup_of,
-    terms_of,
-)
-from judgeloop.run.plan import Plan, priced
+from judgeloop.run.drive import data_notes, drive_session, planned, session_of, setup_of, terms_of
+from judgeloop.run.plan import Plan
 
 # Ends of the proxy's run after which it was asked about every item.
 WHOLE = {StopKind.ALL_JUDGED, StopKind.POOL_EXHAUSTED}
@@ -64,19 +56,16 @@ async def forecast(estimation: Estimation) -> tuple[Plan, Estimated]:
     ran = await _run(estimation, terms)
     outcome = ran.finished.outcome
     over = outcome.stop.kind is not StopKind.DRY_RUN
-    judgments, assumed = judgments_to_know(
+    judgments = judgments_to_know(
         estimation.rule, outcome.estimate.tally, 0 if over else estimation.most
     )
-    queries = [pool.query(position, ONE_SYSTEM) for position in range(len(pool))]
-    beside = await decoy_quotes_left(estimation, terms)
-    if estimation.proxy is not None and ran.proxy is None:
-        beside += await quotes_left(estimation, terms, queries, (estimation.proxy,))
-    plan = priced(
+    plan = await planned(
+        estimation,
+        terms,
+        (pool.query(position, ONE_SYSTEM) for position in range(len(pool))),
         judgments,
-        quotes=quotes_of(estimation, terms, queries),
-        beside=beside,
-        left_p=ran.finished.spend.left_p,
-        assumed=assumed,
+        ran.finished.spend.left_p,
+        first=(estimation.proxy,) if estimation.proxy is not None and ran.proxy is None else (),
     )
     return plan, _result(estimation, ran)
 
@@ -96,18 +85,12 @@ async def _run(
     interruption: Interruption | None = None,
     observe: Observe[Ratings] = unobserved,
 ) -> _Ran:
-    config = estimation.config
     began = asyncio.get_running_loop().time()
     first = await _ask_proxy(estimation, terms, interruption=interruption)
     proxy = _proxy_scores(estimation, first)
-    session = Session(
-        items=len(estimation.pool),
-        selector=estimation.selector,
-        estimator=_estimator(estimation, proxy),
-        rule=estimation.rule,
-        limits=estimation.limits,
-        rng=_draws(estimation),
-        lookahead=config.lookahead,
+    estimator = _estimator(estimation, proxy)
+    session = session_of(
+        estimation, estimation.selector, estimator, estimation.rule, _draws(estimation)
     )
     if first is not None and first.outcome.stop.kind not in WHOLE:
         session.ask()

@@ -22,6 +22,7 @@ from judgeloop.report.sentences import (
     judged_by,
     notes,
     on_items,
+    promise,
     published,
     summed_up,
 )
@@ -172,10 +173,10 @@ def _interval_means(result: Estimated) -> str:
     """Return what the interval says, and what it does not say."""
     if result.stop_reason is StopKind.ALL_JUDGED:
         return f"{DRAWN_WHOLE} {ABOUT_THE_JUDGE}"
+    if result.setup.guarantee:
+        return promise(result, result.setup.guarantee)
     often = 100 * (1 - result.setup.risk_threshold)
     means = f"{often:g} % of such intervals contain the mean score of all items"
-    if result.setup.guarantee:
-        return f"At least {means}: {visible(result.setup.guarantee)}. {ABOUT_THE_JUDGE}"
     anytime = INTERVALS[result.options.interval_kind]
     looks = "however often you look" if anytime else "if you look once"
     return f"About {means}, {looks}: measured, not proved. {ABOUT_THE_JUDGE}"

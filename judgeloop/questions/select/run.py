@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from judgeloop.core.outcomes import StopKind
 from judgeloop.engine.loop import Finished
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
-from judgeloop.engine.terms import Terms
 from judgeloop.methods.estimators.win_rates import Standings, WinRates
 from judgeloop.methods.selectors.catalogue import Need
 from judgeloop.questions.select.plan import judgments_to_separate, more_to_separate
@@ -22,15 +19,8 @@ from judgeloop.questions.select.prepare import Selection
 from judgeloop.questions.select.result import Selected, SelectOptions, selected_of
 from judgeloop.questions.select.selector import LiveMaterial, Made, make_selector
 from judgeloop.questions.select.text import page
-from judgeloop.run.drive import (
-    data_notes,
-    decoy_quotes_left,
-    drive_session,
-    quotes_of,
-    setup_of,
-    terms_of,
-)
-from judgeloop.run.plan import Plan, priced
+from judgeloop.run.drive import data_notes, drive_session, planned, session_of, setup_of, terms_of
+from judgeloop.run.plan import Plan
 
 
 async def run(
@@ -40,8 +30,14 @@ async def run(
     observe: Observe[Standings] = unobserved,
 ) -> Selected:
     """Judge until the best is found, or until money, judgments or items run out."""
-    made, terms = _made(selection), terms_of(selection)
-    finished = await _drive(selection, made, terms, interruption=interruption, observe=observe)
+    made = _made(selection)
+    finished = await drive_session(
+        _session(selection, made),
+        selection,
+        terms_of(selection),
+        interruption=interruption,
+        observe=observe,
+    )
     return _result(selection, made, finished)
 
 
@@ -51,10 +47,10 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
     Asks no judge and spends nothing.
     """
     made, terms = _made(selection), terms_of(selection, offline=True)
-    finished = await _drive(selection, made, terms)
+    finished = await drive_session(_session(selection, made), selection, terms)
     outcome, pool = finished.outcome, selection.pool
     over = outcome.stop.kind is not StopKind.DRY_RUN
-    judgments, assumed = judgments_to_separate(
+    judgments = judgments_to_separate(
         outcome.estimate.tally,
         selection.limits,
         level=selection.rule.level,
@@ -66,13 +62,7 @@ async def forecast(selection: Selection) -> tuple[Plan, Selected]:
         for position in range(len(pool))
         for system in selection.rivals
     )
-    plan = priced(
-        judgments,
-        quotes=quotes_of(selection, terms, queries),
-        beside=await decoy_quotes_left(selection, terms),
-        left_p=finished.spend.left_p,
-        assumed=assumed,
-    )
+    plan = await planned(selection, terms, queries, judgments, finished.spend.left_p)
     return plan, _result(selection, made, finished)
 
 
@@ -89,28 +79,10 @@ def _shrinks(selection: Selection) -> bool:
     return Need.RISK in selection.config.selector_row.needs
 
 
-async def _drive(
-    selection: Selection,
-    made: Made,
-    terms: Terms,
-    *,
-    interruption: Interruption | None = None,
-    observe: Observe[Standings] = unobserved,
-) -> Finished[Standings]:
-    session = Session(
-        items=len(selection.pool),
-        selector=made.selector,
-        estimator=WinRates(
-            len(selection.pool.systems), selection.baseline, sampled=selection.one_order
-        ),
-        rule=selection.rule,
-        limits=selection.limits,
-        rng=np.random.default_rng(selection.config.seed),
-        lookahead=selection.config.lookahead,
-    )
-    return await drive_session(
-        session, selection, terms, interruption=interruption, observe=observe
-    )
+def _session(selection: Selection, made: Made) -> Session[Standings]:
+    systems = len(selection.pool.systems)
+    estimator = WinRates(systems, selection.baseline, sampled=selection.one_order)
+    return session_of(selection, made.selector, estimator, selection.rule)
 
 
 def _result(selection: Selection, made: Made, finished: Finished[Standings]) -> Selected:

@@ -97,14 +97,10 @@ def test_its_choices_are_about_the_systems_of_the_question(row):
     assert systems <= {"compare": {(0, 1)}, "select": others, "estimate": {(0,)}}[row.question]
 
 
-@every_row
-def test_it_is_found_by_its_question_and_name(row):
-    assert selector_row(row.question, row.name) is row
-
-
-def test_a_name_stands_once_a_question():
+def test_a_name_stands_once_a_question_and_is_found_by_both():
     names = Counter((row.question, row.name) for row in SELECTORS)
     assert set(names.values()) == {1}
+    assert all(selector_row(*name).name == name[1] for name in names)
 
 
 @pytest.mark.parametrize("question", GIVEN)

@@ -100,12 +100,6 @@ def test_a_single_group_tried_is_a_random_one():
         assert np.abs(tenths - 10).max() < 12
 
 
-@pytest.mark.parametrize("items", [1, 4, 29, 30, 31, 34, 36])
-def test_a_pool_of_any_size_is_exhausted(items):
-    vectors = np.random.default_rng(3).normal(size=(items, 3))
-    assert sorted(order_of(CrossEntropy(vectors), items).tolist()) == list(range(items))
-
-
 def test_groups_do_not_depend_on_the_generator_that_they_are_asked_with():
     vectors = np.random.default_rng(4).normal(size=(80, 3))
     selector = CrossEntropy(vectors)

@@ -3,7 +3,6 @@ picks."""
 
 from __future__ import annotations
 
-import pickle
 from math import log
 
 import numpy as np
@@ -79,40 +78,6 @@ def positions_of(selector, items, *, at_a_time=1, seed=0, truth=TRUTH):
         assert len(steps) <= at_a_time
         positions += [step.choices[0].position for step in steps]
         state = selector.tell(state, [label for step in steps for label in answered(step, truth)])
-
-
-@pytest.mark.parametrize("at_a_time", [1, 3, 100])
-def test_every_query_is_asked_exactly_once(picker, at_a_time):
-    assert sorted(positions_of(picker, 7, at_a_time=at_a_time)) == list(range(7))
-
-
-def test_a_query_is_judged_for_every_other_system_against_the_baseline(picker):
-    rng = np.random.default_rng(0)
-    (step,), _ = steps_of(picker, picker.init(7, rng), 1, rng)
-    assert [choice.systems for choice in step.choices] == [(0, 1), (2, 1), (3, 1)]
-    assert len({choice.position for choice in step.choices}) == 1
-    assert all(choice.propensity is None for choice in step.choices)
-    assert all(type(choice.position) is int for choice in step.choices)
-    assert step.leave == ()
-    assert not picker.draws
-
-
-def test_the_same_state_gives_the_same_step_and_is_left_alone(picker):
-    rng = np.random.default_rng(0)
-    state = picker.init(7, rng)
-    for _ in range(4):
-        before = pickle.dumps(state)
-        steps, after = steps_of(picker, state, 1, rng)
-        assert steps_of(picker, pickle.loads(before), 1, rng)[0] == steps
-        assert pickle.dumps(state) == before
-        before = pickle.dumps(after)
-        state = picker.tell(after, answered(steps[0]))
-        assert pickle.dumps(after) == before
-
-
-def test_nothing_asked_for_is_nothing_given(picker):
-    rng = np.random.default_rng(0)
-    assert steps_of(picker, picker.init(7, rng), 0, rng)[0] == []
 
 
 @pytest.mark.parametrize("name", ADAPTIVE)

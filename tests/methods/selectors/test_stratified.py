@@ -97,18 +97,6 @@ def test_every_stratum_is_drawn_from_twice_to_begin_with():
     assert firsts == {0, 1, 2, 3}, "in random order"
 
 
-@pytest.mark.parametrize("allocation", ["mc-ucb", "proportional"])
-@pytest.mark.parametrize("confidence", [None, np.linspace(0, 1, 60)])
-def test_what_is_asked_does_not_depend_on_how_many_are_asked_for_at_a_time(allocation, confidence):
-    rng = np.random.default_rng(5)
-    labels, scores = np.sort(rng.integers(0, 4, 60)), rng.random(60)
-    selector = Stratified(Strata(labels), 60, allocation, confidence)
-    one = asked_by(selector, scores, 60)
-    assert sorted(one) == list(range(60))
-    for at_a_time in (2, 7, 100):
-        assert asked_by(selector, scores, 60, at_a_time=at_a_time) == one
-
-
 def test_nothing_is_asked_while_the_answers_of_a_round_are_out():
     selector, rng = Stratified(Strata(LABELS), 10, rounds=0.5), np.random.default_rng(0)
     state = selector.init(10, rng)

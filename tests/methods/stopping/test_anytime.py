@@ -109,7 +109,7 @@ def test_a_lead_that_what_remains_cannot_undo_is_certain():
     assert bound(np.ones(12, dtype=np.int8), 12, 0.1) == pytest.approx(1.0)
 
 
-def test_once_every_item_is_judged_the_win_distance_is_known():
+def test_once_every_item_is_judged_the_gap_is_known():
     history = [1, 1, 0, -1]
     assert Anytime(0.1, 4).interval(tally_of(history, 4)) == (0.25, 0.25)
     low, high = Anytime(0.1, 5).interval(tally_of([*history, None], 5))
@@ -215,8 +215,8 @@ def test_once_every_item_is_judged_the_answer_is_certain(first, second, worse):
     assert rule.reason_to_stop(tally).kind is (StopKind.RISK_MET if worse else StopKind.NOT_WORSE)
     assert rule.is_met(tally) is worse
     assert rule.risk(tally) == 0.0
-    distance = (first - second) / 100
-    assert rule.interval(tally) == (distance, distance)
+    gap = (first - second) / 100
+    assert rule.interval(tally) == (gap, gap)
 
 
 @pytest.mark.parametrize("lead", range(-3, 9))

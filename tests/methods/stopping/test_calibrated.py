@@ -102,5 +102,5 @@ def test_no_answers_meet_the_rule_where_it_says_that_none_can(wins, losses, unkn
 def test_its_promise_names_the_past_and_is_on_average_only():
     assert LIKE in rule([]).guarantee
     assert "on average" in rule([]).guarantee
-    assert "nothing is promised for this pair alone" in rule([]).guarantee
+    assert "for this pair alone nothing is guaranteed" in rule([]).guarantee
     assert not rule([]).needs_draws

@@ -118,7 +118,7 @@ def test_by_bets_each_end_is_wrong_with_half_the_risk():
     assert high == pytest.approx((1 - bound(-signed, ITEMS, 0.05)) / 2)
     assert low < SCORES[:80].mean() < high
     assert "guarantee" not in rule.guarantee
-    assert rule.guarantee.startswith("for random draws")
+    assert rule.guarantee.startswith("with random draws")
     assert Precise(0.1, ITEMS, any_look=True).guarantee is None
 
 

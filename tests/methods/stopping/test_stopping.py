@@ -16,8 +16,14 @@ from support.tallies import tally_of
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import Tally
-from judgeloop.methods.stats.hypergeometric import are_at_most, is_at_most, may_be_at_most, survival
-from judgeloop.methods.stopping.majority import Hypergeometric, TieAware
+from judgeloop.methods.stopping.majority import (
+    Hypergeometric,
+    TieAware,
+    are_at_most,
+    is_at_most,
+    may_be_at_most,
+    survival,
+)
 from judgeloop.methods.stopping.rule import Rule, first_met
 from judgeloop.questions.compare.config import compare_config
 

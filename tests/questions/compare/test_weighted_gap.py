@@ -6,7 +6,7 @@ import numpy as np
 from support.results import make_result
 
 from judgeloop.core.records import Abstention, Choice, Label, Verdict
-from judgeloop.methods.estimators.preferences import Preferences, weighted_distance
+from judgeloop.methods.estimators.preferences import Preferences, weighted_gap
 
 ITEMS = 100
 
@@ -33,7 +33,7 @@ def gap(result):
 
 
 def test_it_is_an_estimate_for_the_leader_with_an_interval():
-    estimate = weighted_distance(MOSTLY_SECOND)
+    estimate = weighted_gap(MOSTLY_SECOND)
     low, high = estimate.interval
     assert gap(make_result(tally=MOSTLY_SECOND)) == (
         f"{-estimate.value:.2f} for large, estimated from draws that prefer some items "
@@ -43,7 +43,7 @@ def test_it_is_an_estimate_for_the_leader_with_an_interval():
 
 def test_the_json_has_the_estimate_the_interval_and_how_it_came_about():
     fields = make_result(tally=MOSTLY_SECOND).to_json()
-    estimate = weighted_distance(MOSTLY_SECOND)
+    estimate = weighted_gap(MOSTLY_SECOND)
     assert fields["gap"] == -estimate.value > 0
     assert fields["gap_interval"] == [-estimate.interval[1], -estimate.interval[0]]
     assert fields["gap_weighted"] is True
@@ -52,9 +52,9 @@ def test_the_json_has_the_estimate_the_interval_and_how_it_came_about():
 
 def test_an_estimate_against_the_leader_says_so():
     result = make_result(tally=AGAINST, winner=0)
-    low, high = weighted_distance(AGAINST).interval
+    low, high = weighted_gap(AGAINST).interval
     assert result.leader == "small"
-    assert result.gap == weighted_distance(AGAINST).value < 0
+    assert result.gap == weighted_gap(AGAINST).value < 0
     assert gap(result) == (
         f"{-result.gap:.2f} for large, estimated from draws that prefer some items "
         f"(90 % interval {-high:.2f} to {-low:.2f}, approximate); it contradicts the votes, where small leads"
@@ -64,7 +64,7 @@ def test_an_estimate_against_the_leader_says_so():
 def test_without_a_leader_it_is_for_whom_it_favours():
     level = tally_of([1, 0, -1, 0], np.array([0.2, 0.1, 0.002, 0.1]))
     result = make_result(tally=level, winner=None)
-    assert (result.leader, result.gap) == (None, weighted_distance(level).value)
+    assert (result.leader, result.gap) == (None, weighted_gap(level).value)
     assert gap(result).startswith(f"{-result.gap:.2f} for large, estimated")
     assert "beware" not in gap(result)
 

@@ -19,7 +19,7 @@ from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Call, Item, Verdict
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.options import JudgeOptions
-from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.judges.prompt import shipped_template
 from judgeloop.providers.endpoint import Endpoint, Network
 from judgeloop.providers.http_client import http_client
 

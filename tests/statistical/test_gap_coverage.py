@@ -1,4 +1,4 @@
-"""How often intervals for the win distance hold it where draws prefer some items: seeded, with the
+"""How often intervals for the gap hold it where draws prefer some items: seeded, with the
 bound that so many runs allow.
 
 A true coverage of 90 % is seen in under 88.7 % of 2,000 runs with a chance of 2.5 %. At few draws
@@ -17,10 +17,14 @@ from support.walking import walk
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.methods.estimators.preferences import Preferences, weighted_distance
+from judgeloop.methods.estimators.preferences import (
+    Preferences,
+    weighted_gap,
+    weighted_interval,
+    weighted_moments,
+)
 from judgeloop.methods.selectors.decisive import Decisive, decisive
 from judgeloop.methods.stats.decisiveness import Prospects
-from judgeloop.methods.stats.weighted_draws import weighted_interval, weighted_moments
 from judgeloop.methods.stopping.majority import TieAware
 
 ITEMS, RISK, RUNS = 800, 0.1, 2000
@@ -127,7 +131,7 @@ def test_where_a_run_learns_its_weights_it_covers_as_often_as_it_says(population
 @pytest.mark.parametrize("population", POPULATIONS)
 def test_where_a_heuristic_rule_ended_the_run_it_covers_as_often_as_it_says(population):
     weights, scores = pool(population)
-    distance, runs, covered = 2 * scores.mean() - 1, 400, 0
+    gap, runs, covered = 2 * scores.mean() - 1, 400, 0
     for seed in range(runs):
         session = Session(
             items=ITEMS,
@@ -138,6 +142,6 @@ def test_where_a_heuristic_rule_ended_the_run_it_covers_as_often_as_it_says(popu
             rng=np.random.default_rng(seed),
         )
         outcome = replay(session, lambda choice: Verdict(float(scores[choice.position])))
-        low, high = weighted_distance(outcome.estimate.tally).interval
-        covered += low <= distance <= high
+        low, high = weighted_gap(outcome.estimate.tally).interval
+        covered += low <= gap <= high
     assert covered / runs >= binom.ppf(0.025, runs, 1 - RISK) / runs

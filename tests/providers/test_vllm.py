@@ -14,7 +14,7 @@ from judgeloop.core.errors import ErrorKind
 from judgeloop.core.records import Abstention, Call, Item, Verdict
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.options import JudgeOptions
-from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.judges.prompt import shipped_template
 
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))
 RATING = Call(CALL.item, ("b",), ("an answer",))

@@ -18,7 +18,7 @@ from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.core.records import Call, Item, Usage, Verdict
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.options import JudgeOptions
-from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.judges.prompt import shipped_template
 from judgeloop.providers.http_client import MOST_BYTES, bound_body
 
 CALL = Call(Item("i", "Say something."), ("a", "b"), ("a good answer", "an answer"))

@@ -199,7 +199,8 @@ def test_a_reply_that_thoughts_used_up_says_so_and_what_helps(chat_server):
     reply = ask(chat_server)
     assert reply.answer == Abstention(
         "truncated at 8704 tokens, 8704 of them thoughts; give `judge_max_tokens=17408`, or a lower "
-        "`judge_effort`"
+        "`judge_effort`",
+        truncated=True,
     )
     assert reply.cost_p == cost(Usage(400, 8704), price_from_text(PRICE))
     assert truncated(512, 0) == "truncated at 512 tokens (`judge_max_tokens`)"

@@ -9,7 +9,7 @@ from judgeloop.core.records import Call, Item
 from judgeloop.core.verdict_key import verdict_key
 from judgeloop.judges.catalogue import judge_from_spec
 from judgeloop.judges.options import LONGEST, JudgeOptions, server_names
-from judgeloop.judges.prompt_files import shipped_template
+from judgeloop.judges.prompt import shipped_template
 
 ONE, OTHER = "openai/a", "openai/b"
 PANEL = [ONE, OTHER]
@@ -83,7 +83,7 @@ def test_a_bare_name_is_the_judges_and_a_proxy_is_named_by_its_own():
 @pytest.mark.parametrize(
     ("given", "judges", "message"),
     [
-        (["lab"], PANEL, "one name for 2 judges; give each its own: `judge_name=openai/a=NAME` "),
+        (["lab"], PANEL, "a name for each of 2 judges (openai/a=NAME, openai/b=NAME)"),
         (["openai/a=lab", "openai/b=lab"], PANEL, "openai/a and openai/b need different names"),
         (["openai/a=lab", "openai/a=lab-2"], PANEL, "openai/a has two names, lab and lab-2"),
         (["one", "two"], [ONE], "openai/a has two names"),

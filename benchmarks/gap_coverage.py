@@ -1,6 +1,6 @@
-"""Measures the error of the win distance from `decisive` draws, and the coverage of its interval.
+"""Measures the error of the gap from `decisive` draws, and the coverage of its interval.
 
-    python benchmarks/distance_coverage.py DATA [--runs 2000] [--history 16]
+    python benchmarks/gap_coverage.py DATA [--runs 2000] [--history 16]
 
 DATA holds `alpacaeval/verdicts-gpt4.csv.gz` and the like (item_id, model, score); no judge is
 asked. Each run draws systems for a history, whose comparisons give the items their weights, and
@@ -9,7 +9,7 @@ tie-aware rule ends the run (risk 0.1, from 5 judgments to 200).
 
 The estimate ("ours") is compared with the plain mean of the judged items and with the unbiased mean
 of Des Raj (1956). Its 90 % interval is compared with the interval for any number of looks. "level"
-is the coverage for systems whose win distance is under 0.05.
+is the coverage for systems whose gap is under 0.05.
 """
 
 from __future__ import annotations
@@ -28,11 +28,15 @@ from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.history.past import past_of_scores, prospects_of, signs
-from judgeloop.methods.estimators.preferences import MISSES, Preferences, weighted_distance
+from judgeloop.methods.estimators.preferences import (
+    MISSES,
+    Preferences,
+    weighted_gap,
+    weighted_moments,
+)
 from judgeloop.methods.selectors.decisive import Decisive, decisive
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.mean_intervals import interval_whenever
-from judgeloop.methods.stats.weighted_draws import weighted_moments
 from judgeloop.methods.stopping.majority import TieAware
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -45,7 +49,7 @@ TABLES = {
     "REALSumm ROUGE-2": ("realsumm/verdicts-rouge2.csv.gz", 0.0, (20, 50)),
     "REALSumm pyramid": ("realsumm/verdicts-human-pyramid.csv.gz", 0.0, (20, 50)),
 }
-LEVEL = 0.05  # win distance under which the coverage is shown separately
+LEVEL = 0.05  # gap under which the coverage is shown separately
 
 
 class Contest(NamedTuple):
@@ -137,14 +141,12 @@ def show(name: str, runs: list[tuple[Contest, Tally]]) -> None:
     """Print a line: bias, root mean squared error, and both intervals' coverage and half-width."""
     truth = np.array([pair.preferences.mean() for pair, _ in runs])
     tallies = [tally for _, tally in runs]
-    found = [weighted_distance(tally) for tally in tallies]
+    found = [weighted_gap(tally) for tally in tallies]
     ours = [
-        tally.win_distance if weighted is None else weighted.value
+        tally.gap if weighted is None else weighted.value
         for weighted, tally in zip(found, tallies, strict=True)
     ]
-    estimates = np.array(
-        [[tally.win_distance for tally in tallies], list(map(des_raj, tallies)), ours]
-    )
+    estimates = np.array([[tally.gap for tally in tallies], list(map(des_raj, tallies)), ours])
     once = np.array([
         (-1, 1) if weighted is None or weighted.interval is None else weighted.interval for weighted in found
     ])  # fmt: skip

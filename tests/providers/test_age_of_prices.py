@@ -20,7 +20,7 @@ from judgeloop.questions.compare import prepare as comparing
 from judgeloop.questions.compare import run as compare_run
 from judgeloop.questions.compare.config import compare_config
 from judgeloop.run import drive
-from judgeloop.run.plan_text import plan_json, render_plan
+from judgeloop.run.dry_run import DryRun
 
 KEY = {"OPENAI_API_KEY": "sk-of-tests"}
 
@@ -103,9 +103,9 @@ def test_a_dry_run_and_a_result_say_that_prices_are_old(monkeypatch, incidents, 
     ready = comparing.prepare(config(incidents), {}, offline=True)
     plan, result = asyncio.run(compare_run.forecast(ready))
     warning = f"last checked {days} days ago"
-    assert (warning in unwrapped(render_plan(plan, result, priced=True))) is old
+    assert (warning in unwrapped(DryRun(plan, result, priced=True).text())) is old
     assert (warning in unwrapped(str(result))) is old
-    assert bool(plan_json(plan, result, priced=True)["old_prices"]) is old
+    assert bool(DryRun(plan, result, priced=True).to_dict()["old_prices"]) is old
     assert (warning in json.dumps(result.to_json())) is old
 
 
