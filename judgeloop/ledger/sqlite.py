@@ -159,22 +159,25 @@ class SqliteLedger:
             LedgerError: another process holds the lock, or it cannot be made.
         """
         lock = self._lock(run)
-        if lock is None:
-            yield False
-            return
-        try:
-            lock.acquire(timeout=PATIENCE_S, poll_interval=PAUSE_S)
-        except Timeout:
+        if lock is not None and not _taken(lock, PATIENCE_S):
             raise LedgerError(
                 f"another judgeloop process is working on this run ({run}); wait until it ends, "
                 "then repeat this command: it reuses the verdicts that are already paid for"
-            ) from None
-        except OSError as error:
-            raise LedgerError(f"the run {run} cannot be locked: {error}") from error
+            )
         try:
-            yield True
+            yield lock is not None
         finally:
-            lock.release()
+            if lock is not None:
+                lock.release()
+
+    def _is_worked_on(self, run: str) -> bool:
+        """Return whether a process holds the lock of `run`."""
+        lock = self._lock(run)
+        if lock is None:
+            return False
+        free = _taken(lock, 0)
+        lock.release()
+        return not free
 
     def _lock(self, run: str) -> FileLock | None:
         """Return the lock of a run: a file beside the ledger itself, not beside a link to it."""
@@ -186,18 +189,6 @@ class SqliteLedger:
         except OSError as error:
             raise LedgerError(f"the run {run} cannot be locked: {error}") from error
         return FileLock(folder / run, mode=0o600)
-
-    def _is_worked_on(self, run: str) -> bool:
-        """Return whether a process holds the lock of `run`."""
-        lock = self._lock(run)
-        if lock is None:
-            return False
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            return True
-        lock.release()
-        return False
 
     def begin(self, run: str) -> None:
         """Record that `run` begins now, unless it has begun: later verdicts are not its history."""
@@ -240,3 +231,14 @@ class SqliteLedger:
         # Queued before the first await, so that cancelling the caller does not cancel its booking.
         future = self._writer.submit(action)
         return await asyncio.wrap_future(future)
+
+
+def _taken(lock: FileLock, patience_s: float) -> bool:
+    """Take a lock if it becomes free in time; return whether it was taken."""
+    try:
+        lock.acquire(timeout=patience_s, poll_interval=PAUSE_S)
+    except Timeout:
+        return False
+    except OSError as error:
+        raise LedgerError(f"{lock.lock_file} cannot be locked: {error}") from error
+    return True
