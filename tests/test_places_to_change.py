@@ -132,7 +132,7 @@ FORMAT_ROW = """
 """
 
 FLAG = """
-    colour: Annotated[str, Setting("Colour of the result.", OUTPUT, Part.REPORT, Found)] = "blue"
+    colour: Annotated[str, Setting("Colour of the result.", STOPPING, Part.REPORT, Found)] = "blue"
 """
 
 QUESTION_ENTRY = """
