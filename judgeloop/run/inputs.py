@@ -22,7 +22,7 @@ from judgeloop.formats.columns import Map, check_map, guesses_text, parse_map
 from judgeloop.formats.join import Joined, join
 from judgeloop.formats.rows import Items, Outputs, items_of, outputs_of, stem
 from judgeloop.formats.tables import Row
-from judgeloop.history.about import About
+from judgeloop.history.past import About
 from judgeloop.judges.catalogue import judge_from_spec, server_names
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt import Template, template_for
