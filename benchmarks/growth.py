@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from judgeloop.core.protocols import End
+from judgeloop.core.ledger import End
 from judgeloop.core.records import Call, Item, JudgeIdentity
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.ledger.booking import ingredients_of, run_row

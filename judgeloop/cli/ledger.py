@@ -14,8 +14,8 @@ from judgeloop.diagnostics.config import LedgerConfig, ReconcileConfig, SalvageC
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from judgeloop.core.ledger import Charged
     from judgeloop.diagnostics.reconcile import Reconciled
-    from judgeloop.ledger.spending import Charged
 
 EXIT_DAMAGED = 1
 # What the states of attempts mean that their names do not say.
@@ -84,11 +84,12 @@ def _show(*, json: bool, **given: Any) -> None:
     from json import dumps
 
     from judgeloop.core.money import to_usd
-    from judgeloop.ledger.spending import spending
+    from judgeloop.ledger.opening import open_reader
     from judgeloop.report.escaping import visible
 
     with explained():
-        found = spending(LedgerConfig.of(**given).ledger)
+        with open_reader(LedgerConfig.of(**given).ledger) as reader:
+            found = reader.spending()
         if json:
             values = {
                 kind: {
@@ -110,11 +111,12 @@ def _show(*, json: bool, **given: Any) -> None:
 def _export(**given: Any) -> None:
     from itertools import chain, islice
 
-    from judgeloop.ledger.requests import Request, requests_of
+    from judgeloop.core.ledger import Request
+    from judgeloop.ledger.opening import open_reader
     from judgeloop.report.labels import csv_line
 
-    with explained():
-        rows = requests_of(LedgerConfig.of(**given).ledger)
+    with explained(), open_reader(LedgerConfig.of(**given).ledger) as reader:
+        rows = reader.requests()
         first = list(islice(rows, 1))  # an error comes before the heading
         print(csv_line(Request._fields))
         for row in chain(first, rows):
@@ -123,7 +125,7 @@ def _export(**given: Any) -> None:
 
 def _spent(found: dict[str, dict[str, Charged]]) -> list[str]:
     """Return the lines on what was spent: a table for each kind of group, and the total."""
-    from judgeloop.ledger.spending import Charged
+    from judgeloop.core.ledger import Charged
 
     by_state = found["state"]
     if not by_state:
@@ -174,7 +176,7 @@ def _verify(**given: Any) -> None:
 
 
 def _salvage(**given: Any) -> None:
-    from judgeloop.ledger.salvage import salvage
+    from judgeloop.ledger.inspection import salvage
     from judgeloop.report.escaping import visible
 
     with explained():
@@ -201,7 +203,7 @@ def _lines(found: Reconciled) -> list[str]:
     settled = {settlement.attempt: settlement for settlement in found.settled}
     lines, now_p = [], 0
     for row in found.unknown:
-        now = settled.get(row.id)
+        now = settled.get(row.number)
         now_p += row.charged_p if now is None else now.cost_p
         said = f"{row.began_at}  run {row.run}  {row.judge}  item {row.item_id}"
         said += f"  charged {show_usd(row.charged_p)}: {row.outcome}"

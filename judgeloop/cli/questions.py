@@ -24,7 +24,7 @@ from judgeloop.report.escaping import visible
 if TYPE_CHECKING:
     from judgeloop.cli.progress import Watched
     from judgeloop.engine.state import Interruption
-    from judgeloop.report.texts import Texts
+    from judgeloop.report.labels import Texts
     from judgeloop.settings.sources import Read
 
 EXITS = (
@@ -157,7 +157,7 @@ class Asking:
         """Print a result and write its files; a run that broke off has no result to print."""
         from judgeloop.cli.files import write_outputs, write_run
         from judgeloop.ledger.ledger_memory import remember
-        from judgeloop.report.texts import Texts
+        from judgeloop.report.labels import Texts
 
         config, folder = ready.config, _folder(ready)
         result = self.shown(result, read, Texts(ready.pool))
@@ -189,7 +189,7 @@ def _check_dry_run() -> None:
 
 def _say_failure(result: Any) -> None:
     """Say why a run broke off, and how to go on."""
-    from judgeloop.report.cost_text import cost, money
+    from judgeloop.report.sentences import cost, money
     from judgeloop.report.words import count
 
     say(visible(as_flags(f"no result: {result.stop_sentence}")))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from judgeloop.cli.streams import columns
 
 if TYPE_CHECKING:
-    from judgeloop.report.renderable import Renderable
+    from judgeloop.report.run_result import RunResult
 
 
 class Form(enum.Enum):
@@ -30,7 +30,7 @@ def form_of(*, json: bool, quiet: bool) -> Form:
 
 def shown_as(
     form: Form,
-    result: Renderable,
+    result: RunResult,
     settings_files: Mapping[str, list[str]],
     files: Sequence[Path] = (),
 ) -> str:

@@ -1,7 +1,8 @@
-"""Earlier comparisons on the items of a pool, as arrays of preferences.
+"""What a history is searched for, and what was found: comparisons on the items of a pool.
 
-Does not know the judges. `comparisons.py` and `remembered.py` read the verdicts;
-`methods/stats/decisiveness.py` computes what they say of an item.
+Holds preferences as arrays, and says how likely each item is to tell two systems apart
+(`methods/stats/decisiveness.py` has the formulas). Does not know the judges. `comparisons.py` and
+`verdict_columns.py` read the verdicts.
 """
 
 from __future__ import annotations
@@ -14,10 +15,26 @@ from itertools import combinations, islice
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.core.records import Item, JudgeIdentity
+from judgeloop.methods.stats.decisiveness import Prospects, prospects
+
 Pair = tuple[str, str]
 # Most comparisons that are made from a score table or implied. More take time and add nothing.
 MOST_COMPARISONS = 1500
+# Most comparisons that weigh the items, evenly spaced over all. More take time and add little.
+MOST_WEIGHED = 300
 ROUNDING = 1e-12  # so that decimal scores that differ by exactly the margin tie
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The data that a history is searched for; `outputs[system][item]` are texts."""
+
+    items: tuple[Item, ...]
+    systems: tuple[str, ...]
+    outputs: tuple[tuple[str, ...], ...]
+    judges: tuple[JudgeIdentity, ...]
+    tie_margin: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,3 +186,22 @@ def past_of_pairs(verdicts: Mapping[Pair, Mapping[int, int]], items: int) -> Pas
             preferences[row, position] = preference
             known[row, position] = True
     return past.beside(Past(tuple(verdicts), preferences, known))
+
+
+def prospects_of(
+    past: Past, systems: tuple[str, ...], power: float | None = None
+) -> Prospects | None:
+    """Return how likely each item is to tell `systems` apart; None if `past` prefers no item.
+
+    `power` is the exponent of the draw weights. By default it grows with the number of systems that
+    were compared on an item.
+    """
+    last = max(0, len(past) - 1)
+    rows = np.unique(np.linspace(0, last, min(len(past), MOST_WEIGHED)).astype(np.int64))
+    return prospects(
+        past.preferences[rows],
+        past.known[rows],
+        past.systems_an_item,
+        apart=past.apart_from(*systems)[rows],
+        power=power,
+    )

@@ -227,6 +227,19 @@ AuditShare = Annotated[
         file_only=True,
     ),
 ]
+
+
+def _address(value: object) -> object:
+    """Refuse the address of a ledger of a kind that is not known, before it becomes a path."""
+    if "://" in str(value):
+        from judgeloop.ledger.opening import check_address
+
+        check_address(str(value))
+    return value
+
+
 Ledger = Annotated[
-    Path, Setting("File of paid verdicts and spending (SQLite).", OUTPUT, Part.PLACE, Inside)
+    Path,
+    Setting("File of paid verdicts and spending (SQLite).", OUTPUT, Part.PLACE, Inside),
+    Parse(_address),
 ]

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from support.commandline import judgeloop
 
+from judgeloop.core.ledger import PastReply
 from judgeloop.core.records import Call, Item, JudgeIdentity, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.diagnostics.doctor import order_advice
-from judgeloop.ledger.replies import PastReply
 from judgeloop.methods.stats.agreement import FEWEST_BOTH
 
 JUDGE = JudgeIdentity("openai", "m")

@@ -15,7 +15,7 @@ from judgeloop.judges.catalogue import JUDGES, judge_from_spec
 from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt import shipped_template
 from judgeloop.ledger.connection import key_of
-from judgeloop.ledger.seal import KEY_VARIABLE
+from judgeloop.ledger.rows import KEY_VARIABLE
 from judgeloop.providers.endpoint import JUDGE_KEY
 from judgeloop.settings.run_settings import CEILING, JudgeSettings, within_ceiling
 

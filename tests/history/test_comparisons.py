@@ -327,11 +327,11 @@ def test_a_dry_run_says_by_which_rule_and_history(folder):
         "--rule",
     ]
     assert (
-        "The rule is tie-aware and the selector decisive: 60 verdicts"
+        "Rule tie-aware, selector decisive: 60 verdicts"
         in judgeloop(*arguments, "tie-aware").stdout
     )
     assert (
-        "The rule is sequential and the selector random: too little history"
+        "Rule sequential, selector random: too little history"
         in judgeloop(*arguments, "calibrated").stdout
     )
 

@@ -16,7 +16,7 @@ from support.database import opened
 from support.patience import PATIENCE_S
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.protocols import End, Reservation
+from judgeloop.core.ledger import End, Reservation
 from judgeloop.core.records import Abstention, Reply, Verdict
 from judgeloop.ledger.sqlite import SqliteLedger
 

@@ -8,7 +8,7 @@ import json
 import pytest
 from support.commandline import judgeloop
 
-from judgeloop.core.protocols import Reservation
+from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.ledger.sqlite import SqliteLedger
 
