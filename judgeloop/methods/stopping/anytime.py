@@ -78,13 +78,14 @@ class Anytime(Rule):
         """Return bounds for the gap over all items, first minus second.
 
         Each bound is ever wrong, at any number of looks, with probability at most the threshold.
+        Where they cross, one of them is wrong, and the gaps between them are returned.
         """
         if tally.judged == self.items:
             gap = (tally.wins[0] - tally.wins[1]) / self.items
             return gap, gap
         low = bound(scores_for(tally, 0), self.items, self.threshold)
         high = -bound(scores_for(tally, 1), self.items, self.threshold)
-        return low, high
+        return min(low, high), max(low, high)
 
     def no_difference(self, tally: Tally) -> bool:
         """Whether the gap is shown to lie between minus and plus `near_tie`."""
@@ -253,12 +254,14 @@ class NotWorse(Rule):
         """Return bounds for the gap over all items, first minus second.
 
         Each bound is ever wrong, at any number of looks, with probability at most the threshold.
+        Where they cross, one of them is wrong, and the gaps between them are returned.
         """
         if tally.judged == self.items:
             gap = (tally.wins[0] - tally.wins[1]) / self.items
             return gap, gap
-        low, high = (bound(scores_for(tally, side), self.items, self.threshold) for side in (0, 1))
-        return low, -high
+        low = bound(scores_for(tally, 0), self.items, self.threshold)
+        high = -bound(scores_for(tally, 1), self.items, self.threshold)
+        return min(low, high), max(low, high)
 
     def _risks(self, tally: Tally) -> tuple[float, float]:
         """Return the stated risks of "not worse" and of "worse"."""

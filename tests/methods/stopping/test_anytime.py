@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.tallies import grown_and_plain, tally_of
 
@@ -78,7 +78,8 @@ def test_over_all_orders_each_bound_is_ever_wrong_with_at_most_the_risk(wins, lo
 
 
 @given(history=st.lists(st.sampled_from([1, 0, -1, None]), max_size=20), more=st.integers(1, 30))
-def test_a_certain_interval_holds_all_possible_means_and_is_symmetric(history, more):
+@example([1, 1, 1, 1, 1, 1, -1, -1], 1)  # the bounds cross
+def test_an_interval_has_its_bounds_in_order_and_is_symmetric(history, more):
     items = len(history) + more
     tally = tally_of(history, items)
     low, high = Anytime(0.2, items).interval(tally)
