@@ -23,8 +23,8 @@ from judgeloop.formats.join import Joined, join
 from judgeloop.formats.rows import Items, Outputs, items_of, outputs_of, stem
 from judgeloop.formats.tables import Row
 from judgeloop.history.past import About
-from judgeloop.judges.catalogue import judge_from_spec
-from judgeloop.judges.options import JudgeOptions, server_names
+from judgeloop.judges.catalogue import judge_from_spec, server_names
+from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt import Template, template_for
 from judgeloop.settings.published import check_published
 from judgeloop.settings.run_settings import JudgeSettings, RunSettings
