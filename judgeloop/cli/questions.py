@@ -189,7 +189,7 @@ def _check_dry_run() -> None:
 
 def _say_failure(result: Any) -> None:
     """Say why a run broke off, and how to go on."""
-    from judgeloop.report.cost_text import cost, money
+    from judgeloop.report.sentences import cost, money
     from judgeloop.report.words import count
 
     say(visible(as_flags(f"no result: {result.stop_sentence}")))
