@@ -193,14 +193,6 @@ def test_scores_that_make_no_mean_are_refused(data, tmp_path, table, message):
     assert message in result.stderr
 
 
-def test_other_jobs_do_not_take_its_flags(data, tmp_path):
-    for job in ("compare", "select"):
-        result = replay(
-            *data[:-1], job, "--shares", "10", "--baseline", "a", "-o", tmp_path / "out"
-        )
-        assert "has no such choice" in result.stderr
-
-
 def test_diffuse_clusters_outputs_also_beside_hidden_states(data, tmp_path):
     flags = [*QUICK, "--selectors", "random,diffuse"]
     assert replay(*data, *flags, "-o", tmp_path / "texts").exit_code == 0
@@ -208,14 +200,4 @@ def test_diffuse_clusters_outputs_also_beside_hidden_states(data, tmp_path):
     done = replay(*data, *flags, "--represent", "hidden:nowhere", "-o", tmp_path / "hidden")
     assert done.exit_code == 0, done.output
     tables = [(tmp_path / name / "area.csv").read_text() for name in ("texts", "hidden")]
-    assert tables[0] == tables[1]
-
-
-def test_diffuse_does_not_look_at_the_prompts(data, tmp_path):
-    flags = [*QUICK, "--selectors", "diffuse"]
-    assert replay(*data, *flags, "-o", tmp_path / "before").exit_code == 0
-    items = data[2]
-    items.write_text(items.read_text().replace("p 1", "another text 1"))
-    assert replay(*data, *flags, "-o", tmp_path / "after").exit_code == 0
-    tables = [(tmp_path / name / "area.csv").read_text() for name in ("before", "after")]
     assert tables[0] == tables[1]

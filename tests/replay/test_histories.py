@@ -58,11 +58,6 @@ def test_a_history_holds_every_comparison_of_so_many_systems_and_none_of_the_pai
     assert not past.systems & {f"s{number}" for number in pair}
 
 
-def test_a_smaller_history_is_part_of_a_larger_one_of_the_same_seed():
-    data = mostly_ties(items=20)
-    assert past_of(data, (0, 1), 4).systems < past_of(data, (0, 1), 7).systems
-
-
 def test_a_history_is_on_the_contests_items_and_ties_within_the_margin():
     scores = np.array(
         [[0.0, 1.0, 0.0, 1.0], [0.0, 0.5, 1.0, 0.0], [0.3, 0.0, 0.9, 0.5], [0.0, 0.0, 0.1, 0.46]]
@@ -219,17 +214,6 @@ def test_a_rule_that_a_selector_cannot_go_with_is_named(files, tmp_path):
     assert "judgeloop: anytime not run with decisive: " in result.stderr
 
 
-def test_it_resumes_with_the_histories_it_had_and_not_with_others(files, tmp_path):
-    asked = [*files, *DRAWN, *HISTORY, "--sizes", "5,10", "--json", "-o"]
-    whole = replay(*asked, tmp_path / "whole")
-    replay(*asked, tmp_path / "part", "--pairs", 3)
-    resumed = replay(*asked, tmp_path / "part", "--resume")
-    assert json.loads(resumed.stdout) == json.loads(whole.stdout)
-    changed = replay(*asked, tmp_path / "part", "--resume", "--history-systems", 3)
-    assert changed.exit_code == 2
-    assert "other settings (history_systems)" in changed.stderr
-
-
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
@@ -251,9 +235,3 @@ def test_what_is_wrong_with_a_history_is_said_in_a_line(files, tmp_path, flags, 
     assert result.exit_code == 2
     assert message in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
-
-
-def test_another_job_has_no_history(files, tmp_path):
-    result = replay(*files, "--job", "select", "--baseline", "s0", *HISTORY, "-o", tmp_path / "out")
-    assert result.exit_code == 2
-    assert "--history-systems: --job select has no such choice" in result.stderr

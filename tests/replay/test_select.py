@@ -130,15 +130,6 @@ def test_an_interrupted_replay_goes_on_and_says_the_same(data, tmp_path):
     assert (whole / "calls.csv").read_text() == (parts / "calls.csv").read_text()
 
 
-def test_scores_of_the_baseline_in_the_table_are_what_the_others_are_compared_with(data, tmp_path):
-    out = tmp_path / "out"
-    data[-1] = "s2"
-    result = replay(
-        *data, "--pool", 40, "--seeds", 2, "--selectors", "random", "-o", out, "--jobs", 1
-    )
-    assert result.exit_code == 0, result.output
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -213,24 +204,6 @@ def test_level_leaders_share_the_credit():
         "the tie among both and the baseline, or the win, whichever comes first"
     )
     assert rows[0]["steps"][-1][2] == 1.0
-
-
-def test_what_is_needed_is_counted_from_where_the_goal_stays_reached():
-    steps = [[10, 1, 1.0, 0.0], [20, 2, 0.0, 0.2], [30, 3, 1.0, 0.0]]
-    rows = [
-        {
-            "selector": "random",
-            "realisation": 0,
-            "limit": None,
-            "winner_gap": 0.0,
-            "calls": 40,
-            "queries": 4,
-            "steps": steps,
-        }
-    ]
-    table = {(row["goal"], row["level"]): row for row in needed(rows)}
-    assert table["best", 0.8]["calls"] == 30, "it was right at 10 calls already, and then wrong"
-    assert table["best", 0.8]["against_random"] == 0.0
 
 
 def run_of(selector, *steps):

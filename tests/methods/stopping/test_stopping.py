@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from math import comb
 
 import numpy as np
 import pytest
@@ -35,20 +34,6 @@ def test_the_papers_worked_example():
     assert round(Hypergeometric(0.1).risk(tally), 4) == 0.0529
 
 
-@given(st.integers(1, 40), st.data())
-def test_the_survival_function_is_the_sum_of_exact_binomials(population, data):
-    successes = data.draw(st.integers(0, population))
-    draws = data.draw(st.integers(0, population))
-    at_least = data.draw(st.integers(0, draws))
-    ways = sum(
-        comb(successes, i) * comb(population - successes, draws - i)
-        for i in range(at_least, draws + 1)
-    )
-    assert survival(at_least, population, successes, draws) == pytest.approx(
-        ways / comb(population, draws), abs=1e-9
-    )
-
-
 @given(st.integers(1, 3000), st.data())
 def test_the_survival_function_is_scipys(population, data):
     successes = data.draw(st.integers(0, population))
@@ -71,11 +56,6 @@ def test_ties_are_votes_against_the_leader_for_the_papers_rule_only():
 def test_the_tie_aware_population_is_at_least_what_was_decisive():
     # Everything judged and decisive: N' = 6; 5 of 6 cannot come from a population with 3 wins.
     assert TieAware(0.1).risk(Tally(items=6, wins=(5, 1))) == 0.0
-
-
-def test_an_odd_population_has_its_null_at_the_most_votes_that_are_no_majority():
-    # N = 5, K = 2: C(2,2)·C(3,0)/C(5,2) = 0.1.
-    assert Hypergeometric(0.1).risk(Tally(items=5, wins=(2, 0))) == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("name", RULES)
