@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from support.driving import run, script_from
 
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Abstention, Verdict
-from judgeloop.engine.presentation import Vote, decide
+from judgeloop.core.records import Abstention, Item, Query, Verdict
+from judgeloop.engine.asks import asks_for
+from judgeloop.engine.presentation import Order, Vote, decide
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
@@ -177,3 +178,17 @@ def test_a_panel_that_answers_from_the_ledger_asks_only_the_judge_that_is_new(tm
     finished = run([old, new], ledger=tmp_path / "l.sqlite")
     assert len(old.calls) == asked == len(new.calls)
     assert finished.spend.remembered == asked
+
+
+def test_only_a_judge_that_goes_by_names_is_asked_about_equal_outputs():
+    terms, item = Terms("run", order=Order.FIXED), Item("q1", "p")
+    equal = Query(item, ("a", "b"), ("same", "same"))
+    assert not asks_for(equal, panel_of([1.0], [1.0]), terms)
+    by_name = [
+        ScriptedJudge(script_from([1.0]), model=name, blind=False, order_matters=False)
+        for name in ("m", "n")
+    ]
+    asks = asks_for(equal, by_name, terms)
+    assert [(ask.judge, ask.call.systems) for ask in asks] == [(0, ("a", "b")), (1, ("a", "b"))]
+    rated = asks_for(Query(item, ("a",), ("same",)), by_name, terms)
+    assert len({ask.key for ask in (*asks, *rated)}) == 4

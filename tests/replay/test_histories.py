@@ -7,11 +7,11 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from support.replaying import replay, verdicts
+from support.tables import write
 
-from judgeloop.cli.app import app
 from judgeloop.engine.session import Limits
 from judgeloop.history.prospects import prospects_of
 from judgeloop.methods.selectors.ingredients import Variant
@@ -142,28 +142,11 @@ def test_among_ties_a_history_saves_a_third_of_the_judgments_without_more_errors
 
 @pytest.fixture
 def files(tmp_path):
-    """The arguments of a replay of recorded verdicts."""
+    """The arguments of a replay of recorded verdicts, whose outputs nobody has."""
     data = mostly_ties(items=40, systems=6)
-    table = [
-        f"i{item},{system},{data.scores[row, item]:.4f}"
-        for row, system in enumerate(data.systems)
-        for item in range(40)
-    ]
-    verdicts = tmp_path / "verdicts.csv"
-    verdicts.write_text("\n".join(["item_id,model,score", *table]) + "\n")
-    return [
-        tmp_path / "outputs",
-        "--items",
-        tmp_path / "items.jsonl",
-        "--verdicts",
-        verdicts,
-        "--jobs",
-        1,
-    ]
-
-
-def replay(*arguments):
-    return CliRunner().invoke(app, ["replay", *map(str, arguments)])
+    table = verdicts(tmp_path, dict(zip(data.systems, data.scores.round(4), strict=True)))
+    items = tmp_path / "items.jsonl"
+    return [tmp_path / "outputs", "--items", items, "--verdicts", table, "--jobs", 1]
 
 
 DRAWN = ["--selectors", "random,decisive", "--seeds", 2, "--subset", 1]
@@ -183,23 +166,19 @@ def test_a_replay_takes_a_history_and_no_outputs(files, tmp_path):
 
 
 def test_where_there_are_outputs_their_lengths_count(files, tmp_path):
-    folder, _, items = files[:3]
+    folder, items = files[0], range(40)
     asked = [*files, *RULES, *HISTORY, "--rules", "tie-aware", "--json", "-o"]
     without = replay(*asked, tmp_path / "without")
     assert f"judgeloop: {folder} is not a folder: decisive uses the history alone" in without.stderr
     folder.mkdir()
-    items.write_text(
-        "".join(json.dumps({"id": f"i{one}", "prompt": f"p{one}"}) + "\n" for one in range(40))
-    )
-    for system in mostly_ties(items=40, systems=6).systems[:5]:
-        rows = [
-            {"id": f"i{one}", "output": "x" * (37 * one * int(system[1:]) % 101)}
-            for one in range(40)
-        ]
-        (folder / f"{system}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write(tmp_path, {"items": [{"id": f"i{one}", "prompt": f"p{one}"} for one in items]})
+    outputs = {
+        f"s{n}": [{"id": f"i{one}", "output": "x" * (37 * one * n % 101)} for one in items]
+        for n in range(5)
+    }
+    write(folder, outputs)
     with_lengths = replay(*asked, tmp_path / "with")
-    assert with_lengths.exit_code == 0, with_lengths.output
-    assert with_lengths.stderr == ""
+    assert (with_lengths.exit_code, with_lengths.stderr) == (0, "")
     random, decisive = json.loads(without.stdout)
     assert json.loads(with_lengths.stdout)[0] == random
     assert json.loads(with_lengths.stdout)[1] != decisive

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support.tallies import grown_and_plain, tally_of
+from support.tallies import tally_of
 
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Choice, Label, Verdict
@@ -124,27 +124,6 @@ def test_systems_that_tie_on_and_on_are_no_different_for_practical_purposes():
     assert -0.1 < low < 0 < high < 0.1
 
 
-@settings(max_examples=80)
-@given(
-    verdicts=st.lists(st.sampled_from([1, 1, 1, 0, -1, None]), min_size=1, max_size=60),
-    spare=st.integers(0, 20),
-    near_tie=st.sampled_from([None, 0.05, 0.4]),
-    threshold=st.sampled_from([0.02, 0.1, 0.3]),
-)
-def test_a_tally_that_grows_is_decided_as_one_that_is_counted_anew(
-    verdicts, spare, near_tie, threshold
-):
-    items = len(verdicts) + spare
-    growing, anew = (Anytime(threshold, items, near_tie) for _ in (0, 1))
-    for tally, plain in grown_and_plain(verdicts, items):
-        assert growing.is_met(tally) == anew.is_met(plain)
-        assert growing.risk(tally) == pytest.approx(anew.risk(plain), rel=1e-12)
-        assert growing.no_difference(tally) == anew.no_difference(plain)
-        for unknown in (0, 1, 2, 5, 13):
-            if unknown <= items - len(tally.preferences):
-                assert growing.can_be_met(tally, unknown) == anew.can_be_met(plain, unknown)
-
-
 def test_each_verdict_of_a_tally_that_grows_is_looked_at_once(monkeypatch):
     looked = []
     follow = BetPair.follow
@@ -213,26 +192,6 @@ def test_an_abstention_counts_against_either_answer():
     assert kind(rule, [0] * 15 + [1] * 4 + [None]) is not StopKind.RISK_MET
     straddling = NotWorse(1e-12, 20, 0.2)
     assert kind(straddling, [1] * 4 + [0] * 15 + [None]) is None, "3 to 5: not known"
-
-
-@settings(max_examples=80)
-@given(
-    verdicts=st.lists(st.sampled_from([1, 1, 0, -1, -1, None]), min_size=1, max_size=60),
-    spare=st.integers(0, 20),
-    margin=st.sampled_from([0.01, 0.05, 0.4]),
-    threshold=st.sampled_from([0.02, 0.1, 0.3]),
-)
-def test_a_tally_that_grows_is_decided_as_one_that_is_counted_anew_not_worse(
-    verdicts, spare, margin, threshold
-):
-    items = len(verdicts) + spare
-    growing, anew = (NotWorse(threshold, items, margin) for _ in (0, 1))
-    for tally, plain in grown_and_plain(verdicts, items):
-        assert growing.reason_to_stop(tally) == anew.reason_to_stop(plain)
-        assert growing.risk(tally) == pytest.approx(anew.risk(plain), rel=1e-12)
-        for unknown in (0, 1, 2, 5, 13):
-            if unknown < items - len(tally.preferences):
-                assert growing.can_be_met(tally, unknown) == anew.can_be_met(plain, unknown)
 
 
 @given(
