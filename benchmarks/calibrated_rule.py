@@ -28,8 +28,7 @@ from judgeloop.calibration.threshold import TooLittle, calibrate
 from judgeloop.core.records import TIE, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.history.past import past_of_scores, signs
-from judgeloop.history.prospects import prospects_of
+from judgeloop.history.past import past_of_scores, prospects_of, signs
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.decisive import decisive
 from judgeloop.methods.stats.decisiveness import Floats, Prospects

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from judgeloop.core.protocols import Selector
 from judgeloop.core.records import Verdict
-from judgeloop.history.past import Past
-from judgeloop.history.prospects import prospects_of
+from judgeloop.history.past import Past, prospects_of
 from judgeloop.methods.selectors.decisive import Decisive, decisive
 from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.decisiveness import (

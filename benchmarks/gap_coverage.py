@@ -27,8 +27,7 @@ from judgeloop.core.outcomes import Tally
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.history.past import past_of_scores, signs
-from judgeloop.history.prospects import prospects_of
+from judgeloop.history.past import past_of_scores, prospects_of, signs
 from judgeloop.methods.estimators.preferences import (
     MISSES,
     Preferences,

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from judgeloop.core.protocols import End
+from judgeloop.core.ledger import End
 from judgeloop.core.records import Call, Item, JudgeIdentity
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.ledger.booking import ingredients_of, run_row
@@ -91,7 +91,7 @@ def by_judgments(rule: str) -> Callable[[Path, int], Figure]:
 
 def by_items(folder: Path, items: int) -> Figure:
     """Measure a run that ends after the first query on one of so many items."""
-    limits = ["--min-judgments", "1", "--max-judgments", "1"]
+    limits = ["--max-judgments", "1"]
     return figure(
         ["compare", *write_outputs(folder, items), "--judge", "metric:exact", *limits], folder
     )

@@ -21,14 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+import make_environment
 import make_results
 
 import judgeloop
 import judgeloop.parts
-from judgeloop.cli.app import COMMANDS, app
-from judgeloop.cli.environment import example
+from judgeloop.cli.commands import COMMANDS
 from judgeloop.cli.init import schema_text
-from judgeloop.cli.naming import flag, variable
 from judgeloop.cli.panel_command import PanelArgument, PanelOption
 from judgeloop.questions.question import QUESTIONS
 from judgeloop.settings.setting import Declared, Part, Source, declared
@@ -58,50 +57,78 @@ def made() -> dict[Path, str]:
         reference / "results.md": make_results.page(),
         reference / "result.schema.json": make_results.schema(),
         reference / "api.md": api(),
-        reference / "judgeloop.schema.json": schema_text(app),
-        DOCS.parent / ".env.example": example(app),
+        reference / "judgeloop.schema.json": schema_text(),
+        DOCS.parent / ".env.example": make_environment.example(),
         DOCS / "pictures" / "demo.svg": demo(),
     }
 
 
 def command_line() -> str:
-    """Return the page of all commands with their options."""
+    """Return the page of all commands with their options; those of several commands stand once."""
     root = click.Context(click.Group("judgeloop"), info_name="judgeloop")
+    leaves = [leaf for row in COMMANDS for leaf in _leaves(row.make(), root)]
+    users: dict[tuple[str, str], list[str]] = {}
+    for context in leaves:
+        for row in _rows(context):
+            users.setdefault(row, []).append(context.command_path.removeprefix("judgeloop "))
+    shared = {row for row, names in users.items() if len(names) > 1}
     lines = [
         "# Every command and flag",
         "",
         BY_HAND,
         "A flag in **bold** is in the short help (`--help`); `--help-all` shows all of them at the terminal.",
+        "A switch such as `--allow-partial` is turned off by `no-` in front of its name.",
         "Each flag is also a variable: `--max-judgments 50` is `JUDGELOOP_MAX_JUDGMENTS=50`. A flag wins over a",
-        "variable, a variable over a [configuration file](configuration.md).",
+        "variable, a variable over a [configuration file](configuration.md). Some settings are variables and keys only:",
+        "[every setting](configuration.md) lists them.",
         "",
     ]
-    for name, (_, load) in COMMANDS.items():
-        lines += _command(load(), click.Context(load(), info_name=name, parent=root))
+    for context in leaves:
+        lines += _command(context, shared)
+    lines += ["## Flags of several commands", ""]
+    panels: dict[str, list[str]] = {}
+    for (panel, row), commands in users.items():
+        if len(commands) > 1:
+            names = ", ".join(f"`{name}`" for name in commands)
+            panels.setdefault(panel, []).append(f"{row} {names} |")
+    for panel, rows in panels.items():
+        lines += [f"**{panel}**", "", "| | | commands |", "|---|---|---|", *rows, ""]
     return "\n".join(lines)
 
 
-def _command(command: click.Command, context: click.Context) -> Iterator[str]:
-    """Yield the lines of a command, and of its subcommands."""
+def _leaves(command: click.Command, parent: click.Context) -> Iterator[click.Context]:
+    """Yield the context of a command, or of each command in a group."""
+    context = click.Context(command, info_name=command.name, parent=parent)
+    if not isinstance(command, click.Group):
+        yield context
+        return
+    for name in command.list_commands(context):
+        below = command.get_command(context, name)
+        if below is not None:
+            yield from _leaves(below, context)
+
+
+def _command(context: click.Context, shared: set[tuple[str, str]]) -> Iterator[str]:
+    """Yield the lines of a command, without the options that it shares with others."""
+    command = context.command
     yield f"## {context.command_path}"
     yield ""
     yield _prose(command.help or "")
     yield ""
-    if isinstance(command, click.Group):
-        for name in command.list_commands(context):
-            below = command.get_command(context, name)
-            if below is not None:
-                yield from _command(below, click.Context(below, info_name=name, parent=context))
-        return
     yield f"```text\n{command.get_usage(context).removeprefix('Usage: ')}\n```"
     yield ""
     panels: dict[str, list[str]] = {}
-    for parameter in command.get_params(context):
-        panel, row = _parameter(parameter, context)
-        if row:
+    for panel, row in _rows(context):
+        if (panel, row) not in shared:
             panels.setdefault(panel, []).append(row)
     for panel, rows in panels.items():
         yield from (f"**{panel}**", "", "| | |", "|---|---|", *rows, "")
+
+
+def _rows(context: click.Context) -> list[tuple[str, str]]:
+    """Return the panel and the row of each parameter of a command that is not hidden."""
+    found = [_parameter(one, context) for one in context.command.get_params(context)]
+    return [(panel, row) for panel, row in found if row]
 
 
 def _parameter(parameter: click.Parameter, context: click.Context) -> tuple[str, str]:
@@ -114,7 +141,9 @@ def _parameter(parameter: click.Parameter, context: click.Context) -> tuple[str,
     names, text = record
     common = isinstance(parameter, PanelOption) and parameter.common
     shown = f"**`{names}`**" if common else f"`{names}`"
-    return getattr(parameter, "panel", "Other"), f"| {shown} | {_cell(text)} |"
+    return getattr(
+        parameter, "panel", "Other"
+    ), f"| {shown.replace('|', chr(92) + '|')} | {_cell(text)} |"
 
 
 def _cell(text: str) -> str:
@@ -138,7 +167,7 @@ def configuration() -> str:
     where: dict[str, list[str]] = {}
     for question in QUESTIONS:
         for name, field in declared(question.settings()).items():
-            if field.setting is not None and field.setting.flag and not field.setting.argument:
+            if not field.setting.argument:
                 settings.setdefault(name, field)
                 where.setdefault(name, []).append(question.name)
     lines = [
@@ -146,7 +175,7 @@ def configuration() -> str:
         "",
         BY_HAND,
         "A setting is a key of `judgeloop.toml`, a variable, a flag, and a parameter in Python. What it does stands under",
-        "its flag: [every command and flag](command-line.md). The fifth column says whether another value makes another run, with",
+        "its flag: [every command and flag](command-line.md). Those without a flag are explained here. The fifth column says whether another value makes another run, with",
         "a budget of its own. The last column says what a `judgeloop.toml` may set that was found and not named by you",
         "([why](../explanation/security.md#where-settings-come-from)).",
         "",
@@ -154,17 +183,16 @@ def configuration() -> str:
         "|---|---|---|---|---|---|",
     ]
     for name, field in settings.items():
-        lines.append(_setting(name, field, where[name]))
+        lines.append(_setting(field, where[name]))
     return "\n".join([*lines, ""])
 
 
-def _setting(name: str, field: Declared, commands: list[str]) -> str:
+def _setting(field: Declared, commands: list[str]) -> str:
     setting = field.setting
-    assert setting is not None, "only declared settings are listed"
     another = "yes" if setting.part in {Part.RUN, Part.CONTENT, Part.KEY} else "no"
     users = "all three" if len(commands) == len(QUESTIONS) else ", ".join(commands)
-    key = name.replace("_", "-")
-    return f"| `{key}` | `{variable(name)}` | `{flag(name)}` | {users} | {another} | {SOURCES[setting.source]} |"
+    flag = f"none: {_cell(setting.help)}" if setting.file_only else f"`--{field.key}`"
+    return f"| `{field.key}` | `{field.variable}` | {flag} | {users} | {another} | {SOURCES[setting.source]} |"
 
 
 def api() -> str:

@@ -4,6 +4,7 @@ These names are public, and docs/how-to/parts.md shows how they fit together. No
 here. Each part keeps to its protocol: `Selector`, `Estimator`, `StoppingRule`, `Judge`, `Ledger`.
 """
 
+from judgeloop.core.ledger import Ledger as Ledger
 from judgeloop.core.outcomes import Estimate as Estimate
 from judgeloop.core.outcomes import Outcome as Outcome
 from judgeloop.core.outcomes import StopKind as StopKind
@@ -12,7 +13,6 @@ from judgeloop.core.outcomes import Tally as Tally
 from judgeloop.core.pool import Pool as Pool
 from judgeloop.core.protocols import Estimator as Estimator
 from judgeloop.core.protocols import Judge as Judge
-from judgeloop.core.protocols import Ledger as Ledger
 from judgeloop.core.protocols import Selector as Selector
 from judgeloop.core.protocols import StoppingRule as StoppingRule
 from judgeloop.core.records import Abstention as Abstention
@@ -37,7 +37,7 @@ from judgeloop.engine.state import Progress as Progress
 from judgeloop.engine.terms import Terms as Terms
 from judgeloop.judges.base import BaseJudge as BaseJudge
 from judgeloop.judges.function import function_judge as function_judge
-from judgeloop.ledger.sqlite import SqliteLedger as SqliteLedger
+from judgeloop.ledger.opening import open_ledger as open_ledger
 from judgeloop.methods.estimators.mean_score import MeanScore as MeanScore
 from judgeloop.methods.estimators.preferences import Preferences as Preferences
 from judgeloop.methods.estimators.win_rates import WinRates as WinRates

@@ -94,7 +94,7 @@ def make_judge(rest, options):
     return Longest()
 '''
 JUDGE_ROW = """
-    JudgeRow("longest", "", "", "longest:make_judge", "the longer output is better"),
+    JudgeRow("longest", "", "", "longest:make_judge"),
 """
 
 PROVIDER = '''
@@ -109,7 +109,7 @@ class ParrotChat(OpenAIChat):
     path = "/say"
 '''
 PROVIDER_ROW = """
-    ProviderRow("parrot", "ParrotChat", "MODEL", "a model behind Parrot's API", ("schema",)),
+    ProviderRow("parrot", "ParrotChat", "MODEL", ("schema",)),
 """
 
 FORMAT = '''
@@ -132,7 +132,7 @@ FORMAT_ROW = """
 """
 
 FLAG = """
-    colour: Annotated[str, Setting("Colour of the result.", OUTPUT, Part.REPORT, Found)] = "blue"
+    colour: Annotated[str, Setting("Colour of the result.", STOPPING, Part.REPORT, Found)] = "blue"
 """
 
 QUESTION_ENTRY = """

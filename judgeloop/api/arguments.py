@@ -59,8 +59,7 @@ class RunArguments(CallArguments, total=False):
     judge: Required[Judges]
     judge_base_url: str | None
     judge_name: str | Sequence[str] | None
-    judge_price: str | tuple[float, float] | None
-    prices: File | None
+    judge_price: str | PathLike[str] | tuple[float, float] | None
     tier: str | None
     judge_timeout: float | None
     judge_max_tokens: int | None

@@ -24,7 +24,7 @@ from judgeloop.api.in_memory import Collector
 from judgeloop.core.errors import InputError
 from judgeloop.engine.state import Interruption, Progress
 from judgeloop.questions.question import Answering, Question
-from judgeloop.report.texts import Texts
+from judgeloop.report.labels import Texts
 from judgeloop.run.dry_run import DryRun
 from judgeloop.run.inputs import NOTHING_GIVEN, Given
 

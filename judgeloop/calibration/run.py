@@ -22,11 +22,11 @@ from judgeloop.core.errors import InputError
 from judgeloop.engine.session import Limits
 from judgeloop.formats.verdicts import VerdictTable, read_verdicts
 from judgeloop.history.comparisons import AUTO, NONE, named_runs, past_of_table, where_of
-from judgeloop.history.ledger_source import remembered_verdicts
 from judgeloop.history.pairing import compared
 from judgeloop.history.past import Pair, Past, no_past
-from judgeloop.history.verdict_columns import VerdictColumns, distinct
+from judgeloop.history.verdict_columns import VerdictColumns, distinct, remembered_verdicts
 from judgeloop.judges.catalogue import judge_name as name_of
+from judgeloop.ledger.opening import is_ledger
 from judgeloop.methods.stats.decisiveness import exponent
 from judgeloop.report.words import count
 from judgeloop.settings.setting import declared
@@ -63,7 +63,7 @@ def whole_past(config: CalibrateConfig) -> WholePast:
     if Path(config.history).is_file():
         return _of_file(Path(config.history), config)
     runs = named_runs(config.history, config.ledger)
-    if not (config.ledger.is_file() and config.ledger.stat().st_size):
+    if not is_ledger(config.ledger):
         raise InputError(
             f"`ledger={config.ledger}`: there is no ledger there; name the ledger with the "
             "comparisons to replay, or give a table of verdicts, `history=FILE`"

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from judgeloop.calibration.comparable import Comparable
 from judgeloop.engine.session import Limits
-from judgeloop.history.past import Pair, Past
-from judgeloop.history.prospects import prospects_of
+from judgeloop.history.past import Pair, Past, prospects_of
 from judgeloop.methods.selectors.decisive import decisive
 from judgeloop.methods.stats.decisiveness import Prospects
 from judgeloop.methods.stats.risk_control import Bounds, new_minima

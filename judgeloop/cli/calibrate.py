@@ -6,32 +6,26 @@ from typing import Any
 
 import click
 
-from judgeloop.cli import flags
 from judgeloop.cli.naming import as_flags
-from judgeloop.cli.panel_command import CONTEXT, PanelCommand
+from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import counting, explained
-from judgeloop.cli.results import quiet_option
 from judgeloop.cli.streams import say_settings
 
 
 def calibrate() -> click.Command:
     """Return the command `calibrate`."""
-    from judgeloop.calibration.config import CalibrateConfig
-
-    return PanelCommand(
+    return settings_command(
         "calibrate",
-        callback=_calibrate,
-        params=[*flags.parameters_of(CalibrateConfig), flags.as_json(), quiet_option()],
-        help="Find the selector and rule that would have served past comparisons best, in judgments, dollars and "
+        _calibrate,
+        "Find the selector and rule that would have served past comparisons best, in judgments, dollars and "
         "errors.\n\nIt replays comparisons whose verdicts are known, each as if it were new. It asks no judge and "
         "spends nothing.",
-        context_settings=CONTEXT,
-    )  # fmt: skip
+    )
 
 
-def _calibrate(*, as_json: bool, quiet: bool, **given: Any) -> None:
-    import json
+def _calibrate(*, json: bool, quiet: bool, **given: Any) -> None:
     import os
+    from json import dumps
 
     # Its products of matrices are small: threads of the library would only wait for each other,
     # which takes processor time. The library reads this variable when it is loaded.
@@ -45,18 +39,19 @@ def _calibrate(*, as_json: bool, quiet: bool, **given: Any) -> None:
         config = CalibrateConfig.of(**given)
         with counting("ways of drawing", quiet=quiet) as observe:
             figures = calibrate_past(config, observe)
-        if as_json:
+        if json:
             values = calibration_json(figures)
             values["beside"] = [as_flags(what) for what in values["beside"]]
             for advice in values["advice"]:
                 advice["flags"] = _flags(advice["settings"])
-            print(json.dumps(values, indent=2))
+            print(dumps(values, indent=2))
         else:
             print(as_flags(render_calibration(figures)))
 
 
 def _flags(settings: dict[str, str] | None) -> str | None:
-    """Return settings as flags; None for no settings."""
+    """Return settings as flags, after variables, which a shell takes first; None for none."""
     if settings is None:
         return None
-    return " ".join(as_flags(f"`{name}={value}`") for name, value in settings.items())
+    shown = [as_flags(f"`{name}={value}`") for name, value in settings.items()]
+    return " ".join(sorted(shown, key=lambda one: one.startswith("--")))

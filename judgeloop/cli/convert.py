@@ -13,8 +13,7 @@ from typing import Annotated, Any
 
 import click
 
-from judgeloop.cli import flags
-from judgeloop.cli.panel_command import CONTEXT, PanelCommand, PanelOption
+from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import say
 from judgeloop.core.errors import DataError, InputError
@@ -41,7 +40,6 @@ from judgeloop.settings.shared import (
     Epoch,
     Found,
 )
-from judgeloop.settings.shared import OUTPUT as PANEL
 from judgeloop.settings.validation import Configuration
 
 
@@ -72,21 +70,11 @@ class ConvertConfig(Configuration):
 
 def convert() -> click.Command:
     """Return the command `convert`."""
-    output = PanelOption(
-        ["-o", "--output", "output"],
-        type=click.Path(path_type=Path),
-        required=True,
-        help="File to write, as JSON lines.",
-        panel=PANEL,
-        declared=flags.FILE,
-    )
-    return PanelCommand(
+    return settings_command(
         "convert",
-        callback=_convert,
-        params=[*flags.parameters_of(ConvertConfig), output],
-        help="Convert a file of any format that judgeloop reads to JSON lines in its own form. Keeps recorded scores. "
+        _convert,
+        "Convert a file of any format that judgeloop reads to JSON lines in its own form. Keeps recorded scores. "
         "See docs/reference/file-formats.md.",
-        context_settings=CONTEXT,
     )
 
 

@@ -6,31 +6,20 @@ from typing import Any
 
 import click
 
-from judgeloop.cli import flags
 from judgeloop.cli.naming import as_flags
-from judgeloop.cli.panel_command import CONTEXT, PanelCommand
+from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.cli.streams import columns, say_settings
-from judgeloop.settings.shared import JUDGE
 
 
 def doctor() -> click.Command:
     """Return the command `doctor`."""
-    from judgeloop.settings.run_settings import JudgeSettings
-
-    rating = flags.switch(
-        "rating",
-        "Test a rating of one answer, as estimate asks for, instead of a comparison.",
-        JUDGE,
-    )
-    return PanelCommand(
+    return settings_command(
         "doctor",
-        callback=_examine,
-        params=[*flags.parameters_of(JudgeSettings), rating],
-        help="Check whether a judge works: key, server, model, structured output, price. Makes at most one "
+        _examine,
+        "Check whether a judge works: key, server, model, structured output, price. Makes at most one "
         "call for each judge.\n\nExit codes: 0 the judge works, 2 usage, 4 a check failed.",
-        context_settings=CONTEXT,
-    )  # fmt: skip
+    )
 
 
 def _examine(*, rating: bool, **given: Any) -> None:

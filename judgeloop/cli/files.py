@@ -20,11 +20,10 @@ from judgeloop.diagnostics.past_runs import RESULT_JSON, RESULT_TEXT
 from judgeloop.report.junit import render_junit
 from judgeloop.report.labels import render_csv
 from judgeloop.report.page import render
-from judgeloop.report.renderable import Renderable
 from judgeloop.report.run_result import RunResult
 
 
-def render_json(result: Renderable, settings_files: Mapping[str, list[str]] | None = None) -> str:
+def render_json(result: RunResult, settings_files: Mapping[str, list[str]] | None = None) -> str:
     """Return the result as a JSON object, with the settings that each file set."""
     return json_text(result.to_json(as_flags), settings_files)
 
@@ -42,7 +41,7 @@ def _now() -> str:
     return datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC")
 
 
-FORMS: dict[str, Callable[[Renderable], str]] = {
+FORMS: dict[str, Callable[[RunResult], str]] = {
     ".json": render_json,
     ".md": lambda result: result.to_markdown(),
     ".txt": lambda result: f"{result}\n",
@@ -103,7 +102,7 @@ def check_run_folder(folder: Path) -> None:
         raise InputError(f"`run_dir={folder}`: {existing} is no folder")
 
 
-def write_outputs(paths: Iterable[Path], result: Renderable) -> None:
+def write_outputs(paths: Iterable[Path], result: RunResult) -> None:
     """Write the result to every file, also if one of them cannot be written.
 
     Raises:
@@ -119,7 +118,7 @@ def write_outputs(paths: Iterable[Path], result: Renderable) -> None:
         raise JudgeloopError("; ".join(failures))
 
 
-def write_output(path: Path, result: Renderable) -> None:
+def write_output(path: Path, result: RunResult) -> None:
     """Write the result in the format of the file's ending."""
     write_whole(path, FORMS[path.suffix](result))
 

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeloop.cli import flags
 from judgeloop.cli.naming import as_flags
-from judgeloop.cli.panel_command import CONTEXT, PanelArgument, PanelCommand
+from judgeloop.cli.panel_command import CONTEXT, PanelArgument, settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.diagnostics.config import LedgerConfig, ReconcileConfig, SalvageConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from judgeloop.core.ledger import Charged
     from judgeloop.diagnostics.reconcile import Reconciled
-    from judgeloop.ledger.spending import Charged
 
 EXIT_DAMAGED = 1
 # What the states of attempts mean that their names do not say.
@@ -36,32 +35,31 @@ def ledger() -> click.Command:
     item = PanelArgument(["item"], metavar="ITEM", required=True, help="The item's id.")
     commands = [
         _command(
-            _show, LedgerConfig,
+            _show,
             "Show charges and tokens by day, judge, run and state.",
-            flags.as_json(),
         ),
         _command(
-            _export, LedgerConfig,
+            _export,
             "Print every request as CSV, to check an invoice.\n\nColumns: time, run, judge, model, request id, item, "
             "tokens, dollars.",
         ),
         _command(
-            _explain, LedgerConfig,
+            _explain,
             "Explain why a run called a judge for an item, or made no call.\n\nFor each call: the nearest earlier call "
             "on the item, and what differs between them.",
             run, item,
         ),
         _command(
-            _verify, LedgerConfig,
+            _verify,
             "Check whether the ledger is sound.\n\nChecks each row's checksum, its signature if JUDGELOOP_LEDGER_KEY is "
             "set, tables and sums. Changes nothing.\n\nExit codes: 0 the ledger is sound, 1 it is damaged.",
         ),
         _command(
-            _salvage, SalvageConfig,
+            _salvage,
             "Copy the sound rows of a damaged ledger to a new file. Charges for lost rows are kept.",
         ),
         _command(
-            _reconcile, ReconcileConfig,
+            _reconcile,
             "List calls of unknown cost, or settle them.\n\nThey count at their maximum cost until a provider's export "
             "of requests shows what they cost.",
         ),
@@ -76,28 +74,23 @@ def ledger() -> click.Command:
 
 
 def _command(
-    callback: Callable[..., None], config: type, help_: str, *own: click.Parameter
+    callback: Callable[..., None], help_: str, *arguments: click.Parameter
 ) -> click.Command:
-    """Return a command with the settings of `config` and its `own`, named as its function."""
-    return PanelCommand(
-        callback.__name__.removeprefix("_"),
-        callback=callback,
-        params=[*own, *flags.parameters_of(config)],
-        help=help_,
-        context_settings=CONTEXT,
-    )
+    """Return a subcommand, named as its function."""
+    return settings_command(f"ledger {callback.__name__[1:]}", callback, help_, *arguments)
 
 
-def _show(*, as_json: bool, **given: Any) -> None:
-    import json
+def _show(*, json: bool, **given: Any) -> None:
+    from json import dumps
 
     from judgeloop.core.money import to_usd
-    from judgeloop.ledger.spending import spending
+    from judgeloop.ledger.opening import open_reader
     from judgeloop.report.escaping import visible
 
     with explained():
-        found = spending(LedgerConfig.of(**given).ledger)
-        if as_json:
+        with open_reader(LedgerConfig.of(**given).ledger) as reader:
+            found = reader.spending()
+        if json:
             values = {
                 kind: {
                     name: {
@@ -110,7 +103,7 @@ def _show(*, as_json: bool, **given: Any) -> None:
                 }
                 for kind, groups in found.items()
             }
-            print(json.dumps(values, indent=2))
+            print(dumps(values, indent=2))
             return
         print("\n".join(map(visible, _spent(found))))
 
@@ -118,11 +111,12 @@ def _show(*, as_json: bool, **given: Any) -> None:
 def _export(**given: Any) -> None:
     from itertools import chain, islice
 
-    from judgeloop.ledger.requests import Request, requests_of
+    from judgeloop.core.ledger import Request
+    from judgeloop.ledger.opening import open_reader
     from judgeloop.report.labels import csv_line
 
-    with explained():
-        rows = requests_of(LedgerConfig.of(**given).ledger)
+    with explained(), open_reader(LedgerConfig.of(**given).ledger) as reader:
+        rows = reader.requests()
         first = list(islice(rows, 1))  # an error comes before the heading
         print(csv_line(Request._fields))
         for row in chain(first, rows):
@@ -131,7 +125,7 @@ def _export(**given: Any) -> None:
 
 def _spent(found: dict[str, dict[str, Charged]]) -> list[str]:
     """Return the lines on what was spent: a table for each kind of group, and the total."""
-    from judgeloop.ledger.spending import Charged
+    from judgeloop.core.ledger import Charged
 
     by_state = found["state"]
     if not by_state:
@@ -182,7 +176,7 @@ def _verify(**given: Any) -> None:
 
 
 def _salvage(**given: Any) -> None:
-    from judgeloop.ledger.salvage import salvage
+    from judgeloop.ledger.inspection import salvage
     from judgeloop.report.escaping import visible
 
     with explained():
@@ -209,7 +203,7 @@ def _lines(found: Reconciled) -> list[str]:
     settled = {settlement.attempt: settlement for settlement in found.settled}
     lines, now_p = [], 0
     for row in found.unknown:
-        now = settled.get(row.id)
+        now = settled.get(row.number)
         now_p += row.charged_p if now is None else now.cost_p
         said = f"{row.began_at}  run {row.run}  {row.judge}  item {row.item_id}"
         said += f"  charged {show_usd(row.charged_p)}: {row.outcome}"

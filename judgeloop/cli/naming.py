@@ -1,7 +1,8 @@
 """Turns the names of settings in messages into flags: `max_judgments` into --max-judgments.
 
-The other folders put the name of a setting between backticks, alone or with a value, as in
-`selector=random`. Users of the Python API see this form; users of the command line see flags.
+A setting without a flag becomes its variable, as in JUDGELOOP_RPM=60. The other folders put the
+name of a setting between backticks, alone or with a value, as in `selector=random`. Users of the
+Python API see this form; users of the command line see flags.
 """
 
 from __future__ import annotations
@@ -12,29 +13,16 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+import click
+
+from judgeloop.cli.commands import COMMANDS, SETTINGS
+from judgeloop.settings.setting import Declared
+
 if TYPE_CHECKING:
     from judgeloop.report.page import Page, Rows, Section
 
 NAMED = re.compile(r"`(?P<name>[a-z][a-z_]*)(?:=(?P<value>[^`]*))?`")
 STEERS = set(" \t\n\r\"'\\$;&|<>()[]{}*?!#~")  # characters with a meaning to a shell
-
-
-def flag(name: str) -> str:
-    """Return the flag of a setting.
-
-    >>> flag("max_judgments")
-    '--max-judgments'
-    """
-    return f"--{name.replace('_', '-')}"
-
-
-def variable(name: str) -> str:
-    """Return the environment variable that sets a flag.
-
-    >>> variable("max_judgments")
-    'JUDGELOOP_MAX_JUDGMENTS'
-    """
-    return f"JUDGELOOP_{name.upper()}"
 
 
 def as_flags(text: str) -> str:
@@ -64,10 +52,13 @@ def _rows_as_flags(rows: Rows) -> Rows:
 
 def _shown(match: re.Match[str]) -> str:
     name, value = match["name"], match["value"]
-    if name not in _known():
+    field = _here().get(name) or _known().get(name)
+    if field is None:
         return match[0]
-    shown = _known()[name]
-    return shown if value is None else f"{shown} {_quoted(value)}"
+    shown, joint = field.setting.argument or f"--{field.key}", " "
+    if field.setting.file_only:
+        shown, joint = field.variable, "="
+    return shown if value is None else f"{shown}{joint}{_quoted(value)}"
 
 
 def _quoted(value: str) -> str:
@@ -75,18 +66,18 @@ def _quoted(value: str) -> str:
     return shlex.quote(value) if not value or STEERS & set(value) else value
 
 
-@cache
-def _known() -> dict[str, str]:
-    """Return the flag or argument of every setting; the first configuration with a name counts."""
-    from judgeloop.calibration.config import CalibrateConfig
-    from judgeloop.questions.question import QUESTIONS
-    from judgeloop.replay.config import CONFIGS
-    from judgeloop.settings.setting import declared
+def _here() -> dict[str, Declared]:
+    """Return the settings of the command that runs, by name; they may differ from others'."""
+    context = click.get_current_context(silent=True)
+    return context.meta.get(SETTINGS, {}) if context else {}
 
-    found: dict[str, str] = {}
-    asked = [question.settings() for question in QUESTIONS]
-    for config in (*asked, CalibrateConfig, *CONFIGS.values()):
-        for field in declared(config).values():
-            argument = field.setting.argument if field.setting else None
-            found.setdefault(field.name, argument or flag(field.name))
+
+@cache
+def _known() -> dict[str, Declared]:
+    """Return every setting by name; the first command with a name counts."""
+    found: dict[str, Declared] = {}
+    for row in COMMANDS:
+        for command in (row, *row.below):
+            for field in command.settings().values():
+                found.setdefault(field.name, field)
     return found

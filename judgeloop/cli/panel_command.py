@@ -1,126 +1,123 @@
-"""A command of click whose help lists its options by panel, and which reads settings from files.
+"""A command of click made of declared settings: its options, its help, and what a shell completes.
 
-The help of a question has two forms: `--help` lists the settings that are declared as common,
-`--help-all` lists all. The options are made in `flags.py`.
+The help lists the options by panel, in two forms: `--help` lists the settings that are declared as
+common, `--help-all` lists all. Click reads the command line only. `settings/sources.py` reads files
+and variables, and the configurations check the values.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import MISSING
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import click
 
-from judgeloop.cli.meant import meant_by
-from judgeloop.cli.naming import flag, variable
+from judgeloop.cli.commands import FIELDS, SETTINGS, command_at
 from judgeloop.cli.progress import explained
-from judgeloop.settings.setting import Declared
+from judgeloop.settings.setting import Declared, Part, Setting, Source, key
 from judgeloop.settings.shared import OUTPUT, PANELS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from judgeloop.settings.sources import Read
-
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+CONTEXT: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 ARGUMENTS, OTHER = "Arguments", "Other"
 ALL = "help_all"  # the option that lists all options, and the mark that it was given
-RESULT_FILE = "output"  # the option that names what is written
+RESULT_FILE = "output"  # the setting that names what is written
+FEW = 15  # options that the short help lists, whether common or not
+METAVARS = {int: "INTEGER", float: "NUMBER", Path: "PATH"}
+# Read before all others: it says where they are read from.
+CONFIG = Declared(
+    "config",
+    Annotated[
+        Path | None,
+        Setting(
+            "Settings file to trust, in place of a judgeloop.toml found in the working folder or "
+            "above; none to read neither that nor .env.",
+            OUTPUT,
+            Part.PLACE,
+            Source.CALLER,
+        ),
+    ],
+    None,
+)
+# What to type in place of an option that other tools have and whose spelling is not near.
+OPTION_HINTS = {
+    "alpha": "--risk",
+    "csv": "-o FILE.csv",
+    "html": "-o FILE.html",
+    "input-column": "--map prompt=COLUMN",
+    "junit": "-o FILE.xml",
+    "limit": "--max-judgments",
+    "margin": "--not-worse",
+    "max-cost": "--budget",
+    "max-samples": "--max-judgments",
+    "max-usd": "--budget",
+    "metric": "--judge metric:NAME",
+    "model": "--judge openai/MODEL, or another provider's",
+    "name": "--names",
+    "output-column": "--map output=COLUMN",
+    "parallel": "--concurrency",
+    "prices": "--judge-price FILE",
+    "timeout": "--deadline",
+    "workers": "--concurrency",
+}
+
+
+def settings_command(
+    path: str,
+    callback: Callable[..., None],
+    text: str,
+    *arguments: click.Parameter,
+) -> PanelCommand:
+    """Return the command at `path`, such as `ledger show`, with its settings as options.
+
+    `callback` takes them by name, None for what is not given, and the `arguments`.
+    """
+    return PanelCommand(
+        tuple(path.split()),
+        callback=callback,
+        params=list(arguments),
+        help=text,
+        context_settings=CONTEXT,
+    )
 
 
 class PanelOption(click.Option):
-    """An option with the panel of the help in which it is listed."""
+    """The option of a setting. It has no default: what is not typed may be read from a file."""
 
-    def __init__(
-        self,
-        *args: Any,
-        panel: str,
-        declared: Declared | None = None,
-        variants: tuple[Declared, ...] = (),
-        **kwargs: Any,
-    ) -> None:
-        """As `click.Option`, with `panel` and the declaration that says who may set it.
+    def __init__(self, field: Declared) -> None:
+        """As `click.Option`, with what the declaration says."""
+        setting, name = field.setting, key(field.name)
+        flags = [one for one in (setting.short, f"--{name}") if one]
+        common: dict[str, Any] = {"help": setting.help + default_of(field), "default": None}
+        if field.type is bool:
+            super().__init__([*flags[:-1], f"--{name}/--no-{name}", field.name], **common)
+        else:
+            super().__init__(
+                [*flags, field.name],
+                type=click.UNPROCESSED,
+                multiple=field.many or field.name == RESULT_FILE,
+                metavar=setting.metavar or _metavar(field.type),
+                **common,
+            )
+        self.declared = field
+        self.panel = setting.panel
+        self.common = setting.common
 
-        `variants` are the declarations of all configurations that have the setting.
-        """
-        super().__init__(*args, **kwargs)
-        self.panel = panel
-        self.declared = declared
-        self.variants = variants
-
-    def process_value(self, ctx: click.Context, value: Any) -> Any:
-        """As `click.Option`; a value that is missing is named with what it is for."""
-        try:
-            return super().process_value(ctx, value)
-        except click.MissingParameter as error:
-            said = f"{error.format_message()} {self.help or ''}".rstrip()
-            raise click.UsageError(said, ctx) from error
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return its line of the help, which leaves out that `--no-` turns a switch off."""
+        record = super().get_help_record(ctx)
+        return record and (record[0].partition(" / ")[0], record[1])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return what a shell offers for the value: files, or the names it may have."""
-        from judgeloop.cli.completion import completions
-
-        found = completions(self.declared, incomplete)
-        return super().shell_complete(ctx, incomplete) if found is None else found
-
-    @property
-    def common(self) -> bool:
-        """Whether the short help lists it."""
-        setting = self.declared.setting if self.declared else None
-        return self.name == ALL or (setting is not None and setting.common)
-
-
-class PanelCommand(click.Command):
-    """A command whose help lists its options by panel, and which reads settings from files."""
-
-    def __init__(self, name: str, *, params: list[click.Parameter], **kwargs: Any) -> None:
-        """As `click.Command`, with the options that say which files to read."""
-        super().__init__(name, params=[*params, *reading(), _help_all()], **kwargs)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the settings files first: they give the defaults of all other options."""
-        try:
-            given, _, order = self.make_parser(ctx).parse_args(args=list(args))
-        except click.NoSuchOption as error:
-            known = {flag for parameter in self.params for flag in parameter.opts}
-            meant = meant_by(error.option_name, known)
-            if meant is None:
-                raise
-            ctx.fail(f"No such option: {error.option_name}. Did you mean {meant}?")
-        _refuse_two_outputs(order)
-        help_option = self.get_help_option(ctx)
-        asked_for_help = given.get(ALL) or (
-            help_option is not None and given.get(str(help_option.name))
-        )
-        if not ctx.resilient_parsing and not asked_for_help:
-            config = given.get("config") or os.environ.get(variable("config"))
-            with explained():
-                ctx.obj = _read(self, ctx, config, skip=bool(given.get("no_config")))
-            ctx.default_map = ctx.obj.defaults
-        return super().parse_args(ctx, args)
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write every panel that is not empty, under its heading."""
-        panels: dict[str, list[tuple[str, str]]] = {
-            name: [] for name in (ARGUMENTS, *PANELS, OTHER)
-        }
-        shown, left_out = _shown_in_help(self.get_params(ctx), everything=bool(ctx.meta.get(ALL)))
-        for parameter in shown:
-            if isinstance(parameter, PanelArgument):
-                panels[ARGUMENTS].append((parameter.make_metavar(ctx), parameter.text))
-                continue
-            record = parameter.get_help_record(ctx)
-            if record is not None:
-                panels[getattr(parameter, "panel", OTHER)].append(record)
-        for panel, records in panels.items():
-            if records:
-                with formatter.section(panel):
-                    formatter.write_dl(records)
-        if left_out:
-            formatter.write_paragraph()
-            formatter.write_text(f"{left_out} more options: {ctx.command_path} {flag(ALL)}")
+        """Return what a shell offers for the value: files, or the names that it may have."""
+        del ctx
+        return completions(self.declared, incomplete)
 
 
 class PanelArgument(click.Argument):
@@ -140,10 +137,110 @@ class PanelArgument(click.Argument):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return what a shell offers for the value: files."""
-        from judgeloop.cli.completion import completions
+        if self.declared is None:
+            return super().shell_complete(ctx, incomplete)
+        return completions(self.declared, incomplete)
 
-        found = completions(self.declared, incomplete)
-        return super().shell_complete(ctx, incomplete) if found is None else found
+
+class PanelCommand(click.Command):
+    """A command of the table in `commands.py`, which reads its settings from all sources."""
+
+    def __init__(
+        self, path: tuple[str, ...], *, params: Sequence[click.Parameter] = (), **kwargs: Any
+    ) -> None:
+        """As `click.Command`, with the settings of the command as parameters."""
+        self.path, self.row = path, command_at(path)
+        self.settings = self.row.settings()
+        places = [_argument(one) for one in self.settings.values() if one.setting.argument]
+        shown = [one for one in FIELDS[path].values() if not one.setting.file_only]
+        options = [PanelOption(one) for one in (*shown, CONFIG)]
+        super().__init__(path[-1], params=[*params, *places, *options, _help_all()], **kwargs)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the command line, then read files and variables for what is not typed."""
+        ctx.meta[SETTINGS] = self.settings
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            option = error.option_name
+            hint = option_hint(option, {one for each in self.params for one in each.opts})
+            if field := FIELDS[self.path].get(option.removeprefix("--")):
+                ctx.fail(
+                    f"No such option: {option}. Set {field.key} in judgeloop.toml, or {field.variable}."
+                )
+            if hint is None:
+                raise
+            ctx.fail(f"No such option: {option}. Did you mean {hint}?")
+        if not ctx.resilient_parsing:
+            self._settle(ctx)
+        return rest
+
+    def _settle(self, ctx: click.Context) -> None:
+        """Put the value of each setting into the context, and what was read."""
+        from judgeloop.settings.sources import read_settings
+        from judgeloop.settings.validation import checked_value
+
+        typed = {name: value for name, value in ctx.params.items() if value not in {None, ()}}
+        if RESULT_FILE in typed and not self.settings[RESULT_FILE].many:
+            typed[RESULT_FILE] = _only(typed[RESULT_FILE])
+        config = typed.pop(CONFIG.name, None) or os.environ.get(CONFIG.variable)
+        with explained():
+            ctx.obj = read_settings(FIELDS, self.path, Path(config) if config else None)
+            values = ctx.obj.values | typed
+            for field in self.row.switches:
+                values[field.name] = checked_value(field, values.get(field.name))
+        names = dict.fromkeys((*ctx.params, *self.settings))
+        ctx.params = {name: values.get(name) for name in names if name != CONFIG.name}
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write every panel that is not empty, under its heading."""
+        panels: dict[str, list[tuple[str, str]]] = {
+            name: [] for name in (ARGUMENTS, *PANELS, OTHER)
+        }
+        shown, left_out = _shown_in_help(self.get_params(ctx), everything=bool(ctx.meta.get(ALL)))
+        for parameter in shown:
+            if isinstance(parameter, PanelArgument):
+                panels[ARGUMENTS].append((parameter.make_metavar(ctx), parameter.text))
+            elif record := parameter.get_help_record(ctx):
+                panels[getattr(parameter, "panel", OTHER)].append(record)
+        for panel, records in panels.items():
+            if records:
+                with formatter.section(panel):
+                    formatter.write_dl(records)
+        if left_out:
+            formatter.write_paragraph()
+            formatter.write_text(f"{left_out} more options: {ctx.command_path} --{key(ALL)}")
+
+
+def option_hint(option: str, known: Collection[str]) -> str | None:
+    """Return what to type in place of an unknown option, with options among `known`; else None.
+
+    >>> option_hint("--junit", ["-o", "--output"])
+    '-o FILE.xml'
+    """
+    hint = OPTION_HINTS.get(key(option.removeprefix("--")), "")
+    named = set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", hint))
+    return hint if hint and named <= set(known) else None
+
+
+def completions(field: Declared, incomplete: str) -> list[CompletionItem]:
+    """Return what can stand in place of `incomplete`: files, or the names that a value may have."""
+    from click.shell_completion import CompletionItem
+
+    if field.is_path or field.setting.source is Source.INSIDE:
+        return [CompletionItem(incomplete, type="file")]
+    return [CompletionItem(name) for name in field.names if name.startswith(incomplete)]
+
+
+def _only(values: Sequence[Any]) -> Any:
+    """Return the only `-o` of a command that writes one file: the last would win unseen.
+
+    Raises:
+        click.UsageError: there are several.
+    """
+    if len(values) > 1:
+        raise click.UsageError(f"-o: expected one, found {len(values)}")
+    return values[0]
 
 
 def _shown_in_help(
@@ -151,24 +248,13 @@ def _shown_in_help(
 ) -> tuple[list[click.Parameter], int]:
     """Return the parameters that the help lists, and the number of those that it leaves out.
 
-    A command without common settings lists all.
+    A command with few options lists all.
     """
     options = [one for one in parameters if isinstance(one, PanelOption)]
     left_out = [option for option in options if not option.common]
-    if everything or len(left_out) == len(options) - 1:  # only `--help-all` is common
+    if everything or len(options) <= FEW:
         return parameters, 0
     return [one for one in parameters if one not in left_out], len(left_out)
-
-
-def _refuse_two_outputs(order: Iterable[click.Parameter]) -> None:
-    """Refuse a second `-o` of a command that writes one file or folder.
-
-    Raises:
-        click.UsageError: the last would win unseen.
-    """
-    found = [one for one in order if isinstance(one, click.Option) and one.name == RESULT_FILE]
-    if len(found) > 1 and not found[0].multiple:
-        raise click.UsageError(f"-o: expected one, found {len(found)}")
 
 
 def _help_all() -> click.Option:
@@ -180,9 +266,8 @@ def _help_all() -> click.Option:
             click.echo(ctx.get_help())
             ctx.exit()
 
-    return PanelOption(
-        [flag(ALL)],
-        panel=OTHER,
+    return click.Option(
+        [f"--{key(ALL)}"],
         is_flag=True,
         is_eager=True,
         expose_value=False,
@@ -191,32 +276,30 @@ def _help_all() -> click.Option:
     )
 
 
-def _read(command: click.Command, ctx: click.Context, config: str | None, *, skip: bool) -> Read:
-    """Read what the files set for a command."""
-    from judgeloop.settings.sources import Commanded, read_settings
-
-    root = ctx.find_root()
-    table = tuple(ctx.command_path.removeprefix(str(root.info_name)).split())
-    commands = root.command.list_commands(root) if isinstance(root.command, click.Group) else []
-    asked = Commanded(command, table, tuple(commands), root.command)
-    return read_settings(asked, Path(config) if config else None, skip=skip)
-
-
-def reading() -> list[click.Parameter]:
-    """Return the options that say which files settings are read from."""
-    config = PanelOption(
-        ["--config"],
-        type=click.Path(path_type=Path),
-        expose_value=False,
-        help="Settings file to trust, in place of a judgeloop.toml found in the working folder or above.",
-        panel=OUTPUT,
-        envvar=variable("config"),
+def _argument(field: Declared) -> PanelArgument:
+    return PanelArgument(
+        [field.name],
+        metavar=field.setting.argument,
+        nargs=-1 if field.repeated else 1,
+        type=click.UNPROCESSED,
+        required=True,
+        help=field.setting.help,
+        declared=field,
     )
-    no_config = PanelOption(
-        ["--no-config"],
-        is_flag=True,
-        expose_value=False,
-        help="Read neither judgeloop.toml nor .env.",
-        panel=OUTPUT,
-    )
-    return [config, no_config]
+
+
+def default_of(field: Declared) -> str:
+    """Return the default for the help; empty if it says nothing or the help names it already."""
+    default = field.default
+    silent = any(default is one for one in (MISSING, None, False)) or default == ()
+    if silent or "Default:" in field.setting.help:
+        return ""
+    value = getattr(default, "value", default)
+    if isinstance(value, tuple):
+        value = ",".join(map(str, value))
+    return f" [default: {value}]"
+
+
+def _metavar(kind: Any) -> str:
+    plain = getattr(kind, "__args__", (kind,))
+    return next((METAVARS[type_] for type_ in plain if type_ in METAVARS), "TEXT")

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeloop.cli import flags
 from judgeloop.cli.naming import as_flags, page_as_flags
-from judgeloop.cli.panel_command import CONTEXT, PanelCommand
+from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import explained
-from judgeloop.cli.results import Form, form_of, quiet_option, shown_as
+from judgeloop.cli.results import Form, form_of, shown_as
 from judgeloop.cli.streams import columns, kept_for_the_result, say, show
 from judgeloop.questions.question import Question
 from judgeloop.report.escaping import visible
@@ -25,34 +24,31 @@ from judgeloop.report.escaping import visible
 if TYPE_CHECKING:
     from judgeloop.cli.progress import Watched
     from judgeloop.engine.state import Interruption
-    from judgeloop.report.texts import Texts
+    from judgeloop.report.labels import Texts
     from judgeloop.settings.sources import Read
 
 EXITS = (
-    "Exit codes: 0 decided, 1 error, 2 usage, 3 undecided, 4 the judge failed, 5 another system than --require-winner "
-    "won, or the second one is worse (--not-worse), or --require-score was missed, 130 interrupted, 141 standard "
-    "output was closed before the result was printed (its files are written). The same command again continues the run, and pays for no verdict twice."
+    "Exit codes: 0 decided, 1 error, 2 usage, 3 undecided, 4 the judge failed, {gate}130 interrupted, 141 standard "
+    "output was closed. Rerun the command to continue the run; no verdict is paid twice."
 )
+# What exit code 5 means, by question.
+GATES = {
+    "compare": "5 --require-winner or --not-worse failed, ",
+    "select": "5 --require-winner failed, ",
+    "estimate": "5 --require-score failed, ",
+}
 
 
 def command_of(question: Question[Any, Any, Any]) -> click.Command:
     """Return the command of a question."""
-    quiet = quiet_option("Show no progress, and of the result only decision, cost and warnings.")
-    own = [flags.dry_run(), flags.as_json(), quiet, flags.output()]
-    return PanelCommand(
-        question.name,
-        callback=Asking(question).invoked,
-        params=[*flags.parameters_of(question.settings()), *own],
-        help=_help(question),
-        short_help=question.help,
-        context_settings=CONTEXT,
-    )
+    return settings_command(question.name, Asking(question).invoked, _help(question))
 
 
 def _help(question: Question[Any, Any, Any]) -> str:
     """Return the help text: what the command does, an example, exit codes."""
     example = f"\b\nExample:\n  judgeloop {question.name} {question.example}"
-    return "\n\n".join([question.help, *([example] if question.example else []), EXITS])
+    exits = EXITS.format(gate=GATES.get(question.name, ""))
+    return "\n\n".join([question.help, *([example] if question.example else []), exits])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +68,7 @@ class Asking:
         self,
         *,
         dry_run: bool,
-        as_json: bool,
+        json: bool,
         quiet: bool,
         output: tuple[Path, ...],
         **given: Any,
@@ -95,9 +91,9 @@ class Asking:
             if ready.notice:
                 say(visible(as_flags(ready.notice)))
             if dry_run:
-                self._forecast(ready, read, as_json=as_json)
+                self._forecast(ready, read, as_json=json)
                 return
-            form = form_of(as_json=as_json, quiet=quiet)
+            form = form_of(json=json, quiet=quiet)
             result = self._run(ready, watched=form is Form.WHOLE)
             self._show(ready, result, read, form=form, output=output)
             raise click.exceptions.Exit(result.exit_code)
@@ -161,7 +157,7 @@ class Asking:
         """Print a result and write its files; a run that broke off has no result to print."""
         from judgeloop.cli.files import write_outputs, write_run
         from judgeloop.ledger.ledger_memory import remember
-        from judgeloop.report.texts import Texts
+        from judgeloop.report.labels import Texts
 
         config, folder = ready.config, _folder(ready)
         result = self.shown(result, read, Texts(ready.pool))

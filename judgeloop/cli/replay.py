@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeloop.cli import flags
-from judgeloop.cli.naming import as_flags, variable
-from judgeloop.cli.panel_command import CONTEXT, PanelCommand, PanelOption
+from judgeloop.cli.naming import as_flags
+from judgeloop.cli.panel_command import settings_command
 from judgeloop.cli.progress import counting, explained
-from judgeloop.cli.results import quiet_option
 from judgeloop.core.errors import InputError
 from judgeloop.settings.published import published_name
 
@@ -36,35 +34,20 @@ PAPER = "published"  # the column that names the paper whose configuration was u
 
 def replay() -> click.Command:
     """Return the command `replay`."""
-    from judgeloop.replay.config import CONFIGS
-    from judgeloop.settings.shared import PROTOCOL
-
-    job = PanelOption(
-        ["--job"],
-        default="compare",
-        show_default=True,
-        help="compare (pairs of systems), select (the best of all systems, in --seeds pools drawn at random), or "
-        "estimate (the mean of each system).",
-        panel=PROTOCOL,
-        envvar=variable("job"),
-        declared=flags.SWITCH,
-    )
-    return PanelCommand(
+    return settings_command(
         "replay",
-        callback=_replay,
-        params=[*flags.parameters_of(*CONFIGS.values()), job, flags.as_json(), quiet_option()],
-        help="Measure selectors and stopping rules on recorded verdicts, over many pairs of systems.\n\n"
+        _replay,
+        "Measure selectors and stopping rules on recorded verdicts, over many pairs of systems.\n\n"
         "By default: how often the judged items name the better system, by number of judgments. With --iterative: "
         "judgments, errors and successes until a rule is met. With --job select: how often the best of all systems is "
         "named, by number of judge calls and of items. With --job estimate: the error of a system's estimated mean, by "
         "share of items judged. Asks no judge and spends nothing.",
-        context_settings=CONTEXT,
     )
 
 
-def _replay(*, job: str, as_json: bool, quiet: bool, **given: Any) -> None:
+def _replay(*, job: str, json: bool, quiet: bool, **given: Any) -> None:
     from judgeloop.replay.config import CONFIGS
-    from judgeloop.settings.setting import alternatives, declared
+    from judgeloop.settings.setting import declared
 
     runs: dict[str, Callable[..., None]] = {
         "compare": _replay_compare,
@@ -72,14 +55,12 @@ def _replay(*, job: str, as_json: bool, quiet: bool, **given: Any) -> None:
         "estimate": _replay_estimate,
     }
     with explained():
-        if job not in CONFIGS:
-            raise InputError(f"--job: expected {alternatives(list(CONFIGS))}, found {job!r}")
         known = declared(CONFIGS[job])
         for name, value in given.items():
             if name not in known and value is not None:
                 raise InputError(f"`{name}`: --job {job} has no such choice")
         own = {name: value for name, value in given.items() if name in known}
-        runs[job](CONFIGS[job].of(**own), as_json=as_json, quiet=quiet)
+        runs[job](CONFIGS[job].of(**own), as_json=json, quiet=quiet)
 
 
 def _replay_compare(config: ReplayConfig, *, as_json: bool, quiet: bool) -> None:

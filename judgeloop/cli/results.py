@@ -1,4 +1,4 @@
-"""The forms in which the command line prints a result: whole, short, or as JSON; and `--quiet`."""
+"""The forms in which the command line prints a result: whole, short, or as JSON."""
 
 from __future__ import annotations
 
@@ -7,30 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from judgeloop.cli.naming import variable
-from judgeloop.cli.panel_command import PanelOption
 from judgeloop.cli.streams import columns
-from judgeloop.settings.setting import Declared, Part, Setting, Source
-from judgeloop.settings.shared import OUTPUT
 
 if TYPE_CHECKING:
-    from judgeloop.report.renderable import Renderable
-
-
-QUIET = Declared("", bool, False, Setting("", OUTPUT, Part.REPORT, Source.FOUND))
-
-
-def quiet_option(help_: str = "Show no progress.") -> PanelOption:
-    """Return the option `--quiet`."""
-    return PanelOption(
-        ["-q", "--quiet", "quiet"],
-        is_flag=True,
-        default=False,
-        help=help_,
-        panel=OUTPUT,
-        declared=QUIET,
-        envvar=variable("quiet"),
-    )
+    from judgeloop.report.run_result import RunResult
 
 
 class Form(enum.Enum):
@@ -41,16 +21,16 @@ class Form(enum.Enum):
     JSON = "json"
 
 
-def form_of(*, as_json: bool, quiet: bool) -> Form:
+def form_of(*, json: bool, quiet: bool) -> Form:
     """Return the form that the options ask for."""
-    if as_json:
+    if json:
         return Form.JSON
     return Form.SHORT if quiet else Form.WHOLE
 
 
 def shown_as(
     form: Form,
-    result: Renderable,
+    result: RunResult,
     settings_files: Mapping[str, list[str]],
     files: Sequence[Path] = (),
 ) -> str:

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from judgeloop.cli import flags
-from judgeloop.cli.panel_command import CONTEXT, PanelArgument, PanelCommand
+from judgeloop.cli.panel_command import CONTEXT, PanelArgument, settings_command
 from judgeloop.cli.progress import explained
 from judgeloop.diagnostics.config import LedgerConfig
 
@@ -39,20 +38,8 @@ def runs() -> click.Command:
         required=False,
         help="The run's id, or its beginning; without it, the latest run that has a result here.",
     )
-    show = PanelCommand(
-        "show",
-        callback=_show,
-        params=[run, *flags.parameters_of(LedgerConfig)],
-        help="Print the result of a run again.",
-        context_settings=CONTEXT,
-    )
-    every = PanelCommand(
-        "list",
-        callback=_list,
-        params=[*flags.parameters_of(LedgerConfig), flags.as_json()],
-        help="List the runs of a ledger, the latest first.",
-        context_settings=CONTEXT,
-    )
+    show = settings_command("runs show", _show, "Print the result of a run again.", run)
+    every = settings_command("runs list", _list, "List the runs of a ledger, the latest first.")
     return Runs(
         "runs",
         commands=[every, show],
@@ -61,8 +48,8 @@ def runs() -> click.Command:
     )
 
 
-def _list(*, as_json: bool, **given: Any) -> None:
-    import json
+def _list(*, json: bool, **given: Any) -> None:
+    from json import dumps
 
     from judgeloop.core.money import show_usd, to_usd
     from judgeloop.diagnostics.past_runs import past_runs
@@ -70,13 +57,13 @@ def _list(*, as_json: bool, **given: Any) -> None:
 
     with explained():
         found = past_runs(LedgerConfig.of(**given).ledger)
-        if as_json:
+        if json:
             rows = [
                 asdict(run)
                 | {"headline": run.headline, "charged_usd": float(to_usd(run.charged_p))}
                 for run in found
             ]
-            print(json.dumps(rows, indent=2))
+            print(dumps(rows, indent=2))
             return
         for run in found:
             began = run.began_at[:SECOND].replace("T", " ")

@@ -1,19 +1,17 @@
-"""The interfaces (protocols) of selector, estimator, stopping rule, judge and ledger.
+"""The interfaces (protocols) of selector, estimator, stopping rule and judge.
 
 Nothing is implemented here. The contract tests in `tests/contracts/` check the implementations of
-selector, judge and ledger against these docstrings.
+selector and judge against these docstrings. The ledger's are in `ledger.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Sequence
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
-from judgeloop.core.outcomes import Belief, Counted, Spend, StopKind, StopReason
+from judgeloop.core.outcomes import Belief, Counted, StopKind, StopReason
 from judgeloop.core.records import (
     Call,
     Draws,
@@ -23,7 +21,6 @@ from judgeloop.core.records import (
     Quote,
     Reply,
     Step,
-    Verdict,
 )
 
 Questions = Sequence[tuple[str, ...]]  # each: two systems to compare, or one system to rate
@@ -204,103 +201,4 @@ class Judge(Protocol):
 
     async def aclose(self) -> None:
         """Close connections."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Reservation:
-    """A planned call: its verdict's key, worst-case cost in picodollars, and a note to record.
-
-    With `anew` it is sent even if there is a verdict under its key.
-    """
-
-    key: str
-    cost_p: int
-    item_id: str
-    judge: str
-    note: Mapping[str, Any]
-    rehearsed: bool = False
-    anew: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Ticket:
-    """A granted reservation; `attempt` is the attempt's number in the ledger."""
-
-    attempt: int
-    key: str
-    cost_p: int
-    rehearsed: bool = False
-    anew: bool = False
-
-
-class End(StrEnum):
-    """How an attempt ended. The sentence beside it is for people; no program reads it."""
-
-    VERDICT = "verdict"
-    ABSTAINED = "abstained"  # a reply without a verdict
-    TRUNCATED = "truncated"  # a reply that reached the limit of tokens
-    REFUSED = "refused"  # the provider refused the request
-    FAILED = "failed"  # an error of the server, of the network or of the judge
-    TIMED_OUT = "timed_out"
-    LOST = "lost"  # sent, and then its process or its caller gave up: the reply is not known
-    UNSENT = "unsent"  # reserved, and never sent
-    UNNEEDED = "unneeded"  # never sent, because its verdict was known or settled meanwhile
-    RECONCILED = "reconciled"  # settled later, from the provider's export of requests
-
-
-@dataclass(frozen=True, slots=True)
-class Clearance:
-    """Whether a reserved call may be sent: it may, unless there is a verdict or it is busy.
-
-    `verdict` is the verdict that another run has brought meanwhile; the reservation is then
-    released. `busy` is True while another run makes the same call.
-    """
-
-    verdict: Verdict | None = None
-    busy: bool = False
-
-
-class Ledger(Protocol):
-    """The durable record of attempts, money and verdicts.
-
-    Every method returns only after its writes are durable.
-    """
-
-    async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
-        """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
-        ...
-
-    async def reserve(
-        self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None
-    ) -> list[list[Ticket]]:
-        """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers."""
-        ...
-
-    async def sending(self, ticket: Ticket) -> Clearance:
-        """Record that the call is about to be sent, unless it need not or must not be sent now."""
-        ...
-
-    async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | None:
-        """Book the actual cost, record the verdict if any, and return the recorded verdict."""
-        ...
-
-    async def settle_all(self, replies: Sequence[tuple[Ticket, Reply]]) -> list[Verdict | None]:
-        """As `settle` for each reply, in one transaction."""
-        ...
-
-    async def release(self, ticket: Ticket, end: End, why: str) -> None:
-        """Book no cost: the provider certainly charges nothing for this attempt."""
-        ...
-
-    async def abandon(self, ticket: Ticket, end: End, why: str) -> None:
-        """Leave the attempt charged at its worst case: it is unknown whether it was billed."""
-        ...
-
-    async def spend(self, run: str, budget_p: int | None) -> Spend:
-        """Return what `run` has cost so far."""
-        ...
-
-    async def aclose(self) -> None:
-        """Finish pending writes and close."""
         ...

@@ -6,15 +6,15 @@ booked in the ledger like any other call. Returns findings, and formats them as 
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from judgeloop.core.errors import ErrorKind, InputError, JudgeError
+from judgeloop.core.ledger import Ledger, PastReply, Reservation, Ticket
 from judgeloop.core.money import show_usd
-from judgeloop.core.protocols import Judge, Reservation, Ticket
+from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Abstention, Answer, Call, Item, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.engine.accounts import Accounts
@@ -24,17 +24,14 @@ from judgeloop.engine.retrying import RetryPolicy
 from judgeloop.engine.state import RunState
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.catalogue import judge_from_spec, parse_spec
-from judgeloop.ledger.place import file_system_of, warnings_about
-from judgeloop.ledger.replies import PastReply
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger, open_reader, place_of
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, FEWEST_BOTH, calls_of_one_order
 from judgeloop.providers.prices import Metered, age_sentence, likely_model, old_prices, today
 from judgeloop.report.cost_text import tokens
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import WIDTH, wrapped
 from judgeloop.run.inputs import judge_options
-from judgeloop.settings.ceiling import within_ceiling
-from judgeloop.settings.run_settings import JudgeSettings
+from judgeloop.settings.run_settings import JudgeSettings, within_ceiling
 
 RUN = "doctor"
 MARKS = {True: "ok", False: "FAILED", None: "note"}
@@ -92,18 +89,16 @@ async def examine(
             *findings,
             Finding("verdict", None, "skipped: this judge makes no network calls"),
         ]
-    ledger = SqliteLedger(config.ledger, config.ledger_budget_p)
+    ledger = open_ledger(config.ledger, config.ledger_budget_p)
     try:
         findings += await _try(config, judge, ledger, call)
-        return [*findings, *await _order(judge, ledger)]
+        return [*findings, *_order(judge, config.ledger)]
     finally:
         await judge.aclose()
         await ledger.aclose()
 
 
-async def _try(
-    config: JudgeSettings, judge: Judge, ledger: SqliteLedger, call: Call
-) -> list[Finding]:
+async def _try(config: JudgeSettings, judge: Judge, ledger: Ledger, call: Call) -> list[Finding]:
     """Make an attempt, and book it."""
     key = KeyIngredients.of(judge.identity, call, blind=judge.blind).key
     quote = judge.quote(call)
@@ -191,11 +186,12 @@ def _tier(judge: Judge, call: Call) -> list[Finding]:
     return [Finding("tier", None, f"{said}; a call probably costs {likely}")] if said else []
 
 
-async def _order(judge: Judge, ledger: SqliteLedger) -> list[Finding]:
+def _order(judge: Judge, ledger: Path) -> list[Finding]:
     """Say which order of presentation takes fewer calls, if its verdicts in the ledger tell."""
     if not judge.order_matters:
         return []
-    said = order_advice(await ledger.replies(judge.identity))
+    with open_reader(ledger) as reader:
+        said = order_advice(reader.replies(judge.identity))
     return [Finding("order", None, said)] if said else []
 
 
@@ -238,9 +234,7 @@ def order_advice(replies: Iterable[PastReply]) -> str:
 
 def _place(path: Path) -> Finding:
     """Say what the ledger is kept by and on, and what is wrong with its place."""
-    kind = file_system_of(path) or "a file system of unknown type"
-    said = f"SQLite {sqlite3.sqlite_version}, {path} on {kind}"
-    warnings = warnings_about(path)
+    said, warnings = place_of(path)
     return Finding("ledger", None if warnings else True, "; ".join([said, *warnings]))
 
 

@@ -7,15 +7,14 @@ records, and formats them as text. Asks no judge and changes nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from judgeloop.core.errors import InputError
+from judgeloop.core.ledger import RecordedAttempt
 from judgeloop.core.money import show_usd
 from judgeloop.diagnostics.past_runs import past_run
-from judgeloop.ledger.connection import connect, readable
-from judgeloop.ledger.reading import RecordedAttempt, attempts_of
+from judgeloop.ledger.opening import open_reader
 from judgeloop.report.escaping import visible
 from judgeloop.report.words import count
 
@@ -54,8 +53,8 @@ def explain(ledger: Path, run: str, item_id: str) -> ItemCalls:
         LedgerError: the ledger cannot be read, or a row is not as it was written.
     """
     found = past_run(ledger, run).id
-    with readable(ledger), closing(connect(ledger)) as connection:
-        attempts = attempts_of(connection, item_id)[::-1]
+    with open_reader(ledger) as reader:
+        attempts = reader.attempts(item_id)
     if not attempts:
         raise InputError(
             f"ITEM {item_id}: expected an item that a judge was asked about, found no attempt on it "

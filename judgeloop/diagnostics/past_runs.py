@@ -6,14 +6,13 @@ Reads the ledger and the folder `runs` next to it. Changes nothing.
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from judgeloop.core.errors import InputError
-from judgeloop.ledger.connection import connect, readable
+from judgeloop.core.ledger import RecordedRun
 from judgeloop.ledger.ledger_memory import is_of_another
-from judgeloop.ledger.rows import RunRow, read
+from judgeloop.ledger.opening import open_reader
 
 FOLDER = "runs"  # beside the ledger
 # In the folder of a run: its result as it was printed, and all its fields.
@@ -47,13 +46,10 @@ def past_runs(ledger: Path) -> list[PastRun]:
         InputError: there is no such file.
         LedgerError: the ledger cannot be read, or a row is not as it was written.
     """
-    if not ledger.exists():
-        raise InputError(f"`ledger={ledger}`: there is no ledger there")
-    with readable(ledger), closing(connect(ledger)) as connection:
-        own = connection.sealer.ledger
+    with open_reader(ledger) as reader:
         return [
-            _past_run(row, ledger.parent / FOLDER / row.id, own)
-            for row in read(connection, RunRow, "1 ORDER BY seq DESC")
+            _past_run(run, ledger.parent / FOLDER / run.id, reader.id)
+            for run in reversed(reader.runs())
         ]
 
 
@@ -84,14 +80,14 @@ def past_run(ledger: Path, beginning: str) -> PastRun:
     return found[0]
 
 
-def _past_run(row: RunRow, folder: Path, ledger: str) -> PastRun:
+def _past_run(run: RecordedRun, folder: Path, ledger: str) -> PastRun:
     """Return a run; a result that another ledger's run has left in its folder is not its own."""
-    run = PastRun(row.id, row.created_at, row.charged_p)
-    if is_of_another(folder, row.id, ledger):
-        return run
+    found = PastRun(run.id, run.began_at, run.charged_p)
+    if is_of_another(folder, run.id, ledger):
+        return found
     try:
         text = (folder / RESULT_TEXT).read_text(encoding="utf-8")
         headline = json.loads((folder / RESULT_JSON).read_text(encoding="utf-8"))["headline"]
     except (OSError, ValueError, KeyError, TypeError):
-        return run  # it has not ended, or its files were changed
-    return replace(run, text=text, decision=str(headline))
+        return found  # it has not ended, or its files were changed
+    return replace(found, text=text, decision=str(headline))

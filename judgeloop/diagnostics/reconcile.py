@@ -9,24 +9,20 @@ so no run is charged too little.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, NonNegativeInt
 
-from judgeloop.core.errors import DataError, InputError
+from judgeloop.core.errors import DataError
+from judgeloop.core.ledger import RecordedAttempt, Settlement
 from judgeloop.core.money import Price, cost, to_pico
 from judgeloop.core.records import Usage
 from judgeloop.diagnostics.config import ReconcileConfig
 from judgeloop.formats.tables import Row, parse_row, read_rows
-from judgeloop.ledger.rows import AttemptRow
-from judgeloop.ledger.unknown import (
-    Settlement,
-    known_requests,
-    settle_unknown,
-    unknown_attempts,
-)
+from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.providers.prices import price_from_text
 
 CLOCKS = timedelta(minutes=2)  # by which the provider's clock and ours may differ
@@ -73,7 +69,7 @@ class Reconciled:
     `left` is the number of requests that fit one of them and were not used.
     """
 
-    unknown: tuple[AttemptRow, ...]
+    unknown: tuple[RecordedAttempt, ...]
     settled: tuple[Settlement, ...]
     left: int = 0
 
@@ -85,20 +81,18 @@ def reconcile(config: ReconcileConfig) -> Reconciled:
         InputError: there is no ledger, or the export is not as expected; nothing is settled.
         LedgerError: the ledger cannot be read or written.
     """
-    if not config.ledger.is_file():
-        raise InputError(f"`ledger={config.ledger}`: there is no such file")
-    if config.usage is None:
-        return Reconciled(tuple(unknown_attempts(config.ledger)), ())
-    price = None if config.judge_price is None else price_from_text(config.judge_price)
-    requests = merged(_request(config.usage, row, price) for row in read_rows(config.usage))
-    unknown = unknown_attempts(config.ledger)
-    known = known_requests(config.ledger)
-    found, left = matched(unknown, [request for request in requests if request.id not in known])
-    settled = [_billed(row, found[row.id]) for row in unknown if row.id in found]
-    if config.complete and not left:  # else one of those left may be that of an attempt
-        settled += [_unbilled(row) for row in unknown if row.id not in found]
-    settle_unknown(config.ledger, settled)
-    return Reconciled(tuple(unknown), tuple(settled), left)
+    with open_reader(config.ledger) as reader, closing(open_ledger(config.ledger)) as ledger:
+        if config.usage is None:
+            return Reconciled(tuple(ledger.unknown()), ())
+        price = None if config.judge_price is None else price_from_text(config.judge_price)
+        requests = merged(_request(config.usage, row, price) for row in read_rows(config.usage))
+        unknown, known = ledger.unknown(), reader.request_ids()
+        found, left = matched(unknown, [request for request in requests if request.id not in known])
+        settled = [_billed(each, found[each.number]) for each in unknown if each.number in found]
+        if config.complete and not left:  # else one of those left may be that of an attempt
+            settled += [_unbilled(each) for each in unknown if each.number not in found]
+        ledger.reconcile(settled)
+        return Reconciled(tuple(unknown), tuple(settled), left)
 
 
 def merged(requests: Iterable[Request]) -> list[Request]:
@@ -116,7 +110,7 @@ def merged(requests: Iterable[Request]) -> list[Request]:
 
 
 def matched(
-    unknown: Sequence[AttemptRow], requests: Iterable[Request]
+    unknown: Sequence[RecordedAttempt], requests: Iterable[Request]
 ) -> tuple[dict[int, Request], int]:
     """Return the request of each attempt that got one, by the attempt's number, and how many are left.
 
@@ -147,11 +141,11 @@ class _Window:
     model: str
 
     @classmethod
-    def of(cls, row: AttemptRow) -> Self:
+    def of(cls, row: RecordedAttempt) -> Self:
         """Return the window of an attempt."""
         ended = datetime.fromisoformat(row.ended_at) + CLOCKS if row.ended_at else LATEST
         began = datetime.fromisoformat(row.began_at) - CLOCKS
-        return cls(row.id, began, ended, row.judge.partition("/")[2])
+        return cls(row.number, began, ended, row.judge.partition("/")[2])
 
     def admits(self, request: Request) -> bool:
         """Return whether the request may be that of the attempt."""
@@ -159,13 +153,13 @@ class _Window:
         return in_time and (not request.model or request.model.startswith(self.model))
 
 
-def _billed(row: AttemptRow, request: Request) -> Settlement:
+def _billed(row: RecordedAttempt, request: Request) -> Settlement:
     said = f"billed as request {request.id}"
-    return Settlement(row.id, request.cost_p, request.id, said)
+    return Settlement(row.number, request.cost_p, request.id, said)
 
 
-def _unbilled(row: AttemptRow) -> Settlement:
-    return Settlement(row.id, 0, None, "the provider has no such request")
+def _unbilled(row: RecordedAttempt) -> Settlement:
+    return Settlement(row.number, 0, None, "the provider has no such request")
 
 
 def _request(path: Any, row: Row, price: Price | None) -> Request:

@@ -14,9 +14,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
+from judgeloop.core.ledger import Clearance, End, Ledger, Reservation, Ticket
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind, StopReason
-from judgeloop.core.protocols import Clearance, End, Judge, Ledger, Reservation, Ticket
+from judgeloop.core.protocols import Judge
 from judgeloop.core.records import NO_TOKENS, Reply, Verdict
 from judgeloop.engine.asks import Ask, Planned, reservation
 from judgeloop.engine.presentation import settles

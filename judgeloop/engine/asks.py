@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from judgeloop.core.protocols import Judge, Reservation
+from judgeloop.core.ledger import Reservation
+from judgeloop.core.protocols import Judge
 from judgeloop.core.records import IDENTICAL, TIE, Abstention, Answer, Call, Query, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.engine.presentation import Order, Vote, calls_for, combine, decide, settles

@@ -34,8 +34,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeGuard, final
 
 from judgeloop.core.errors import ErrorKind, JudgeError, LedgerError
+from judgeloop.core.ledger import End, Ticket
 from judgeloop.core.money import show_usd
-from judgeloop.core.protocols import End, Judge, Ticket
+from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Abstention, Answer, Call, Reply, Verdict
 from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.pace import Pace

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from judgeloop.core.errors import ErrorKind, JudgeError
+from judgeloop.core.ledger import End, Ledger, Reservation, Ticket
 from judgeloop.core.outcomes import StopKind, StopReason
-from judgeloop.core.protocols import End, Judge, Ledger, Reservation, Ticket
+from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Answer, Query, Verdict
 from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.asks import Ask, Planned, decided, plan_for, used

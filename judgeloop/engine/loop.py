@@ -12,9 +12,10 @@ from typing import Generic
 
 import numpy as np
 
+from judgeloop.core.ledger import Ledger
 from judgeloop.core.outcomes import DecoyTally, Outcome, Spend
 from judgeloop.core.pool import Pool
-from judgeloop.core.protocols import Judge, Ledger, T
+from judgeloop.core.protocols import Judge, T
 from judgeloop.core.records import Query
 from judgeloop.engine.batch import Oracle
 from judgeloop.engine.decoys import decoy_queries, tally

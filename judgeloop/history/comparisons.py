@@ -18,12 +18,22 @@ from judgeloop.core.errors import InputError
 from judgeloop.core.records import Verdict
 from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
 from judgeloop.formats.verdicts import VerdictTable, read_verdicts
-from judgeloop.history.about import About
-from judgeloop.history.ledger_source import known_runs, remembered_verdicts
 from judgeloop.history.pairing import compared
-from judgeloop.history.past import Pair, Past, no_past, past_of_pairs, past_of_scores
-from judgeloop.history.prospects import prospects_of
-from judgeloop.history.verdict_columns import UNKNOWN, VerdictColumns
+from judgeloop.history.past import (
+    About,
+    Pair,
+    Past,
+    no_past,
+    past_of_pairs,
+    past_of_scores,
+    prospects_of,
+)
+from judgeloop.history.verdict_columns import (
+    UNKNOWN,
+    VerdictColumns,
+    known_runs,
+    remembered_verdicts,
+)
 from judgeloop.methods.stats.decisiveness import Prospects, exponent
 from judgeloop.report.words import count
 

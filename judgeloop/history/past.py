@@ -14,6 +14,9 @@ from itertools import combinations, islice
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.core.records import Item, JudgeIdentity
+from judgeloop.methods.stats.decisiveness import Prospects, prospects
+
 Pair = tuple[str, str]
 # Most comparisons that are made from a score table or implied. More take time and add nothing.
 MOST_COMPARISONS = 1500
@@ -169,3 +172,37 @@ def past_of_pairs(verdicts: Mapping[Pair, Mapping[int, int]], items: int) -> Pas
             preferences[row, position] = preference
             known[row, position] = True
     return past.beside(Past(tuple(verdicts), preferences, known))
+
+
+# Most comparisons used, evenly spaced over all. More take time and add little.
+MOST_WEIGHED = 300
+
+
+def prospects_of(
+    past: Past, systems: tuple[str, ...], power: float | None = None
+) -> Prospects | None:
+    """Return how likely each item is to tell `systems` apart; None if `past` prefers no item.
+
+    `power` is the exponent of the draw weights. By default it grows with the number of systems that
+    were compared on an item.
+    """
+    last = max(0, len(past) - 1)
+    rows = np.unique(np.linspace(0, last, min(len(past), MOST_WEIGHED)).astype(np.int64))
+    return prospects(
+        past.preferences[rows],
+        past.known[rows],
+        past.systems_an_item,
+        apart=past.apart_from(*systems)[rows],
+        power=power,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The data that a history is searched for; `outputs[system][item]` are texts."""
+
+    items: tuple[Item, ...]
+    systems: tuple[str, ...]
+    outputs: tuple[tuple[str, ...], ...]
+    judges: tuple[JudgeIdentity, ...]
+    tie_margin: float

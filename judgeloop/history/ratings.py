@@ -15,11 +15,10 @@ import numpy as np
 from judgeloop.core.errors import InputError
 from judgeloop.core.verdict_key import KeyedJudge, digest, place_of
 from judgeloop.formats.verdicts import read_verdicts
-from judgeloop.history.about import About
 from judgeloop.history.comparisons import NONE, named_runs, where_of
-from judgeloop.history.ledger_source import remembered_verdicts
 from judgeloop.history.pairing import labelled
-from judgeloop.history.verdict_columns import UNKNOWN, VerdictColumns
+from judgeloop.history.past import About
+from judgeloop.history.verdict_columns import UNKNOWN, VerdictColumns, remembered_verdicts
 from judgeloop.methods.stats.decisiveness import Floats
 from judgeloop.methods.stats.score_forecast import Forecast, forecast_scores
 from judgeloop.report.words import count

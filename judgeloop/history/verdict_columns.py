@@ -1,25 +1,28 @@
 """Verdicts of other runs as columns of numbers, which a million of them need.
 
-Texts that repeat (runs, judges, items, systems' names, digests of outputs) are numbered by the
-ledger. `ledger_source.py` reads the verdicts; `pairing.py` makes comparisons from them.
+Reads them from a ledger, which numbers the texts that repeat: runs, judges, items, systems' names,
+digests of outputs. Does not choose which of them to use (`comparisons.py`, `ratings.py`,
+`calibration/run.py`), and makes no comparisons from them (`pairing.py`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from judgeloop.core.ledger import NO_VERDICTS, NOTHING, RecordedVerdicts
 from judgeloop.core.records import TIE
 from judgeloop.core.verdict_key import KeyedJudge, Place, as_text
 from judgeloop.engine import decoys
-from judgeloop.ledger.reading import RecordedVerdicts
-from judgeloop.ledger.rows import NOTHING
+from judgeloop.ledger.opening import is_ledger, open_ledger, open_reader
 
 Numbers = NDArray[np.int32]
 Flags = NDArray[np.bool_]
@@ -143,3 +146,32 @@ def distinct(numbers: Numbers) -> tuple[list[int], list[int]]:
     found, first, often = np.unique(numbers, return_index=True, return_counts=True)
     order = np.argsort(first)
     return found[order].tolist(), often[order].tolist()
+
+
+def remembered_verdicts(
+    ledger: Path | str, run: str | None, *, begin: bool, of_runs: Collection[str] = ()
+) -> VerdictColumns:
+    """Return other runs' verdicts that were recorded before `run` began, the oldest first.
+
+    With `begin`, the start of `run` is recorded as now, unless it has begun already. For a run that
+    has not begun, and for None, all recorded verdicts count. Only verdicts of `of_runs` are
+    returned, if any are given. Without a ledger the result is empty; only `begin` creates one.
+
+    Raises:
+        LedgerError: the ledger cannot be opened, or a verdict is not as it was written.
+    """
+    if begin and run is not None:
+        with closing(open_ledger(ledger)) as booking:
+            booking.begin(run)
+    elif not is_ledger(ledger):
+        return VerdictColumns.of(NO_VERDICTS)
+    with open_reader(ledger) as reader:
+        return VerdictColumns.of(reader.history(run, of_runs))
+
+
+def known_runs(ledger: Path | str) -> dict[str, str]:
+    """Return the start time of every run in the ledger, by id, the oldest first."""
+    if not is_ledger(ledger):
+        return {}
+    with open_reader(ledger) as reader:
+        return {run.id: run.began_at for run in reader.runs()}

@@ -13,11 +13,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from judgeloop.core.errors import InputError, nearest_to
+from judgeloop.core.errors import InputError, did_you_mean, nearest_to
 from judgeloop.providers.catalogue import PROVIDERS, chat_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from judgeloop.core.protocols import Judge
     from judgeloop.judges.options import JudgeOptions
@@ -31,7 +31,6 @@ class JudgeRow:
       help shows. `mark` and `rest` are empty for a judge that is named by its kind alone.
     - `makes`: the factory, as `module:function` in `judgeloop.judges`. The function takes the rest
       of the name and the options.
-    - `help`: a few words on who judges.
     - `verdicts`: the forms of reply that the judge supports; empty if there is no choice.
     - `remote`: True if the judge is asked over a network.
     - `reads_file`: True if the rest of the name is the path of a file.
@@ -45,7 +44,6 @@ class JudgeRow:
     mark: str
     rest: str
     makes: str
-    help: str
     verdicts: tuple[str, ...] = ()
     remote: bool = False
     reads_file: bool = False
@@ -63,25 +61,16 @@ class JudgeRow:
 JUDGES: tuple[JudgeRow, ...] = (
     *(
         JudgeRow(
-            one.name, "/", one.rest, "chat_model:chat_judge", one.help, one.forms, remote=True,
+            one.name, "/", one.rest, "chat_model:chat_judge", one.forms, remote=True,
             flex=one.flex, models=one.models,
         )
         for one in PROVIDERS
     ),
-    JudgeRow(
-        "metric", ":", "NAME", "metric:make_judge",
-        "a metric against references: rouge1, rouge2, rougeL, exact or token-f1",
-    ),
-    JudgeRow(
-        "recorded", ":", "NAME", "recorded:make_judge",
-        "the score NAME in the files of two finished runs, for compare", alone=True,
-    ),
-    JudgeRow("replay", ":", "FILE", "replay:make_judge", "recorded verdicts", reads_file=True),
-    JudgeRow("human", "", "", "human:make_judge", "a person at this terminal"),
-    JudgeRow(
-        "python", ":", "MODULE:FUNCTION", "function:make_judge", "your own Python function",
-        runs_code=True,
-    ),
+    JudgeRow("metric", ":", "NAME", "metric:make_judge"),
+    JudgeRow("recorded", ":", "NAME", "recorded:make_judge", alone=True),
+    JudgeRow("replay", ":", "FILE", "replay:make_judge", reads_file=True),
+    JudgeRow("human", "", "", "human:make_judge"),
+    JudgeRow("python", ":", "MODULE:FUNCTION", "function:make_judge", runs_code=True),
 )  # fmt: skip
 RECORDED = "recorded"
 # How names begin that other programs use for providers and models, which judgeloop reaches by
@@ -90,6 +79,8 @@ ELSEWHERE = (
     "azure", "bedrock", "deepseek", "gemini", "gemma", "google/", "groq", "litellm", "llama", "mistral", "ollama",
     "openrouter", "qwen", "together", "vertex",
 )  # fmt: skip
+LONGEST_NAME = 64  # characters
+_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{LONGEST_NAME - 1}}}")
 FORMS = ", ".join(row.form for row in JUDGES)
 VERDICT_FORMS = tuple(dict.fromkeys(form for row in JUDGES for form in row.verdicts))
 
@@ -205,3 +196,64 @@ def judge_name(provider: str, model: str) -> str:
         return provider
     row = next((row for row in JUDGES if row.kind == provider), None)
     return f"{provider}{row.mark if row else '/'}{model}"
+
+
+def server_names(
+    given: Sequence[str], judges: Sequence[str], asked: Sequence[str]
+) -> dict[str, str]:
+    """Return the name of each judge's server, by the judge as typed.
+
+    A local server or a gateway may have another address every day. Verdicts are found again by the
+    judge's identity, and the address is a part of it; a name keeps the identity. Only the caller
+    may give one, because a name decides whose verdicts are used.
+
+    `given` holds the setting's values: NAME for the only judge, or JUDGE=NAME. `judges` are the
+    judges of the panel, and `asked` are all judges of the run, with a proxy.
+
+    Raises:
+        InputError: a name is not valid, is given twice, or belongs to no judge that has a server.
+
+    >>> server_names(["lab"], ["vllm/m"], ["vllm/m"])
+    {'vllm/m': 'lab'}
+    """
+    found: dict[str, str] = {}
+    for value in given:
+        judge, mark, name = value.rpartition("=")
+        if not mark:
+            judge = _only(judges, value)
+        _check(judge, name, asked)
+        if judge in found:
+            raise InputError(f"`judge_name`: {judge} has two names, {found[judge]} and {name}")
+        other = next((one for one, its in found.items() if its == name), None)
+        if other is not None:
+            raise InputError(
+                f"`judge_name={name}`: {other} and {judge} need different names, because verdicts "
+                "are found again by the name"
+            )
+        found[judge] = name
+    return found
+
+
+def _only(judges: Sequence[str], name: str) -> str:
+    if len(judges) > 1:
+        each = ", ".join(f"{judge}=NAME" for judge in judges)
+        raise InputError(
+            f"`judge_name={name}`: expected a name for each of {len(judges)} judges ({each}), one a "
+            f"line in the variable or a list in a settings file; found {name!r} for all"
+        )
+    return judges[0]
+
+
+def _check(judge: str, name: str, asked: Sequence[str]) -> None:
+    if _NAME.fullmatch(name) is None:
+        raise InputError(
+            f"`judge_name`: expected up to {LONGEST_NAME} letters, digits, '.', '_' and '-', beginning "
+            f"with a letter or a digit; found {name[: LONGEST_NAME + 1]!r}"
+        )
+    if judge not in asked:
+        raise InputError(
+            f"`judge_name={judge}={name}`: {judge!r} is no judge of this run"
+            f"{did_you_mean(judge, asked)}; expected {' or '.join(asked)}"
+        )
+    if not is_remote(judge):
+        raise InputError(f"`judge_name={name}`: {judge} has no server that could have a name")

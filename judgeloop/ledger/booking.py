@@ -1,4 +1,4 @@
-"""What is written to an open ledger: reservations, sendings, costs, verdicts, and what died.
+"""What is booked in an open ledger: reservations, sendings, costs, verdicts, and what died.
 
 Every function is one job within a transaction of the caller (`writer.py`). A row is checked before
 it is changed, so that a damaged row is never sealed again.
@@ -12,10 +12,10 @@ from dataclasses import asdict
 from typing import Any
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.protocols import End, Reservation, Ticket
+from judgeloop.core.ledger import End, Reservation, Settlement, Ticket
+from judgeloop.core.outcomes import Spend
 from judgeloop.core.records import Abstention, Answer, Reply, Verdict
 from judgeloop.core.verdict_key import KeyIngredients, as_text
-from judgeloop.ledger.reading import charged_to_others
 from judgeloop.ledger.rows import (
     INGREDIENTS,
     AttemptRow,
@@ -24,6 +24,7 @@ from judgeloop.ledger.rows import (
     TextRow,
     VerdictRow,
     change,
+    damaged,
     insert,
     next_number,
     now,
@@ -32,6 +33,7 @@ from judgeloop.ledger.rows import (
 )
 
 NEVER_SENT = "its process ended before it was sent"
+KEYS_PER_LOOKUP = 500  # SQLite limits the number of parameters of a statement
 MAY_BE_BILLED = "sent by a process that ended before the reply; it may have been billed"
 HAD_MEANWHILE = "another run had the verdict meanwhile"
 
@@ -103,6 +105,22 @@ def _ticket(connection: LedgerConnection, run: str, opener: str, wanted: Reserva
         ),
     )
     return Ticket(number, wanted.key, wanted.cost_p, wanted.rehearsed, wanted.anew)
+
+
+def charged_to_others(connection: LedgerConnection, run: str) -> int:
+    """Return what all runs but `run` were charged, rehearsed costs included, in picodollars."""
+    found = connection.execute("SELECT coalesce(sum(charged_p), 0) FROM runs WHERE id <> ?", (run,))
+    return int(found.fetchone()[0])
+
+
+def verdicts_under(connection: LedgerConnection, keys: Sequence[str]) -> dict[str, Verdict]:
+    """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
+    held: dict[str, Verdict] = {}
+    for begin in range(0, len(keys), KEYS_PER_LOOKUP):
+        some = keys[begin : begin + KEYS_PER_LOOKUP]
+        rows = read(connection, VerdictRow, f"key IN ({','.join('?' * len(some))})", *some)
+        held.update((row.key, Verdict(row.score, row.reason)) for row in rows)
+    return held
 
 
 def mark_sent(connection: LedgerConnection, ticket: Ticket) -> None:
@@ -258,3 +276,87 @@ def _particulars(result: Reply | str) -> tuple[str, str | None, str | None, str 
     outcome = f"abstained: {answer.reason}" if isinstance(answer, Abstention) else "verdict"
     usage = json.dumps(asdict(result.usage)) if result.usage else None
     return outcome, usage, result.model, result.request_id
+
+
+def spend_of(
+    connection: LedgerConnection,
+    run: str,
+    opener: str,
+    budget_p: int | None,
+    ledger_budget_p: int | None = None,
+) -> Spend:
+    """Return what `run` has cost, and what its attempts by `opener` have cost.
+
+    `opener` identifies the ledger object that recorded an attempt. In `Spend`, `now_p` is only what
+    its attempts cost.
+
+    Raises:
+        DamagedLedgerError: the run was not charged what its attempts were.
+    """
+    row = connection.execute(
+        "SELECT coalesce(sum(charged_p) FILTER (WHERE opener = :opener AND NOT rehearsed), 0), "
+        "coalesce(sum(charged_p) FILTER (WHERE NOT rehearsed), 0), "
+        "coalesce(sum(charged_p) FILTER (WHERE rehearsed), 0), "
+        "coalesce(sum(charged_p) FILTER (WHERE state IN ('reserved', 'sent', 'abandoned')), 0), "
+        "count(*) FILTER (WHERE charged_p > 0), "
+        "coalesce(sum(charged_p - reserved_p) FILTER (WHERE charged_p > reserved_p), 0), "
+        "count(*) FILTER (WHERE state = 'settled' AND usage IS NULL AND charged_p = reserved_p "
+        "AND charged_p > 0 AND NOT rehearsed AND ended <> :later) "
+        "FROM attempts WHERE run = :run",
+        {"run": run, "opener": opener, "later": End.RECONCILED},
+    ).fetchone()
+    now_p, run_p, rehearsed_p, unconfirmed_p, paid, over_p, unreported = row
+    known = one(connection, RunRow, "id = ?", run)
+    if (known.charged_p if known else 0) != run_p + rehearsed_p:
+        problem = "does not hold the sum of what its attempts were charged"
+        raise damaged(connection, RunRow, known.seq if known else run, problem)
+    left_p = None
+    if ledger_budget_p is not None:
+        left_p = max(0, ledger_budget_p - charged_to_others(connection, run) - run_p - rehearsed_p)
+    return Spend(
+        now_p,
+        run_p,
+        rehearsed_p,
+        unconfirmed_p,
+        budget_p,
+        paid_attempts=paid,
+        over_p=over_p,
+        replies_without_usage=unreported,
+        ledger_left_p=left_p,
+    )
+
+
+def unknown(connection: LedgerConnection) -> list[AttemptRow]:
+    """Return the attempts that may have been billed without a reply, the oldest first."""
+    where = "state = 'abandoned' AND charged_p > 0 AND NOT rehearsed ORDER BY id"
+    return list(read(connection, AttemptRow, where))
+
+
+def reconcile(connection: LedgerConnection, settlement: Settlement) -> None:
+    """Book what an attempt of unknown cost did cost.
+
+    Raises:
+        LedgerError: it has been settled meanwhile.
+    """
+    row = one(connection, AttemptRow, "id = ?", settlement.attempt)
+    if row is None or row.state != "abandoned":
+        raise LedgerError(f"attempt {settlement.attempt} has been settled meanwhile")
+    charge(connection, row.run, settlement.cost_p - row.charged_p)
+    change(
+        connection,
+        row,
+        state="released" if settlement.request is None else "settled",
+        ended=End.RECONCILED.value,
+        charged_p=settlement.cost_p,
+        outcome=settlement.outcome,
+        request_id=settlement.request,
+        ended_at=now(),
+    )
+
+
+def open_runs(connection: LedgerConnection) -> list[str]:
+    """Return the runs with attempts that are not closed."""
+    found = connection.execute(
+        "SELECT DISTINCT run FROM attempts WHERE state IN ('reserved', 'sent')"
+    )
+    return [run for (run,) in found]

@@ -1,35 +1,145 @@
-"""Opens a ledger file: creates it if missing, readable by its owner only, and checks its schema.
+"""Opens a ledger's file (SQLite): creates it if missing, and refuses what is no ledger.
 
-Returns an SQLite connection that knows the key of the seals. Does not read or write attempts or
-verdicts (`reading.py`, `booking.py`).
+The file is readable by its owner only, and refused if everybody may write it. Returns an SQLite
+connection that knows the key of the seals. Reads and writes no attempts and no verdicts.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from judgeloop.core.errors import DamagedLedgerError, InputError, LedgerError, NoLedgerError
+from judgeloop.core.ledger import NOTHING, End
 from judgeloop.core.verdict_key import as_text
-from judgeloop.ledger.place import refuse_if_anybody_writes
 from judgeloop.ledger.rows import (
-    NOTHING,
+    CRC_BYTES,
+    KEY_VARIABLE,
+    SHORTEST_KEY,
     AboutRow,
     LedgerConnection,
+    Sealer,
     TextRow,
     columns,
     damaged,
     insert,
     now,
 )
-from judgeloop.ledger.schema import VERSION, check_schema, create_tables, version_of
-from judgeloop.ledger.seal import CRC_BYTES, KEY_VARIABLE, SHORTEST_KEY, Sealer
 
 BUSY_TIMEOUT_S = 60.0  # another process locks the file until its writes are flushed to disk
+MOUNTS = Path("/proc/self/mountinfo")  # Linux: the file systems that are mounted
+# File systems that other machines may write at the same time; their locks are not to be relied on.
+NETWORK = frozenset(
+    [
+        "9p",
+        "afs",
+        "afp_fs",
+        "beegfs",
+        "ceph",
+        "cifs",
+        "coda",
+        "fuse.ceph",
+        "fuse.glusterfs",
+        "fuse.gcsfuse",
+        "fuse.rclone",
+        "fuse.s3fs",
+        "fuse.sshfs",
+        "fuse.vmhgfs-fuse",
+        "gfs",
+        "gfs2",
+        "glusterfs",
+        "gpfs",
+        "lustre",
+        "nfs",
+        "nfs4",
+        "ocfs2",
+        "orangefs",
+        "smb3",
+        "smbfs",
+        "vboxsf",
+        "virtiofs",
+        "vmhgfs",
+    ]
+)
+APPLICATION_ID = 0x4A4C4447  # "JLDG"
+VERSION = 1
+
+# Columns that end in _p are picodollars. Each transaction updates charged_p of a run together with
+# its attempts, so that the check against the budget is atomic among threads and processes. `seq`
+# numbers the rows in the order written, and `seen` is the last verdict recorded before the run
+# began: neither depends on the clock. `seal` is the row's checksum (`seal.py`). From `run` on, a
+# verdict holds the ingredients of its key as numbers of texts, so that a history of a million is
+# read in seconds. A text is a value as JSON: the id of a run, a judge, an item with the digests of
+# its texts, the name of a system, or the digest of an output; number 0 is no value.
+ENDS = ", ".join(f"'{end}'" for end in End)
+DDL = (
+    """CREATE TABLE about (
+    id          TEXT PRIMARY KEY,
+    created_at  TEXT NOT NULL,
+    seal        BLOB NOT NULL
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE runs (
+    seq         INTEGER PRIMARY KEY,
+    id          TEXT NOT NULL UNIQUE,
+    created_at  TEXT NOT NULL,
+    seen        INTEGER NOT NULL CHECK (seen >= 0),
+    charged_p   INTEGER NOT NULL DEFAULT 0 CHECK (charged_p >= 0),
+    seal        BLOB NOT NULL
+) STRICT""",
+    f"""CREATE TABLE attempts (
+    id          INTEGER PRIMARY KEY,
+    run         TEXT NOT NULL REFERENCES runs (id),
+    opener      TEXT NOT NULL,
+    key         TEXT NOT NULL,
+    item_id     TEXT NOT NULL,
+    judge       TEXT NOT NULL,
+    note        TEXT NOT NULL,
+    state       TEXT NOT NULL
+                CHECK (state IN ('reserved', 'sent', 'settled', 'released', 'abandoned')),
+    ended       TEXT CHECK (ended IN ({ENDS})),
+    reserved_p  INTEGER NOT NULL CHECK (reserved_p >= 0),
+    charged_p   INTEGER NOT NULL CHECK (charged_p >= 0),
+    rehearsed   INTEGER NOT NULL DEFAULT 0 CHECK (rehearsed IN (0, 1)),
+    outcome     TEXT,
+    usage       TEXT,
+    model       TEXT,
+    request_id  TEXT,
+    began_at    TEXT NOT NULL,
+    ended_at    TEXT,
+    seal        BLOB NOT NULL,
+    CHECK ((ended IS NULL) = (state IN ('reserved', 'sent')))
+) STRICT""",
+    "CREATE INDEX attempts_by_run ON attempts (run)",
+    "CREATE INDEX attempts_by_key ON attempts (key)",
+    "CREATE INDEX attempts_by_item ON attempts (item_id)",
+    """CREATE TABLE texts (
+    id          INTEGER PRIMARY KEY,
+    text        TEXT NOT NULL UNIQUE,
+    seal        BLOB NOT NULL
+) STRICT""",
+    """CREATE TABLE verdicts (
+    seq         INTEGER PRIMARY KEY,
+    attempt     INTEGER NOT NULL REFERENCES attempts (id),
+    cost_p      INTEGER NOT NULL CHECK (cost_p >= 0),
+    score       REAL NOT NULL CHECK (score BETWEEN 0 AND 1),
+    key         TEXT NOT NULL UNIQUE,
+    reason      TEXT NOT NULL,
+    created_at  TEXT NOT NULL,
+    run         INTEGER NOT NULL REFERENCES texts (id),
+    judge       INTEGER NOT NULL REFERENCES texts (id),
+    place       INTEGER NOT NULL REFERENCES texts (id),
+    first       INTEGER NOT NULL REFERENCES texts (id),
+    second      INTEGER NOT NULL REFERENCES texts (id),
+    shown_first INTEGER NOT NULL REFERENCES texts (id),
+    shown_second INTEGER NOT NULL REFERENCES texts (id),
+    seal        BLOB NOT NULL
+) STRICT""",
+)
 
 
 def key_of(environment: Mapping[str, str]) -> bytes | None:
@@ -69,7 +179,7 @@ def connect(path: Path | str) -> LedgerConnection:
     except (OSError, sqlite3.Error) as error:
         raise _cannot_open(path, error) from error
     try:
-        with readable(path):
+        with errors_of_reading(path):
             _set_up(connection, path, key)
     except BaseException:
         connection.close()
@@ -78,11 +188,11 @@ def connect(path: Path | str) -> LedgerConnection:
 
 
 @contextmanager
-def readable(path: object) -> Iterator[None]:
-    """Turn errors of SQLite while a ledger is opened into errors of the ledger."""
+def errors_of_reading(path: object) -> Iterator[None]:
+    """Turn errors of SQLite into errors of the ledger."""
     try:
         yield
-    except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
             raise NoLedgerError(
                 f"{path} is not a ledger, nor any SQLite database; name another file (`ledger`)"
@@ -164,18 +274,6 @@ def _use_key(connection: LedgerConnection, key: bytes | None) -> None:
         raise damaged(connection, AboutRow, ledger, problem)
 
 
-def ledger_id(path: Path) -> str | None:
-    """Return the id of the ledger at `path`; None if there is no such file.
-
-    Raises:
-        LedgerError: the file cannot be opened, or is not a ledger.
-    """
-    if not path.exists():
-        return None
-    with closing(connect(path)) as connection:
-        return connection.sealer.ledger
-
-
 def _cannot_open(path: object, error: Exception) -> LedgerError:
     return LedgerError(
         f"the ledger {path} cannot be opened: {error}; name a file that can be written (`ledger`)"
@@ -192,3 +290,121 @@ def make_private(path: Path) -> None:
     if not path.exists():
         with suppress(FileExistsError):  # another process was faster
             os.close(os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def version_of(connection: sqlite3.Connection, path: object) -> int:
+    """Return the version of the ledger that is open; 0 for an empty file.
+
+    Raises:
+        NoLedgerError: the file is another database.
+    """
+    # In this order: tables that are there were made in one transaction with the id, so that another
+    # process that makes the ledger meanwhile is not taken for another program.
+    if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        return 0
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        raise NoLedgerError(
+            f"{path} is a SQLite file but not a judgeloop ledger; name another file (`ledger`)"
+        )
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Create the tables and indexes, within the caller's transaction."""
+    for statement in DDL:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def check_schema(connection: sqlite3.Connection, path: object) -> None:
+    """Check that the file has the ledger's tables and indexes, and no trigger, view or other table.
+
+    Raises:
+        NoLedgerError: it has others; the message names the first.
+    """
+    found = {
+        sql: f"{kind} {name}"
+        for kind, name, sql in connection.execute(
+            "SELECT type, name, coalesce(sql, '') FROM sqlite_master "
+            "WHERE name NOT LIKE 'sqlite^_%' ESCAPE '^'"
+        )
+    }
+    strange = [name for sql, name in found.items() if sql not in DDL]
+    missing = [sql.split("(")[0].strip() for sql in DDL if sql not in found]
+    if strange or missing:
+        what = f"it has a strange {strange[0]}" if strange else f"it lacks {missing[0]!r}"
+        raise NoLedgerError(
+            f"{path} is not as judgeloop makes a ledger: {what}; somebody has changed the file. "
+            "Name another file (`ledger`), or copy the rows that are as they were written: "
+            "judgeloop ledger salvage"
+        )
+
+
+def refuse_if_anybody_writes(path: Path, *, signed: bool) -> None:
+    """Refuse a ledger that every user of the machine may write, unless its rows are signed.
+
+    Raises:
+        LedgerError: anybody may write it.
+    """
+    if not signed and path.stat().st_mode & stat.S_IWOTH:
+        raise LedgerError(
+            f"the ledger {path} can be written by every user of this machine, and its verdicts and "
+            f"spending are believed; `chmod o-w {path}`, or sign its rows ({KEY_VARIABLE})"
+        )
+
+
+def described(path: Path) -> str:
+    """Return in words what keeps the ledger, and on what file system."""
+    kind = file_system_of(path) or "a file system of unknown type"
+    return f"SQLite {sqlite3.sqlite_version}, {path} on {kind}"
+
+
+def warnings_about(path: Path) -> list[str]:
+    """Return a sentence for each reason not to rely on the place of a ledger."""
+    found = []
+    if writers := _other_writers(path):
+        found.append(
+            f"the ledger {path} can be changed by {writers}; take their permission away, or sign "
+            f"its rows ({KEY_VARIABLE})"
+        )
+    kind = file_system_of(path)
+    if kind in NETWORK:
+        found.append(
+            f"the ledger {path} is on a network file system ({kind}), where locks may fail: let "
+            "only one machine use it at a time, or keep it on a local disk"
+        )
+    return found
+
+
+def _other_writers(path: Path) -> str:
+    """Return in words who else may write the file or replace it in its folder; empty if nobody."""
+    real = Path(os.path.realpath(path))
+    if not hasattr(os, "getuid") or not real.exists():
+        return ""
+    file, folder = real.stat(), real.parent.stat()
+    # In a sticky folder nobody replaces the files of others.
+    places = [file] if folder.st_mode & stat.S_ISVTX else [file, folder]
+    if any(place.st_mode & stat.S_IWOTH for place in places):
+        return "every user of this machine"
+    # By convention a user's own group, which has no other users, has the user's number.
+    if any(place.st_mode & stat.S_IWGRP and place.st_gid != os.getuid() for place in places):
+        return "the other users of its group"
+    return "" if file.st_uid in {0, os.getuid()} else f"its owner (user {file.st_uid})"
+
+
+def file_system_of(path: Path) -> str | None:
+    """Return the type of the file system that `path` is on; None where that is not known."""
+    real = os.path.realpath(path)
+    try:
+        lines = MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    mounts = [
+        (line.split(" ")[4].replace("\\040", " "), line.partition(" - ")[2].split(" ")[0])
+        for line in lines
+    ]
+    found = [
+        (point, kind) for point, kind in mounts if f"{real}/".startswith(f"{point.rstrip('/')}/")
+    ]
+    return max(found, key=lambda mount: len(mount[0]))[1] if found else None

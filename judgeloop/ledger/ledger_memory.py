@@ -13,8 +13,7 @@ from typing import Any
 
 from judgeloop.core.errors import JudgeloopError
 from judgeloop.core.money import show_usd
-from judgeloop.ledger.connection import ledger_id
-from judgeloop.ledger.place import warnings_about
+from judgeloop.ledger.opening import is_ledger, open_reader, place_of
 
 NAME = "ledger.json"
 
@@ -25,8 +24,8 @@ def sentences_about(ledger: Path, folder: Path, run: str) -> list[str]:
     Raises:
         LedgerError: the ledger cannot be opened.
     """
-    known, found = _remembered(folder, run), ledger_id(ledger)
-    said = warnings_about(ledger) if found is not None else []
+    known, found = _remembered(folder, run), _id_of(ledger)
+    said = place_of(ledger)[1] if found is not None else []
     if known.get("ledger", found) != found:
         charged_p = known.get("charged_p")
         amount = "" if charged_p is None else f" and was charged {show_usd(charged_p)} there"
@@ -50,7 +49,7 @@ def remember(ledger: Path, folder: Path, run: str, charged_p: int | None = None)
     Raises:
         JudgeloopError: the folder cannot be written.
     """
-    found = ledger_id(ledger)
+    found = _id_of(ledger)
     known = _remembered(folder, run)
     if charged_p is None and known.get("ledger") == found:
         charged_p = known.get("charged_p")
@@ -60,6 +59,14 @@ def remember(ledger: Path, folder: Path, run: str, charged_p: int | None = None)
         (folder / NAME).write_text(json.dumps(told) + "\n", encoding="utf-8")
     except OSError as error:
         raise JudgeloopError(f"{folder / NAME} cannot be written: {error}") from error
+
+
+def _id_of(ledger: Path) -> str | None:
+    """Return the id of a ledger; None if there is none yet."""
+    if not is_ledger(ledger):
+        return None
+    with open_reader(ledger) as reader:
+        return reader.id
 
 
 def _remembered(folder: Path, run: str) -> dict[str, Any]:

@@ -5,14 +5,53 @@ Does not decide what to book (`booking.py`), and begins no transaction.
 
 from __future__ import annotations
 
+import hmac
 import sqlite3
+import zlib
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
 
 from judgeloop.core.errors import DamagedLedgerError
-from judgeloop.ledger.seal import Sealer
+
+KEY_VARIABLE = "JUDGELOOP_LEDGER_KEY"
+SHORTEST_KEY = 16  # characters
+CRC_BYTES, MAC_BYTES = 4, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Sealer:
+    """Makes and checks the seals of a ledger's rows; `key` is None in a ledger without a key."""
+
+    ledger: str
+    key: bytes | None = None
+
+    def seal(self, table: str, row: Sequence[object]) -> bytes:
+        """Return the seal of `row`, whose values are in the order of the table's columns."""
+        # ascii() is the same in every version of Python, and tells 1 from "1" and from None.
+        message = ascii((table, *row)).encode("ascii")
+        seal = zlib.crc32(message).to_bytes(CRC_BYTES, "big")
+        if self.key is None:
+            return seal
+        return seal + hmac.digest(self.key, self.ledger.encode() + message, "sha256")[:MAC_BYTES]
+
+    def problem(self, table: str, row: Sequence[object], seal: object) -> str | None:
+        """Return in words what is wrong with a row; None if it has its seal."""
+        if not isinstance(seal, bytes):
+            return "was changed after it was written (it has no checksum)"
+        right = self.seal(table, row)
+        if seal[:CRC_BYTES] != right[:CRC_BYTES]:
+            return "was changed after it was written (its checksum does not match)"
+        if self.key is None:
+            return None
+        if len(seal) == CRC_BYTES:
+            return f"is not signed with {KEY_VARIABLE}"
+        if not hmac.compare_digest(seal, right):
+            return f"was not written with this {KEY_VARIABLE}"
+        return None
+
 
 AT_ONCE = 20_000  # rows that are kept in memory while a whole table is read
 
@@ -93,7 +132,6 @@ class VerdictRow(NamedTuple):
 
 
 INGREDIENTS = VerdictRow._fields[-7:]
-NOTHING = 0  # the number of the text for no value
 Row = TypeVar("Row", AboutRow, RunRow, AttemptRow, TextRow, VerdictRow)
 TABLES: dict[type[Any], str] = {
     AboutRow: "about",

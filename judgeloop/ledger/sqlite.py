@@ -17,28 +17,28 @@ sent (`recover`). The ledger does not know prices and does not parse replies.
 from __future__ import annotations
 
 import asyncio
+import os
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar, final
 
+from filelock import FileLock, Timeout
+
+from judgeloop.core.errors import LedgerError
+from judgeloop.core.ledger import Clearance, End, RecordedAttempt, Reservation, Settlement, Ticket
 from judgeloop.core.outcomes import Spend
-from judgeloop.core.protocols import Clearance, End, Reservation, Ticket
-from judgeloop.core.records import JudgeIdentity, Reply, Verdict
+from judgeloop.core.records import Reply, Verdict
 from judgeloop.ledger import booking
 from judgeloop.ledger.connection import connect
-from judgeloop.ledger.locks import is_locked, run_lock
-from judgeloop.ledger.reading import (
-    models_of,
-    spend_of,
-    verdicts_under,
-)
-from judgeloop.ledger.replies import PastReply, replies_of, reply_lengths
+from judgeloop.ledger.reader import recorded
 from judgeloop.ledger.rows import LedgerConnection
 from judgeloop.ledger.writer import Writer
 
 T = TypeVar("T")
+# Another process that looks whether a run is worked on holds its lock for an instant.
+PATIENCE_S, PAUSE_S = 0.3, 0.02
 
 
 @final
@@ -60,7 +60,7 @@ class SqliteLedger:
 
     async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
         """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
-        return await self._do(lambda connection: verdicts_under(connection, keys))
+        return await self._do(lambda connection: booking.verdicts_under(connection, keys))
 
     async def reserve(
         self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None
@@ -84,7 +84,7 @@ class SqliteLedger:
 
     def _cleared(self, connection: LedgerConnection, ticket: Ticket) -> Clearance:
         if not ticket.anew:
-            held = verdicts_under(connection, [ticket.key]).get(ticket.key)
+            held = booking.verdicts_under(connection, [ticket.key]).get(ticket.key)
             if held is not None:
                 booking.close_ticket(
                     connection,
@@ -97,7 +97,7 @@ class SqliteLedger:
                 return Clearance(held)
             others = list(booking.sent_by_others(connection, ticket.key, self._opener))
             # A process that died holds no lock; its call is not waited for.
-            if any(is_locked(self.path, other.run) for other in others):
+            if any(self._is_worked_on(other.run) for other in others):
                 return Clearance(busy=True)
         booking.mark_sent(connection, ticket)
         return Clearance()
@@ -136,20 +136,10 @@ class SqliteLedger:
     async def spend(self, run: str, budget_p: int | None) -> Spend:
         """Return what `run` has cost so far, and how much of it through this object."""
         return await self._do(
-            lambda connection: spend_of(connection, run, self._opener, budget_p, self._budget_p)
+            lambda connection: booking.spend_of(
+                connection, run, self._opener, budget_p, self._budget_p
+            )
         )
-
-    async def models(self, run: str) -> dict[str, list[str]]:
-        """Return the models that servers named in replies to `run`, the first first, by judge."""
-        return await self._do(lambda connection: models_of(connection, run))
-
-    async def reply_lengths(self, judge: JudgeIdentity) -> list[int]:
-        """Return the output tokens of the judge's latest replies, with a verdict or cut off."""
-        return await self._do(lambda connection: reply_lengths(connection, judge))
-
-    async def replies(self, judge: JudgeIdentity) -> list[PastReply]:
-        """Return the judge's latest replies with a verdict, in the order of the attempts."""
-        return await self._do(lambda connection: replies_of(connection, judge))
 
     async def recover(self, run: str) -> tuple[int, int]:
         """Close what dead processes left open of `run`, which must be locked (`only_run`).
@@ -163,19 +153,92 @@ class SqliteLedger:
     def only_run(self, run: str) -> Iterator[bool]:
         """Lock `run` against other processes, so that no verdict is paid for twice.
 
-        Yields False where there are no locks: for `:memory:`, and on Windows.
+        Yields False for `:memory:`, which has no locks.
 
         Raises:
-            LedgerError: another process holds the lock.
+            LedgerError: another process holds the lock, or it cannot be made.
         """
-        with run_lock(self.path, run) as locked:
-            yield locked
+        lock = self._lock(run)
+        if lock is not None and not _taken(lock, PATIENCE_S):
+            raise LedgerError(
+                f"another judgeloop process is working on this run ({run}); wait until it ends, "
+                "then repeat this command: it reuses the verdicts that are already paid for"
+            )
+        try:
+            yield lock is not None
+        finally:
+            if lock is not None:
+                lock.release()
+
+    def _is_worked_on(self, run: str) -> bool:
+        """Return whether a process holds the lock of `run`."""
+        lock = self._lock(run)
+        if lock is None:
+            return False
+        free = _taken(lock, 0)
+        lock.release()
+        return not free
+
+    def _lock(self, run: str) -> FileLock | None:
+        """Return the lock of a run: a file beside the ledger itself, not beside a link to it."""
+        if str(self.path) == ":memory:":
+            return None
+        folder = Path(f"{os.path.realpath(self.path)}.locks")
+        try:
+            folder.mkdir(exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise LedgerError(f"the run {run} cannot be locked: {error}") from error
+        return FileLock(folder / run, mode=0o600)
+
+    def begin(self, run: str) -> None:
+        """Record that `run` begins now, unless it has begun: later verdicts are not its history."""
+        self._writer.submit(lambda connection: booking.run_row(connection, run)).result()
+
+    def unknown(self) -> list[RecordedAttempt]:
+        """Return the attempts that may have been billed without a reply, the oldest first.
+
+        Those of processes that ended are closed first; those of running processes are left alone.
+        """
+        for run in self._writer.submit(booking.open_runs).result():
+            with suppress(LedgerError), self.only_run(run):
+                self._writer.submit(
+                    lambda connection, run=run: booking.recover(connection, run, self._opener)  # type: ignore[misc]
+                ).result()
+        return list(map(recorded, self._writer.submit(booking.unknown).result()))
+
+    def reconcile(self, settlements: Sequence[Settlement]) -> None:
+        """Book what attempts of unknown cost did cost, all or none.
+
+        Raises:
+            LedgerError: an attempt has been settled meanwhile, or the file cannot be written.
+        """
+
+        def book(connection: LedgerConnection) -> None:
+            for settlement in settlements:
+                booking.reconcile(connection, settlement)
+
+        self._writer.submit(book).result()
+
+    def close(self) -> None:
+        """Finish pending writes and close the file."""
+        self._writer.close()
 
     async def aclose(self) -> None:
-        """Finish pending writes and close the file."""
+        """As `close`, awaited."""
         await asyncio.to_thread(self._writer.close)
 
     async def _do(self, action: Callable[[LedgerConnection], T]) -> T:
         # Queued before the first await, so that cancelling the caller does not cancel its booking.
         future = self._writer.submit(action)
         return await asyncio.wrap_future(future)
+
+
+def _taken(lock: FileLock, patience_s: float) -> bool:
+    """Take a lock if it becomes free in time; return whether it was taken."""
+    try:
+        lock.acquire(timeout=patience_s, poll_interval=PAUSE_S)
+    except Timeout:
+        return False
+    except OSError as error:
+        raise LedgerError(f"{lock.lock_file} cannot be locked: {error}") from error
+    return True

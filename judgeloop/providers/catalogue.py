@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from judgeloop.providers.chat import Chat
+from typing import Any
 
 ANSWER_TOKENS = 512  # the maximum number of tokens of a reply, unless the user sets it
 
@@ -23,7 +20,7 @@ class ProviderRow:
 
     - `name`: the first part of a model's name as typed, and the module in `judgeloop.providers`.
     - `chat`: the class in that module that asks a model.
-    - `rest`: the placeholder for the model's name in the help; `help`: a few words on its models.
+    - `rest`: the placeholder for the model's name in the help.
     - `forms`: the forms of reply that it supports.
     - `flex`: True if it may be asked for at the cheaper tier `flex`.
     - `models`: how the names of its well-known models begin, for a model named alone.
@@ -32,7 +29,6 @@ class ProviderRow:
     name: str
     chat: str
     rest: str
-    help: str
     forms: tuple[str, ...]
     flex: bool = False
     models: tuple[str, ...] = ()
@@ -40,25 +36,20 @@ class ProviderRow:
 
 PROVIDERS: tuple[ProviderRow, ...] = (
     ProviderRow(
-        "openai", "OpenAIChat", "MODEL", "a model behind OpenAI's API or a compatible server",
-        ("schema", "logprob"), flex=True, models=("gpt-", "chatgpt-", "o1", "o3", "o4"),
+        "openai", "OpenAIChat", "MODEL", ("schema", "logprob"), flex=True,
+        models=("gpt-", "chatgpt-", "o1", "o3", "o4"),
     ),
-    ProviderRow(
-        "anthropic", "AnthropicChat", "MODEL", "a model behind Anthropic's API",
-        ("schema", "tool"), models=("claude-",),
-    ),
-    ProviderRow(
-        "vllm", "VllmChat", "NAME", "a model behind a vLLM server", ("schema", "choice", "logprob")
-    ),
+    ProviderRow("anthropic", "AnthropicChat", "MODEL", ("schema", "tool"), models=("claude-",)),
+    ProviderRow("vllm", "VllmChat", "NAME", ("schema", "choice", "logprob")),
 )  # fmt: skip
 
 
-def chat_class(name: str) -> type[Chat[Any]] | None:
-    """Return the class that asks the models of a provider; None if there is no such provider."""
+def chat_class(name: str) -> type[Any] | None:
+    """Return the `chat.Chat` that asks the models of a provider; None if there is none."""
     row = next((row for row in PROVIDERS if row.name == name), None)
     if row is None:
         return None
-    found: type[Chat[Any]] = getattr(import_module(f"judgeloop.providers.{row.name}"), row.chat)
+    found: type[Any] = getattr(import_module(f"judgeloop.providers.{row.name}"), row.chat)
     return found
 
 

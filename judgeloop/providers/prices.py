@@ -17,6 +17,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache, lru_cache
 from importlib.metadata import version
+from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -171,11 +172,13 @@ def likely_model(judge: JudgeIdentity) -> str:
 
 
 def price_text(given: object) -> object:
-    """Return a pair of numbers as the text of a price; other values as they are.
+    """Return a pair of numbers, or the path of a file, as text; other values as they are.
 
     >>> price_text((0.15, 0.6)), price_text("1,4")
     ('0.15,0.6', '1,4')
     """
+    if isinstance(given, PathLike):
+        return str(given)
     return ",".join(map(str, given)) if isinstance(given, tuple | list) else given
 
 
@@ -346,7 +349,7 @@ def age_sentence(judge: Judge, now: date) -> str:
     text = f"the prices were last checked {'today' if age == 0 else f'{age} days ago'}"
     if age <= LONGEST_AGE_DAYS:
         return text
-    return f"{text}, and may have changed: update genai-prices, or give `judge_price` or `prices`"
+    return f"{text}, and may have changed: update genai-prices, or give `judge_price`"
 
 
 def old_prices(judges: Sequence[Judge], now: date) -> dict[str, int]:

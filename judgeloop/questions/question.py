@@ -147,14 +147,14 @@ COMPARE = Question(
 SELECT = Question(
     "select",
     "Find the best of many systems by comparing each with a baseline among them.",
-    "outputs/*.jsonl --baseline today --judge openai/gpt-4.1 --budget '$5'",
+    "outputs/*.jsonl --baseline today --judge openai/gpt-4.1",
     _select_settings,
     _select,
 )
 ESTIMATE = Question(
     "estimate",
     "Estimate a system's mean score over all items from a few judged items.",
-    "new.jsonl --judge openai/gpt-4.1 --half-width 0.05 --budget '$2'",
+    "new.jsonl --judge openai/gpt-4.1 --half-width 0.05",
     _estimate_settings,
     _estimate,
 )

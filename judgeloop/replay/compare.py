@@ -19,8 +19,7 @@ from judgeloop.core.protocols import Selector
 from judgeloop.core.records import TIE, Choice, Draws, Label, Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.history.past import Past, past_of_scores, signs
-from judgeloop.history.prospects import prospects_of
+from judgeloop.history.past import Past, past_of_scores, prospects_of, signs
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.catalogue import selector_row
 from judgeloop.methods.selectors.ingredients import Variant

@@ -145,9 +145,10 @@ class ReplaySettings(Configuration):
         bool,
         Setting("Continue an interrupted replay in the output folder.", OUTPUT, Part.PLACE, Caller),
     ] = False
-    cache_dir: Annotated[Path, Setting("", OUTPUT, Part.PLACE, Caller, flag=False)] = (
-        DEFAULT_HOME / "cache"
-    )
+    cache_dir: Annotated[
+        Path,
+        Setting("Folder for vectors and other caches.", OUTPUT, Part.PLACE, Caller, file_only=True),
+    ] = DEFAULT_HOME / "cache"
     as_published: AsPublished = False
     seed: Seed = 0
 

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from judgeloop.report.escaping import visible, visible_lines
-from judgeloop.report.labels import LabelRow
+from judgeloop.report.labels import MOST, LabelRow, Texts
 from judgeloop.report.page import Page, Section
-from judgeloop.report.texts import MOST, Texts
 
 WHOLE = """<!doctype html>
 <html lang="en">

@@ -11,10 +11,10 @@ from xml.etree import ElementTree as ET
 from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import render
-from judgeloop.report.renderable import Renderable
+from judgeloop.report.run_result import RunResult
 
 
-def render_junit(result: Renderable) -> str:
+def render_junit(result: RunResult) -> str:
     """Return a test suite with one test, named by the question and the systems.
 
     A judge that failed and a run that was interrupted are errors. Another winner than the required

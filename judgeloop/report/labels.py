@@ -1,7 +1,7 @@
-"""The record of a judged item, and all judged items as CSV.
+"""The judged items: a record of each, their texts, and all of them as CSV.
 
-Holds what was said of an item and how it was drawn. In CSV texts are escaped, because a spreadsheet
-runs a cell that looks like a formula. Computes nothing.
+Holds what was said of an item and how it was drawn, and reads prompts and outputs from a pool. In
+CSV texts are escaped, because a spreadsheet runs a cell that looks like a formula.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 
+from judgeloop.core.pool import Pool
 from judgeloop.core.records import Abstention, Key, Label, Verdict
 from judgeloop.report.escaping import csv_cell
 
@@ -96,3 +98,59 @@ def render_csv(labels: Iterable[LabelRow]) -> str:
         row = asdict(label) | {"votes": " ".join(map(str, label.votes))}
         lines.append(csv_line(row.values()))
     return "".join(f"{line}\n" for line in lines)
+
+
+LONGEST = 8_000  # characters shown of a text
+MOST = 1_000  # judged items whose texts are shown, so that a browser still opens the report
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The texts of the items of `pool`."""
+
+    pool: Pool
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {item.id: position for position, item in enumerate(self.pool.items)}
+
+    def of_item(self, label: LabelRow) -> list[tuple[str, str]]:
+        """Return the prompt and the reference, if there is one, each with its name."""
+        item = self.pool.items[self._positions[label.item_id]]
+        reference = [] if item.reference is None else [("reference", cut(item.reference))]
+        return [("prompt", cut(item.prompt)), *reference]
+
+    def of_systems(self, label: LabelRow) -> list[tuple[str, str]]:
+        """Return the outputs that were judged, each with its system."""
+        position = self._positions[label.item_id]
+        outputs = dict(zip(self.pool.systems, self.pool.outputs, strict=True))
+        systems = [label.system] if label.against is None else [label.system, label.against]
+        return [(system, cut(outputs[system][position])) for system in systems]
+
+    def columns(self, labels: Sequence[LabelRow]) -> dict[str, list[str | None]]:
+        """Return prompt and outputs of `labels`, whole, as columns of a table.
+
+        `output` is that of a label's system, `output_against` that of the other, if there is one.
+        """
+        places = [self._positions[label.item_id] for label in labels]
+        outputs = dict(zip(self.pool.systems, self.pool.outputs, strict=True))
+        return {
+            "prompt": [self.pool.items[place].prompt for place in places],
+            "output": [
+                outputs[label.system][place] for label, place in zip(labels, places, strict=True)
+            ],
+            "output_against": [
+                None if label.against is None else outputs[label.against][place]
+                for label, place in zip(labels, places, strict=True)
+            ],
+        }
+
+
+def cut(text: str) -> str:
+    """Return the beginning of a text that is too long to show, and how much is missing.
+
+    >>> cut("short"), cut("x" * 8_003)[-21:]
+    ('short', '… (3 more characters)')
+    """
+    more = len(text) - LONGEST
+    return text if more <= 0 else f"{text[:LONGEST]}… ({more:,} more character{'s' * (more > 1)})"

@@ -57,7 +57,7 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.OUTPUT_REPEATED: "{system} gives the same output for {repeated:,} of {items:item}.",
     NoteCode.OUTPUTS_EMPTY: "{system} has {empty:empty output}.",
     NoteCode.PRICES_OLD: "The prices of {judge} were last checked {days:day} ago and may have "
-    "changed: update genai-prices, or set `judge_price` or `prices`.",
+    "changed: update genai-prices, or set `judge_price`.",
     NoteCode.ASKED_ANEW: "{why}",
     NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs are identical, so the judge was not "
     "asked. Is it the same file twice?",

@@ -15,6 +15,11 @@ from judgeloop.core.part import Part, Sentence
 from judgeloop.core.records import Label, Verdict
 from judgeloop.methods.stats.agreement import kappa
 from judgeloop.methods.stats.proportions import wilson_interval
+from judgeloop.report.notes import Note, NoteCode, note
+from judgeloop.report.words import sentence
+
+# If more of the verdicts surely change with the order, the judge mainly prefers a position.
+MANY_FLIPS = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +89,14 @@ class Setup(Part):
         """The items that the decision is about: the set, unless each was judged in one order."""
         return About.ITEMS_LIKE_THESE if self.sampled else About.THESE_ITEMS
 
+    @property
+    def warnings(self) -> list[Note]:
+        """Old prices, and judges whose verdicts are not found again."""
+        prices = self.old_prices.items()
+        found = [note(NoteCode.PRICES_OLD, judge=judge, days=days) for judge, days in prices]
+        anew = sentence(self.asked_anew)
+        return [*found, note(NoteCode.ASKED_ANEW, why=anew)] if self.asked_anew else found
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataNotes(Part):
@@ -101,6 +114,18 @@ class DataNotes(Part):
     guessed: Sentence = ""
     repeated: dict[str, int] = field(default_factory=dict)
     empty: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def warnings(self) -> list[Note]:
+        """Outputs that are repeated or empty."""
+        same, empty = self.repeated.items(), self.empty.items()
+        return [
+            *(
+                note(NoteCode.OUTPUT_REPEATED, system=name, repeated=number, items=self.items)
+                for name, number in same
+            ),
+            *(note(NoteCode.OUTPUTS_EMPTY, system=name, empty=number) for name, number in empty),
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +178,21 @@ class Counts(Part):
     def flip_interval(self) -> tuple[float, float] | None:
         """A 95 % interval for `flip_rate`."""
         return wilson_interval(self.flips, self.both_orders) if self.both_orders else None
+
+    @property
+    def warnings(self) -> list[Note]:
+        """A judge that surely prefers a position, or that decoys can fool."""
+        found = []
+        if self.flip_interval is not None and self.flip_interval[0] > MANY_FLIPS:
+            found.append(note(NoteCode.POSITION_PREFERRED, flip_rate=self.flip_rate))
+        if self.decoys is not None and _is_fooled(self.decoys):
+            found.append(note(NoteCode.DECOYS_PREFERRED))
+        return found
+
+
+def _is_fooled(decoys: DecoyTally) -> bool:
+    """Return whether decoys got more than a quarter of the points, with half a point for a tie."""
+    return 2 * (2 * decoys.won + decoys.tied) > decoys.won + decoys.tied + decoys.lost
 
 
 def counts_of(

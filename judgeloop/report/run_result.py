@@ -1,31 +1,41 @@
 """The result of a run, which all questions share: the decision, and the parts that it rests on.
 
-A question's own `result.py` adds its figures, `text.py` makes the page. Nothing is formatted here,
-and no file is written.
+A question's own `result.py` adds its figures, and `text.py` makes the page. A result shows itself
+to a program: as text, in a notebook, as values and as a data frame, whose library is imported only
+then. Writes no file.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from importlib import import_module
 from typing import Any, ClassVar
 
-from judgeloop.core.errors import EXIT_INTERRUPTED, EXIT_JUDGE, EXIT_OTHER_WON, EXIT_UNDECIDED
+from judgeloop.core.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_JUDGE,
+    EXIT_OTHER_WON,
+    EXIT_UNDECIDED,
+    InputError,
+)
 from judgeloop.core.money import budget_over, to_usd
-from judgeloop.core.outcomes import About, DecoyTally, Spend, StopKind
-from judgeloop.core.part import Part, Say, Sentence
-from judgeloop.report.labels import LabelRow
+from judgeloop.core.outcomes import About, Spend, StopKind
+from judgeloop.core.part import Part, Say, Sentence, plain
+from judgeloop.report.html import render_html, render_notebook
+from judgeloop.report.labels import LabelRow, Texts
+from judgeloop.report.markdown import render_markdown
 from judgeloop.report.notes import Note, NoteCode, note
-from judgeloop.report.page import NO_PAGE, Page
+from judgeloop.report.page import NO_PAGE, Page, render
 from judgeloop.report.records import Counts, DataNotes, Setup
-from judgeloop.report.renderable import Renderable
-from judgeloop.report.texts import Texts
-from judgeloop.report.words import sentence
 
 SCHEMA_VERSION = 1
-# If more of the verdicts surely change with the order, the judge mainly prefers a position.
-MANY_FLIPS = 0.5
 # Under so many items, another set of items may well turn out differently.
 FEW_ITEMS = 50
+FEW = {
+    About.THESE_ITEMS: NoteCode.FEW_ITEMS,
+    About.ITEMS_LIKE_THESE: NoteCode.FEW_ITEMS_LIKE_THESE,
+}
 # What to do after an end that cuts a run short.
 CUT_SHORT = {
     StopKind.INTERRUPTED: NoteCode.RESUME,
@@ -35,8 +45,11 @@ CUT_SHORT = {
 }
 
 
+LIBRARIES = ("pandas", "polars", "pyarrow")  # of data frames
+
+
 @dataclass(frozen=True, slots=True)
-class RunResult(Part, Renderable):
+class RunResult(Part):
     """The result of a run.
 
     - `schema_version`: the version of this form; it grows when a field changes
@@ -194,12 +207,9 @@ class RunResult(Part, Renderable):
     @property
     def warnings(self) -> tuple[Note, ...]:
         """What to be careful of: few items, flipped verdicts, a doubtful judge or data."""
-        return (
-            *self.doubts(),
-            *few_items(self.about, self.items),
-            *_of_judge(self.counts),
-            *_of_data(self),
-        )
+        few = [] if self.items >= FEW_ITEMS else [note(FEW[self.about], items=self.items)]
+        parts = (self.counts, self.data, self.setup)
+        return (*self.doubts(), *few, *(one for part in parts for one in part.warnings))
 
     def doubts(self) -> tuple[Note, ...]:
         """Return the warnings that only this question has."""
@@ -219,52 +229,59 @@ class RunResult(Part, Renderable):
             found |= part.to_json(say)
         return {name: value for name, value in found.items() if name not in self.LEFT_OUT}
 
+    def __str__(self) -> str:
+        """The text that the command line prints."""
+        return render(self.page)
 
-def few_items(about: About, items: int) -> tuple[Note, ...]:
-    """Return a warning if the set has few items."""
-    if items >= FEW_ITEMS:
-        return ()
-    like = about is About.ITEMS_LIKE_THESE
-    code = NoteCode.FEW_ITEMS_LIKE_THESE if like else NoteCode.FEW_ITEMS
-    return (note(code, items=items),)
+    def _repr_html_(self) -> str:
+        """Return the result as HTML; notebooks call this to show it."""
+        return render_notebook(self.page)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON values, with the judged items under `labels`."""
+        return self.to_json() | {"labels": plain(self.labels)}
 
-def _of_judge(counts: Counts) -> tuple[Note, ...]:
-    found = []
-    if counts.flip_interval is not None and counts.flip_interval[0] > MANY_FLIPS:
-        found.append(note(NoteCode.POSITION_PREFERRED, flip_rate=counts.flip_rate))
-    if counts.decoys is not None and _is_fooled(counts.decoys):
-        found.append(note(NoteCode.DECOYS_PREFERRED))
-    return tuple(found)
+    def to_markdown(self) -> str:
+        """Return the result as Markdown, for a comment on a pull request or a report."""
+        return render_markdown(self.page)
 
+    def to_html(self, written: str = "") -> str:
+        """Return the result as an HTML page of its own, with the judged items.
 
-def _is_fooled(decoys: DecoyTally) -> bool:
-    """Return whether decoys got more than a quarter of the points, with half a point for a tie."""
-    return 2 * (2 * decoys.won + decoys.tied) > decoys.won + decoys.tied + decoys.lost
+        Their prompts and outputs are on it if the result holds them, as one of a call in Python.
+        `written` is the date and time that the page names.
+        """
+        origin = f"judgeloop {self.setup.version}, run {self.setup.run}"
+        origin += f", written {written}" if written else ""
+        return render_html(self.page, self.labels, origin=origin, texts=self.texts)
 
+    def to_frame(self, library: str = "pandas") -> Any:
+        """Return the judged items as a data frame of pandas, polars or pyarrow, a row for each.
 
-def _of_data(result: RunResult) -> tuple[Note, ...]:
-    data, setup = result.data, result.setup
-    found = [
-        note(NoteCode.OUTPUT_REPEATED, system=name, repeated=repeated, items=data.items)
-        for name, repeated in data.repeated.items()
-    ]
-    found += empty_outputs(data) + old_prices(setup)
-    if setup.asked_anew:
-        found.append(note(NoteCode.ASKED_ANEW, why=sentence(setup.asked_anew)))
-    return tuple(found)
+        The last columns are the prompt and the outputs, if the result holds them.
 
-
-def empty_outputs(data: DataNotes) -> list[Note]:
-    """Return a warning of each system with outputs that have no text."""
-    return [
-        note(NoteCode.OUTPUTS_EMPTY, system=name, empty=empty) for name, empty in data.empty.items()
-    ]
+        Raises:
+            InputError: the library is another one, or it is not installed.
+        """
+        rows = [plain(label) for label in self.labels]
+        columns = {name.name: [row[name.name] for row in rows] for name in fields(LabelRow)}
+        if self.texts is not None:
+            columns |= self.texts.columns(self.labels)
+        return _frame(columns, library)
 
 
-def old_prices(setup: Setup) -> list[Note]:
-    """Return a warning of each judge whose prices are old."""
-    return [
-        note(NoteCode.PRICES_OLD, judge=judge, days=days)
-        for judge, days in setup.old_prices.items()
-    ]
+def _frame(columns: Mapping[str, Sequence[Any]], library: str) -> Any:
+    """Return a data frame of `library` with these columns."""
+    if library not in LIBRARIES:
+        raise InputError(f"`library`: expected {', '.join(LIBRARIES)}, found {library!r}")
+    try:
+        import_module(library)
+    except ImportError as error:
+        raise InputError(
+            f"`library={library}` cannot be imported ({error}): install it, name another of "
+            f"{', '.join(LIBRARIES)}, or use to_dict()['labels']"
+        ) from None
+    import narwhals
+
+    backend: Any = library  # checked above, where mypy does not see it
+    return narwhals.from_dict(dict(columns), backend=backend).to_native()

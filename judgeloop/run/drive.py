@@ -22,7 +22,7 @@ from judgeloop.engine.presentation import Order, settles
 from judgeloop.engine.session import Session
 from judgeloop.engine.state import Interruption, Observe, unobserved
 from judgeloop.engine.terms import Terms
-from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.ledger.opening import open_ledger, open_reader
 from judgeloop.providers.prices import Metered, old_prices, price_sentence, today
 from judgeloop.report.records import DataNotes, Setup
 from judgeloop.run.plan import Plan, Range, priced
@@ -96,17 +96,17 @@ async def drive_session(
     earlier replies from the ledger. `judges` replace the run's judges.
     """
     asked = prepared.judges if judges is None else judges
-    ledger = SqliteLedger(prepared.config.ledger, prepared.config.ledger_budget_p)
+    ledger = open_ledger(prepared.config.ledger, prepared.config.ledger_budget_p)
     try:
         with nullcontext(False) if terms.offline else ledger.only_run(terms.run_id) as alone:
             if alone:
                 await ledger.recover(terms.run_id)
-                await ledger.spend(
-                    terms.run_id, None
-                )  # a ledger without its attempts is refused now
-            for judge in asked:
-                if isinstance(judge, Metered):
-                    judge.learn_lengths(await ledger.reply_lengths(judge.identity))
+                # A ledger without its attempts is refused now.
+                await ledger.spend(terms.run_id, None)
+            with open_reader(prepared.config.ledger) as reader:
+                for judge in asked:
+                    if isinstance(judge, Metered):
+                        judge.learn_lengths(reader.reply_lengths(judge.identity))
             finished = await drive(
                 session,
                 prepared.pool,
@@ -116,7 +116,8 @@ async def drive_session(
                 interruption=interruption,
                 observe=observe,
             )
-        models = await ledger.models(terms.run_id)
+        with open_reader(prepared.config.ledger) as reader:
+            models = reader.models(terms.run_id)
     finally:
         for judge in asked:
             await judge.aclose()
@@ -154,7 +155,7 @@ async def _quotes_left(
 ) -> list[list[Quote]]:
     """Return the quotes of the calls that the ledger does not answer, by query."""
     plans = [plan_for(query, judges, terms) for query in queries]
-    ledger = SqliteLedger(prepared.config.ledger)
+    ledger = open_ledger(prepared.config.ledger)
     try:
         held = await ledger.verdicts([key for each in plans for key in each.keys])
     finally:

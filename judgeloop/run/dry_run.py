@@ -15,7 +15,7 @@ from judgeloop.core.part import Say
 from judgeloop.core.protocols import Judge
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import WIDTH, render, wrapped
-from judgeloop.report.run_result import SCHEMA_VERSION, RunResult, empty_outputs, old_prices
+from judgeloop.report.run_result import SCHEMA_VERSION, RunResult
 from judgeloop.report.words import count, sentence
 from judgeloop.run.plan import Plan
 
@@ -150,10 +150,9 @@ def _data_and_price(result: RunResult) -> list[str]:
         "Columns": visible(result.data.guessed),
         "Settings": details.get("settings", ""),
     }
-    warned = [*old_prices(setup), *empty_outputs(result.data)]
     return [
         *(f"{name}: {text}." for name, text in named.items() if text),
-        *(f"Warning: {note.message}" for note in warned),
+        *(f"Warning: {note.message}" for note in (*setup.warnings, *result.data.warnings)),
     ]
 
 

@@ -22,9 +22,9 @@ from judgeloop.formats.columns import Map, check_map, guesses_text, parse_map
 from judgeloop.formats.join import Joined, join
 from judgeloop.formats.rows import Items, Outputs, items_of, outputs_of, stem
 from judgeloop.formats.tables import Row
-from judgeloop.history.about import About
-from judgeloop.judges.catalogue import judge_from_spec
-from judgeloop.judges.options import JudgeOptions, server_names
+from judgeloop.history.past import About
+from judgeloop.judges.catalogue import judge_from_spec, server_names
+from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt import Template, template_for
 from judgeloop.settings.published import check_published
 from judgeloop.settings.run_settings import JudgeSettings, RunSettings
@@ -266,7 +266,7 @@ def checked_judge(
         raise UnpricedError(
             f"`{'proxy' if proxy else 'judge'}={spec}`: no price is known for this model at {at}"
             f"{likely_model(judge.identity)}, and without one the budget of ${limit} cannot be "
-            f"kept. Give it, in dollars per million tokens: {own}`prices=FILE`. To run without any "
+            f"kept. Give it, in dollars per million tokens: {own}`judge_price=FILE`. To run without any "
             "limit of money: `budget=none`"
         )
     if config.decoys and not (judge.blind and judge.order_matters):
@@ -290,7 +290,7 @@ def judge_options(
         environment=environment,
         base_url=config.judge_base_url,
         names=server_names(config.judge_name, config.judge, config.specs),
-        price=config.judge_price or (str(config.prices) if config.prices else None),
+        price=config.judge_price,
         tie_margin=config.tie_margin,
         timeout_s=config.judge_timeout,
         max_output_tokens=config.judge_max_tokens,

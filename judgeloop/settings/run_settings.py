@@ -7,18 +7,29 @@ question's own `config.py` declares the others.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from annotated_types import Ge, Gt, Le, MinLen
 
+from judgeloop.core.errors import InputError
 from judgeloop.core.money import to_pico
 from judgeloop.engine.presentation import Order, Vote
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
-from judgeloop.settings.form import DURATION
-from judgeloop.settings.setting import Parse, Part, Setting, one_of, seconds
+from judgeloop.providers.prices import is_price_file
+from judgeloop.settings.setting import (
+    DURATION_FORM,
+    Parse,
+    Part,
+    Setting,
+    amount,
+    declared,
+    one_of,
+    seconds,
+)
 from judgeloop.settings.shared import (
     AUDIT_SHARE,
     DEFAULT_HOME,
@@ -46,13 +57,14 @@ from judgeloop.settings.shared import (
     MaxJudgments,
     MaxTokens,
     MinJudgments,
-    Prices,
     Seed,
     SystemNames,
     TieMargin,
     Tier,
 )
 from judgeloop.settings.validation import Configuration
+
+CEILING = "JUDGELOOP_MAX_USD"  # the ceiling of every budget, set by the person who pays
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,10 +79,11 @@ class JudgeSettings(Configuration):
     judge_base_url: BaseUrl = None
     judge_name: JudgeNames = ()
     judge_price: JudgePrice = None
-    prices: Prices = None
     tier: Tier = "standard"
     judge_timeout: Annotated[
-        float, Gt(0), Setting("Seconds until an attempt times out.", JUDGE, Part.PACE, Found)
+        float,
+        Gt(0),
+        Setting("Seconds until an attempt times out.", JUDGE, Part.PACE, Found, file_only=True),
     ] = 120.0
     judge_max_tokens: MaxTokens = None
     judge_effort: Effort = None
@@ -127,6 +140,12 @@ class JudgeSettings(Configuration):
         return None if self.ledger_budget is None else to_pico(self.ledger_budget)
 
     @property
+    def price_file(self) -> Path | None:
+        """The file of the caller's own prices; None without one."""
+        price = self.judge_price
+        return Path(price) if price is not None and is_price_file(price) else None
+
+    @property
     def specs(self) -> tuple[str, ...]:
         """Every judge that is asked, as typed by the user."""
         return self.judge
@@ -156,7 +175,9 @@ class RunSettings(JudgeSettings):
     max_item_bytes: Annotated[
         int,
         Ge(1),
-        Setting("Maximum bytes of an item with its outputs.", ITEMS, Part.RUN, Found),
+        Setting(
+            "Maximum bytes of an item with its outputs.", ITEMS, Part.RUN, Found, file_only=True
+        ),
     ] = 1_000_000
     as_published: AsPublished = False
     seed: Seed = 0
@@ -184,20 +205,29 @@ class RunSettings(JudgeSettings):
             STOPPING,
             Part.RUN,
             Found,
+            file_only=True,
         ),
     ] = 0.05
     decoys: Annotated[
         int,
         Ge(0),
-        Setting("Number of decoys: empty or constant answers.", JUDGE, Part.RUN, Found),
+        Setting(
+            "Number of decoys: empty or constant answers.", JUDGE, Part.RUN, Found, file_only=True
+        ),
     ] = 0
     decoy_outputs: Annotated[
         Path | None,
-        Setting("File of decoys to use in place of judgeloop's own.", JUDGE, Part.CONTENT, Inside),
+        Setting(
+            "File of decoys to use in place of judgeloop's own.",
+            JUDGE,
+            Part.CONTENT,
+            Inside,
+            file_only=True,
+        ),
     ] = None
     deadline: Annotated[
         float | None,
-        Parse(seconds, DURATION),
+        Parse(seconds, DURATION_FORM),
         Gt(0),
         Setting(
             "Stop asking after this time, such as 90s, 30m or 2h; calls in flight are waited for.",
@@ -218,24 +248,49 @@ class RunSettings(JudgeSettings):
             MONEY,
             Part.PACE,
             Found,
+            file_only=True,
         ),
     ] = 0
     rpm: Annotated[
         int | None,
         Ge(1),
-        Setting("Maximum number of calls a minute for each judge.", MONEY, Part.PACE, Found),
+        Setting(
+            "Maximum number of calls a minute for each judge.",
+            MONEY,
+            Part.PACE,
+            Found,
+            file_only=True,
+        ),
     ] = None
     tpm: Annotated[
         int | None,
         Ge(1),
-        Setting("Maximum number of tokens a minute for each judge.", MONEY, Part.PACE, Found),
+        Setting(
+            "Maximum number of tokens a minute for each judge.",
+            MONEY,
+            Part.PACE,
+            Found,
+            file_only=True,
+        ),
     ] = None
     run_dir: Annotated[
-        Path | None, Setting("Folder for the verdicts and the result.", OUTPUT, Part.PLACE, Inside)
+        Path | None,
+        Setting(
+            "Folder for the verdicts and the result.", OUTPUT, Part.PLACE, Inside, file_only=True
+        ),
     ] = None
     cache_dir: Annotated[
-        Path, Setting("Folder for vectors and other caches.", OUTPUT, Part.PLACE, Inside)
+        Path,
+        Setting("Folder for vectors and other caches.", OUTPUT, Part.PLACE, Inside, file_only=True),
     ] = DEFAULT_HOME / "cache"
+
+    @classmethod
+    def completed(cls, values: dict[str, object]) -> dict[str, object]:
+        """Lower the default minimum of judgments to a smaller maximum."""
+        most, least = str(values.get("max_judgments", "")), declared(cls)["min_judgments"].default
+        if "min_judgments" not in values and most.isdecimal() and 0 < int(most) < least:
+            return values | {"min_judgments": int(most)}
+        return values
 
     @property
     def order(self) -> Order:
@@ -282,7 +337,7 @@ class RunSettings(JudgeSettings):
 
     def files_read(self) -> list[Path]:
         """Return every file that the run reads, and its ledger."""
-        given = [*self.output_files, self.items, self.prices, self.ledger, self.decoy_outputs]
+        given = [*self.output_files, self.items, self.price_file, self.ledger, self.decoy_outputs]
         return [path for path in (*given, *recorded_files(self.specs)) if path is not None]
 
 
@@ -315,10 +370,52 @@ class ContestSettings(RunSettings):
     ] = Order.BOTH
     audit_share: AuditShare = AUDIT_SHARE
     vote: Annotated[
-        Vote, Setting("How a panel decides: majority, mean or unanimous.", JUDGE, Part.RUN, Found)
+        Vote,
+        Setting(
+            "How a panel decides: majority, mean or unanimous.",
+            JUDGE,
+            Part.RUN,
+            Found,
+            file_only=True,
+        ),
     ] = Vote.MAJORITY
 
     @property
     def rates(self) -> bool:
         """False: the judge sees two outputs at a time."""
         return False
+
+
+C = TypeVar("C", bound=JudgeSettings)
+
+
+def within_ceiling(config: C, environment: Mapping[str, str]) -> C:
+    """Return `config` with a budget of at most the ceiling.
+
+    The default budget is lowered to the ceiling. A budget that was given is never changed.
+
+    Raises:
+        InputError: the budget that was given exceeds the ceiling, or the ceiling is no amount.
+    """
+    ceiling = _ceiling(environment.get(CEILING))
+    if ceiling is None or (config.budget is not None and config.budget <= ceiling):
+        return config
+    if config.budget == declared(type(config))["budget"].default:
+        return replace(config, budget=ceiling)
+    given = "none" if config.budget is None else config.budget
+    raise InputError(
+        f"`budget={given}`: {CEILING} allows no run more than ${ceiling}; give at most that, or ask "
+        "the person who set the variable"
+    )
+
+
+def _ceiling(given: str | None) -> Decimal | None:
+    if given is None or not given.strip():
+        return None
+    try:
+        ceiling = amount(given.strip())
+    except ValueError:
+        ceiling = None
+    if ceiling is None:
+        raise InputError(f"{CEILING}: expected dollars such as 5.00, found {given!r}")
+    return ceiling

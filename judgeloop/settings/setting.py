@@ -1,26 +1,44 @@
-"""The declaration of a setting: an annotated field of a configuration.
+"""The declaration of a setting: an annotated field of a configuration, and parsers of its value.
 
 The annotation holds the setting's help, what it is part of, and who may set it. The command line,
-the settings file, the run id and the documentation are made from it. `validation.py` checks values.
-Pydantic is not imported here, so that `--help` stays fast.
+the settings file and its schema, the run id and the documentation are made from it. `validation.py`
+checks values. Pydantic is not imported here, so that `--help` stays fast.
 """
 
 from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
 from decimal import Decimal
 from functools import cache
-from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
+from pathlib import Path
+from typing import Any, Protocol, get_args, get_origin, get_type_hints
 
 from judgeloop.core.errors import did_you_mean
 from judgeloop.core.money import MOST_DOLLARS, to_pico
-from judgeloop.settings.form import Form, names_form, pattern_form, several_form
 
 DURATION = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[smh]?)")
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+PREFIX = "JUDGELOOP_"  # of every variable
+# What a value may look like in a settings file, where the type does not say: a JSON schema whose
+# description follows "expected".
+Form = Mapping[str, Any]
+DOLLARS_FORM: Form = {
+    "anyOf": [
+        {"type": "number", "minimum": 0},
+        {"type": "string", "pattern": r"^(none|\$?[0-9]+(\.[0-9]+)?)$"},
+    ],
+    "description": "a number of dollars",
+}
+DURATION_FORM: Form = {
+    "anyOf": [
+        {"type": "number", "exclusiveMinimum": 0},
+        {"type": "string", "pattern": "^[0-9]+([.][0-9]+)? ?[smh]?$"},
+    ],
+    "description": 'seconds, or text such as "90s", "30m" or "2h"',
+}
 
 
 class Part(enum.Enum):
@@ -60,7 +78,7 @@ class Setting:
     - `short`: the one-letter flag.
     - `metavar`: the name of its value in the help.
     - `argument`: the name of a positional argument; None for a flag.
-    - `flag`: False if the command line has no flag for it.
+    - `file_only`: True for a setting without a flag: a key of the settings file and a variable.
     - `common`: True for a setting that the short help shows.
     - `example`: a value to show where the default shows none.
     - `many`: True for a flag that may be given several times. Its variable holds a value a line.
@@ -73,41 +91,66 @@ class Setting:
     short: str | None = None
     metavar: str | None = None
     argument: str | None = None
-    flag: bool = True
+    file_only: bool = False
     common: bool = False
     example: object = None
     many: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Parse:
     """A function that is applied to a value before its type is checked; may raise ValueError.
 
-    `form` says what it accepts in a settings file, where that is not what the type says.
+    `form` says what it accepts in a settings file, where that is not what the type says. Pydantic
+    asks an annotation for the two schemas.
     """
 
     function: Callable[[Any], object]
     form: Form | None = None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
-        """Return the schema that pydantic requests from an annotation."""
+        """Return the schema by which a value is checked."""
         from pydantic_core import core_schema
 
         return core_schema.no_info_before_validator_function(self.function, handler(source))
 
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Callable[[Any], Any]) -> Any:
+        """Return the JSON schema of what is accepted."""
+        return handler(schema) if self.form is None else dict(self.form)
+
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A field of a configuration and its declaration; `default` is MISSING if it is required.
+    """A setting: a field of a configuration, or a switch of a command such as `--json`.
 
-    `notes` are the other parts of its annotation: bounds and parsers.
+    `annotation` is its type with its `Setting`, bounds and parsers; `default` is MISSING if it is
+    required. `others` are the annotations of the same setting in other configurations of a command.
     """
 
     name: str
-    type: Any
+    annotation: Any
     default: Any
-    setting: Setting | None
-    notes: tuple[Any, ...] = ()
+    others: tuple[Any, ...] = ()
+
+    @property
+    def type(self) -> Any:
+        """Its type, without bounds and parsers."""
+        return get_args(self.annotation)[0]
+
+    @property
+    def setting(self) -> Setting:
+        """Its declaration."""
+        return next(note for note in self.annotation.__metadata__ if isinstance(note, Setting))
+
+    @property
+    def key(self) -> str:
+        """Its name in a settings file."""
+        return key(self.name)
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return variable(self.name)
 
     @property
     def required(self) -> bool:
@@ -120,14 +163,49 @@ class Declared:
         return float in {self.type, *get_args(self.type)}
 
     @property
+    def is_path(self) -> bool:
+        """Whether it takes paths only."""
+        return Path in {self.type, *get_args(self.type)}
+
+    @property
     def many(self) -> bool:
         """Whether its flag may be given several times."""
-        return self.setting is not None and self.setting.many
+        return self.setting.many
 
     @property
     def repeated(self) -> bool:
-        """Whether it takes several values on the command line."""
+        """Whether it takes several values."""
         return get_origin(self.type) is tuple and Ellipsis in get_args(self.type)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that its value may have; empty if it is no name of a list."""
+        if isinstance(self.type, type) and issubclass(self.type, enum.Enum):
+            return tuple(str(one.value) for one in self.type)
+        for note in self.annotation.__metadata__:
+            form = (isinstance(note, Parse) and note.form) or {}
+            one = form["anyOf"][0].get("items", {}) if "anyOf" in form else form
+            if "enum" in one:
+                return tuple(one["enum"])
+        return ()
+
+
+def key(name: str) -> str:
+    """Return the name of a setting as a settings file and its flag have it.
+
+    >>> key("max_judgments")
+    'max-judgments'
+    """
+    return name.replace("_", "-")
+
+
+def variable(name: str) -> str:
+    """Return the environment variable that sets a setting.
+
+    >>> variable("max_judgments")
+    'JUDGELOOP_MAX_JUDGMENTS'
+    """
+    return f"{PREFIX}{name.upper()}"
 
 
 def declared(config: Any) -> dict[str, Declared]:
@@ -138,15 +216,29 @@ def declared(config: Any) -> dict[str, Declared]:
 @cache
 def _declared(config: Any) -> dict[str, Declared]:
     hints = get_type_hints(config, include_extras=True)
+    return {
+        field.name: Declared(field.name, hints[field.name], field.default)
+        for field in fields(config)
+    }
+
+
+def merged(configs: Iterable[Any]) -> dict[str, Declared]:
+    """Return the settings of several configurations, those with the same name as one.
+
+    The help is that of the first. The default is None where they differ; a setting is required if
+    all configurations have and require it. The form is that of any.
+    """
+    tables = [declared(config) for config in configs]
     found = {}
-    for field in fields(config):
-        hint = hints[field.name]
-        plain: Any = hint
-        notes: list[Any] = []
-        if get_origin(hint) is Annotated:
-            plain, *notes = get_args(hint)
-        setting = next((note for note in notes if isinstance(note, Setting)), None)
-        found[field.name] = Declared(field.name, plain, field.default, setting, tuple(notes))
+    for name in dict.fromkeys(name for table in tables for name in table):
+        first, *others = [table[name] for table in tables if name in table]
+        same = all(other.default == first.default for other in others)
+        kept = same and not (first.required and len(others) + 1 < len(tables))
+        found[name] = replace(
+            first,
+            default=first.default if kept else None,
+            others=tuple(other.annotation for other in others),
+        )
     return found
 
 
@@ -226,6 +318,18 @@ def unless_auto(value: object) -> object:
     return None if value == "auto" else value
 
 
+def matching(pattern: str, expected: str) -> Form:
+    """Return the form of text that matches a regular expression as a whole."""
+    return {"type": "string", "pattern": f"^({pattern})$", "description": expected}
+
+
+def several(one: Form) -> Form:
+    """Return the form of a list, or of one value alone or a text with commas."""
+    single = [] if one.get("type") == "string" else [one]
+    listed = {"type": "array", "items": one, "minItems": 1}
+    return {"anyOf": [listed, *single, {"type": "string", "minLength": 1}]}
+
+
 def one_of(names: Sequence[str]) -> Parse:
     """Make a parser that accepts one of `names`."""
 
@@ -234,7 +338,7 @@ def one_of(names: Sequence[str]) -> Parse:
             raise ValueError(f"expected {alternatives(names)}{did_you_mean(str(value), names)}")
         return value
 
-    return Parse(check, names_form(names))
+    return Parse(check, {"type": "string", "enum": list(names)})
 
 
 def some_of(names: Sequence[str]) -> Parse:
@@ -246,7 +350,7 @@ def some_of(names: Sequence[str]) -> Parse:
             raise ValueError(f"expected names among {', '.join(names)}, separated by commas")
         return several
 
-    return Parse(check, several_form(names_form(names)))
+    return Parse(check, several({"type": "string", "enum": list(names)}))
 
 
 def like(pattern: str, expected: str) -> Parse:
@@ -258,7 +362,7 @@ def like(pattern: str, expected: str) -> Parse:
             raise ValueError(f"expected {expected}")
         return value
 
-    return Parse(check, pattern_form(pattern, expected))
+    return Parse(check, matching(pattern, expected))
 
 
 class Described(Protocol):

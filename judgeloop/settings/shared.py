@@ -11,8 +11,19 @@ from annotated_types import Ge, Gt, Lt
 from judgeloop.formats.columns import map_text
 from judgeloop.judges.catalogue import JUDGES as PROVIDERS
 from judgeloop.providers.prices import TIERS, price_text
-from judgeloop.settings.form import AMOUNT, pattern_form
-from judgeloop.settings.setting import Parse, Part, Setting, Source, amount, like, listed, one_of
+from judgeloop.settings.setting import (
+    DOLLARS_FORM,
+    Parse,
+    Part,
+    Setting,
+    Source,
+    alternatives,
+    amount,
+    like,
+    listed,
+    matching,
+    one_of,
+)
 
 DEFAULT_HOME = Path(".judgeloop")
 JUDGE, ITEMS, SELECTION, STOPPING = "Judge", "Items", "Selection", "Stopping"
@@ -35,7 +46,7 @@ Vectors, OfJudge = Source.VECTORS, Source.SPEC
 
 ColumnMap = Annotated[
     str | None,
-    Parse(map_text, pattern_form(".+=.+", 'text such as "prompt=question"')),
+    Parse(map_text, matching(".+=.+", 'text such as "prompt=question"')),
     Setting(
         "Columns of the files, where they are not found by name: prompt=question,output=answer.",
         ITEMS,
@@ -70,7 +81,7 @@ SystemNames = Annotated[
 # Settings of several configurations that do not inherit them from each other.
 Seed = Annotated[int, Ge(0), Setting("Seed of all random numbers.", SELECTION, Part.RUN, Found)]
 MinJudgments = Annotated[
-    int, Ge(1), Setting("Minimum number of judgments.", STOPPING, Part.RUN, Found)
+    int, Ge(1), Setting("Minimum number of judgments.", STOPPING, Part.RUN, Found, file_only=True)
 ]
 MaxJudgments = Annotated[
     int, Ge(1), Setting("Maximum number of judgments.", STOPPING, Part.RUN, Found, common=True)
@@ -88,7 +99,7 @@ AsPublished = Annotated[
 ]
 Budget = Annotated[
     Decimal | None,
-    Parse(amount, AMOUNT),
+    Parse(amount, DOLLARS_FORM),
     Setting(
         "Limit of dollars for this run, repeated commands included, or none.",
         MONEY,
@@ -100,13 +111,14 @@ Budget = Annotated[
 ]
 LedgerBudget = Annotated[
     Decimal | None,
-    Parse(amount, AMOUNT),
+    Parse(amount, DOLLARS_FORM),
     Setting(
         "Limit of dollars for all runs of the ledger together, or none.",
         MONEY,
         Part.MONEY,
         CallerOnly,
         metavar="DOLLARS",
+        file_only=True,
     ),
 ]
 BaseUrl = Annotated[
@@ -130,23 +142,21 @@ JudgeNames = Annotated[
         CallerOnly,
         metavar="[JUDGE=]NAME",
         many=True,
+        file_only=True,
     ),
 ]
 JudgePrice = Annotated[
     str | None,
     Parse(price_text),
     Setting(
-        "Dollars per million input and output tokens.",
+        "Dollars per million input and output tokens, or a TOML file of prices.",
         JUDGE,
         Part.MONEY,
         CallerOnly,
-        metavar="IN,OUT",
+        metavar="IN,OUT|FILE",
         common=True,
         example="2,8",
     ),
-]
-Prices = Annotated[
-    Path | None, Setting("TOML file of your own prices.", JUDGE, Part.MONEY, CallerOnly)
 ]
 LenientReplies = Annotated[
     bool,
@@ -198,7 +208,7 @@ TieMargin = Annotated[
     ),
 ]
 JUDGES = Setting(
-    f"{'; '.join(f'{row.form} ({row.help})' for row in PROVIDERS)}. Give several for a panel.",
+    f"Who judges: {alternatives([row.form for row in PROVIDERS])}. Several form a panel.",
     JUDGE,
     Part.KEY,
     OfJudge,
@@ -214,8 +224,22 @@ AuditShare = Annotated[
         JUDGE,
         Part.RUN,
         Found,
+        file_only=True,
     ),
 ]
+
+
+def _address(value: object) -> object:
+    """Refuse the address of a ledger of a kind that is not known, before it becomes a path."""
+    if "://" in str(value):
+        from judgeloop.ledger.opening import check_address
+
+        check_address(str(value))
+    return value
+
+
 Ledger = Annotated[
-    Path, Setting("File of paid verdicts and spending (SQLite).", OUTPUT, Part.PLACE, Inside)
+    Path,
+    Setting("File of paid verdicts and spending (SQLite).", OUTPUT, Part.PLACE, Inside),
+    Parse(_address),
 ]

@@ -1,25 +1,137 @@
-"""What a file that judgeloop finds in the working folder or above may set, and to which values.
+"""Finds `judgeloop.toml` upwards from the working folder, and says what a found file may set.
 
-Such a file belongs to the repository's author, who may be a stranger. It must not send a key
+The search goes up to the root of the repository, the nearest folder with `.git`. Without one it
+does not leave the working folder. It goes no higher than the home folder.
+
+A found file belongs to the repository's author, who may be a stranger. It must not send a key
 or a text elsewhere, load code, read or write outside its own folder, or raise the cost of a run.
-Each setting says in its declaration which kind it is (`Source` in `setting.py`). This module
-returns reasons, and the paths of a file above the working folder as they are read from there;
-`settings/sources.py` reads the files and refuses.
+Each setting says in its declaration which kind it is (`Source` in `setting.py`). This module refuses
+the others, and makes the paths of a file above the working folder relative to that. `sources.py`
+reads the files.
 """
 
 from __future__ import annotations
 
+import enum
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from judgeloop.core.errors import InputError
+from judgeloop.core.errors import DataError, InputError
 from judgeloop.judges.catalogue import JudgeRow, parse_spec
 from judgeloop.settings.setting import Declared, Source, amount, listed
 
+SETTINGS_FILE, REPOSITORY = "judgeloop.toml", ".git"
+OF_CALLERS = "only the caller may set it"
+ROOT = 0  # the user id
 HARMLESS_VECTORS = ("lexical", "minilm")
 OF_JUDGELOOP = ".judgeloop"  # the one hidden folder that such a file may name
+
+
+class NotTaken(enum.Enum):
+    """In place of the value of a setting that a found file does not set, and is no error: why."""
+
+    LIMIT = "only the caller may remove it"  # a budget of none: the default stays
+    NAMED = "--config names the settings file"  # which a stranger's .env must not change
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file that was found in `folder`, which is the working folder or above it.
+
+    It may be a stranger's. `path` is relative to the working folder. Paths in the file are relative
+    to the file's own folder.
+    """
+
+    path: Path
+    folder: Path
+    working: Path
+
+    def value(self, where: str, field: Declared, value: object) -> object:
+        """Return a setting's value, with its paths relative to the working folder.
+
+        `where` names the place in the file.
+
+        Raises:
+            DataError: such a file may not set it; says why, and how to set it all the same.
+        """
+        if field.setting.source is Source.LOWER and _amount(value) is None:
+            return NotTaken.LIMIT
+        reason = refusal(field, value, self.folder, self.working)
+        if reason is not None:
+            self.refuse(where, reason, field.variable)
+        return located(field, value, self.folder, self.working)
+
+    def refuse(self, where: str, reason: str, name: str) -> NoReturn:
+        """Refuse what stands at `where`; the caller may set the variable `name`.
+
+        Raises:
+            DataError: always.
+        """
+        trusted = (
+            f", or trust the file with --config {self.path}"
+            if self.path.name == SETTINGS_FILE
+            else ""
+        )
+        place = "in" if self.folder == self.working else "above"
+        raise DataError(
+            self.path,
+            f"{where}: {reason}, because this file was found {place} the working folder; set it "
+            f"on the command line, or as {name} in the environment{trusted}",
+        )
+
+
+def found_settings_file(working: Path) -> FoundFile | None:
+    """Return the nearest `judgeloop.toml`, in the working folder or above; None without any.
+
+    Raises:
+        DataError: the nearest is above the working folder and belongs to another user.
+    """
+    for folder in searched(working):
+        file = folder / SETTINGS_FILE
+        if os.path.isfile(file):  # noqa: PTH113 - unlike Path.is_file, False for a closed folder
+            if folder != working:
+                _check_owner(file)
+            return FoundFile(Path(os.path.relpath(file, working)), folder, working)
+    return None
+
+
+def searched(working: Path) -> list[Path]:
+    """Return the folders to search, the nearest first: up to the repository's root.
+
+    It is the working folder alone if that is in no repository, or if the repository's root lies
+    above the home folder.
+    """
+    home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111 - Path.home() may raise
+    folders: list[Path] = []
+    for folder in (working, *working.parents):
+        if folder != working and folder in home.parents:
+            break
+        folders.append(folder)
+        if os.path.lexists(folder / REPOSITORY):
+            return folders
+    return [working]
+
+
+def _check_owner(file: Path) -> None:
+    """Refuse a file of another user, or in another user's folder, on a system with user ids.
+
+    Of a link, both the link and the file that it leads to are checked.
+
+    Raises:
+        DataError: says how to go on.
+    """
+    if not hasattr(os, "geteuid"):
+        return
+    owners = {file.lstat().st_uid, file.stat().st_uid, file.parent.stat().st_uid}
+    if owners - {ROOT, os.geteuid()}:
+        raise DataError(
+            os.path.relpath(file),
+            "it was found above the working folder, and it or its folder belongs to another user; "
+            "trust it with --config FILE, or read no file with --config none",
+        )
 
 
 def refusal(field: Declared, value: object, folder: Path, working: Path) -> str | None:
@@ -27,11 +139,9 @@ def refusal(field: Declared, value: object, folder: Path, working: Path) -> str 
 
     `working` is the working folder, which is `folder` or below it.
     """
-    setting = field.setting
-    assert setting is not None, "every setting is declared"
-    match setting.source:
+    match field.setting.source:
         case Source.CALLER:
-            return "only the caller may set it"
+            return OF_CALLERS
         case Source.INSIDE:
             return _outside(field, value, folder, working)
         case Source.SPEC:
@@ -50,7 +160,7 @@ def located(field: Declared, value: object, folder: Path, working: Path) -> obje
         return value
     if isinstance(value, list):
         return [located(field, one, folder, working) for one in value]
-    if not isinstance(value, str) or field.setting is None:
+    if not isinstance(value, str):
         return value
     if field.setting.source is Source.SPEC:
         file = _file_of(value)
@@ -77,12 +187,6 @@ def outside(path: str, folder: Path) -> str | None:
         return f"{path!r} lies outside the folder"
     hidden = {part for part in real.relative_to(own).parts if part.startswith(".")}
     return f"{path!r} is hidden" if hidden - {OF_JUDGELOOP} else None
-
-
-def lifts_the_limit(field: Declared, value: object) -> bool:
-    """Return whether `value` takes the limit of `field` away, such as a budget of none."""
-    setting = field.setting
-    return setting is not None and setting.source is Source.LOWER and _amount(value) is None
 
 
 def _outside(field: Declared, value: object, folder: Path, working: Path) -> str | None:

@@ -7,13 +7,12 @@ when a configuration is made.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import is_dataclass
 from functools import cache
 from typing import Any, ClassVar, Self, TypeVar
 
 from judgeloop.core.errors import InputError, did_you_mean
 from judgeloop.settings.published import Publication, check_published, filled
-from judgeloop.settings.setting import declared, per_cent
+from judgeloop.settings.setting import Declared, declared, per_cent
 
 C = TypeVar("C", bound="Configuration")
 LONG = 100  # characters of a help text that a message does not repeat
@@ -64,9 +63,30 @@ def checked(config: type[C], values: Mapping[str, object]) -> C:
     try:
         found: C = _adapter_of(config).validate_python(config.completed(given))
     except ValidationError as error:
-        raise InputError(_said(config, error.errors(include_url=False)[0])) from None
+        first = error.errors(include_url=False)[0]
+        name = next((part for part in first["loc"] if part in declared(config)), None)
+        raise InputError(_said(declared(config).get(str(name)), first)) from None
     check_published(config.PAPER, found)
     return found
+
+
+def checked_value(field: Declared, value: object) -> Any:
+    """Return the value of a setting that is in no configuration; None counts as not given.
+
+    Raises:
+        InputError: the value is missing or out of range; names the setting.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    if value is None and not field.required:
+        return field.default
+    given = (value,) if field.many and isinstance(value, str) else value
+    try:
+        return TypeAdapter(field.annotation).validate_python(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        kind = "missing" if value is None else first["type"]
+        raise InputError(_said(field, first | {"type": kind})) from None
 
 
 def _check_names(config: Any, given: Mapping[str, object]) -> None:
@@ -89,19 +109,13 @@ def _adapter(config: Any) -> Any:
     return TypeAdapter(config)
 
 
-def _what_for(config: Any, name: str) -> str:
-    """Return what a setting is, as the end of a message; empty if that is not known, or long."""
-    fields = declared(config) if is_dataclass(config) else {}
-    setting = fields[name].setting if name in fields else None
-    return f" ({setting.help.rstrip('.')})" if setting and len(setting.help) < LONG else ""
-
-
-def _said(config: Any, first: Mapping[str, Any]) -> str:
+def _said(field: Declared | None, first: Mapping[str, Any]) -> str:
     """Return pydantic's error in judgeloop's form: the field, what was expected, what was found."""
-    place = [str(part) for part in first["loc"] if part != "function-before"]
-    name = place[0] if place else "configuration"
+    name = field.name if field else "configuration"
     if first["type"] == "missing":
-        return f"`{name}`: expected a value, found none{_what_for(config, name)}"
+        text = field.setting.help.rstrip(".") if field else ""
+        what_for = f" ({text})" if text and len(text) < LONG else ""
+        return f"`{name}`: expected a value, found none{what_for}"
     return f"`{name}`: {_expected(first['msg'].removeprefix('Value error, '))}, found {first['input']!r}"
 
 

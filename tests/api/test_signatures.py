@@ -50,7 +50,7 @@ def settings(config):
     return {
         name: field
         for name, field in declared(config).items()
-        if field.setting.flag and not field.setting.argument and name not in COMMAND_ONLY
+        if not field.setting.argument and name not in COMMAND_ONLY
     }
 
 

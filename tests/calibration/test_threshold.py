@@ -19,8 +19,7 @@ from judgeloop.calibration.walks import replayed
 from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
-from judgeloop.history.past import Past, no_past, past_of_scores
-from judgeloop.history.prospects import prospects_of
+from judgeloop.history.past import Past, no_past, past_of_scores, prospects_of
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.decisive import decisive
 from judgeloop.methods.stats.risk_control import bounds_of

@@ -9,17 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
-
-from judgeloop.cli.app import app
+from support.commandline import judgeloop
 
 ITEMS = 30
 LEDGER = Path(".judgeloop/ledger.sqlite")
-WHOLE = ("--min-judgments", ITEMS, "--max-judgments", ITEMS)
-
-
-def judgeloop(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+WHOLE = (f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}", "--max-judgments", ITEMS)
 
 
 @pytest.fixture
@@ -143,8 +137,10 @@ def test_only_the_runs_named_count(folder):
 
 @pytest.mark.usefixtures("ledger")
 def test_what_is_not_the_default_is_part_of_the_advice():
-    found = calibrate("--max-judgments", 20, "--min-judgments", 3, "--risk", "0.9")
-    assert found["advice"][0]["flags"].endswith("--risk 0.9 --min-judgments 3 --max-judgments 20")
+    found = calibrate("--max-judgments", 20, "JUDGELOOP_MIN_JUDGMENTS=3", "--risk", "0.9")
+    flags = found["advice"][0]["flags"]
+    assert flags.startswith("JUDGELOOP_MIN_JUDGMENTS=3 --selector ")
+    assert flags.endswith("--risk 0.9 --max-judgments 20")
 
 
 @pytest.mark.usefixtures("ledger")
@@ -320,7 +316,10 @@ def test_too_few_whole_comparisons_say_what_is_there():
     compare("prod", "c2", "--max-judgments", 10)
     said = refused()
     assert "found 1; it has 2 comparisons, of which the fullest is known on 30 of 30 items" in said
-    assert "--min-judgments N --max-judgments N with N the number of items of your test set" in said
+    assert (
+        "JUDGELOOP_MIN_JUDGMENTS=N --max-judgments N with N the number of items of your test set"
+        in said
+    )
 
 
 @pytest.mark.parametrize(
@@ -331,8 +330,8 @@ def test_too_few_whole_comparisons_say_what_is_there():
         (("--risk", "0.1,2"), "--risk: "),
         (("--risk", ","), "--risk: expected at least one, found ','"),
         (
-            ("--min-judgments", 9, "--max-judgments", 8),
-            "expected 1 ≤ --min-judgments ≤ --max-judgments",
+            ("JUDGELOOP_MIN_JUDGMENTS=9", "--max-judgments", 8),
+            "expected 1 ≤ JUDGELOOP_MIN_JUDGMENTS ≤ --max-judgments",
         ),
         (("--judge-name", "openai/x"), "there is no ledger there"),
         (

@@ -9,12 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from support.chat_server import candidates, completion, error, used
+from support.commandline import judgeloop
 from support.text import unwrapped
 
 from judgeloop.api.questions import estimate
-from judgeloop.cli.app import app
 from judgeloop.questions.estimate.config import EstimateConfig
 from judgeloop.settings.validation import checked
 
@@ -22,11 +21,6 @@ ITEMS = 60
 GOOD, POOR = 8 / 9, 1 / 9  # what a rating of 9 and of 2 are worth
 DRAWING = ["random", "stratified", "stratified-confidence"]
 PICKING = ["actracer", "confidence-systematic", "cross-entropy", "mmd-critic", "diffuse"]
-
-
-def judgeloop(*arguments, env=None):
-    """Run the command in this process."""
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], env=env)
 
 
 def honest(request, number):
@@ -300,9 +294,9 @@ def prices(tmp_path, *, cheap):
 
 def test_a_paid_proxy_and_the_judge_share_one_budget(server, outputs, tmp_path):
     env = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
-    arguments = ["estimate", outputs, "--judge", "openai/judge", "--proxy", "openai/cheap", "--prices",
+    arguments = ["estimate", outputs, "--judge", "openai/judge", "--proxy", "openai/cheap", "--judge-price",
                  prices(tmp_path, cheap=0.1), "--selector", "random", "--max-judgments", 30, "--json"]  # fmt: skip
-    result = result_of(judgeloop(*arguments, env=env))
+    result = result_of(judgeloop(*arguments, **env))
     models = [request["model"] for request in server.requests]
     assert models[:ITEMS] == ["cheap"] * ITEMS, "the proxy is asked about everything, first"
     assert models[ITEMS:] == ["judge"] * 30
@@ -325,17 +319,17 @@ def test_the_thoughts_and_the_cached_tokens_of_the_proxy_count_too(server, outpu
     own = prices(tmp_path, cheap=1.0)
     own.write_text(own.read_text().replace("\n[", "\ncache_read_per_mtok = 0.5\n["))
     env = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
-    arguments = ["estimate", outputs, "--judge", "openai/cheap", "--proxy", "openai/judge", "--prices", own,
+    arguments = ["estimate", outputs, "--judge", "openai/cheap", "--proxy", "openai/judge", "--judge-price", own,
                  "--selector", "random", "--max-judgments", 30, "--json"]  # fmt: skip
-    result = result_of(judgeloop(*arguments, env=env))
+    result = result_of(judgeloop(*arguments, **env))
     assert result["tokens"]["reasoning_tokens"] == 10 * (ITEMS + 30)
     assert result["cached_usd_saved"] == pytest.approx(ITEMS * 100 * 0.5 / 1e6)
 
 
 def test_a_budget_that_ends_with_the_proxy_leaves_an_answer_that_says_so(server, outputs, tmp_path):
     env = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
-    done = judgeloop("estimate", outputs, "--judge", "openai/judge", "--proxy", "openai/cheap", "--prices",
-                     prices(tmp_path, cheap=1.0), "--selector", "random", "--budget", "0.03", env=env)  # fmt: skip
+    done = judgeloop("estimate", outputs, "--judge", "openai/judge", "--proxy", "openai/cheap", "--judge-price",
+                     prices(tmp_path, cheap=1.0), "--selector", "random", "--budget", "0.03", **env)  # fmt: skip
     assert done.exit_code == 3
     why = "The proxy has not rated every item: what is left of the budget"
     assert why in unwrapped(done.stdout)
@@ -346,16 +340,16 @@ def test_a_dry_run_pays_for_the_proxy_before_it_says_what_the_budget_is_enough_f
     server, outputs, tmp_path
 ):
     env = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
-    arguments = ["estimate", outputs, "--judge", "openai/judge", "--proxy", "openai/cheap", "--prices",
+    arguments = ["estimate", outputs, "--judge", "openai/judge", "--proxy", "openai/cheap", "--judge-price",
                  prices(tmp_path, cheap=1.0), "--selector", "random", "--budget", "0.03"]  # fmt: skip
-    forecast = json.loads(judgeloop(*arguments, "--dry-run", "--json", env=env).stdout)
+    forecast = json.loads(judgeloop(*arguments, "--dry-run", "--json", **env).stdout)
     assert forecast["budget_pays_for"] == 0
     assert "after other calls for about $" in unwrapped(
-        judgeloop(*arguments, "--dry-run", env=env).stdout
+        judgeloop(*arguments, "--dry-run", **env).stdout
     )
-    done = json.loads(judgeloop(*arguments, "--json", env=env).stdout)
+    done = json.loads(judgeloop(*arguments, "--json", **env).stdout)
     assert (done["judged"], done["attempts"] > 10) == (0, True)
-    rest = json.loads(judgeloop(*arguments, "--dry-run", "--json", env=env).stdout)
+    rest = json.loads(judgeloop(*arguments, "--dry-run", "--json", **env).stdout)
     assert rest["calls"]["worst"] == forecast["calls"]["worst"] - done["attempts"]
 
 
@@ -375,7 +369,9 @@ def test_a_judge_whose_replies_cannot_be_read_leaves_no_score_and_no_traceback(
     server, outputs, allowed
 ):
     server.respond = lambda request, number: completion("certainly", usage=used(request))
-    arguments = live(server, outputs, "--selector", "random", "--max-abstentions", allowed)
+    arguments = live(
+        server, outputs, "--selector", "random", f"JUDGELOOP_MAX_ABSTENTIONS={allowed}"
+    )
     done = judgeloop(*arguments, "--max-judgments", "30")
     assert done.exit_code == (4 if allowed == "0.2" else 3), done.output
     assert isinstance(done.exception, SystemExit | None)
@@ -384,10 +380,10 @@ def test_a_judge_whose_replies_cannot_be_read_leaves_no_score_and_no_traceback(
 
 
 def test_decoys_are_rated_alone(server, outputs):
-    result = result_of(judgeloop(*live(server, outputs, "--selector", "random", "--max-judgments", 20, "--decoys", 6, "--json")))  # fmt: skip
+    result = result_of(judgeloop(*live(server, outputs, "--selector", "random", "--max-judgments", 20, "JUDGELOOP_DECOYS=6", "--json")))  # fmt: skip
     assert result["decoys"] == {"won": 0, "tied": 0, "lost": 6, "abstained": 0}
     text = judgeloop(
-        *live(server, outputs, "--selector", "random", "--max-judgments", 20, "--decoys", 6)
+        *live(server, outputs, "--selector", "random", "--max-judgments", 20, "JUDGELOOP_DECOYS=6")
     ).stdout
     assert "0 of 6 empty or constant answers were rated over one half" in text
 
@@ -398,7 +394,10 @@ def test_a_limit_below_the_usual_first_look_is_no_error(server, outputs):
     )
     assert result["judged"] == 8
     assert (
-        judgeloop(*live(server, outputs, "--max-judgments", 8, "--min-judgments", 9)).exit_code == 2
+        judgeloop(
+            *live(server, outputs, "--max-judgments", 8, "JUDGELOOP_MIN_JUDGMENTS=9")
+        ).exit_code
+        == 2
     )
 
 
@@ -478,7 +477,7 @@ def test_a_dry_run_asks_nobody(server, outputs):
         (["--risk", "1"], "--risk"),
         (["--interval", "exact"], "--interval"),
         (["--prompt", "pairwise.v1"], "--prompt pairwise.v1"),
-        (["--min-judgments", "50", "--max-judgments", "40"], "--min-judgments"),
+        (["JUDGELOOP_MIN_JUDGMENTS=50", "--max-judgments", "40"], "JUDGELOOP_MIN_JUDGMENTS"),
         (
             ["--represent", "hidden:nowhere", "--selector", "stratified"],
             "--represent hidden:nowhere",

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import DataError
-from judgeloop.settings.found_file import found_settings_file, searched
+from judgeloop.settings.trust import found_settings_file, searched
 
 STRANGER = 4321  # a user id
 
@@ -120,7 +120,7 @@ def test_paths_are_relative_to_the_file_and_lead_to_the_same_run(repository):
     assert not Path(".judgeloop").exists()
     typed = judgeloop(
         *PAIR[:3], "--judge", "replay:../../verdicts.csv", "--rubric", "../../rubric.txt",
-        "--no-config", "--json",
+        "--config", "none", "--json",
     )  # fmt: skip
     assert json.loads(typed.stdout)["run"] == values["run"]
 
@@ -195,7 +195,7 @@ def test_a_file_above_that_belongs_to_another_user_is_not_read(foreign, reposito
     assert result.exit_code == 2
     assert "../../judgeloop.toml: it was found above the working folder" in result.stderr
     assert "belongs to another user" in result.stderr
-    assert compared("--no-config")["settings_files"] == {}
+    assert compared("--config", "none")["settings_files"] == {}
     named = compared("--config", "../../judgeloop.toml")
     assert named["settings_files"] == {"../../judgeloop.toml": ["seed"]}
 

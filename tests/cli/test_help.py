@@ -6,23 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from support.commandline import judgeloop
 
-from judgeloop.cli.app import app
-from judgeloop.cli.every_command import every_command
+from judgeloop.cli.commands import COMMANDS, FIELDS
+from judgeloop.cli.panel_command import OPTION_HINTS, option_hint
 from judgeloop.questions.question import QUESTIONS
 
-COMMON = {
-    "compare": 14,
-    "select": 14,  # the baseline in place of the margin
-    "estimate": 12,  # a half-width in place of the order, and no winner
-}
-
-
-def judgeloop(*arguments, env=None):
-    """Run the command in this process."""
-    given = [str(argument) for argument in arguments]
-    return CliRunner().invoke(app, given, env=env, prog_name="judgeloop")
+MOST_OPTIONS, MOST_COMMON, MOST_LINES = 45, 15, 60
 
 
 def flags_in(text):
@@ -35,13 +25,16 @@ def flags_in(text):
 def test_the_short_help_lists_few_options_and_says_how_many_more_there_are(question):
     short, full = judgeloop(question, "--help"), judgeloop(question, "--help-all")
     assert short.exit_code == full.exit_code == 0
-    listed = [flag for flag in flags_in(short.output) if flag not in {"--help-all", "-h,"}]
-    assert len(listed) == COMMON[question]
-    everything = [flag for flag in flags_in(full.output) if flag not in {"--help-all", "-h,"}]
+    listed, everything = flags_in(short.output), flags_in(full.output)
     assert set(listed) < set(everything)
     left_out = len(everything) - len(listed)
     assert f"{left_out} more options: judgeloop {question} --help-all" in short.output
     assert "more options" not in full.output
+    helps = {"--help-all", "-h,"}
+    assert len(set(listed) - helps) <= MOST_COMMON
+    assert len(short.output.splitlines()) <= MOST_LINES
+    assert max(map(len, short.output.splitlines())) <= 80
+    assert len(everything) <= MOST_OPTIONS
 
 
 @pytest.mark.parametrize("question", [question.name for question in QUESTIONS])
@@ -95,13 +88,13 @@ def test_a_mistyped_name_is_answered_with_the_nearest(pair, given, meant):
 
 def test_a_mistyped_setting_in_a_file_is_answered_with_the_nearest(pair):
     Path("judgeloop.toml").write_text("[compare]\nbudjet = 1\n")
-    assert "has no flag 'budjet' (did you mean budget?)" in judgeloop(*pair).stderr
+    assert "has no setting 'budjet' (did you mean budget?)" in judgeloop(*pair).stderr
     Path("judgeloop.toml").write_text("[compar]\nbudget = 1\n")
     assert "found 'compar' (did you mean compare?)" in judgeloop(*pair).stderr
 
 
 def test_a_variable_that_sets_nothing_is_an_error_that_names_the_nearest(pair):
-    result = judgeloop(*pair, env={"JUDGELOOP_BUDJET": "1"})
+    result = judgeloop(*pair, JUDGELOOP_BUDJET="1")
     assert result.exit_code == 2
     said = "the environment: JUDGELOOP_BUDJET sets nothing (did you mean JUDGELOOP_BUDGET?)"
     assert said in result.stderr
@@ -111,11 +104,11 @@ def test_a_variable_that_sets_nothing_is_an_error_that_names_the_nearest(pair):
 
 
 def test_a_variable_of_another_command_is_no_error(pair):
-    result = judgeloop(*pair, env={"JUDGELOOP_HALF_WIDTH": "0.1", "JUDGELOOP_LEDGER_KEY": "k" * 16})
+    result = judgeloop(*pair, JUDGELOOP_HALF_WIDTH="0.1", JUDGELOOP_LEDGER_KEY="k" * 16)
     assert result.exit_code == 0, result.stderr
 
 
-EVERY = [(), ("ledger",), ("runs",), *dict(every_command(app))]
+EVERY = [(), *dict.fromkeys([*((row.name,) for row in COMMANDS), *FIELDS])]
 
 
 @pytest.mark.parametrize("path", EVERY, ids=" ".join)
@@ -130,3 +123,64 @@ def test_a_mistyped_command_is_an_error_that_names_the_nearest():
     result = judgeloop("compar")
     assert result.exit_code == 2
     assert "there is no command 'compar' (did you mean compare?)" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (["--metric", "exact"], "--judge metric:NAME"),
+        (["--junit", "out.xml"], "-o FILE.xml"),
+        (["--max-usd=1"], "--budget"),
+        (["--alpha", "0.05"], "--risk"),
+        (["--timeout", "3"], "--deadline"),
+        (["--output_column", "x"], "--map output=COLUMN"),
+    ],
+)
+def test_an_option_of_another_tool_names_the_one_here(typed, meant):
+    done = judgeloop("compare", "a.jsonl", "b.jsonl", *typed)
+    assert done.exit_code == 2
+    assert f"No such option: {typed[0].partition('=')[0]}. Did you mean {meant}" in done.stderr
+
+
+def test_a_hint_names_options_that_exist_for_one_that_does_not():
+    flags = {"-o", *(f"--{key}" for key in FIELDS["compare",])}
+    for name, hint in OPTION_HINTS.items():
+        assert option_hint(f"--{name}", flags) == hint
+    assert not {f"--{name}" for name in OPTION_HINTS} & flags
+    assert judgeloop("runs", "--metric", "exact").stderr.count("metric:NAME") == 0
+
+
+def test_a_missing_baseline_says_what_it_is():
+    done = judgeloop("select", "a.jsonl", "b.jsonl", "c.jsonl", "--judge", "metric:exact")
+    assert done.exit_code == 2
+    assert (
+        "--baseline: expected a value, found none (System that all others are compared with"
+        in done.stderr
+    )
+
+
+@pytest.fixture
+def systems(incidents):
+    return [
+        incidents / "lead.jsonl",
+        incidents / "central.jsonl",
+        incidents / "systems" / "longest.jsonl",
+    ]
+
+
+def test_the_name_of_a_file_in_place_of_a_systems_leads_to_it(systems, incidents):
+    shared = [
+        "--items",
+        incidents / "items.jsonl",
+        "--judge",
+        "metric:exact",
+        "--names",
+        "lead,central,longest",
+    ]
+    done = judgeloop("select", *systems, *shared, "--baseline", "lead.jsonl")
+    assert done.exit_code == 2
+    assert "found 'lead.jsonl' (did you mean lead?)" in done.stderr
+    two = [*systems[:2], *shared[:-1], "lead,central"]
+    done = judgeloop("compare", *two, "--require-winner", Path("folder") / "central.jsonl")
+    assert done.exit_code == 2
+    assert "found 'folder/central.jsonl' (did you mean central?)" in done.stderr

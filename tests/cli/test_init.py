@@ -10,25 +10,18 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from click.testing import CliRunner
+from support.commandline import judgeloop
 
 from judgeloop.cli import init
-from judgeloop.cli.app import app
-from judgeloop.cli.every_command import every_command
-from judgeloop.cli.schema import settings_of
+from judgeloop.cli.commands import FIELDS
 from judgeloop.questions.question import QUESTIONS
-from judgeloop.settings.form_of import file_value, form_of
+from judgeloop.settings.schema import file_value, form_of, words
 from judgeloop.settings.setting import Source, declared
-from judgeloop.settings.sources import Commanded, read_settings
+from judgeloop.settings.sources import read_settings
 
 ROOT = Path(__file__).parent.parent.parent
 PUBLISHED = ROOT / "docs" / "reference" / "judgeloop.schema.json"
-COMMANDS = dict(every_command(app))
 SETTING = re.compile(r"^#(?=[a-z])", re.MULTILINE)  # a "#" with no space before a setting
-
-
-def judgeloop(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], prog_name="judgeloop")
 
 
 @pytest.fixture
@@ -48,8 +41,7 @@ def uncommented(written):
 
 
 def read(table):
-    asked = Commanded(COMMANDS[table], table, tuple(app.list_commands(None)), app)
-    return read_settings(asked, None, skip=False)
+    return read_settings(FIELDS, table, None)
 
 
 def test_the_file_begins_with_its_schema_and_has_a_section_a_command(written):
@@ -60,30 +52,30 @@ def test_the_file_begins_with_its_schema_and_has_a_section_a_command(written):
     assert max(map(len, text.splitlines())) <= 100
 
 
-@pytest.mark.parametrize("table", COMMANDS)
-def test_the_file_as_it_is_changes_nothing(table, written):
-    found = read(table)
-    assert found.defaults == {}
-    assert found.files == {"judgeloop.toml": []}
+def test_the_file_as_it_is_changes_nothing(written):
+    for table in FIELDS:
+        found = read(table)
+        assert found.values == {}
+        assert found.files == {"judgeloop.toml": []}
 
 
 def test_a_run_with_the_file_as_it_is_is_the_run_without(written, incidents):
     pair = ["compare", incidents / "lead.jsonl", incidents / "central.jsonl", "--items",
             incidents / "items.jsonl", "--judge", "metric:rouge2", "--json"]  # fmt: skip
     with_file = json.loads(judgeloop(*pair).stdout)
-    without = json.loads(judgeloop(*pair, "--no-config").stdout)
+    without = json.loads(judgeloop(*pair, "--config", "none").stdout)
     assert (with_file["run"], with_file["winner"]) == (without["run"], without["winner"])
 
 
-@pytest.mark.parametrize("table", COMMANDS)
-def test_with_every_setting_set_the_file_loads_for_every_command(table, uncommented):
-    assert "not taken" not in str(read(table).files)
+def test_with_every_setting_set_the_file_loads_for_every_command(uncommented):
+    for table in FIELDS:
+        assert "not taken" not in str(read(table).files)
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 def test_the_examples_are_values_that_a_question_takes(question, uncommented):
     known = declared(question.settings())
-    found = {name: one for name, one in read((question.name,)).defaults.items() if name in known}
+    found = {name: one for name, one in read((question.name,)).values.items() if name in known}
     places = {
         name: ["a.jsonl", "b.jsonl"] if field.repeated else "a.jsonl"
         for name, field in known.items()
@@ -94,16 +86,13 @@ def test_the_examples_are_values_that_a_question_takes(question, uncommented):
     assert {"risk", "budget", "items", "rubric"} <= found.keys()
 
 
-@pytest.mark.parametrize("table", COMMANDS)
-def test_every_common_setting_that_a_found_file_may_set_is_in_the_file(table, uncommented):
+def test_every_common_setting_that_a_found_file_may_set_is_in_the_file(uncommented):
     tables = tomllib.loads(uncommented.read_text(encoding="utf-8"))
-    section = tables["shared"] | tables.get(table[0], {})
-    for flag, option in settings_of(COMMANDS[table]).items():
-        field = option.declared
-        if not field.name or not field.setting.common or len(table) > 1:
-            continue
-        allowed = field.setting.source is not Source.CALLER
-        assert (flag in section) == allowed, flag
+    for table, fields in FIELDS.items():
+        section = tables["shared"] | tables.get(table[0], {})
+        for key, field in fields.items():
+            if field.setting.common and len(table) == 1 and field.type is not bool:
+                assert (key in section) == (field.setting.source is not Source.CALLER), key
 
 
 def test_a_value_shown_is_the_default_where_there_is_one(uncommented):
@@ -112,7 +101,7 @@ def test_a_value_shown_is_the_default_where_there_is_one(uncommented):
         fields = declared(question.settings())
         for flag, value in (tables["shared"] | tables[question.name]).items():
             field = fields.get(flag.replace("-", "_"))
-            if field and field.setting.flag and field.default not in {MISSING, None, ()}:
+            if field and field.default not in {MISSING, None, ()}:
                 assert value == file_value(field.default), flag
 
 
@@ -189,7 +178,7 @@ def test_the_published_schema_is_the_one_of_the_code():
 @pytest.fixture(scope="module")
 def valid():
     """A function that says whether a settings file is valid by the schema."""
-    schema = json.loads(init.schema_text(app))
+    schema = json.loads(init.schema_text())
     jsonschema.Draft7Validator.check_schema(schema)
     validator = jsonschema.Draft7Validator(schema)
     return lambda text: validator.is_valid(tomllib.loads(text))
@@ -200,63 +189,72 @@ def test_the_schema_accepts_the_file_with_and_without_its_comments(valid, uncomm
     assert valid("")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[compare]\nrisk = '5%'\nbudget = '$2'\ndeadline = '30m'\njson = true\n",
-        "[compare]\njudge = 'human'\noutput = 'r.json'\nbudget = 'none'\n",
-        "[shared]\nrisk = [0.1, 0.2]\nhalf-width = 0.05\njudge-price = '1,2'\n",
-        "[calibrate]\nrisk = [0.1]\n[estimate]\nclusters = 'auto'\nrequire-score = 1\n",
-        "[replay]\njob = 'select'\nselectors = ['race']\nsizes = '5:20:5'\nrisk = 0.2\n",
-        "[ledger.show]\nledger = 'l.sqlite'\n[runs.list]\njson = true\n",
-        "[select]\nepsilon = 'auto'\nmap = 'prompt=question'\n[compare]\nrepresent = 'minilm:model'\n",
-    ],
-)
-def test_the_schema_accepts_what_the_commands_accept(text, valid):
-    assert valid(text)
+ACCEPTED = [
+    "[compare]\nrisk = '5%'\nbudget = '$2'\ndeadline = '30m'\njson = true\n",
+    "[compare]\njudge = 'human'\noutput = 'r.json'\nbudget = 'none'\n",
+    "[shared]\nrisk = [0.1, 0.2]\nhalf-width = 0.05\njudge-price = '1,2'\n",
+    "[calibrate]\nrisk = [0.1]\n[estimate]\nclusters = 'auto'\nrequire-score = 1\n",
+    "[replay]\njob = 'select'\nselectors = ['race']\nsizes = '5:20:5'\nrisk = 0.2\n",
+    "[ledger.show]\nledger = 'l.sqlite'\n[runs.list]\njson = true\n",
+    "[select]\nepsilon = 'auto'\nmap = 'prompt=question'\n[compare]\nrepresent = 'minilm:model'\n",
+]
+REFUSED = [
+    "[compare]\nbugdet = 1\n",
+    "[compare]\nhalf-width = 0.1\n",
+    "[shared]\nbugdet = 1\n",
+    "[compar]\n",
+    "[ledger.explane]\n",
+    "[ledger]\nseed = 3\n",
+    "compare = 1\n",
+    "[compare]\nrisk = 2\n",
+    "[compare]\nrisk = 'five'\n",
+    "[compare]\nseed = 'one'\n",
+    "[compare]\nseed = 1.5\n",
+    "[compare]\nmax-judgments = 0\n",
+    "[compare]\norder = 'sorted'\n",
+    "[compare]\nselector = 'difuse'\n",
+    "[compare]\njudge = 3\n",
+    "[compare]\njudge = []\n",
+    "[compare]\njson = 'yes'\n",
+    "[compare]\ndeadline = 'soon'\n",
+    "[compare]\nbudget = 'much'\n",
+    "[estimate]\nhalf-width = 0.5\n",
+    "[select]\nrule = 'sequential'\n",
+]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[compare]\nbugdet = 1\n",
-        "[compare]\nhalf-width = 0.1\n",
-        "[shared]\nbugdet = 1\n",
-        "[compar]\n",
-        "[ledger.explane]\n",
-        "[ledger]\nseed = 3\n",
-        "compare = 1\n",
-        "[compare]\nrisk = 2\n",
-        "[compare]\nrisk = 'five'\n",
-        "[compare]\nseed = 'one'\n",
-        "[compare]\nseed = 1.5\n",
-        "[compare]\nmax-judgments = 0\n",
-        "[compare]\norder = 'sorted'\n",
-        "[compare]\nselector = 'difuse'\n",
-        "[compare]\njudge = 3\n",
-        "[compare]\njudge = []\n",
-        "[compare]\njson = 'yes'\n",
-        "[compare]\ndeadline = 'soon'\n",
-        "[compare]\nbudget = 'much'\n",
-        "[estimate]\nhalf-width = 0.5\n",
-        "[select]\nrule = 'sequential'\n",
-    ],
-)
-def test_the_schema_refuses_a_wrong_key_and_a_wrong_value(text, valid):
-    assert not valid(text)
+def test_the_schema_accepts_what_the_commands_accept_and_refuses_what_is_wrong(valid):
+    assert [text for text in ACCEPTED if not valid(text)] == []
+    assert [text for text in REFUSED if valid(text)] == []
 
 
-@pytest.mark.parametrize("table", COMMANDS)
-def test_every_default_and_example_has_the_form_of_its_setting(table):
-    for flag, option in settings_of(COMMANDS[table]).items():
-        for field in option.variants:
+def test_every_default_and_example_has_the_form_of_its_setting():
+    for fields in FIELDS.values():
+        for key, field in fields.items():
             for value in (field.default, field.setting.example):
                 if value not in {MISSING, None, ()}:
                     found = file_value(value)
-                    assert jsonschema.Draft7Validator(form_of(field).schema).is_valid(found), flag
+                    assert jsonschema.Draft7Validator(form_of(field)).is_valid(found), key
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("risk", 'a number above 0, up to 1, or a share such as "5%"'),
+        ("max-judgments", "a whole number from 1"),
+        ("order", '"both", "random", "audited" or "fixed"'),
+        ("items", "a path"),
+        ("judge", "text, or a list of such values"),
+        ("allow-partial", "true or false"),
+        ("budget", "a number of dollars"),
+        ("deadline", 'seconds, or text such as "90s", "30m" or "2h"'),
+    ],
+)
+def test_the_form_of_a_setting_is_said_in_words(key, said):
+    assert words(form_of(FIELDS["compare",][key])) == said
 
 
 def test_the_schema_says_what_only_a_named_file_may_set(valid):
-    defined = json.loads(init.schema_text(app))["definitions"]
+    defined = json.loads(init.schema_text())["definitions"]
     assert defined["judge-price"]["description"].endswith("Only in a file named by --config.")
     assert "--config" not in defined["risk"]["description"]

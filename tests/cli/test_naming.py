@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeloop.cli.naming import as_flags, flag, page_as_flags
-from judgeloop.questions.question import QUESTIONS
-from judgeloop.replay.config import CONFIGS
+from judgeloop.cli.commands import FIELDS
+from judgeloop.cli.naming import as_flags, page_as_flags
 from judgeloop.report.page import Page
-from judgeloop.settings.setting import declared
 
 
 @pytest.mark.parametrize(
@@ -23,6 +20,7 @@ from judgeloop.settings.setting import declared
         ("use `selector=random` or `budget=none`", "use --selector random or --budget none"),
         ("`judge_price=0,0`: free", "--judge-price 0,0: free"),
         ("`first` and `second`", "A and B"),
+        ("`rpm=60`, or no `rpm`", "JUDGELOOP_RPM=60, or no JUDGELOOP_RPM"),
         ("`outputs_dir` is no setting", "`outputs_dir` is no setting"),
         ("the code `x = 1` and `f()`", "the code `x = 1` and `f()`"),
         ("a lone ` stays", "a lone ` stays"),
@@ -33,20 +31,11 @@ def test_what_stands_between_backticks_is_shown_as_a_flag_if_it_is_a_setting(sai
     assert as_flags(said) == shown
 
 
-SETTINGS = {
-    (config, name): field
-    for config in (*(question.settings() for question in QUESTIONS), *CONFIGS.values())
-    for name, field in declared(config).items()
-}
-
-
 def test_every_setting_of_every_command_is_known():
-    for (*_, name), field in SETTINGS.items():
-        shown = as_flags(f"`{name}`")
-        if field.setting.argument is None:
-            assert shown == flag(name)
-        else:
-            assert re.fullmatch(r"[A-Z_.]+", shown), shown
+    for fields in FIELDS.values():
+        for field in fields.values():
+            shown = field.variable if field.setting.file_only else f"--{field.key}"
+            assert as_flags(f"`{field.name}`") in {shown, field.variable}
 
 
 @pytest.mark.parametrize("value", ["random", "0.1,0.2", "1:200:5", "hidden:MODEL", "a/b-c.d"])

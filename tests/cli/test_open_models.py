@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from support.chat_server import ChatServer, completion, goodness
+from support.commandline import judgeloop
 
 from judgeloop import compare
-from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError
 
 
@@ -23,10 +22,6 @@ def files(tmp_path: Path) -> list[str]:
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
         paths.append(str(tmp_path / f"{name}.jsonl"))
     return paths
-
-
-def judgeloop(*arguments: object, **environment: str) -> Result:
-    return CliRunner().invoke(app, list(map(str, arguments)), env=environment)
 
 
 def at(server: ChatServer) -> list[str]:
@@ -81,7 +76,7 @@ def test_the_doctor_says_what_a_reply_needs(chat_server):
 
 
 def test_a_named_server_is_not_paid_again_at_another_address(files, chat_server):
-    named = ["--judge-name", "lab"]
+    named = ["JUDGELOOP_JUDGE_NAME=lab"]
     first = judgeloop("compare", *files, *at(chat_server), *named, "--json")
     moved = ChatServer()
     try:
@@ -99,7 +94,7 @@ def test_a_run_is_the_same_run_at_another_address(files, chat_server):
     moved = ChatServer()
     try:
         for server in (chat_server, moved):
-            result = judgeloop("compare", *files, *at(server), "--judge-name", "lab", "--json")
+            result = judgeloop("compare", *files, *at(server), "JUDGELOOP_JUDGE_NAME=lab", "--json")
             runs.append(json.loads(result.stdout)["run"])
     finally:
         moved.close()
@@ -123,7 +118,7 @@ def test_a_file_found_in_the_folder_cannot_name_a_server(files, chat_server):
 def test_a_name_is_read_from_the_environment_and_from_a_file_that_the_caller_trusts(
     files, chat_server
 ):
-    first = judgeloop("compare", *files, *at(chat_server), "--judge-name", "lab", "--json")
+    first = judgeloop("compare", *files, *at(chat_server), "JUDGELOOP_JUDGE_NAME=lab", "--json")
     run = json.loads(first.stdout)["run"]
     Path("mine.toml").write_text('[compare]\njudge-name = "lab"\n')
     asked = ["compare", *files, *at(chat_server), "--json"]
@@ -145,15 +140,15 @@ def test_the_name_is_a_parameter_of_a_call(files, chat_server):
 
 
 def test_the_doctor_says_that_a_server_is_named(chat_server):
-    result = judgeloop("doctor", *at(chat_server), "--judge-name", "lab")
+    result = judgeloop("doctor", *at(chat_server), "JUDGELOOP_JUDGE_NAME=lab")
     assert "openai/m, known as lab whatever its address" in result.stdout
 
 
 def test_one_name_for_a_panel_is_refused_with_the_flags_to_give(files, chat_server):
     panel = ["--judge", "openai/a", "--judge", "openai/b", "--judge-price", "0,0"]
     environment = {"OPENAI_BASE_URL": chat_server.url, "OPENAI_API_KEY": "none"}
-    result = judgeloop("compare", *files, *panel, "--judge-name", "gw", **environment)
+    result = judgeloop("compare", *files, *panel, "JUDGELOOP_JUDGE_NAME=gw", **environment)
     assert result.exit_code == 2
-    assert "--judge-name openai/a=NAME --judge-name openai/b=NAME" in result.output
-    names = ["--judge-name", "openai/a=gw-a", "--judge-name", "openai/b=gw-b"]
-    assert judgeloop("compare", *files, *panel, *names, **environment).exit_code == 0
+    assert "(openai/a=NAME, openai/b=NAME)" in result.output
+    names = "JUDGELOOP_JUDGE_NAME=openai/a=gw-a\nopenai/b=gw-b"
+    assert judgeloop("compare", *files, *panel, names, **environment).exit_code == 0

@@ -59,9 +59,11 @@ def test_a_module_that_exits_when_it_is_imported_is_refused(compare):
 
 
 @pytest.mark.processes
-def test_a_function_that_hangs_outlives_neither_its_time_limit_nor_the_deadline(compare):
-    limits = ["--judge-timeout", "0.2", "--deadline", "0.5s"]
-    done = run([*compare("time.sleep(10_000)"), *limits])
+def test_a_function_that_hangs_outlives_neither_its_time_limit_nor_the_deadline(
+    compare, monkeypatch
+):
+    monkeypatch.setenv("JUDGELOOP_JUDGE_TIMEOUT", "0.2")
+    done = run([*compare("time.sleep(10_000)"), "--deadline", "0.5s"])
     assert done.returncode in {3, 4}, done.stderr
     assert "The deadline of 0.5 s is reached." in done.stdout + done.stderr
 

@@ -35,7 +35,7 @@ def given(tmp_path, monkeypatch, chat_server):
         "openai/judge",
         "--judge-base-url",
         chat_server.url,
-        "--prices",
+        "--judge-price",
         "prices.toml",
     ]
 
@@ -195,7 +195,7 @@ def test_the_prices_of_a_panel_are_shown_by_judge(tmp_path, given, monkeypatch, 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123")
     with (tmp_path / "prices.toml").open("a", encoding="utf-8") as file:
         file.write('["openai/second"]\ninput_per_mtok = 2\noutput_per_mtok = 3\n')
-    panel = "--judge", "openai/judge", "--judge", "openai/second", "--prices", "prices.toml"
+    panel = "--judge", "openai/judge", "--judge", "openai/second", "--judge-price", "prices.toml"
     done = judgeloop("compare", "a.jsonl", "b.jsonl", *panel, "--dry-run")
     said = unwrapped(done.output)
     assert "Price: openai/judge $1.00 in and $10.00 out for a million tokens" in said

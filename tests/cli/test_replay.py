@@ -13,9 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
-
-from judgeloop.cli.app import app
+from support.commandline import judgeloop
 
 ITEMS, SYSTEMS = 30, 4
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "diffuse_pictures.py"
@@ -50,7 +48,7 @@ def data(tmp_path):
 
 
 def replay(*arguments):
-    return CliRunner().invoke(app, ["replay", *map(str, arguments)])
+    return judgeloop("replay", *arguments)
 
 
 SHORT = ["--seeds", 2, "--jobs", 1, "--sizes", "3:9:3"]

@@ -15,7 +15,7 @@ from support.chat_server import goodness, verdict
 from support.outputs import write_good_and_poor
 
 from judgeloop.cli.app import app
-from judgeloop.core.protocols import End, Reservation
+from judgeloop.core.ledger import End, Reservation
 from judgeloop.ledger.sqlite import SqliteLedger
 
 LEDGER = Path(".judgeloop/ledger.sqlite")
@@ -150,5 +150,5 @@ def test_an_export_has_no_reservation_that_was_never_sent_and_runs_no_formula(tm
 def test_an_export_without_a_ledger_says_so():
     done = judgeloop("ledger", "export")
     assert done.exit_code == 2
-    assert "there is no such file" in done.stderr
+    assert "there is no ledger there" in done.stderr
     assert done.stdout == ""

@@ -6,45 +6,37 @@ What a file may set that was merely found is in `test_trust.py`.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-import click
 import pytest
-from click.testing import CliRunner
+from support.commandline import judgeloop
 
-from judgeloop.cli.app import app
 from judgeloop.core.errors import DataError
-from judgeloop.settings.sources import SETTINGS_FILE, Commanded, read_settings
-
-ASKS = click.Command(
-    "ask",
-    params=[
-        click.Option(["--judge"], multiple=True),
-        click.Option(["-n", "--max-judgments"]),
-        click.Option(["--json", "as_json"], is_flag=True),
-        click.Option(["--draw/--no-draw"]),
-        click.Argument(["outputs"]),
-    ],
-)
-LOOKS = click.Command("look", params=[click.Option(["--seed"])])
-COMMANDS = {"ask": ASKS, "look": LOOKS}
+from judgeloop.settings.setting import Declared, Part, Setting, Source
+from judgeloop.settings.sources import read_settings
+from judgeloop.settings.trust import SETTINGS_FILE
 
 
-def read(content=None, invoked="ask", *, table=None):
+def one(name, kind=str, **more):
+    found = Setting(f"The {name}.", "Items", Part.RUN, Source.FOUND, **more)
+    return {name.replace("_", "-"): Declared(name, Annotated[kind, found], None)}
+
+
+ASKS = one("judge", tuple[str, ...], many=True) | one("max_judgments", int) | one("json", bool)
+LOOKS = one("seed", int)
+COMMANDS = {("ask",): ASKS, ("look",): LOOKS, ("ledger", "look"): LOOKS}
+
+
+def read(content=None, *table):
     path = Path(SETTINGS_FILE)
     if content is not None:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    asked = Commanded(
-        COMMANDS[invoked],
-        table or (invoked,),
-        ("ask", "look", "ledger"),
-        click.Group(commands=COMMANDS),
-    )
-    return read_settings(asked, path if content is not None else None, skip=False)
+    return read_settings(COMMANDS, table or ("ask",), path if content is not None else None)
 
 
 def test_without_a_file_nothing_is_set():
     found = read()
-    assert (found.defaults, found.files, found.sentence) == ({}, {}, None)
+    assert (found.values, found.files, found.sentence) == ({}, {}, None)
 
 
 def test_a_table_a_command_gives_values_by_the_names_of_parameters():
@@ -53,39 +45,37 @@ def test_a_table_a_command_gives_values_by_the_names_of_parameters():
     judge = ["a", "b"]
     max-judgments = 7
     json = true
-    draw = false
     [look]
     seed = 3
     """
     found = read(content)
-    assert found.defaults == {
+    assert found.values == {
         "judge": ["a", "b"],
         "max_judgments": 7,
-        "as_json": True,
-        "draw": False,
+        "json": True,
     }
-    assert found.sentence == "judgeloop.toml sets judge, max-judgments, as-json, draw"
-    assert read(content, "look").defaults == {"seed": 3}
+    assert found.sentence == "judgeloop.toml sets judge, max-judgments, json"
+    assert read(content, "look").values == {"seed": 3}
 
 
 def test_a_subcommand_has_a_table_within_its_commands():
     content = "[ledger.look]\nseed = 3\n"
-    assert read(content, "look", table=("ledger", "look")).defaults == {"seed": 3}
+    assert read(content, "ledger", "look").values == {"seed": 3}
 
 
 def test_one_judge_need_not_be_a_list():
-    assert read('[ask]\njudge = "one judge"\n').defaults == {"judge": ["one judge"]}
+    assert read('[ask]\njudge = "one judge"\n').values == {"judge": "one judge"}
 
 
 def test_judges_in_the_environment_stand_a_line_each_and_win_over_the_file(monkeypatch):
     monkeypatch.setenv("JUDGELOOP_JUDGE", "replay:my verdicts.csv\nhuman")
     found = read('[ask]\njudge = "another"\n')
-    assert found.defaults["judge"] == ["replay:my verdicts.csv", "human"]
+    assert found.values["judge"] == ["replay:my verdicts.csv", "human"]
 
 
 def test_a_command_without_judges_is_given_none(monkeypatch):
     monkeypatch.setenv("JUDGELOOP_JUDGE", "human")
-    assert read(invoked="look").defaults == {}
+    assert read(None, "look").values == {}
 
 
 @pytest.mark.parametrize(
@@ -98,9 +88,9 @@ def test_a_command_without_judges_is_given_none(monkeypatch):
             r"judgeloop.toml: expected the tables \[ask\], \[look\], \[ledger\], \[shared\], found",
         ),
         ("ask = 1\n", r"judgeloop.toml: expected the table \[ask\], found a single value"),
-        ("[ask]\nbugdet = 1\n", r"judgeloop.toml: \[ask\] has no flag 'bugdet'"),
-        ("[ask]\nmax_judgments = 1\n", r"judgeloop.toml: \[ask\] has no flag 'max_judgments'"),
-        ("[ask]\noutputs = 1\n", r"judgeloop.toml: \[ask\] has no flag 'outputs'"),
+        ("[ask]\nbugdet = 1\n", r"judgeloop.toml: \[ask\] has no setting 'bugdet'"),
+        ("[ask]\nmax_judgments = 1\n", r"judgeloop.toml: \[ask\] has no setting 'max_judgments'"),
+        ("[ask]\noutputs = 1\n", r"judgeloop.toml: \[ask\] has no setting 'outputs'"),
     ],
 )
 def test_what_the_file_should_not_hold_is_named(content, said):
@@ -109,24 +99,19 @@ def test_what_the_file_should_not_hold_is_named(content, said):
 
 
 @pytest.mark.parametrize(
-    ("line", "expected"),
+    ("line", "said"),
     [
-        ("output = 5", "a path, or a list of paths"),
-        ("output = [5]", "a path, or a list of paths"),
-        ('output = [["r.json"]]', "a path, or a list of paths"),
-        ('output = {to = "r.json"}', "a path, or a list of paths"),
-        ("json = 3", "true or false"),
-        ("dry-run = [true]", "true or false"),
-        ("allow-partial = 1.5", "true or false"),
+        ("output = [5]", "--output: expected the path of a file, found 5"),
+        ("json = 3", "--json: "),
+        ("dry-run = [true]", "--dry-run: "),
+        ("allow-partial = 1.5", "--allow-partial: "),
     ],
 )
-def test_a_value_of_another_type_is_one_line_that_says_what_was_expected(line, expected):
+def test_a_value_of_another_type_is_one_line_that_says_what_was_expected(line, said):
     Path(SETTINGS_FILE).write_text(f"[compare]\n{line}\n")
-    result = CliRunner().invoke(app, ["compare", "a", "b"])
+    result = judgeloop("compare", "a", "b", "--judge", "human")
     assert result.exit_code == 2
-    key = line.partition(" ")[0]
-    said = f"judgeloop: judgeloop.toml: [compare] {key}: expected {expected}, found"
-    assert result.stderr.startswith(said)
+    assert result.stderr.startswith(f"judgeloop: {said}")
     assert len(result.stderr.splitlines()) == 1
 
 

@@ -7,17 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from support.commandline import judgeloop
 
-from judgeloop.cli.app import app
 from judgeloop.cli.files import FORMS, check_outputs
 from judgeloop.core.errors import InputError
 
 EVERY = [f"result{ending}" for ending in FORMS]
-
-
-def judgeloop(*arguments, **environment):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], env=environment)
 
 
 @pytest.fixture(params=["compare", "estimate", "compare recorded scores"])
@@ -118,7 +113,7 @@ def test_files_that_cannot_be_written_do_not_keep_the_others_from_being_written(
         whole(path, text)
 
     monkeypatch.setattr(files, "write_whole", failing)
-    result = judgeloop(*command, "--run-dir", "run", *of_each(["result.md", "result.csv"]))
+    result = judgeloop(*command, "JUDGELOOP_RUN_DIR=run", *of_each(["result.md", "result.csv"]))
     assert result.exit_code == 1
     assert "result.md" in result.stderr
     assert written() == ["result.csv"]

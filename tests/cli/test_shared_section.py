@@ -9,18 +9,15 @@ import pytest
 from click.testing import CliRunner
 
 from judgeloop.cli.app import app
-from judgeloop.cli.every_command import every_command
+from judgeloop.cli.commands import FIELDS
 from judgeloop.core.errors import DataError
-from judgeloop.settings.sources import Commanded, read_settings
-
-COMMANDS = dict(every_command(app))
+from judgeloop.settings.sources import read_settings
 
 
 def read(content, *table, trusted=False):
     path = Path("judgeloop.toml")
     path.write_text(content)
-    asked = Commanded(COMMANDS[table], table, tuple(app.list_commands(None)), app)
-    return read_settings(asked, path if trusted else None, skip=False)
+    return read_settings(FIELDS, table, path if trusted else None)
 
 
 @pytest.mark.parametrize("trusted", [True, False])
@@ -35,7 +32,7 @@ def read(content, *table, trusted=False):
 )
 def test_a_shared_setting_holds_for_every_command_that_has_it(command, names, trusted):
     found = read("[shared]\nseed = 3\nrisk = 0.2\nhalf-width = 0.1\n", *command, trusted=trusted)
-    assert found.defaults == {name: value for name, value in names.items() if value is not None}
+    assert found.values == {name: value for name, value in names.items() if value is not None}
 
 
 def test_a_commands_own_section_wins_and_the_command_line_wins_over_both(incidents):
@@ -55,10 +52,10 @@ def test_a_commands_own_section_wins_and_the_command_line_wins_over_both(inciden
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("bugdet = 1", r"\[shared\] no command has a flag 'bugdet' \(did you mean budget\?\)"),
+        ("bugdet = 1", r"\[shared\] no command has a setting 'bugdet' \(did you mean budget\?\)"),
         ("halfwidth = 0.1", r"\(did you mean half-width\?\)"),
-        ("no-config = true", r"no command has a flag 'no-config'"),
-        ("outputs = 1", r"no command has a flag 'outputs'"),
+        ("config = 'x'", r"no command has a setting 'config'"),
+        ("outputs = 1", r"no command has a setting 'outputs'"),
     ],
 )
 @pytest.mark.parametrize("trusted", [True, False])
@@ -74,22 +71,24 @@ def test_a_mistyped_section_is_answered_with_the_nearest():
         read("[ledger.explane]\nrisk = 0.2\n", "ledger", "explain")
     with pytest.raises(DataError, match=r"expected the table \[shared\], found a single value"):
         read("shared = 1\n", "compare")
-    with pytest.raises(DataError, match=r"\[compare\] has no flag 'judges' \(did you mean judge\?"):
+    with pytest.raises(
+        DataError, match=r"\[compare\] has no setting 'judges' \(did you mean judge\?"
+    ):
         read("[compare.judges]\nname = 'x'\n", "compare")
 
 
 def test_result_files_are_shared_by_questions_and_are_no_place_of_other_commands():
     content = '[shared]\noutput = "r.json"\n'
-    assert read(content, "select", trusted=True).defaults == {"output": ["r.json"]}
+    assert read(content, "select", trusted=True).values == {"output": "r.json"}
     for command in ("replay", "convert"):
-        assert read(content, command, trusted=True).defaults == {}
+        assert read(content, command, trusted=True).values == {}
 
 
-def test_what_a_found_file_may_set_for_some_commands_is_left_out_for_the_others():
+def test_a_file_that_a_command_has_to_be_given_is_not_that_of_another_command():
     content = '[shared]\nitems = "items.jsonl"\n'
-    assert read(content, "compare").defaults == {"items": "items.jsonl"}
-    assert read(content, "replay").defaults == {}
-    assert read(content, "replay", trusted=True).defaults == {"items": "items.jsonl"}
+    assert read(content, "compare").values == {"items": "items.jsonl"}
+    for trusted in (True, False):
+        assert read(content, "replay", trusted=trusted).values == {}
 
 
 def test_what_a_found_file_may_set_for_no_command_is_refused():

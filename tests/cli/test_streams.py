@@ -31,6 +31,7 @@ FULL = Path("/dev/full")
 def compare(chat_server, tmp_path, monkeypatch):
     """A comparison of two systems, of which one is better."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JUDGELOOP_RUN_DIR", "run")
     chat_server.respond = lambda request, n: Response(
         200, verdict(goodness(request)).body, delay_s=0.15
     )
@@ -38,7 +39,7 @@ def compare(chat_server, tmp_path, monkeypatch):
     return [
         *COMMAND, "compare", "a.jsonl", "b.jsonl", "--judge", "openai/m", "--judge-price", "1,10",
         "--judge-base-url", chat_server.url, "--concurrency", "4", "--order", "fixed",
-        "--run-dir", "run", "-o", "result.json",
+        "-o", "result.json",
     ]  # fmt: skip
 
 

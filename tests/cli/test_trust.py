@@ -65,7 +65,6 @@ METRIC = ["--judge", "metric:rouge1"]
         ('judge-price = "0,0"', "judge-price"),
         ('judge-base-url = "https://elsewhere.example/v1"', "judge-base-url"),
         ("allow-plugins = true", "allow-plugins"),
-        ('prices = "prices.toml"', "prices"),
         ('judge = "python:evil:judge"', "runs code"),
         ('judge = ["metric:rouge1", "python:evil:judge"]', "runs code"),
         ('judge = "replay:../verdicts.csv"', "outside"),
@@ -86,7 +85,6 @@ METRIC = ["--judge", "metric:rouge1"]
         ('output = ".git/x.json"', "hidden"),
         ('represent = "minilm:model"', "name a model"),
         ("budget = 50", "not raise"),
-        ('config = "other.toml"', "only the caller"),
     ],
 )
 def test_a_found_settings_file_cannot_set_what_harms(
@@ -161,7 +159,7 @@ def test_a_named_file_that_is_not_there_is_an_error(files: list[str]) -> None:
 def test_no_config_reads_nothing(files: list[str]) -> None:
     found('judge-price = "0,0"')
     Path(".env").write_text("OPENAI_BASE_URL=https://elsewhere.example\nJUDGELOOP_RISK=0.3\n")
-    result = judgeloop("compare", *files, *METRIC, "--no-config", "--json")
+    result = judgeloop("compare", *files, *METRIC, "--config", "none", "--json")
     assert result.exit_code in {0, 3}, result.output
     assert json.loads(result.stdout)["settings_files"] == {}
 

@@ -26,7 +26,14 @@ def given(tmp_path, monkeypatch, chat_server):
 
 
 def judged_at(server):
-    return ["--judge", "openai/judge", "--judge-base-url", server.url, "--prices", "prices.toml"]
+    return [
+        "--judge",
+        "openai/judge",
+        "--judge-base-url",
+        server.url,
+        "--judge-price",
+        "prices.toml",
+    ]
 
 
 def judgeloop(*arguments):

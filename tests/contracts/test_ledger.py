@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.protocols import End, Reservation
+from judgeloop.core.ledger import End, Reservation
 from judgeloop.core.records import Abstention, Reply, Usage, Verdict
 from judgeloop.ledger.sqlite import SqliteLedger
 

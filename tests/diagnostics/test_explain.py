@@ -6,15 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from support.chat_server import error, goodness, verdict
+from support.commandline import judgeloop
 from support.outputs import write_good_and_poor
-
-from judgeloop.cli.app import app
-
-
-def judgeloop(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def ids():
@@ -26,7 +20,7 @@ def ids():
 def compare():
     """Run a comparison by a metric on all of six items, with more flags."""
     write_good_and_poor(Path(), 6, reference="A good answer")
-    every = ["--min-judgments", 6, "--max-judgments", 6]
+    every = ["JUDGELOOP_MIN_JUDGMENTS=6", "--max-judgments", 6]
 
     def run(*more):
         flags = ["--judge", "metric:rouge1", *every, *more]

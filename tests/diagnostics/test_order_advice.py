@@ -6,13 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from support.commandline import judgeloop
 
-from judgeloop.cli.app import app
+from judgeloop.core.ledger import PastReply
 from judgeloop.core.records import Call, Item, JudgeIdentity, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
 from judgeloop.diagnostics.doctor import order_advice
-from judgeloop.ledger.replies import PastReply
 from judgeloop.methods.stats.agreement import FEWEST_BOTH
 
 JUDGE = JudgeIdentity("openai", "m")
@@ -64,11 +63,9 @@ def test_doctor_says_it_of_this_judge_and_prompt_only(chat_server):
         ]
         Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     judge = ["--judge", "openai/m", "--judge-price", "1,10", "--judge-base-url", chat_server.url]
-    run = CliRunner().invoke(
-        app, ["compare", "a.jsonl", "b.jsonl", *judge, "--min-judgments", "40"]
-    )
+    run = judgeloop("compare", "a.jsonl", "b.jsonl", *judge, "JUDGELOOP_MIN_JUDGMENTS=40")
     assert run.exit_code == 0, run.output
     said = "of 40 items that it judged in both orders"
-    assert said in CliRunner().invoke(app, ["doctor", *judge]).output
+    assert said in judgeloop("doctor", *judge).output
     other = [*judge, "--rubric", "The shorter answer is better."]
-    assert said not in CliRunner().invoke(app, ["doctor", *other]).output
+    assert said not in judgeloop("doctor", *other).output

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -14,21 +15,19 @@ from support.database import opened
 
 from judgeloop.cli.app import app
 from judgeloop.core.errors import InputError
+from judgeloop.core.ledger import RecordedAttempt, Reservation
 from judgeloop.core.money import to_pico
-from judgeloop.core.protocols import Reservation
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.diagnostics.config import ReconcileConfig
 from judgeloop.diagnostics.reconcile import Request, matched, reconcile
 from judgeloop.ledger.inspection import inspect
-from judgeloop.ledger.rows import AttemptRow
 from judgeloop.ledger.sqlite import SqliteLedger
 
 WORST_P = to_pico("0.01")
 NOW = datetime.now(UTC)
-UNKNOWN = AttemptRow(
-    id=1, run="run", opener="", key="k", item_id="i", judge="openai/m", note="{}", state="abandoned",
-    ended="lost",     reserved_p=9, charged_p=9, rehearsed=0, outcome="no reply", usage=None, model=None,
-    request_id=None, began_at=NOW.isoformat(), ended_at=None,
+UNKNOWN = RecordedAttempt(
+    number=1, run="run", key="k", judge="openai/m", item_id="i", state="abandoned", outcome="no reply",
+    charged_p=9, began_at=NOW.isoformat(), ended_at=None, ingredients=None,
 )  # fmt: skip
 
 
@@ -132,7 +131,7 @@ def test_an_export_without_what_is_needed_settles_nothing(path, tmp_path):
     usage.write_text("request_id,model,cost\nr,m,0.1\n")
     with pytest.raises(InputError, match="time"):
         settled(path, usage)
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="there is no ledger there"):
         settled(tmp_path / "none.sqlite")
 
 
@@ -152,19 +151,21 @@ def test_no_run_is_charged_less_than_its_calls_cost(attempts, others, complete):
     """Each attempt's own request lies anywhere in its time, among requests of other programs."""
     unknown, requests = [], []
     for number, (began, lasted, cost_p) in enumerate(attempts):
-        unknown.append(UNKNOWN._replace(id=number, began_at=at(began), ended_at=at(began + lasted)))
+        unknown.append(
+            replace(UNKNOWN, number=number, began_at=at(began), ended_at=at(began + lasted))
+        )
         asked = NOW + timedelta(minutes=began + lasted // 2)
         requests.append(Request(str(number), asked, "", cost_p))
     for number, (minute, cost_p) in enumerate(others):
         requests.append(Request(f"o{number}", NOW + timedelta(minutes=minute), "", cost_p))
     found, left = matched(unknown, requests)
     kept_p = 0 if complete and not left else 10  # more than any of the calls cost
-    charged_p = sum(found[row.id].cost_p if row.id in found else kept_p for row in unknown)
+    charged_p = sum(found[row.number].cost_p if row.number in found else kept_p for row in unknown)
     assert charged_p >= sum(cost_p for _, _, cost_p in attempts)
 
 
 def test_the_dearest_request_goes_to_the_earliest_attempt_that_it_fits():
-    early, late = (UNKNOWN._replace(id=number, ended_at=at(60)) for number in (1, 2))
+    early, late = (replace(UNKNOWN, number=number, ended_at=at(60)) for number in (1, 2))
     cheap, dear, dearest = (Request(str(cost_p), NOW, "", cost_p) for cost_p in (3, 5, 9))
     assert matched([early, late], [dear]) == ({1: dear}, 0)
     assert matched([early, late], [cheap, dear, dearest]) == ({1: dearest, 2: dear}, 1)

@@ -82,7 +82,7 @@ def test_every_command_of_the_results_parses(name):
     if name in RESULTS.SELECTIONS or "lexical" in flags:
         vectors = []
     command = replay()
-    with command.make_context("replay", [*files, *flags, *vectors, "--no-config"]) as context:
+    with command.make_context("replay", [*files, *flags, *vectors, "--config", "none"]) as context:
         check(context)
 
 
@@ -92,7 +92,7 @@ def check(context: click.Context) -> None:
 
     given = dict(context.params)
     config = CONFIGS[given.pop("job")]
-    given.pop("as_json")
+    given.pop("json")
     given.pop("quiet")
     config.of(**{name: value for name, value in given.items() if value is not None})
 

@@ -8,9 +8,9 @@ import asyncio
 import pytest
 from support.pools import make_pool
 
+from judgeloop.core.ledger import Ticket
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.protocols import Ticket
 from judgeloop.core.records import Verdict
 from judgeloop.engine.accounts import FREE_AHEAD, Accounts
 from judgeloop.engine.asks import Planned, asks_for

@@ -47,6 +47,8 @@ def outputs(folder):
 
 def start(server, wire, folder):
     environment = os.environ | {
+        "JUDGELOOP_JUDGE_TIMEOUT": str(TIMEOUT_S),
+        "JUDGELOOP_MIN_JUDGMENTS": str(ITEMS),
         "OPENAI_API_KEY": "key-for-the-test",
         "ANTHROPIC_API_KEY": "key-for-the-test",
         "OPENAI_BASE_URL": server.url("openai"),
@@ -54,8 +56,7 @@ def start(server, wire, folder):
     }
     command = [sys.executable, "-m", "judgeloop", "compare", *outputs(folder)]
     command += ["--judge", f"{wire}/m", "--judge-price", "1,10", "--order", "fixed", "--json"]
-    command += ["--judge-timeout", str(TIMEOUT_S), "--concurrency", str(ITEMS)]
-    command += ["--min-judgments", str(ITEMS)]
+    command += ["--concurrency", str(ITEMS)]
     return subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

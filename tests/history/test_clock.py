@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from judgeloop.core.protocols import Reservation
+from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Call, Item, JudgeIdentity, Reply, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
-from judgeloop.history.ledger_source import known_runs, remembered_verdicts
+from judgeloop.history.verdict_columns import known_runs, remembered_verdicts
 from judgeloop.ledger.sqlite import SqliteLedger
 
 HOURS = ("2026-01-01T12:00", "2026-01-01T11:00", "2030-01-01T00:00", "2020-01-01T00:00")

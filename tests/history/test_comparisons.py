@@ -8,19 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from support.commandline import judgeloop
 from support.database import opened
 
-from judgeloop.cli.app import app
 from judgeloop.history.comparisons import history_of
 from judgeloop.history.past import past_of_scores
 
 ITEMS = 60
 TELLING = range(0, ITEMS, 5)  # the items on which anything is ever decided
-
-
-def judgeloop(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -75,7 +70,7 @@ def test_the_first_comparison_draws_what_random_draws(folder):
 
 def test_the_ledger_makes_later_comparisons_prefer_items_that_decided(folder):
     for number in (1, 2, 3, 4):
-        compare("prod", f"c{number}", "--min-judgments", ITEMS)
+        compare("prod", f"c{number}", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
     later = compare("prod", "c5")
     assert later["history"] == "240 verdicts of 4 comparisons in the ledger"
     assert share_of_telling(later) > 0.5
@@ -83,9 +78,9 @@ def test_the_ledger_makes_later_comparisons_prefer_items_that_decided(folder):
 
 
 def test_a_run_repeated_sees_the_past_that_it_saw_first(folder):
-    compare("prod", "c1", "--min-judgments", ITEMS)
+    compare("prod", "c1", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
     before = compare("prod", "c2")
-    compare("prod", "c3", "--min-judgments", ITEMS)
+    compare("prod", "c3", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
     again = compare("prod", "c2")
     assert drawn(again) == drawn(before)
     assert again["attempts"] == 0
@@ -93,12 +88,12 @@ def test_a_run_repeated_sees_the_past_that_it_saw_first(folder):
 
 
 def test_verdicts_on_the_very_outputs_that_are_compared_are_no_history(folder):
-    compare("prod", "c1", "--seed", 7, "--min-judgments", ITEMS)
+    compare("prod", "c1", "--seed", 7, f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
     assert compare("c1", "prod")["history"].startswith("no other comparisons")
 
 
 def test_a_dry_run_foresees_by_the_history_and_begins_nothing(folder):
-    compare("prod", "c1", "--min-judgments", ITEMS)
+    compare("prod", "c1", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
     result = judgeloop("compare", "prod.jsonl", "c2.jsonl", "--judge", "replay:verdicts.csv", "--rule", "tie-aware",
                        "--dry-run")  # fmt: skip
     assert result.exit_code == 0, result.output
@@ -107,7 +102,10 @@ def test_a_dry_run_foresees_by_the_history_and_begins_nothing(folder):
 
 
 def test_only_the_runs_named_count(folder):
-    runs = [compare("prod", name, "--min-judgments", ITEMS)["run"] for name in ("c1", "c2", "c3")]
+    runs = [
+        compare("prod", name, f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")["run"]
+        for name in ("c1", "c2", "c3")
+    ]
     two = compare("prod", "c5", "--history", f"{runs[0]},{runs[2]}")
     assert two["history"] == f"120 verdicts of 2 comparisons in runs {runs[0]}, {runs[2]}"
     one = compare("prod", "c5", "--history", runs[1])
@@ -130,7 +128,7 @@ def test_another_file_is_another_run(folder):
 
 
 def test_no_history_is_random(folder):
-    compare("prod", "c1", "--min-judgments", ITEMS)
+    compare("prod", "c1", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
     without = compare("prod", "c2", "--history", "none")
     assert without["history"] == "no history: plain random draws"
     assert drawn(without) == drawn(compare("prod", "c2", "--selector", "random"))
@@ -141,14 +139,14 @@ def test_a_system_of_the_same_name_with_other_outputs_is_another_system(folder):
         rows = [json.loads(line) for line in (folder / "c1.jsonl").read_text().splitlines()]
         renewed = [row | {"output": f"{row['output']} of night {night}"} for row in rows]
         (folder / "c1.jsonl").write_text("".join(json.dumps(row) + "\n" for row in renewed))
-        compare("prod", "c1", "--min-judgments", ITEMS)
+        compare("prod", "c1", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
     assert compare("prod", "c2")["history"] == "120 verdicts of 2 comparisons in the ledger"
 
 
 def test_verdicts_by_another_judge_serve_where_there_are_none_by_this_one(folder):
     (folder / "same.csv").write_text((folder / "verdicts.csv").read_text() + "\n")
     for name in ("c1", "c3"):
-        compare("prod", name, "--min-judgments", ITEMS)
+        compare("prod", name, f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
     result = judgeloop(
         "compare",
         "prod.jsonl",
@@ -211,7 +209,7 @@ def calibrated(second, *more):
 
 def test_earlier_comparisons_choose_the_threshold_once_there_are_enough(folder):
     for number in (1, 2, 3, 4):
-        compare("prod", f"c{number}", "--min-judgments", ITEMS)
+        compare("prod", f"c{number}", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
     found = calibrated("c5", "--risk", "0.2")
     assert (found["rule"], found["selector"], found["instead"]) == ("calibrated", "decisive", None)
     assert found["guarantee"].startswith(
@@ -220,7 +218,7 @@ def test_earlier_comparisons_choose_the_threshold_once_there_are_enough(folder):
 
 
 def test_with_too_few_it_goes_on_by_the_guaranteed_rule_and_says_so(folder):
-    compare("prod", "c1", "--min-judgments", ITEMS)
+    compare("prod", "c1", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
     found = calibrated("c5")
     assert (found["rule"], found["selector"], found["history"]) == ("sequential", "random", None)
     assert (
@@ -233,7 +231,7 @@ def test_with_too_few_it_goes_on_by_the_guaranteed_rule_and_says_so(folder):
 def test_a_run_that_began_with_too_little_says_how_to_begin_anew(folder):
     calibrated("c5", "--risk", "0.2")
     for number in (1, 2, 3, 4):
-        compare("prod", f"c{number}", "--min-judgments", ITEMS)
+        compare("prod", f"c{number}", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
     again = calibrated("c5", "--risk", "0.2")
     assert again["rule"] == "sequential"
     assert "another --seed begins a new run" in again["instead"]
@@ -262,7 +260,7 @@ def test_a_rule_that_has_too_little_to_go_by_says_so_before_it_spends(folder):
 def test_another_judges_comparisons_choose_no_threshold(folder):
     (folder / "same.csv").write_text((folder / "verdicts.csv").read_text() + "\n")
     for number in (1, 2, 3, 4):
-        compare("prod", f"c{number}", "--min-judgments", ITEMS)
+        compare("prod", f"c{number}", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
     result = judgeloop("compare", "prod.jsonl", "c5.jsonl", "--judge", "replay:same.csv", "--rule", "calibrated",
                        "--risk", "0.2", "--json")  # fmt: skip
     found = json.loads(result.stdout)
@@ -293,7 +291,7 @@ def test_copies_of_a_system_are_no_further_evidence(folder):
 
 def test_a_baseline_under_another_name_is_known_by_its_outputs(folder):
     for number in (1, 2, 3, 4):
-        compare("prod", f"c{number}", "--min-judgments", ITEMS)
+        compare("prod", f"c{number}", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
     renamed = (folder / "prod.jsonl").read_text().replace('"model": "prod"', '"model": "prod-2"')
     (folder / "renamed.jsonl").write_text(renamed)
     rows = (folder / "verdicts.csv").read_text()
@@ -313,12 +311,12 @@ def test_a_baseline_under_another_name_is_known_by_its_outputs(folder):
 
 def test_no_history_may_stand_in_the_environment_of_a_rule_that_needs_none(folder):
     arguments = ["compare", "prod.jsonl", "c1.jsonl", "--judge", "replay:verdicts.csv"]
-    result = CliRunner().invoke(app, arguments, env={"JUDGELOOP_HISTORY": "none"})
+    result = judgeloop(*arguments, JUDGELOOP_HISTORY="none")
     assert result.exit_code in {0, 3}, result.output
 
 
 def test_a_dry_run_says_by_which_rule_and_history(folder):
-    compare("prod", "c1", "--min-judgments", ITEMS)
+    compare("prod", "c1", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")
     arguments = [
         "compare",
         "prod.jsonl",
@@ -329,7 +327,7 @@ def test_a_dry_run_says_by_which_rule_and_history(folder):
         "--rule",
     ]
     assert (
-        "The rule is tie-aware and the selector decisive: 60 verdicts"
+        "Rule tie-aware, selector decisive: 60 verdicts"
         in judgeloop(*arguments, "tie-aware").stdout
     )
     assert (
@@ -339,7 +337,7 @@ def test_a_dry_run_says_by_which_rule_and_history(folder):
 
 
 def test_a_runs_folder_names_the_run(folder):
-    run = compare("prod", "c1", "--min-judgments", ITEMS)["run"]
+    run = compare("prod", "c1", f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}")["run"]
     assert (
         f"in run {run}" in compare("prod", "c5", "--history", f".judgeloop/runs/{run}")["history"]
     )
@@ -368,15 +366,15 @@ def first_draws(*flags):
 
 
 def test_items_whose_outputs_differ_more_in_length_come_sooner(folder):
-    before = first_draws("--min-judgments", "30")
+    before = first_draws("JUDGELOOP_MIN_JUDGMENTS=30")
     lengthen(folder, "c5")
-    assert sum(first_draws("--min-judgments", "30")) > 1.1 * sum(before)
+    assert sum(first_draws("JUDGELOOP_MIN_JUDGMENTS=30")) > 1.1 * sum(before)
 
 
 def test_lengths_do_not_count_where_past_comparisons_choose_the_threshold(folder):
     """For the outputs of these are not at hand, and the new comparison has to be drawn as they
     were."""
-    asked = ("--rule", "calibrated", "--risk", "0.5", "--min-judgments", "30")
+    asked = ("--rule", "calibrated", "--risk", "0.5", "JUDGELOOP_MIN_JUDGMENTS=30")
     before = first_draws(*asked)
     lengthen(folder, "c5")
     assert first_draws(*asked) == before

@@ -7,8 +7,8 @@ import pytest
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Call, Item
 from judgeloop.core.verdict_key import verdict_key
-from judgeloop.judges.catalogue import judge_from_spec
-from judgeloop.judges.options import LONGEST, JudgeOptions, server_names
+from judgeloop.judges.catalogue import LONGEST_NAME, judge_from_spec, server_names
+from judgeloop.judges.options import JudgeOptions
 from judgeloop.judges.prompt import shipped_template
 
 ONE, OTHER = "openai/a", "openai/b"
@@ -68,7 +68,7 @@ def test_a_strict_judge_at_an_address_has_the_keys_that_it_always_had():
         (["openai/a=lab"], [ONE], {ONE: "lab"}),
         (["openai/b=lab"], PANEL, {OTHER: "lab"}),
         (["openai/a=lab-1", "openai/b=lab-2"], PANEL, {ONE: "lab-1", OTHER: "lab-2"}),
-        (["a" * LONGEST], [ONE], {ONE: "a" * LONGEST}),
+        (["a" * LONGEST_NAME], [ONE], {ONE: "a" * LONGEST_NAME}),
     ],
 )
 def test_a_name_is_given_to_the_only_judge_or_to_one_of_several(given, judges, found):
@@ -83,7 +83,7 @@ def test_a_bare_name_is_the_judges_and_a_proxy_is_named_by_its_own():
 @pytest.mark.parametrize(
     ("given", "judges", "message"),
     [
-        (["lab"], PANEL, "one name for 2 judges; give each its own: `judge_name=openai/a=NAME` "),
+        (["lab"], PANEL, "a name for each of 2 judges (openai/a=NAME, openai/b=NAME)"),
         (["openai/a=lab", "openai/b=lab"], PANEL, "openai/a and openai/b need different names"),
         (["openai/a=lab", "openai/a=lab-2"], PANEL, "openai/a has two names, lab and lab-2"),
         (["one", "two"], [ONE], "openai/a has two names"),
@@ -100,7 +100,7 @@ def test_a_name_that_belongs_to_no_single_server_is_refused(given, judges, messa
 
 @pytest.mark.parametrize(
     "name",
-    ["", " lab", "-lab", "la b", "lab\n", "lab\x1b[31m", "https://api.openai.com/v1", "läb", "a" * (LONGEST + 1)],
+    ["", " lab", "-lab", "la b", "lab\n", "lab\x1b[31m", "https://api.openai.com/v1", "läb", "a" * (LONGEST_NAME + 1)],
 )  # fmt: skip
 def test_a_name_is_short_and_plain(name):
     with pytest.raises(InputError, match=r"^`judge_name`: expected up to 64 letters, digits"):

@@ -9,9 +9,10 @@ from click.testing import CliRunner
 from support.database import opened
 
 from judgeloop.cli.app import app
-from judgeloop.core.protocols import End, Reservation
+from judgeloop.core.ledger import End, Reservation
 from judgeloop.core.records import Abstention, Call, Item, JudgeIdentity, Reply, Usage, Verdict
 from judgeloop.core.verdict_key import KeyIngredients
+from judgeloop.ledger.opening import open_reader
 from judgeloop.ledger.sqlite import SqliteLedger
 
 JUDGE = JudgeIdentity("openai", "m", {})
@@ -54,7 +55,8 @@ def known_of(path, end, said):
         ((ticket,),) = await ledger.reserve("run", [[wanted]], None)
         await ledger.sending(ticket)
         await book(ledger, ticket, end, said)
-        found = await ledger.reply_lengths(JUDGE), await ledger.spend("run", 20)
+        with open_reader(path) as reader:
+            found = reader.reply_lengths(JUDGE), await ledger.spend("run", 20)
         await ledger.aclose()
         return found
 

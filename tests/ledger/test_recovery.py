@@ -16,7 +16,7 @@ from support.database import opened
 from support.patience import PATIENCE_S
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.protocols import Reservation
+from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.ledger.sqlite import SqliteLedger
 
@@ -122,8 +122,11 @@ def folder(tmp_path):
 def command(folder, server, *more):
     arguments = [sys.executable, "-m", "judgeloop", "compare", "a.jsonl", "b.jsonl", "--json"]
     arguments += ["--judge", "openai/m", "--judge-base-url", server.url, "--judge-price", "10,10"]
-    arguments += ["--min-judgments", str(ITEMS), "--concurrency", str(IN_FLIGHT), *more]
-    environment = os.environ | {"OPENAI_API_KEY": "sk-test"}
+    arguments += ["--concurrency", str(IN_FLIGHT), *more]
+    environment = os.environ | {
+        "OPENAI_API_KEY": "sk-test",
+        "JUDGELOOP_MIN_JUDGMENTS": str(ITEMS),
+    }
     pipe = subprocess.PIPE
     return subprocess.Popen(
         arguments, cwd=folder, env=environment, stdout=pipe, stderr=pipe, text=True

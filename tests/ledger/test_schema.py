@@ -8,8 +8,7 @@ import pytest
 from support.database import opened
 
 from judgeloop.core.errors import NoLedgerError
-from judgeloop.ledger.connection import connect
-from judgeloop.ledger.schema import VERSION, version_of
+from judgeloop.ledger.connection import VERSION, connect, version_of
 
 
 class Interleaved:

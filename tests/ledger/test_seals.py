@@ -10,12 +10,11 @@ import pytest
 from support.database import opened
 
 from judgeloop.core.errors import DamagedLedgerError, InputError, LedgerError, NoLedgerError
-from judgeloop.core.protocols import Reservation
+from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Reply, Verdict
-from judgeloop.history.ledger_source import remembered_verdicts
-from judgeloop.ledger.inspection import inspect
-from judgeloop.ledger.salvage import salvage
-from judgeloop.ledger.seal import KEY_VARIABLE
+from judgeloop.history.verdict_columns import remembered_verdicts
+from judgeloop.ledger.inspection import inspect, salvage
+from judgeloop.ledger.rows import KEY_VARIABLE
 from judgeloop.ledger.sqlite import SqliteLedger
 
 KEY, OTHER = "k" * 32, "o" * 32

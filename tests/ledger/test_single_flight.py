@@ -16,7 +16,7 @@ from support.database import opened
 from support.patience import PATIENCE_S
 
 from judgeloop.core.errors import LedgerError
-from judgeloop.core.protocols import End, Reservation
+from judgeloop.core.ledger import End, Reservation
 from judgeloop.core.records import Abstention, Reply, Verdict
 from judgeloop.ledger.sqlite import SqliteLedger
 
@@ -127,8 +127,11 @@ def test_two_questions_at_once_ask_for_each_verdict_once(tmp_path):
     server = ChatServer(respond)
     base = [sys.executable, "-m", "judgeloop", "compare", "a.jsonl", "b.jsonl", "--json"]
     base += ["--judge", "openai/m", "--judge-base-url", server.url, "--judge-price", "10,10"]
-    base += ["--min-judgments", str(ITEMS), "--concurrency", "8"]
-    environment = os.environ | {"OPENAI_API_KEY": "sk-test"}
+    base += ["--concurrency", "8"]
+    environment = os.environ | {
+        "OPENAI_API_KEY": "sk-test",
+        "JUDGELOOP_MIN_JUDGMENTS": str(ITEMS),
+    }
     try:
         both = [
             subprocess.Popen(

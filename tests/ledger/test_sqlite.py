@@ -16,7 +16,7 @@ import pytest
 from support.database import opened
 
 from judgeloop.core.errors import LedgerError, NoLedgerError
-from judgeloop.core.protocols import Reservation
+from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.ledger.sqlite import SqliteLedger
 
@@ -80,7 +80,7 @@ def test_several_processes_together_keep_one_budget(tmp_path):
 CHILD = """
 import asyncio, sys
 from judgeloop.ledger.sqlite import SqliteLedger
-from judgeloop.core.protocols import Reservation
+from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Reply, Verdict
 
 async def story():

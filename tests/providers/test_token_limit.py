@@ -7,13 +7,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from support.chat_server import Response, candidates, completion, goodness
+from support.commandline import judgeloop
 from support.database import opened
 
-from judgeloop.cli.app import app
 from judgeloop.core.records import Call, Item
 from judgeloop.providers.token_limit import FEWEST_REPLIES, LOWEST, TokenLimit
 
@@ -77,8 +76,8 @@ def compare(server, *more, spec="openai/o4-mini"):
         "1,10",
         "--json",
     ]
-    arguments += ["--judge-base-url", server.url, "--min-judgments", str(ITEMS), *more]
-    done = CliRunner().invoke(app, arguments)
+    arguments += ["--judge-base-url", server.url, f"JUDGELOOP_MIN_JUDGMENTS={ITEMS}", *more]
+    done = judgeloop(*arguments)
     return json.loads(done.stdout)
 
 
@@ -213,5 +212,5 @@ def test_a_limit_used_up_by_thoughts_as_an_error_is_asked_again_in_full(thinker)
     assert result["spent_usd"] > ITEMS * (1400 + 1500) * 10 / 1e6, "the errors are charged"
     thinker.length = FULL + 1
     outputs(2 * ITEMS)
-    result = compare(thinker, "--order", "random", "--max-abstentions", "1")
+    result = compare(thinker, "--order", "random", "JUDGELOOP_MAX_ABSTENTIONS=1")
     assert result["abstentions"] == ITEMS, "beyond the full limit there is no verdict"

@@ -13,11 +13,10 @@ import json
 import os
 
 import pytest
-from click.testing import CliRunner
 from support.chat_judges import chat_judge
+from support.commandline import judgeloop
 from support.endings import ends
 
-from judgeloop.cli.app import app
 from judgeloop.core.errors import ErrorKind
 from judgeloop.core.records import Call, Item, Verdict
 from judgeloop.judges.chat_model import LABEL_TOKENS
@@ -75,11 +74,11 @@ def test_compare_runs_to_its_limit_on_a_real_server(incidents, verdict):
     arguments = [
         "compare", incidents / "lead.jsonl", incidents / "central.jsonl", "--items", incidents / "items.jsonl",
         "--judge", f"vllm/{MODEL}", "--judge-base-url", URL, "--verdict", verdict,
-        "--min-judgments", 12, "--max-judgments", 12, "--json",
+        "JUDGELOOP_MIN_JUDGMENTS=12", "--max-judgments", 12, "--json",
     ]  # fmt: skip
-    outcome = json.loads(CliRunner().invoke(app, list(map(str, arguments))).stdout)
+    outcome = json.loads(judgeloop(*arguments).stdout)
     assert outcome["judged"] == 12
     assert outcome["attempts"] == 24
     assert outcome["spent_usd"] == 0.0
-    again = json.loads(CliRunner().invoke(app, list(map(str, arguments))).stdout)
+    again = json.loads(judgeloop(*arguments).stdout)
     assert (again["attempts"], again["remembered"]) == (0, 24)

@@ -10,15 +10,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from support import recorded_judge
+from support.commandline import judgeloop
 
-from judgeloop.cli.app import app
 from judgeloop.judges.metric import metric_named
 
 
 def compare(*arguments):
-    result = CliRunner().invoke(app, ["compare", *map(str, arguments), "--json"])
+    result = judgeloop("compare", *arguments, "--json")
     assert result.exit_code in {0, 3}, result.stderr
     return json.loads(result.stdout)
 
@@ -141,8 +140,8 @@ def test_gpt4_turbo_prefers_the_null_models_constant_answer_as_a_decoy(recorded_
                 monkeypatch.setitem(recorded_judge.SCORES, key, float(row["score"]))
     outcome = compare(
         *(data / "outputs" / f"{name}.json" for name in models[:2]), "--items", data / "items.jsonl",
-        "--judge", "python:support.recorded_judge:judge", "--allow-plugins", "--decoys", "40",
-        "--decoy-outputs", data / "outputs" / "NullModel.json", "--budget", "none", "--max-abstentions", "1",
+        "--judge", "python:support.recorded_judge:judge", "--allow-plugins", "JUDGELOOP_DECOYS=40",
+        f"JUDGELOOP_DECOY_OUTPUTS={data / 'outputs' / 'NullModel.json'}", "--budget", "none", "JUDGELOOP_MAX_ABSTENTIONS=1",
     )  # fmt: skip
     decoys = outcome["decoys"]
     assert decoys["won"] + decoys["tied"] + decoys["lost"] + decoys["abstained"] == 40

@@ -13,7 +13,7 @@ from support.replaying import replay, verdicts
 from support.tables import write
 
 from judgeloop.engine.session import Limits
-from judgeloop.history.prospects import prospects_of
+from judgeloop.history.past import prospects_of
 from judgeloop.methods.selectors.ingredients import Variant
 from judgeloop.replay.compare import Earlier, Protocol, RecordedMaterial, Recordings, run_pair
 from judgeloop.replay.tables import by_rule

@@ -10,8 +10,8 @@ from support.results import make_result
 
 from judgeloop.core.pool import Pool
 from judgeloop.core.records import Choice, Item, Label, Verdict
-from judgeloop.report import texts
-from judgeloop.report.texts import LONGEST, Texts
+from judgeloop.report import labels as texts
+from judgeloop.report.labels import LONGEST, Texts
 
 SYSTEMS = ("small", "large")
 EVIL = "</p></details><script>alert('x')</script> & \x1b[31m"

@@ -7,7 +7,7 @@ import pytest
 
 from judgeloop.core.errors import InputError
 from judgeloop.questions.compare.config import CompareConfig
-from judgeloop.settings.ceiling import CEILING, within_ceiling
+from judgeloop.settings.run_settings import CEILING, within_ceiling
 
 
 def budget(ceiling: str | None, **given: Any) -> Decimal | None:

@@ -6,10 +6,9 @@ import asyncio
 import json
 
 import pytest
-from click.testing import CliRunner
+from support.commandline import judgeloop
 
-from judgeloop.cli.app import app
-from judgeloop.core.protocols import Reservation
+from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.ledger.sqlite import SqliteLedger
 
@@ -76,31 +75,31 @@ def files(tmp_path, monkeypatch):
 
 
 def command(*arguments):
-    return CliRunner().invoke(app, ["compare", *map(str, arguments)])
+    return judgeloop("compare", *arguments)
 
 
 def test_each_run_has_its_own_budget_and_all_have_one_limit(files):
     """Recorded costs count, as they do against the budget."""
     runs = [
-        command(*files, "--seed", seed, "--budget", "0.2", "--ledger-budget", "0.5", "--json")
+        command(*files, "--seed", seed, "--budget", "0.2", "JUDGELOOP_LEDGER_BUDGET=0.5", "--json")
         for seed in range(4)
     ]
     values = [json.loads(run.stdout) for run in runs]
     assert [run.exit_code for run in runs] == [3, 3, 3, 3]
     assert sum(value["rehearsed_usd"] for value in values) == pytest.approx(0.5)
-    last = command(*files, "--seed", "9", "--ledger-budget", "0.5")
+    last = command(*files, "--seed", "9", "JUDGELOOP_LEDGER_BUDGET=0.5")
     assert last.exit_code == 3
     said = " ".join(last.stdout.split())
     assert "the ledger budget does not cover another judgment" in said
     assert (
         "budget of $5.00 or of the limit of $0.50 for all runs of the ledger does not cover" in said
     )
-    assert "with a higher --budget or --ledger-budget to resume" in said
-    assert command(*files, "--seed", "9", "--ledger-budget", "9").exit_code in {0, 3}
+    assert "with a higher --budget or JUDGELOOP_LEDGER_BUDGET to resume" in said
+    assert command(*files, "--seed", "9", "JUDGELOOP_LEDGER_BUDGET=9").exit_code in {0, 3}
 
 
 def test_a_dry_run_counts_it(files):
-    done = command(*files, "--ledger-budget", "0.02", "--dry-run")
+    done = command(*files, "JUDGELOOP_LEDGER_BUDGET=0.02", "--dry-run")
     assert done.exit_code == 0
     said = "The $0.020 left of the ledger budget covers about 2 judgments"
     assert said in " ".join(done.stdout.split())
@@ -117,7 +116,7 @@ def test_a_file_that_was_found_may_not_set_it(files, tmp_path):
 def test_without_a_price_it_cannot_be_kept(files):
     done = command(
         *files[:2], "--judge", "openai/unknown", "--judge-base-url", "http://localhost:1/v1",
-        "--budget", "none", "--ledger-budget", "3",
+        "--budget", "none", "JUDGELOOP_LEDGER_BUDGET=3",
     )  # fmt: skip
     assert done.exit_code == 2
     assert "the budget of $3 cannot be kept" in done.stderr

@@ -50,7 +50,7 @@ class Anytime(Rule):
     def guarantee(self) -> str:
         """What the risk asked for promises."""
         return (
-            "with random draws, the chance of ever naming a system that is not the better one is "
+            "with random draws, the chance of ever naming the worse system is "
             f"{at_most(self.threshold)}, however often results are checked"
         )
 

@@ -47,7 +47,7 @@ class Sequential(Rule):
         """What the stated risk promises."""
         return (
             f"with random draws and at most {min(self.limit, self.items)} judgments, the chance of "
-            "ever naming a system that is not the better one is "
+            "ever naming the worse system is "
             f"{at_most(self.threshold)}, however often results are checked"
         )
 

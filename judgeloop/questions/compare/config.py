@@ -234,6 +234,7 @@ class CompareConfig(ContestSettings):
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
         """Choose a missing selector to suit the rule, and a missing rule to suit the question."""
+        values = super().completed(values)
         selector, rule = values.get("selector"), values.get("rule")
         if rule is None and has_recorded(values.get("judge")):
             rule = next(row.name for row in rules_of(QUESTION) if row.recorded)

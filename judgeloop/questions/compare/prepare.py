@@ -45,7 +45,7 @@ from judgeloop.run.inputs import (
     wanted_for,
 )
 from judgeloop.run.prepared import Prepared, check_idle_settings
-from judgeloop.settings.ceiling import within_ceiling
+from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import Part, alternatives, declared
 
 # The settings that recorded scores are compared by, among those that change an outcome.

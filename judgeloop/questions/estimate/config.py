@@ -20,10 +20,9 @@ from judgeloop.methods.selectors.catalogue import (
     selectors_of,
 )
 from judgeloop.methods.stopping.catalogue import INTERVALS
-from judgeloop.settings.form import Form
 from judgeloop.settings.published import Prescription, Publication
 from judgeloop.settings.run_settings import RunSettings
-from judgeloop.settings.setting import Parse, Part, Setting, described, one_of, unless_auto
+from judgeloop.settings.setting import Form, Parse, Part, Setting, described, one_of, unless_auto
 from judgeloop.settings.shared import (
     ITEMS,
     JUDGE,
@@ -75,10 +74,10 @@ REPLAYED = Publication(
 QUESTION = "estimate"
 SELECTORS = names_of(QUESTION)
 FIRST_LOOK = 20  # judgments before the interval is first computed
-CLUSTERS = Form(
-    {"anyOf": [{"type": "integer", "minimum": 1}, {"const": "auto"}]},
-    'a whole number from 1, or "auto"',
-)
+CLUSTERS: Form = {
+    "anyOf": [{"type": "integer", "minimum": 1}, {"const": "auto"}],
+    "description": 'a whole number from 1, or "auto"',
+}
 CONFIDENCE_FIELD = "logprobs"
 CONFIDENCES = ("geometric-mean", "first-token")
 BY_CONFIDENCE, BY_HISTORY = "confidence", "history"  # proxies that are not judges
@@ -225,12 +224,11 @@ class EstimateConfig(RunSettings):
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
-        """Fill in a missing layer by the selector, and a missing minimum by a small maximum."""
-        name, most = str(values.get("selector", SELECTORS[0])), str(values.get("max_judgments", ""))
+        """Fill in a missing layer by the selector."""
+        values = super().completed(values)
+        name = str(values.get("selector", SELECTORS[0]))
         if values.get("layer") is None and name in SELECTORS:
             values = values | {"layer": default_layer(selector_row(QUESTION, name))}
-        if "min_judgments" not in values and most.isdecimal() and 0 < int(most) < FIRST_LOOK:
-            return values | {"min_judgments": int(most)}
         return values
 
     @property

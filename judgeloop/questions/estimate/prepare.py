@@ -40,7 +40,7 @@ from judgeloop.run.inputs import (
     wanted_for,
 )
 from judgeloop.run.prepared import Prepared, check_idle_settings
-from judgeloop.settings.ceiling import within_ceiling
+from judgeloop.settings.run_settings import within_ceiling
 from judgeloop.settings.setting import alternatives, declared
 
 CONFIDENCE_SETTINGS = {"confidence", "confidence_by"}  # used by a selector or by the proxy

@@ -21,10 +21,18 @@ from judgeloop.methods.stopping.catalogue import (
     rule_row,
     rules_of,
 )
-from judgeloop.settings.form import Form
 from judgeloop.settings.published import Prescription, Publication
 from judgeloop.settings.run_settings import ContestSettings
-from judgeloop.settings.setting import Parse, Part, Setting, described, listed, one_of, unless_auto
+from judgeloop.settings.setting import (
+    Form,
+    Parse,
+    Part,
+    Setting,
+    described,
+    listed,
+    one_of,
+    unless_auto,
+)
 from judgeloop.settings.shared import (
     ITEMS,
     SELECTION,
@@ -65,7 +73,11 @@ QUESTION = "select"
 SELECTORS, RULES = names_of(QUESTION), rule_names(QUESTION)
 
 Epsilons = tuple[float, float]
-EPSILONS = Form({"type": "string", "minLength": 1}, '"auto", or text such as "0.1,0.2"')
+EPSILONS: Form = {
+    "type": "string",
+    "minLength": 1,
+    "description": '"auto", or text such as "0.1,0.2"',
+}
 
 
 def epsilons(value: object) -> object:
@@ -170,6 +182,7 @@ class SelectConfig(ContestSettings):
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:
         """Choose a missing rule to suit the selector."""
+        values = super().completed(values)
         selector = str(values.get("selector", SELECTORS[0]))
         if "rule" in values or selector not in SELECTORS:
             return values

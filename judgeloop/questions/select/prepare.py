@@ -18,7 +18,7 @@ from judgeloop.questions.select.config import QUESTION, SelectConfig
 from judgeloop.run.identity import run_id
 from judgeloop.run.inputs import NOTHING_GIVEN, Given, read_inputs
 from judgeloop.run.prepared import Prepared, check_idle_settings
-from judgeloop.settings.ceiling import within_ceiling
+from judgeloop.settings.run_settings import within_ceiling
 
 FEWEST_SYSTEMS = 2
 

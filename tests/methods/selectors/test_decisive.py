@@ -14,9 +14,8 @@ from support.walking import all_steps
 from judgeloop.core.errors import InputError
 from judgeloop.core.records import Abstention, Draws, Label, Verdict
 from judgeloop.engine.session import Limits, Session
-from judgeloop.history import prospects as prospects_module
-from judgeloop.history.past import past_of_scores
-from judgeloop.history.prospects import prospects_of
+from judgeloop.history import past as prospects_module
+from judgeloop.history.past import past_of_scores, prospects_of
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.decisive import FIRST_LOOK, Decisive, decisive
 from judgeloop.methods.selectors.random import Random

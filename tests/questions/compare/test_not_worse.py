@@ -6,16 +6,15 @@ import json
 import xml.etree.ElementTree as ET
 
 import pytest
-from click.testing import CliRunner
+from support import commandline
 
 import judgeloop
-from judgeloop.cli.app import app
 
 ITEMS = 100
 
 
 def command(*arguments):
-    return CliRunner().invoke(app, ["compare", *map(str, arguments)])
+    return commandline.judgeloop("compare", *arguments)
 
 
 @pytest.fixture
@@ -106,7 +105,7 @@ def test_a_dry_run_expects_level_systems(old, new):
 
 @pytest.mark.parametrize("new", [0], indirect=True)
 def test_a_level_tally_says_how_many_judgments_would_answer(old, new):
-    done = asked(old, new, "--max-judgments", "6", "--min-judgments", "6")
+    done = asked(old, new, "--max-judgments", "6", "JUDGELOOP_MIN_JUDGMENTS=6")
     assert done.exit_code == 3
     assert "more judgments" in done.stdout
 

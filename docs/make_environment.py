@@ -1,25 +1,23 @@
 """Lists every environment variable that judgeloop reads; `.env.example` is made from this list.
 
 The names stand where the variables are read: settings in the commands' declarations, keys and
-addresses in the judges' files, proxies and certificates in `providers/endpoint.py`, the others in
-`variables.py`. Reads no environment and no file.
+addresses in the providers' files, proxies and certificates in `providers/endpoint.py`, the others
+in `settings/sources.py`. Reads no environment and no file.
 """
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import click
-
+from judgeloop.cli.commands import FIELDS
+from judgeloop.cli.panel_command import default_of
 from judgeloop.providers.catalogue import PROVIDERS, chat_class
 from judgeloop.providers.endpoint import VARIABLES as OF_THE_NETWORK
 from judgeloop.providers.endpoint import Provider
-from judgeloop.settings.setting import Source
-from judgeloop.settings.sources import KEYS
-from judgeloop.settings.variables import BESIDE, options_by_variable
+from judgeloop.settings.setting import Declared, Source
+from judgeloop.settings.sources import BESIDE, KEYS
 
 API_KEYS, SERVERS, NETWORK, LIMITS = "API keys", "Servers", "Proxies and certificates", "Limits"
 # What a `.env` in the working folder may set a setting to; a source that is missing: to nothing.
@@ -38,8 +36,7 @@ and remove the "# " before what you set. A variable of the environment wins over
 A .env belongs to its author, who may be a stranger. So it may hold API keys, and settings \
 that cannot send a key or a text elsewhere, run code or raise the cost.
 """
-_DEFAULT = re.compile(r" *\[default: (?P<value>[^]]*)\]")
-LONGEST_DEFAULT = 30  # characters
+LONGEST_DEFAULT = 42  # characters
 OF_THE_FILE = "What .env may set"
 OF_THE_CALLER = "What only the environment itself may set; a .env with one of these is refused"
 NOT_READ = "What is read from the environment alone; in .env it has no effect"
@@ -58,17 +55,18 @@ class Variable:
     part: str
 
 
-def variables(root: click.Command) -> list[Variable]:
-    """Return every variable; `root` holds all commands."""
+def variables() -> list[Variable]:
+    """Return every variable."""
     found = {one.name: one for one in (*_of_providers(), *_beside(), *_of_network())}
-    for name, option in options_by_variable(root):
-        found.setdefault(name, _of_option(name, option))
+    for fields in FIELDS.values():
+        for field in fields.values():
+            found.setdefault(field.variable, _of_setting(field))
     return list(found.values())
 
 
-def example(root: click.Command) -> str:
+def example() -> str:
     """Return the text of `.env.example`."""
-    known = variables(root)
+    known = variables()
     lines = [line for paragraph in HEAD.splitlines() for line in _comment(paragraph)]
     for part in (OF_THE_FILE, OF_THE_CALLER, NOT_READ):
         lines += ["", f"# {'=' * WIDTH}"[: WIDTH + 2], f"# {part}"]
@@ -113,22 +111,15 @@ def _of_network() -> Iterator[Variable]:
         yield Variable(name, text, NETWORK, NOT_READ)
 
 
-def _of_option(name: str, option: click.Option) -> Variable:
-    declared = getattr(option, "declared", None)
-    source = declared.setting.source if declared else Source.CALLER
-    group = getattr(option, "panel", LIMITS)
-    text = _without_long_default(" ".join((option.help or "").split()))
-    if option.multiple:
+def _of_setting(field: Declared) -> Variable:
+    default = default_of(field)
+    text = field.setting.help + (default if len(default) <= LONGEST_DEFAULT else "")
+    if field.many:
         text += " One a line."
+    group, source = field.setting.panel, field.setting.source
     if source not in ALLOWED:
-        return Variable(name, text, group, OF_THE_CALLER)
-    return Variable(name, f"{text} {ALLOWED[source]}".strip(), group, OF_THE_FILE)
-
-
-def _without_long_default(text: str) -> str:
-    found = _DEFAULT.search(text)
-    long = found is not None and len(found["value"]) > LONGEST_DEFAULT
-    return _DEFAULT.sub("", text) if long else text
+        return Variable(field.variable, text, group, OF_THE_CALLER)
+    return Variable(field.variable, f"{text} {ALLOWED[source]}".strip(), group, OF_THE_FILE)
 
 
 def _comment(text: str) -> list[str]:

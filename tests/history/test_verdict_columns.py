@@ -10,12 +10,11 @@ from support.database import opened
 from support.past_verdicts import JUDGES, RUNS, write
 
 from judgeloop.core.errors import DamagedLedgerError
-from judgeloop.core.protocols import Reservation
+from judgeloop.core.ledger import Reservation
 from judgeloop.core.records import Call, Item, Reply, Verdict
 from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients
-from judgeloop.history.ledger_source import remembered_verdicts
-from judgeloop.ledger.inspection import inspect
-from judgeloop.ledger.salvage import salvage
+from judgeloop.history.verdict_columns import remembered_verdicts
+from judgeloop.ledger.inspection import inspect, salvage
 from judgeloop.ledger.sqlite import SqliteLedger
 
 

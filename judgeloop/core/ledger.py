@@ -1,0 +1,333 @@
+"""The ledger as others see it: two protocols, and the records that pass between.
+
+`Ledger` is for those who book: the engine, and what settles attempts later. `LedgerReader` is for
+those who look. `ledger/opening.py` opens both by an address. `tests/contracts/` checks the
+implementations against these docstrings. Money is in integer picodollars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.core.outcomes import Spend
+from judgeloop.core.records import NO_TOKENS, JudgeIdentity, Reply, Usage, Verdict
+from judgeloop.core.verdict_key import KeyIngredients
+
+NOTHING = 0  # in the place of the number of a text
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A planned call: its verdict's key, worst-case cost in picodollars, and a note to record.
+
+    With `anew` it is sent even if there is a verdict under its key.
+    """
+
+    key: str
+    cost_p: int
+    item_id: str
+    judge: str
+    note: Mapping[str, Any]
+    rehearsed: bool = False
+    anew: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """A granted reservation; `attempt` is the attempt's number in the ledger."""
+
+    attempt: int
+    key: str
+    cost_p: int
+    rehearsed: bool = False
+    anew: bool = False
+
+
+class End(StrEnum):
+    """How an attempt ended. The sentence beside it is for people; no program reads it."""
+
+    VERDICT = "verdict"
+    ABSTAINED = "abstained"  # a reply without a verdict
+    TRUNCATED = "truncated"  # a reply that reached the limit of tokens
+    REFUSED = "refused"  # the provider refused the request
+    FAILED = "failed"  # an error of the server, of the network or of the judge
+    TIMED_OUT = "timed_out"
+    LOST = "lost"  # sent, and then its process or its caller gave up: the reply is not known
+    UNSENT = "unsent"  # reserved, and never sent
+    UNNEEDED = "unneeded"  # never sent, because its verdict was known or settled meanwhile
+    RECONCILED = "reconciled"  # settled later, from the provider's export of requests
+
+
+@dataclass(frozen=True, slots=True)
+class Clearance:
+    """Whether a reserved call may be sent: it may, unless there is a verdict or it is busy.
+
+    `verdict` is the verdict that another run has brought meanwhile; the reservation is then
+    released. `busy` is True while another run makes the same call.
+    """
+
+    verdict: Verdict | None = None
+    busy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """A run: its id, when it began (ISO 8601, UTC), and what it was charged."""
+
+    id: str
+    began_at: str
+    charged_p: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedAttempt:
+    """An attempt as recorded. Times are in ISO 8601 (UTC).
+
+    `state` is reserved, sent, settled, released or abandoned; `outcome` says for people how it
+    ended. `ingredients` are those of its key; None if they were not recorded.
+    """
+
+    number: int
+    run: str
+    key: str
+    judge: str
+    item_id: str
+    state: str
+    outcome: str
+    charged_p: int
+    began_at: str
+    ended_at: str | None
+    ingredients: KeyIngredients | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RecordedVerdicts:
+    """n verdicts in the order of their attempts, with what their keys are made of.
+
+    `numbers`, shape (n, 7), are numbers of `texts` (JSON values): of the run, the judge, the place,
+    the names of the systems and the digests of their outputs, in the order shown to the judge.
+    `NOTHING` is in the place of a second system where one is rated, and of all in a verdict whose
+    ingredients are not known. `scores` and `costs_p` have the shape (n,).
+    """
+
+    texts: Mapping[str, int]
+    numbers: NDArray[np.int32]
+    scores: NDArray[np.float64]
+    costs_p: NDArray[np.int64]
+
+
+NO_VERDICTS = RecordedVerdicts(
+    {}, np.empty((0, 7), dtype=np.int32), np.empty(0), np.empty(0, dtype=np.int64)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PastReply:
+    """A reply that brought a verdict: what the judge was asked about, and what it said."""
+
+    ingredients: KeyIngredients
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """A group of attempts: how many, what they were charged, and the tokens that replies reported.
+
+    An attempt that is in flight, or whose outcome is unknown, is charged at its worst case.
+    """
+
+    attempts: int = 0
+    charged_p: int = 0
+    tokens: Usage = NO_TOKENS
+
+    def __add__(self, other: Charged) -> Charged:
+        """Return both groups together."""
+        return Charged(
+            self.attempts + other.attempts,
+            self.charged_p + other.charged_p,
+            self.tokens + other.tokens,
+        )
+
+
+class Request(NamedTuple):
+    """A request to a judge; times are in UTC (ISO 8601), tokens those that its reply reported.
+
+    `usd` is what it was charged: at its worst case if its cost is not known.
+    """
+
+    began_at: str
+    ended_at: str | None
+    run: str
+    judge: str
+    model: str | None
+    request_id: str | None
+    item_id: str
+    state: str
+    input_tokens: int | None
+    cached_tokens: int | None
+    output_tokens: int | None
+    usd: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What an attempt of unknown cost did cost; `request` is the provider's id of its request.
+
+    Without a request the attempt was never billed. `outcome` says so for people.
+    """
+
+    attempt: int
+    cost_p: int
+    request: str | None
+    outcome: str
+
+
+class Ledger(Protocol):
+    """The durable record of attempts, money and verdicts, for those who book.
+
+    Every method returns only after its writes are durable. The methods that are not awaited wait
+    for the disk.
+    """
+
+    async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
+        """Return the verdicts recorded under `keys`; a key without a verdict is left out."""
+        ...
+
+    async def reserve(
+        self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None
+    ) -> list[list[Ticket]]:
+        """Reserve for `run` the longest prefix of whole `groups` that `budget_p` still covers."""
+        ...
+
+    async def sending(self, ticket: Ticket) -> Clearance:
+        """Record that the call is about to be sent, unless it need not or must not be sent now."""
+        ...
+
+    async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | None:
+        """Book the actual cost, record the verdict if any, and return the recorded verdict."""
+        ...
+
+    async def settle_all(self, replies: Sequence[tuple[Ticket, Reply]]) -> list[Verdict | None]:
+        """As `settle` for each reply, in one transaction."""
+        ...
+
+    async def release(self, ticket: Ticket, end: End, why: str) -> None:
+        """Book no cost: the provider certainly charges nothing for this attempt."""
+        ...
+
+    async def abandon(self, ticket: Ticket, end: End, why: str) -> None:
+        """Leave the attempt charged at its worst case: it is unknown whether it was billed."""
+        ...
+
+    async def spend(self, run: str, budget_p: int | None) -> Spend:
+        """Return what `run` has cost so far."""
+        ...
+
+    async def recover(self, run: str) -> tuple[int, int]:
+        """Close what dead processes left open of `run`, which must be locked (`only_run`).
+
+        Returns what was freed, because it was never sent, and what stays charged, because it was
+        sent.
+        """
+        ...
+
+    def only_run(self, run: str) -> AbstractContextManager[bool]:
+        """Lock `run` against other processes; yields False where there are no locks.
+
+        Raises:
+            LedgerError: another process holds the lock.
+        """
+        ...
+
+    def begin(self, run: str) -> None:
+        """Record that `run` begins now, unless it has begun: later verdicts are not its history."""
+        ...
+
+    def unknown(self) -> list[RecordedAttempt]:
+        """Return the attempts that may have been billed without a reply, the oldest first.
+
+        Those of processes that ended are closed first; those of running processes are left alone.
+        """
+        ...
+
+    def reconcile(self, settlements: Sequence[Settlement]) -> None:
+        """Book what attempts of unknown cost did cost, all or none.
+
+        Raises:
+            LedgerError: an attempt has been settled meanwhile.
+        """
+        ...
+
+    def close(self) -> None:
+        """Finish pending writes and close."""
+        ...
+
+    async def aclose(self) -> None:
+        """As `close`, awaited."""
+        ...
+
+
+class LedgerReader(Protocol):
+    """The same record for those who look: nothing is written, and each row read is checked.
+
+    Every method may raise `DamagedLedgerError`: a row is not as it was written.
+    """
+
+    @property
+    def id(self) -> str:
+        """The ledger's random id."""
+        ...
+
+    def runs(self) -> list[RecordedRun]:
+        """Return all runs, the oldest first."""
+        ...
+
+    def attempts(self, item_id: str) -> list[RecordedAttempt]:
+        """Return all attempts on an item, the oldest first."""
+        ...
+
+    def history(self, run: str | None, of_runs: Collection[str] = ()) -> RecordedVerdicts:
+        """Return the verdicts that were recorded before `run` began; all if it has not begun.
+
+        If `of_runs` has any run, the verdicts of all others are left out.
+        """
+        ...
+
+    def spending(self) -> dict[str, dict[str, Charged]]:
+        """Return the charges by day, judge, run and state, each in order.
+
+        Attempts that were only rehearsed cost nothing and are left out.
+        """
+        ...
+
+    def requests(self) -> Iterator[Request]:
+        """Yield every request in the order of the attempts."""
+        ...
+
+    def request_ids(self) -> set[str]:
+        """Return the providers' ids of all requests that are settled."""
+        ...
+
+    def replies(self, judge: JudgeIdentity) -> list[PastReply]:
+        """Return this very judge's latest replies with a verdict, in the order of the attempts."""
+        ...
+
+    def reply_lengths(self, judge: JudgeIdentity) -> list[int]:
+        """Return the output tokens of this very judge's latest replies.
+
+        They are those with a verdict, and those that were cut off: these are at least as long.
+        Without them a repeated run would pay again for a reply that it cuts off at the same limit.
+        """
+        ...
+
+    def models(self, run: str) -> dict[str, list[str]]:
+        """Return the models that servers named in replies to `run`, the first first, by judge."""
+        ...

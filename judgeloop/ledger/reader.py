@@ -1,0 +1,230 @@
+"""What a ledger in a SQLite file says to those who look (`core/ledger.py`, `LedgerReader`).
+
+Reads an open connection and returns records; the seal of each row is checked. Writes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgeloop.core.ledger import (
+    NO_VERDICTS,
+    Charged,
+    End,
+    PastReply,
+    RecordedAttempt,
+    RecordedRun,
+    RecordedVerdicts,
+    Request,
+)
+from judgeloop.core.money import to_usd
+from judgeloop.core.records import NO_TOKENS, JudgeIdentity, Usage, Verdict
+from judgeloop.core.verdict_key import KeyedJudge, KeyIngredients, as_text
+from judgeloop.ledger.rows import (
+    AttemptRow,
+    LedgerConnection,
+    RunRow,
+    TextRow,
+    VerdictRow,
+    damaged,
+    one,
+    read,
+    read_many,
+)
+
+EVER = 2**62  # a number above that of every verdict
+DAY = 10  # characters of a time in ISO 8601 that are its date
+LATEST = 2_000  # attempts that are looked through for replies, of all judges
+AMONG_THE_LATEST = (
+    "id > (SELECT coalesce(max(id), 0) FROM attempts) - ? AND judge = ? AND NOT rehearsed"
+)
+# By what the charges are summed: the part of an attempt that names its group.
+GROUPS: dict[str, Callable[[AttemptRow], str]] = {
+    "day": lambda row: row.began_at[:DAY],
+    "judge": lambda row: row.judge,
+    "run": lambda row: row.run,
+    "state": lambda row: row.state,
+}
+# Attempts that were sent, or may have been; a reservation of a call that was never sent is none.
+SENT = (
+    "NOT rehearsed AND state <> 'reserved' "
+    f"AND ifnull(ended, '') NOT IN ('{End.UNSENT}', '{End.UNNEEDED}')"
+)
+# The attempts, the numbers of texts, the costs and the scores of verdicts.
+Columns = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]
+
+
+@final
+class SqliteReader:
+    """Reads a ledger through an open connection, which its caller closes."""
+
+    def __init__(self, connection: LedgerConnection) -> None:
+        """Nothing is read before a method is called."""
+        self._connection = connection
+
+    @property
+    def id(self) -> str:
+        """The ledger's random id."""
+        return self._connection.sealer.ledger
+
+    def runs(self) -> list[RecordedRun]:
+        """Return all runs, the oldest first."""
+        rows = read(self._connection, RunRow, "true ORDER BY seq")
+        return [RecordedRun(row.id, row.created_at, row.charged_p) for row in rows]
+
+    def attempts(self, item_id: str) -> list[RecordedAttempt]:
+        """Return all attempts on an item, the oldest first."""
+        rows = read(self._connection, AttemptRow, "item_id = ? ORDER BY id", item_id)
+        return list(map(recorded, rows))
+
+    def spending(self) -> dict[str, dict[str, Charged]]:
+        """Return the charges by day, judge, run and state, each in order.
+
+        Attempts that were only rehearsed cost nothing and are left out.
+        """
+        found: dict[str, dict[str, Charged]] = {kind: {} for kind in GROUPS}
+        for row in read(self._connection, AttemptRow, "NOT rehearsed"):
+            tokens = NO_TOKENS if row.usage is None else Usage(**json.loads(row.usage))
+            charged = Charged(1, row.charged_p, tokens)
+            for kind, name_of in GROUPS.items():
+                name = name_of(row)
+                found[kind][name] = found[kind].get(name, Charged()) + charged
+        return {kind: dict(sorted(groups.items())) for kind, groups in found.items()}
+
+    def requests(self) -> Iterator[Request]:
+        """Yield every request in the order of the attempts."""
+        for row in read(self._connection, AttemptRow, f"{SENT} ORDER BY id"):
+            yield _request(row)
+
+    def request_ids(self) -> set[str]:
+        """Return the providers' ids of all requests that are settled."""
+        settled = read(self._connection, AttemptRow, "request_id IS NOT NULL")
+        return {str(row.request_id) for row in settled}
+
+    def reply_lengths(self, judge: JudgeIdentity) -> list[int]:
+        """Return the output tokens of this very judge's latest replies."""
+        return [
+            int(json.loads(row.usage)["output_tokens"])
+            for row, _ in self._latest(judge, End.VERDICT, End.TRUNCATED)
+            if row.usage is not None
+        ]
+
+    def replies(self, judge: JudgeIdentity) -> list[PastReply]:
+        """Return this very judge's latest replies with a verdict, in the order of the attempts."""
+        found = []
+        for row, ingredients in list(self._latest(judge, End.VERDICT)):
+            kept = one(self._connection, VerdictRow, "key = ?", row.key)
+            if kept is not None:
+                found.append(PastReply(ingredients, Verdict(kept.score, kept.reason)))
+        return found
+
+    def _latest(
+        self, judge: JudgeIdentity, *ends: End
+    ) -> Iterator[tuple[AttemptRow, KeyIngredients]]:
+        """Yield the attempts with one of these ends among the latest, and their keys' parts."""
+        wanted = KeyedJudge.of(judge)
+        among = ", ".join("?" * len(ends))
+        where = f"{AMONG_THE_LATEST} AND ended IN ({among}) ORDER BY id"
+        for row in read(self._connection, AttemptRow, where, LATEST, judge.name, *ends):
+            ingredients = recorded(row).ingredients
+            if ingredients is not None and ingredients.judge == wanted:
+                yield row, ingredients
+
+    def models(self, run: str) -> dict[str, list[str]]:
+        """Return the models that servers named in replies to `run`, the first first, by judge."""
+        found: dict[str, list[str]] = {}
+        for judge, model in self._connection.execute(
+            "SELECT judge, model FROM attempts WHERE run = ? AND model IS NOT NULL AND model != '' "
+            "GROUP BY judge, model ORDER BY min(id)",
+            (run,),
+        ):
+            found.setdefault(judge, []).append(model)
+        return found
+
+    def history(self, run: str | None, of_runs: Collection[str] = ()) -> RecordedVerdicts:
+        """Return the verdicts that were recorded before `run` began; all if it has not begun.
+
+        If `of_runs` has any run, the verdicts of all others are left out.
+        """
+        begun = one(self._connection, RunRow, "id IS ?", run)
+        texts = {
+            text: number
+            for rows in read_many(self._connection, TextRow, "true")
+            for number, text, _ in rows
+        }
+        among = [texts.get(as_text(name), -1) for name in of_runs]
+        condition = f"AND run IN ({', '.join('?' * len(among))}) " if among else ""
+        # In the order written: to sort rows by their attempts, SQLite would copy them all.
+        where = f"seq <= ? {condition}ORDER BY seq"
+        seen = begun.seen if begun else EVER
+        parts = map(_columns, read_many(self._connection, VerdictRow, where, seen, *among))
+        none = (
+            np.empty(0, dtype=np.int64),
+            NO_VERDICTS.numbers,
+            NO_VERDICTS.costs_p,
+            NO_VERDICTS.scores,
+        )
+        attempts, numbers, costs_p, scores = map(np.concatenate, zip(none, *parts, strict=True))
+        self._check_texts(numbers, list(texts.values()))
+        order = np.argsort(attempts, kind="stable")
+        return RecordedVerdicts(texts, numbers[order], scores[order], costs_p[order])
+
+    def _check_texts(self, numbers: NDArray[np.int32], known: list[int]) -> None:
+        """Refuse verdicts that name a text that is not there."""
+        there = np.zeros(1 + max([*known, numbers.max(initial=0)]), dtype=np.bool_)
+        there[known] = True
+        missing = numbers[~there[numbers]]
+        if len(missing):
+            raise damaged(self._connection, TextRow, missing[0], "is missing")
+
+
+def recorded(row: AttemptRow) -> RecordedAttempt:
+    """Return the row of an attempt as others see it."""
+    ingredients = json.loads(row.note).get("ingredients", {})
+    return RecordedAttempt(
+        row.id,
+        row.run,
+        row.key,
+        row.judge,
+        row.item_id,
+        row.state,
+        row.outcome or "",
+        row.charged_p,
+        row.began_at,
+        row.ended_at,
+        KeyIngredients.from_note(ingredients),
+    )
+
+
+def _request(row: AttemptRow) -> Request:
+    usage = {} if row.usage is None else json.loads(row.usage)
+    return Request(
+        row.began_at,
+        row.ended_at,
+        row.run,
+        row.judge,
+        row.model or None,
+        row.request_id or None,
+        row.item_id,
+        row.state,
+        usage.get("input_tokens"),
+        usage.get("cache_read_tokens"),
+        usage.get("output_tokens"),
+        to_usd(row.charged_p),
+    )
+
+
+def _columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
+    _, attempts, costs_p, scores, *others = zip(*rows, strict=True)
+    numbers = [np.array(column, dtype=np.int32) for column in others[-8:-1]]
+    return (
+        np.array(attempts, dtype=np.int64),
+        np.stack(numbers, axis=1),
+        np.array(costs_p, dtype=np.int64),
+        np.array(scores, dtype=np.float64),
+    )
