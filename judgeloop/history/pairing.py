@@ -1,6 +1,6 @@
 """Makes comparisons of systems from verdicts of other runs, which may name systems differently.
 
-Reads no ledger (`remembered.py`) and does not choose the verdicts (`comparisons.py`, `ratings.py`,
+Reads no ledger (`verdict_columns.py`) and does not choose the verdicts (`comparisons.py`, `ratings.py`,
 `calibration/run.py`).
 """
 

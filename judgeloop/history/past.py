@@ -1,7 +1,8 @@
-"""Earlier comparisons on the items of a pool, as arrays of preferences.
+"""What a history is searched for, and what was found: comparisons on the items of a pool.
 
-Does not know the judges. `comparisons.py` and `remembered.py` read the verdicts;
-`methods/stats/decisiveness.py` computes what they say of an item.
+Holds preferences as arrays, and says how likely each item is to tell two systems apart
+(`methods/stats/decisiveness.py` has the formulas). Does not know the judges. `comparisons.py` and
+`verdict_columns.py` read the verdicts.
 """
 
 from __future__ import annotations
@@ -20,7 +21,20 @@ from judgeloop.methods.stats.decisiveness import Prospects, prospects
 Pair = tuple[str, str]
 # Most comparisons that are made from a score table or implied. More take time and add nothing.
 MOST_COMPARISONS = 1500
+# Most comparisons that weigh the items, evenly spaced over all. More take time and add little.
+MOST_WEIGHED = 300
 ROUNDING = 1e-12  # so that decimal scores that differ by exactly the margin tie
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The data that a history is searched for; `outputs[system][item]` are texts."""
+
+    items: tuple[Item, ...]
+    systems: tuple[str, ...]
+    outputs: tuple[tuple[str, ...], ...]
+    judges: tuple[JudgeIdentity, ...]
+    tie_margin: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +188,6 @@ def past_of_pairs(verdicts: Mapping[Pair, Mapping[int, int]], items: int) -> Pas
     return past.beside(Past(tuple(verdicts), preferences, known))
 
 
-# Most comparisons used, evenly spaced over all. More take time and add little.
-MOST_WEIGHED = 300
-
-
 def prospects_of(
     past: Past, systems: tuple[str, ...], power: float | None = None
 ) -> Prospects | None:
@@ -195,14 +205,3 @@ def prospects_of(
         apart=past.apart_from(*systems)[rows],
         power=power,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """The data that a history is searched for; `outputs[system][item]` are texts."""
-
-    items: tuple[Item, ...]
-    systems: tuple[str, ...]
-    outputs: tuple[tuple[str, ...], ...]
-    judges: tuple[JudgeIdentity, ...]
-    tie_margin: float

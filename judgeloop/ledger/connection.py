@@ -34,37 +34,10 @@ from judgeloop.ledger.rows import (
 BUSY_TIMEOUT_S = 60.0  # another process locks the file until its writes are flushed to disk
 MOUNTS = Path("/proc/self/mountinfo")  # Linux: the file systems that are mounted
 # File systems that other machines may write at the same time; their locks are not to be relied on.
-NETWORK = frozenset(
-    [
-        "9p",
-        "afs",
-        "afp_fs",
-        "beegfs",
-        "ceph",
-        "cifs",
-        "coda",
-        "fuse.ceph",
-        "fuse.glusterfs",
-        "fuse.gcsfuse",
-        "fuse.rclone",
-        "fuse.s3fs",
-        "fuse.sshfs",
-        "fuse.vmhgfs-fuse",
-        "gfs",
-        "gfs2",
-        "glusterfs",
-        "gpfs",
-        "lustre",
-        "nfs",
-        "nfs4",
-        "ocfs2",
-        "orangefs",
-        "smb3",
-        "smbfs",
-        "vboxsf",
-        "virtiofs",
-        "vmhgfs",
-    ]
+NETWORK = (
+    "9p afs afp_fs beegfs ceph cifs coda fuse.ceph fuse.glusterfs fuse.gcsfuse fuse.rclone fuse.s3fs "
+    "fuse.sshfs fuse.vmhgfs-fuse gfs gfs2 glusterfs gpfs lustre nfs nfs4 ocfs2 orangefs smb3 smbfs "
+    "vboxsf virtiofs vmhgfs"
 )
 APPLICATION_ID = 0x4A4C4447  # "JLDG"
 VERSION = 1
@@ -72,7 +45,7 @@ VERSION = 1
 # Columns that end in _p are picodollars. Each transaction updates charged_p of a run together with
 # its attempts, so that the check against the budget is atomic among threads and processes. `seq`
 # numbers the rows in the order written, and `seen` is the last verdict recorded before the run
-# began: neither depends on the clock. `seal` is the row's checksum (`seal.py`). From `run` on, a
+# began: neither depends on the clock. `seal` is the row's checksum (`rows.py`). From `run` on, a
 # verdict holds the ingredients of its key as numbers of texts, so that a history of a million is
 # read in seconds. A text is a value as JSON: the id of a run, a judge, an item with the digests of
 # its texts, the name of a system, or the digest of an output; number 0 is no value.
@@ -236,18 +209,22 @@ def _create(connection: LedgerConnection, path: object, key: bytes | None) -> No
     connection.execute("BEGIN IMMEDIATE")
     try:
         if version_of(connection, path) == 0:
-            create_tables(connection)
-            _begin(connection, key)
+            for statement in DDL:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+            write_first_rows(connection, Sealer(uuid.uuid4().hex, key), now())
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        with suppress(sqlite3.Error):  # of a disk that is full, the first error is the one to show
+            connection.execute("ROLLBACK")
         raise
 
 
-def _begin(connection: LedgerConnection, key: bytes | None) -> None:
-    """Write the row about the ledger, with a new id; `key` seals all its rows from then on."""
-    connection.sealer = Sealer(uuid.uuid4().hex, key)
-    insert(connection, AboutRow(connection.sealer.ledger, now()))
+def write_first_rows(connection: LedgerConnection, sealer: Sealer, created_at: str) -> None:
+    """Write the rows that every ledger has; `sealer` seals all its rows from then on."""
+    connection.sealer = sealer
+    insert(connection, AboutRow(sealer.ledger, created_at))
     insert(connection, TextRow(NOTHING, as_text(None)))
 
 
@@ -309,14 +286,6 @@ def version_of(connection: sqlite3.Connection, path: object) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def create_tables(connection: sqlite3.Connection) -> None:
-    """Create the tables and indexes, within the caller's transaction."""
-    for statement in DDL:
-        connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {VERSION}")
-
-
 def check_schema(connection: sqlite3.Connection, path: object) -> None:
     """Check that the file has the ledger's tables and indexes, and no trigger, view or other table.
 
@@ -369,7 +338,7 @@ def warnings_about(path: Path) -> list[str]:
             f"its rows ({KEY_VARIABLE})"
         )
     kind = file_system_of(path)
-    if kind in NETWORK:
+    if kind in NETWORK.split():
         found.append(
             f"the ledger {path} is on a network file system ({kind}), where locks may fail: let "
             "only one machine use it at a time, or keep it on a local disk"

@@ -1,6 +1,9 @@
-"""Looks through a whole ledger file and says what in it cannot be believed.
+"""Looks through the file of a ledger that may be damaged: says what is wrong, or saves the rest.
 
-It opens the file for reading only, so that a damaged file can be looked at too. It changes nothing.
+The file is only read. `inspect` lists the rows that are not as they were written. `salvage` copies
+all others into a new ledger. Money is never lost: what a run was charged by attempts that cannot be
+read stays charged, in an attempt that says so. A verdict whose attempt cannot be read is kept, but
+serves no history, because its ingredients are taken from the note of the attempt.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from judgeloop.ledger.connection import (
     errors_of_reading,
     key_of,
     version_of,
+    write_first_rows,
 )
 from judgeloop.ledger.rows import (
     CRC_BYTES,
@@ -46,6 +50,9 @@ from judgeloop.ledger.rows import (
 
 CHARGES = """SELECT runs.seq, runs.id FROM runs WHERE charged_p <>
     (SELECT coalesce(sum(charged_p), 0) FROM attempts WHERE attempts.run = runs.id)"""
+NO_INGREDIENTS = dict.fromkeys(INGREDIENTS, NOTHING)
+LOST = "the attempts that cost this could not be read"
+UNKNOWN_RUN = "salvaged"  # holds the attempts of verdicts whose own attempt could not be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +92,7 @@ def open_to_read(path: Path) -> LedgerConnection:
         InputError: there is no such file, or it is a ledger of another version.
     """
     if not path.is_file():
-        raise InputError(f"`ledger={path}`: there is no such file")
+        raise InputError(f"`ledger={path}`: there is no ledger there")
     uri = f"{path.absolute().as_uri()}?mode=ro"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, factory=LedgerConnection)
     try:
@@ -127,7 +134,6 @@ def every_row(
         yield values
     if damage:
         report(f"{table}: {damage[0]}, behind row {last}")
-    if damage:
         for at in range(last + 1, _highest(connection, kind) + 1):
             yield from _rows(connection, f"{select} WHERE {number} = {at}", lambda _: None)
 
@@ -171,12 +177,6 @@ def _of_file(connection: LedgerConnection) -> Iterator[str]:
 def _of_sums(connection: LedgerConnection) -> Iterator[str]:
     for number, run in _rows(connection, CHARGES, lambda _: None):
         yield f"row {number} of runs ({run}) is not charged the sum of its attempts"
-
-
-# The texts that the numbers of a verdict stand for are taken from the note of its attempt.
-NO_INGREDIENTS = dict.fromkeys(INGREDIENTS, NOTHING)
-LOST = "the attempts that cost this could not be read"
-UNKNOWN_RUN = "salvaged"  # holds the attempts of verdicts whose own attempt could not be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,8 +241,8 @@ def _take_id(old: LedgerConnection, new: LedgerConnection) -> None:
     abouts = list(_sound(old, AboutRow, {"about": 0}))
     if len(abouts) == 1:
         new.execute("DELETE FROM about")
-        new.sealer = Sealer(abouts[0].id, new.sealer.key)
-        insert(new, abouts[0])
+        new.execute("DELETE FROM texts")
+        write_first_rows(new, Sealer(abouts[0].id, new.sealer.key), abouts[0].created_at)
 
 
 def _sound(old: LedgerConnection, kind: type[Row], left: dict[str, int]) -> Iterator[Row]:

@@ -1,5 +1,10 @@
 """Rows of the ledger's tables: reads them with their seals checked, and writes them sealed.
 
+A seal is a CRC-32 of the table's name and all values of the row, its number included. In a ledger
+with a key, an HMAC-SHA256 of the same and the ledger's id follows, of which the first 16 bytes are
+kept. Only who has the key can make it, so that nobody else can change a row or move one here. A
+seal does not show that a row is missing, nor that a row was replaced by an earlier state of itself.
+
 Does not decide what to book (`booking.py`), and begins no transaction.
 """
 

@@ -331,7 +331,7 @@ def test_a_dry_run_says_by_which_rule_and_history(folder):
         in judgeloop(*arguments, "tie-aware").stdout
     )
     assert (
-        "The rule is sequential and the selector random: too little history"
+        "Rule sequential, selector random: too little history"
         in judgeloop(*arguments, "calibrated").stdout
     )
 

@@ -298,6 +298,7 @@ def test_salvage_signs_what_its_caller_believes(path, tmp_path, monkeypatch):
     assert salvage(path, tmp_path / "none.sqlite").copied["verdicts"] == 0, "none is signed"
     assert salvage(path, tmp_path / "new.sqlite", sign=True).copied["verdicts"] == VERDICTS
     assert len(held(tmp_path / "new.sqlite")) == VERDICTS
+    assert inspect(tmp_path / "new.sqlite").problems == ()
 
 
 def test_salvage_overwrites_nothing(path, tmp_path):
