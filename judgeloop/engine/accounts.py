@@ -11,9 +11,10 @@ round: one commit reserves many calls, and one settles them. Nothing is sent her
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Any, final
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, TypeVar, final
 
+from judgeloop.core.errors import LedgerError
 from judgeloop.core.ledger import Clearance, End, Ledger, Reservation, Ticket
 from judgeloop.core.money import show_usd
 from judgeloop.core.outcomes import StopKind, StopReason
@@ -23,6 +24,7 @@ from judgeloop.engine.asks import Ask, Planned, reservation
 from judgeloop.engine.presentation import settles
 from judgeloop.engine.state import RunState, first_of
 
+T = TypeVar("T")
 # Calls admitted for each call that may be in flight. It is above 1, so that the next calls are
 # already reserved when a place becomes free.
 AHEAD = 1.5
@@ -83,7 +85,9 @@ class Accounts:
 
     async def reserve(self, groups: Sequence[Sequence[Reservation]]) -> list[list[Ticket]]:
         """Reserve the longest prefix of whole groups that the budget covers."""
-        return await self._ledger.reserve(self._terms.run_id, groups, self._terms.budget_p)
+        return await self._done(
+            self._ledger.reserve(self._terms.run_id, groups, self._terms.budget_p)
+        )
 
     async def reserve_again(self, ask: Ask) -> Ticket | None:
         """Reserve another attempt; wait while other calls in flight may still return money.
@@ -122,7 +126,7 @@ class Accounts:
 
     async def sending(self, ticket: Ticket) -> Clearance:
         """Record that the call is about to be sent, unless it need not or must not be sent now."""
-        cleared = await self._ledger.sending(ticket)
+        cleared = await self._done(self._ledger.sending(ticket))
         if cleared.verdict is not None:
             self._state.changes.notify()
         return cleared
@@ -131,7 +135,7 @@ class Accounts:
         """Book the cost and the verdict of a reply; return the verdict under its key, if any."""
         by_the_round = self._computed and _is_free(ticket)
         book = self._settle_with_others if by_the_round else self._ledger.settle
-        verdict = await book(ticket, reply)
+        verdict = await self._done(book(ticket, reply))
         self._count(ticket, ticket.cost_p if reply.cost_p is None else reply.cost_p)
         self._state.cached_p += reply.saved_p
         self._state.tokens += reply.usage or NO_TOKENS
@@ -141,13 +145,21 @@ class Accounts:
     async def abandon(self, ticket: Ticket, end: End, why: str) -> None:
         """Leave an attempt charged at its worst case: it is unknown whether it was billed."""
         self._count(ticket, ticket.cost_p)
-        await self._ledger.abandon(ticket, end, why)
+        await self._done(self._ledger.abandon(ticket, end, why))
         self._state.changes.notify()
 
     async def release(self, ticket: Ticket, end: End, why: str) -> None:
         """Book no cost: the attempt was certainly not billed."""
-        await self._ledger.release(ticket, end, why)
+        await self._done(self._ledger.release(ticket, end, why))
         self._state.changes.notify()
+
+    async def _done(self, step: Awaitable[T]) -> T:
+        """Await a call of the ledger; if it fails, nothing more is sent."""
+        try:
+            return await step
+        except LedgerError:
+            self._state.broke()
+            raise
 
     def _count(self, ticket: Ticket, cost_p: int) -> None:
         if not ticket.rehearsed:

@@ -243,9 +243,10 @@ class Attempts:
                 call.item.id, at_first=error.kind is ErrorKind.REFUSED
             ):
                 end, refused = End.REFUSED, Abstention(f"refused: {error}", again=True)
-                billed = billed or (error.billed_if_item and self._refusals.accepts_settings)
+                billed = billed or error.billed_if_item
             case ErrorKind.REFUSED | ErrorKind.BLOCKED | ErrorKind.REJECTED:
                 end = End.REFUSED
+                billed = billed or (error.billed_if_item and error.kind is not ErrorKind.REJECTED)
                 self._state.judge_failed(error)
             case ErrorKind.QUIT:
                 self._state.made -= 1  # who left answers nothing

@@ -190,7 +190,9 @@ class Batch:
         pending = [entry for entry in found if isinstance(entry, asyncio.Task)]
         if pending:
             # Wait for all calls before an error is raised, so that paid verdicts are kept.
-            await asyncio.gather(*pending, return_exceptions=True)
+            for end in await asyncio.gather(*pending, return_exceptions=True):
+                if isinstance(end, Exception) and not isinstance(end, NotAskedError | JudgeError):
+                    raise end  # it may be why the other calls were given up
         state = self._state
         try:
             answers = [

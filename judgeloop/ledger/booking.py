@@ -35,6 +35,7 @@ from judgeloop.ledger.rows import (
 NEVER_SENT = "its process ended before it was sent"
 KEYS_PER_LOOKUP = 500  # SQLite limits the number of parameters of a statement
 MAY_BE_BILLED = "sent by a process that ended before the reply; it may have been billed"
+LATE = "; the reply came after another process had closed the attempt"
 HAD_MEANWHILE = "another run had the verdict meanwhile"
 
 
@@ -140,10 +141,27 @@ def sent_by_others(connection: LedgerConnection, key: str, opener: str) -> Itera
 
 
 def settle(connection: LedgerConnection, ticket: Ticket, reply: Reply) -> VerdictRow | None:
-    """Book the cost and record the verdict if any; return the verdict recorded under the key."""
-    attempt = _open_attempt(connection, ticket)
+    """Book the cost and record the verdict if any; return the verdict recorded under the key.
+
+    Another process may have closed the attempt meanwhile. The reply is paid for, and counts.
+    """
+    attempt = one(connection, AttemptRow, "id = ?", ticket.attempt)
+    invoiced = attempt is not None and attempt.ended == End.RECONCILED
+    if attempt is None or (attempt.state == "settled" and not invoiced):
+        raise LedgerError(f"attempt {ticket.attempt} is not open; it was settled before")
     cost_p = ticket.cost_p if reply.cost_p is None else reply.cost_p
-    close(connection, attempt, "settled", _end_of(reply.answer), cost_p=cost_p, result=reply)
+    if attempt.state == "settled":
+        cost_p = attempt.charged_p  # what the provider's invoice says
+    said = "" if attempt.ended is None else LATE
+    close(
+        connection,
+        attempt,
+        "settled",
+        _end_of(reply.answer),
+        cost_p=cost_p,
+        result=reply,
+        said=said,
+    )
     if isinstance(reply.answer, Abstention):
         return None
     held = one(connection, VerdictRow, "key = ?", ticket.key)
@@ -224,8 +242,9 @@ def close(
     *,
     cost_p: int,
     result: Reply | str,
+    said: str = "",
 ) -> None:
-    """Close an attempt, and correct its run's charge."""
+    """Close an attempt, and correct its run's charge; what is `said` follows its outcome."""
     charge(connection, row.run, cost_p - row.charged_p)
     outcome, usage, model, request_id = _particulars(result)
     change(
@@ -234,7 +253,7 @@ def close(
         state=state,
         ended=end.value,
         charged_p=cost_p,
-        outcome=outcome,
+        outcome=outcome + said,
         usage=usage,
         model=model,
         request_id=request_id,

@@ -1,0 +1,112 @@
+"""What happened in a simulation, and whether a promise was broken.
+
+The provider writes here what it was sent and what it bills, the store's wire what it acknowledged.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from simulation.world import BrokenError, Life
+
+from judgeloop.core.records import Reply, Verdict
+
+
+@dataclass
+class Request:
+    """A request that the provider got. `handed` is set once its verdict was handed over."""
+
+    number: int
+    life: Life
+    run: str
+    key: str
+    worst_p: int
+    about: object
+    billed_p: int = 0
+    score: float | None = None
+    handed: bool = False
+    settled: bool = False
+
+    @property
+    def mark(self) -> str:
+        """What the reason of its verdict says, so that a verdict of another request shows."""
+        return f"request {self.number} for {self.key}"
+
+
+@dataclass
+class History:
+    """Everything that a checker has to know; money is in picodollars."""
+
+    requests: list[Request] = field(default_factory=list)
+    about: dict[str, object] = field(default_factory=dict)  # what each key stands for
+    in_flight: dict[str, Request] = field(default_factory=dict)
+    cleared: set[tuple[Life, str]] = field(default_factory=set)
+    held: dict[str, str] = field(default_factory=dict)  # the reason of the verdict under each key
+    over_p: int = 0  # billed above the worst case
+    # What a run must at least be charged, and what more it may be, where nobody can know.
+    charged_p: Counter[str] = field(default_factory=Counter)
+    maybe_p: Counter[str] = field(default_factory=Counter)
+    recovered_alive: bool = False  # a run was recovered while its process lived
+
+    def receive(self, request: Request, *, free: bool) -> None:
+        """Take a request that has left; `free` ones need no note."""
+        life, key = request.life, request.key
+        self.requests.append(request)
+        if self.about.setdefault(key, request.about) != request.about:
+            raise BrokenError(f"one key for {request.about} and {self.about[key]}")
+        for why in filter(None, (life.failed, life.over)):
+            raise BrokenError(f"{life.name} sent {request.mark} after {why}")
+        if free:
+            return
+        if (life, key) not in self.cleared:
+            raise BrokenError(f"{request.mark} was sent before the ledger had noted it")
+        self.cleared.discard((life, key))
+        if key in self.held:
+            raise BrokenError(
+                f"{request.mark} was sent, though there was a verdict: it is paid twice"
+            )
+        other = self.in_flight.get(key)
+        if other is not None and other.life.alive and not self.recovered_alive:
+            raise BrokenError(f"{request.mark} was sent while {other.mark} was in flight")
+        self.in_flight[key] = request
+
+    def leave(self, request: Request) -> None:
+        """The caller of a request has its answer, or has given up."""
+        if self.in_flight.get(request.key) is request:
+            del self.in_flight[request.key]
+
+    def settled(self, key: str, reply: Reply) -> None:
+        """A reply reaches the ledger: its verdict belongs to its key, and to its request."""
+        if isinstance(reply.answer, Verdict):
+            request = self.request_of(reply.answer)
+            self.check_own(key, reply.answer)
+            request.settled = True
+
+    def acknowledged(self, key: str, verdict: Verdict) -> None:
+        """The ledger says that it has a verdict: from now on it never changes."""
+        self.check_own(key, verdict)
+        first = self.held.setdefault(key, verdict.reason)
+        if first != verdict.reason:
+            raise BrokenError(f"the verdict under {key} was of {first}, now of {verdict.reason}")
+
+    def request_of(self, verdict: Verdict) -> Request:
+        """Return the request that a verdict came from."""
+        return self.requests[int(verdict.reason.split()[1])]
+
+    def check_own(self, key: str, verdict: Verdict) -> None:
+        """Check that a verdict is what the provider answered to a request for this key."""
+        request = self.request_of(verdict)
+        if (request.mark, request.key, request.score) != (verdict.reason, key, verdict.score):
+            raise BrokenError(f"{verdict} is under {key}, but was the answer to {request.mark}")
+
+    def bill_p(self, run: str) -> int:
+        """Return what the provider bills for a run."""
+        return sum(request.billed_p for request in self.requests if request.run == run)
+
+    def check_end(self, life: Life, *, cancelled: bool) -> None:
+        """Check at the end of a process that was not killed that no verdict was dropped."""
+        for request in self.requests:
+            free = cancelled and not request.worst_p  # may be asked again
+            if request.life is life and request.handed and not request.settled and not free:
+                raise BrokenError(f"the verdict of {request.mark} never reached the ledger")

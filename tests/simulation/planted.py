@@ -1,0 +1,229 @@
+"""Faults that are planted in a copy of the code, to see that the simulation finds each of them.
+
+Each is a line of a module, and what stands there instead.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+COMMAND = (ROOT / "benchmarks" / "simulation.py").as_posix()
+
+
+class Planted(NamedTuple):
+    """A fault: what it is, the module, the text there, and the text with the fault."""
+
+    what: str
+    module: str
+    text: str
+    fault: str
+
+    def path(self, root: Path = ROOT) -> Path:
+        """Return the module's path in a checkout."""
+        return root / "judgeloop" / self.module
+
+    def found_at(self, folder: Path, most: int) -> int | None:
+        """Plant it in a copy in `folder`; return how many seeds it takes to find it, or None."""
+        shutil.copytree(ROOT / "judgeloop", folder / "judgeloop")
+        path = self.path(folder)
+        path.write_text(path.read_text("utf-8").replace(self.text, self.fault), "utf-8")
+        given = [sys.executable, "-W", "ignore", COMMAND, "--count", str(most)]
+        ended = subprocess.run(
+            given,
+            env=os.environ | {"PYTHONPATH": str(folder)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        seed = re.search(r"--seed (\d+)", ended.stdout)
+        if not ended.returncode:
+            return None
+        assert seed is not None, ended.stderr
+        return int(seed[1]) + 1
+
+
+ATTEMPTS, BATCH, ACCOUNTS = "engine/attempts.py", "engine/batch.py", "engine/accounts.py"
+BOOKING, SQLITE, WRITER = "ledger/booking.py", "ledger/sqlite.py", "ledger/writer.py"
+PLANTED = [
+    Planted(
+        "an error that may be billed is booked at $0",
+        ATTEMPTS,
+        "book = self._accounts.abandon if billed else self._accounts.release",
+        "book = self._accounts.release",
+    ),
+    Planted(
+        "a reply is not settled",
+        ATTEMPTS,
+        "verdict = await self._accounts.settle(ticket, reply)",
+        "verdict = None",
+    ),
+    Planted(
+        "a late reply is booked at $0",
+        ATTEMPTS,
+        'self._accounts.abandon(ticket, End.TIMED_OUT, "timed out")',
+        'self._accounts.release(ticket, End.TIMED_OUT, "timed out")',
+    ),
+    Planted(
+        "a cancelled call is booked at $0",
+        ATTEMPTS,
+        "self._accounts.abandon(ticket, End.LOST",
+        "self._accounts.release(ticket, End.LOST",
+    ),
+    Planted(
+        "a cancelled call is not booked",
+        ATTEMPTS,
+        "        except BaseException as error:",
+        "        except Exception as error:",
+    ),
+    Planted(
+        "replies are shifted: each call gets the one before",
+        ATTEMPTS,
+        "return await self._judge.judge(call)",
+        "self.kept, new = await self._judge.judge(call), getattr(self, 'kept', None)\n"
+        "                return new or self.kept",
+    ),
+    Planted(
+        "refusals are booked at $0",
+        ATTEMPTS,
+        "billed = billed or error.billed_if_item",
+        "pass",
+    ),
+    Planted(
+        "sent although nothing more may be sent",
+        ATTEMPTS,
+        "if cleared.verdict is None and self._state.closed.is_set():",
+        "if False:",
+    ),
+    Planted(
+        "an attempt is made again without a reservation",
+        ATTEMPTS,
+        "            granted = await again()",
+        "            granted = ticket",
+    ),
+    Planted(
+        "what a reply costs above its worst case ends nothing",
+        ATTEMPTS,
+        "        breach = contradiction(reply, ticket)",
+        "        breach = None",
+    ),
+    Planted(
+        "answers are told in the order of arrival",
+        BATCH,
+        "        self._running.discard(task)",
+        "        self._running.discard(task)\n"
+        "        self._tasks.remove(task)\n"
+        "        self._tasks.append(task)",
+    ),
+    Planted(
+        "a second order that is not needed stays reserved",
+        BATCH,
+        'await self._accounts.release(ticket, End.UNNEEDED, "the first order settles it")',
+        "pass",
+    ),
+    Planted(
+        "an error of the ledger is forgotten where another call was given up",
+        BATCH,
+        "raise end  # it may be why the other calls were given up",
+        "pass",
+    ),
+    Planted(
+        "after an error of the ledger the others are sent",
+        ACCOUNTS,
+        "            self._state.broke()\n            raise",
+        "            raise",
+    ),
+    Planted(
+        "what a dead process sent is free",
+        BOOKING,
+        'if row.state == "sent":',
+        "if False:",
+    ),
+    Planted(
+        "what a dead process never sent is charged",
+        BOOKING,
+        'if row.state == "sent":',
+        "if True:",
+    ),
+    Planted(
+        "the budget is looked at before the cost is added",
+        BOOKING,
+        "charged_p + cost_p > budget_p",
+        "charged_p > budget_p",
+    ),
+    Planted(
+        "the budget of the ledger is forgotten",
+        BOOKING,
+        "left_p = max(0, ledger_budget_p - charged_to_others(connection, run))",
+        "left_p = 10**18",
+    ),
+    Planted(
+        "what is sent is not noted",
+        BOOKING,
+        'change(connection, row, state="sent")',
+        "pass",
+    ),
+    Planted(
+        "an attempt that another process has closed is not settled",
+        BOOKING,
+        'attempt.state == "settled" and not invoiced',
+        'attempt.state not in {"reserved", "sent"}',
+    ),
+    Planted(
+        "a reply without its usage is booked at $0",
+        BOOKING,
+        "cost_p = ticket.cost_p if reply.cost_p is None else reply.cost_p",
+        "cost_p = reply.cost_p or 0",
+    ),
+    Planted(
+        "a run's charge is not corrected",
+        BOOKING,
+        "    charge(connection, row.run, cost_p - row.charged_p)",
+        "    pass",
+    ),
+    Planted(
+        "a call is sent though another run has its verdict",
+        SQLITE,
+        "if held is not None:",
+        "if False:",
+    ),
+    Planted(
+        "a call is sent while another run makes it",
+        SQLITE,
+        "return Clearance(busy=True)",
+        "pass",
+    ),
+    Planted(
+        "a booking that is cancelled at once is not made",
+        SQLITE,
+        "        future = self._writer.submit(action)\n        return await",
+        "        await asyncio.sleep(0)\n        future = self._writer.submit(action)\n        return await",
+    ),
+    Planted(
+        "results are told before they are on disk",
+        WRITER,
+        '        connection.execute("COMMIT")',
+        "        for tell in results:\n"
+        "            tell()\n"
+        "        results.clear()\n"
+        '        connection.execute("COMMIT")',
+    ),
+    Planted(
+        "a failed write is told as a success",
+        WRITER,
+        "        results = [lambda future=job.future: future.set_exception(failure)",
+        "        _ = [lambda future=job.future: future.set_exception(failure)",
+    ),
+    Planted(
+        "the key of a verdict leaves out the model",
+        "core/verdict_key.py",
+        "return cls(identity.provider, identity.model, tuple(parameters))",
+        'return cls(identity.provider, "", tuple(parameters))',
+    ),
+]

@@ -1,0 +1,306 @@
+"""Whole runs under faults, each from its seed: several processes, their ends, and what is checked.
+
+In the storm every process has a fault, and starts again after its end. In the clear weather that
+follows each run is resumed to its end, and has to decide what an undisturbed run decides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from simulation.history import History
+from simulation.provider import Judge, Provider
+from simulation.stores import CALLS, PLANS, STATEMENTS, Fault, SqliteStore, Wire, without_threads
+from simulation.world import LIFE, BrokenError, KilledError, Life, World
+from support.pools import make_pool, make_session
+
+from judgeloop.core.errors import LedgerError
+from judgeloop.engine.loop import Finished, drive
+from judgeloop.engine.presentation import Order
+from judgeloop.engine.session import Limits, Session
+from judgeloop.engine.state import Interruption
+from judgeloop.engine.terms import Terms
+
+REPEAT = "python benchmarks/simulation.py --seed {seed}"
+TURNS = (
+    "is killed",
+    "is cancelled",
+    "is interrupted",
+    "is interrupted twice",
+    "stands still",
+    "the clock jumps",
+    "is taken for dead",
+)
+LATEST = {
+    **dict.fromkeys(TURNS, 3000),
+    **dict.fromkeys(STATEMENTS, 400),
+    **dict.fromkeys(CALLS, 60),
+}
+SHARED_MEMORY = Path("/dev/shm")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One question: its run and its judges."""
+
+    name: str
+    terms: Terms
+    judges: tuple[str, ...]
+    free: bool
+    session_seed: int
+
+
+@dataclass
+class Plan:
+    """What a seed stands for."""
+
+    seed: int
+    items: int
+    storm: float
+    lives: int
+    jobs: list[Job]
+    ledger_budget_p: int | None
+    rng: random.Random = field(repr=False)
+
+    @classmethod
+    def of(cls, seed: int) -> Plan:
+        """Draw the plan of a seed."""
+        rng = random.Random(seed)
+        items = rng.randint(5, 12)
+        judges = rng.choice([("one",), ("one",), ("one", "two")])
+        jobs = [_job(number, judges, rng) for number in range(rng.choice([1, 1, 2, 3]))]
+        budget_p = rng.choice([None, None, rng.randint(200, 3000)])
+        storm = rng.choice([0.0, 0.1, 0.3, 0.6])
+        return cls(seed, items, storm, rng.randint(1, 3), jobs, budget_p, rng)
+
+    def fault(self) -> Fault:
+        """Draw the fault of the next process; small numbers are as likely as large ones."""
+        kind = self.rng.choice(["none", *LATEST])
+        return Fault(kind, int(LATEST.get(kind, 1) ** self.rng.random()))
+
+
+def _job(number: int, judges: tuple[str, ...], rng: random.Random) -> Job:
+    terms = Terms(
+        f"run-{number}",
+        order=rng.choice([Order.BOTH, Order.BOTH, Order.RANDOM, Order.AUDITED]),
+        audit_share=0.5,
+        seed=number,
+        budget_p=rng.choice([None, rng.randint(100, 2500)]),
+        concurrency=rng.choice([1, 2, 3, 8, 64]),
+        calls_a_minute=rng.choice([None, None, 30]),
+        timeout_s=30.0,
+        deadline_s=rng.choice([None, None, rng.uniform(0.1, 200.0)]),
+        decoys=rng.choice([0, 0, 2]),
+    )
+    return Job(terms.run_id, terms, judges, rng.random() < 0.05, rng.randint(0, 9))
+
+
+class Simulation:
+    """One simulated world with its provider, its store and its history."""
+
+    def __init__(self, plan: Plan, store: SqliteStore) -> None:
+        self.plan = plan
+        self.store = store
+        self.world = World()
+        self.history = History()
+        self.provider = Provider(plan.seed, self.history, plan.storm)
+        self.number = 0
+
+    def session(self, job: Job) -> Session[Any]:
+        """Return the session of a job, which depends on nothing but the job."""
+        limits = Limits(min_judgments=3, max_judgments=self.plan.items, max_abstentions=1.0)
+        return make_session(self.plan.items, limits=limits, seed=job.session_seed)
+
+    async def live(self, job: Job, terms: Terms, interruption: Interruption) -> Finished[Any]:
+        """Do what a command does, from opening the ledger to closing it (`run/drive.py`)."""
+        life = LIFE.get()
+        judges = [Judge(self.provider, job.name, name, job.free) for name in job.judges]
+        ledger = self.store.open()
+        wire = Wire(ledger, life, job.name, self.history)
+        try:
+            with ledger.only_run(job.name) as alone:
+                if alone:
+                    await wire.recover(job.name)
+                    await wire.spend(job.name, None)
+                return await drive(
+                    self.session(job),
+                    make_pool(self.plan.items),
+                    judges,
+                    wire,
+                    terms,
+                    interruption=interruption,
+                )
+        finally:
+            await wire.aclose()
+
+    async def process(self, job: Job, terms: Terms, fault: Fault) -> Finished[Any] | None:
+        """Start a process, let its fault happen, and check what it leaves behind."""
+        self.number += 1
+        life, stop = Life(f"process {self.number} ({fault.kind} at {fault.at})"), Interruption()
+        PLANS.by_life[life] = fault
+        main = self.world.start(life, self.live(job, terms, stop))
+        self.turning[life] = (main, fault, stop, job)
+        try:
+            return await asyncio.shield(main)
+        except (KilledError, asyncio.CancelledError, LedgerError) as error:
+            expected = life.failed or self.history.recovered_alive or fault.kind in STATEMENTS
+            if isinstance(error, LedgerError) and not expected:
+                raise
+            return None
+        finally:
+            del self.turning[life], PLANS.by_life[life]
+            if life.alive:
+                self.history.check_end(life, cancelled=fault.kind == "is cancelled")
+                life.alive = False
+            await self.check_money(job)
+
+    turning: dict[Life, tuple[asyncio.Task[Any], Fault, Interruption, Job]]
+
+    def each_turn(self) -> None:
+        """Let happen what happens between two steps of tasks."""
+        for life, (main, fault, stop, job) in list(self.turning.items()):
+            match fault.comes(*TURNS):
+                case "":
+                    continue
+                case "is killed":
+                    life.kill()
+                case "is cancelled":
+                    main.cancel()
+                case "is interrupted" | "is interrupted twice" as how:
+                    stop.request()
+                    life.over = "it was interrupted"
+                    if how.endswith("twice"):
+                        stop.request()
+                case "stands still":
+                    self.world.now_s += self.plan.rng.expovariate(1 / 600)
+                case "the clock jumps":
+                    self.world.wall_jumps_s += self.plan.rng.choice([-1, 1]) * 3.2e7
+                case "is taken for dead":
+                    self.history.recovered_alive = True
+                    self.world.create_task(self.take_for_dead(job))
+
+    async def take_for_dead(self, job: Job) -> None:
+        """Close the attempts of a run that lives, as happens where there are no locks."""
+        ledger = self.store.open()
+        await ledger.recover(job.name)
+        await ledger.aclose()
+
+    async def check_money(self, job: Job, *, idle: bool = False) -> None:
+        """Check that the bill is covered by what is booked, and that within the budgets."""
+        history = self.history
+        # Others go on while the ledger is read.
+        bills_p = {one.name: history.bill_p(one.name) for one in self.plan.jobs}
+        known = dict(history.held)
+        ledger = self.store.open()
+        spends = {one.name: await ledger.spend(one.name, None) for one in self.plan.jobs}
+        held = await ledger.verdicts(list(known))
+        await ledger.aclose()
+        for name, spend in spends.items():
+            if bills_p[name] > spend.charged_p:
+                raise BrokenError(f"{name}: billed {bills_p[name]}, booked {spend.charged_p}")
+        total_p, most_p = sum(one.charged_p for one in spends.values()), self.store.budget_p
+        if most_p is not None and total_p > most_p + history.over_p:
+            raise BrokenError(f"booked {total_p} in a ledger with a budget of {most_p}")
+        own_p, budget_p = spends[job.name].charged_p, job.terms.budget_p
+        if budget_p is not None and own_p > budget_p + history.over_p:
+            raise BrokenError(f"{job.name}: booked {own_p} of a budget of {budget_p}")
+        for key, reason in known.items():
+            if key not in held:
+                raise BrokenError(f"the verdict of {reason} was lost")
+            history.acknowledged(key, held[key])
+        if idle and not history.recovered_alive:
+            low_p = history.charged_p[job.name]
+            if not low_p <= own_p <= low_p + history.maybe_p[job.name]:
+                raise BrokenError(f"{job.name}: booked {own_p}, but what was sent makes {low_p}")
+
+    async def storm(self, job: Job) -> None:
+        """Let the processes of a job come and go."""
+        for _ in range(self.plan.lives):
+            await asyncio.sleep(self.plan.rng.random() * 3)
+            await self.process(job, job.terms, self.plan.fault())
+
+    async def story(self) -> None:
+        """Live through the storm, then resume each run, and once more: then nothing is asked."""
+        await asyncio.gather(*map(self.storm, self.plan.jobs))
+        self.provider.storm, self.store.budget_p = 0.0, None
+        self.plan.jobs = [replace(job, terms=clear(job.terms)) for job in self.plan.jobs]
+        for job in self.plan.jobs:
+            resumed = await self.process(job, job.terms, Fault())
+            await self.check_money(job, idle=True)
+            sent = len(self.history.requests)
+            again = await self.process(job, job.terms, Fault())
+            if len(self.history.requests) > sent:
+                raise BrokenError(f"{job.name}: asked again, though everything was known")
+            calm = await undisturbed(self, job)
+            for name, found in (("resumed", resumed), ("repeated", again)):
+                if _decision(found) != _decision(calm):
+                    raise BrokenError(
+                        f"{job.name}, {name}: {_decision(found)}, not {_decision(calm)}"
+                    )
+
+    def run(self) -> History:
+        """Run it to its end.
+
+        Raises:
+            BrokenError: a promise was broken.
+        """
+        self.turning = {}
+        self.world.each_turn = self.each_turn
+        with without_threads(self.world):
+            try:
+                self.world.run_until_complete(self.story())
+            finally:
+                self.world.end()
+        if self.world.unseen:
+            raise BrokenError(f"nobody looked at an error: {self.world.unseen}")
+        return self.history
+
+
+def clear(terms: Terms) -> Terms:
+    """Return the same terms without limits."""
+    return replace(terms, budget_p=None, deadline_s=None, calls_a_minute=None)
+
+
+def _decision(finished: Finished[Any] | None) -> object:
+    if finished is None:
+        return None
+    found = finished.outcome
+    answers = [(one.choice.key, replace(one.answer, reason="")) for one in found.labels]
+    return found.winner, found.stop.kind, answers
+
+
+async def undisturbed(simulation: Simulation, job: Job) -> Finished[Any]:
+    """Return how a run ends that nothing disturbs, in a ledger of its own."""
+    calm = Simulation(simulation.plan, SqliteStore(":memory:", None))
+    calm.provider.storm = 0.0
+    return await simulation.world.start(Life("calm"), calm.live(job, job.terms, Interruption()))
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder where writing is quick."""
+    place = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        yield Path(folder)
+
+
+def simulate(seed: int, folder: Path) -> History:
+    """Run the simulation of a seed in `folder`.
+
+    Raises:
+        BrokenError: a promise was broken; the message has the command that repeats it.
+    """
+    random.seed(seed)  # the random waits before another attempt
+    path = folder / str(seed) / "ledger.sqlite"
+    plan = Plan.of(seed)
+    try:
+        return Simulation(plan, SqliteStore(path, plan.ledger_budget_p)).run()
+    except Exception as error:
+        raise BrokenError(f"{error}\n{REPEAT.format(seed=seed)}") from error

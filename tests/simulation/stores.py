@@ -1,0 +1,302 @@
+"""The ledger of a simulated process: the real one over SQLite, without its thread, and its faults.
+
+`Wire` puts faults in at the ledger's protocol, so that they reach any store. `FaultyConnection`
+puts them in between two statements of SQLite, and below: a full disk, and a COMMIT that cannot be
+written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import resource
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from simulation.history import History
+from simulation.world import LIFE, KilledError, Life, World
+
+from judgeloop.core.errors import LedgerError
+from judgeloop.core.ledger import Clearance, End, Reservation, Ticket
+from judgeloop.core.outcomes import Spend
+from judgeloop.core.records import Reply, Verdict
+from judgeloop.ledger import connection, rows, sqlite, writer
+from judgeloop.ledger.rows import LedgerConnection
+from judgeloop.ledger.sqlite import SqliteLedger
+
+UNKNOWN_P = 10**9  # more than any run can be charged
+BEGAN = datetime(2026, 11, 23, tzinfo=UTC)
+
+
+@dataclass
+class Fault:
+    """What goes wrong in a process, and when: at which turn, call of the ledger, or statement."""
+
+    kind: str = "none"
+    at: int = 0
+    seen: int = 0
+
+    def comes(self, *kinds: str) -> str:
+        """Count one more of what these kinds count; return the kind if the fault comes now."""
+        if self.kind not in kinds:
+            return ""
+        self.seen += 1
+        return self.kind if self.seen == self.at else ""
+
+
+@dataclass
+class Plans:
+    """The fault of each process, by its life."""
+
+    by_life: dict[Life, Fault]
+
+    def of(self, life: Life | None) -> Fault:
+        return self.by_life.get(life, Fault()) if life else Fault()
+
+
+PLANS = Plans({})
+
+
+class FaultyConnection(LedgerConnection):
+    """A connection of a process that may die before or after a statement, or find the disk full."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.life = LIFE.get(None)
+        self.fault = PLANS.of(self.life)
+        self.full_at_commit = False
+        if self.life is not None:
+            self.life.at_death.append(self.close)
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        if self.life is not None:
+            self.life.check_alive()
+        kind = self.fault.comes(*STATEMENTS)
+        match kind:
+            case "dies before a statement":
+                self._die()
+            case "a statement fails":
+                raise sqlite3.OperationalError("disk I/O error")
+            case "the disk is full":
+                super().execute("PRAGMA max_page_count = 1")
+            case "a commit cannot be written":
+                self.full_at_commit = True
+        if self.full_at_commit and sql == "COMMIT":
+            self.full_at_commit = False
+            with nothing_can_be_written():
+                return super().execute(sql, parameters)
+        done = super().execute(sql, parameters)
+        if kind == "dies after a statement":
+            done.close()  # else it would keep its lock
+            self._die()
+        return done
+
+    def _die(self) -> None:
+        assert self.life is not None
+        self.life.kill()
+        raise KilledError
+
+
+STATEMENTS = (
+    "dies before a statement",
+    "dies after a statement",
+    "a statement fails",
+    "the disk is full",
+    "a commit cannot be written",
+)
+
+
+@contextmanager
+def nothing_can_be_written() -> Iterator[None]:
+    """No byte reaches a file of this process (Unix)."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+class InlineWriter:
+    """As `writer.Writer`, without a thread: groups of jobs are committed by the loop."""
+
+    def __init__(self, connect: Callable[[], LedgerConnection]) -> None:
+        self._connection = connect()
+        self._jobs: list[Any] = []
+        self._closed = False
+        self._life = LIFE.get(None)
+
+    def submit(self, action: Callable[[LedgerConnection], Any]) -> Future[Any]:
+        if self._life is not None:
+            self._life.check_alive()
+        if self._closed:
+            raise LedgerError("the ledger is closed")
+        future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()
+        self._jobs.append(writer._Job(action, future))
+        if len(self._jobs) == 1:
+            loop = asyncio.get_running_loop()
+            loop.call_later(random.uniform(0.0, 0.02), self._commit)
+        return future
+
+    def _commit(self) -> None:
+        jobs, self._jobs = self._jobs, []
+        if jobs and (self._life is None or self._life.alive):
+            try:
+                writer._commit(self._connection, jobs)
+            except KilledError:
+                return
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._commit()
+            self._connection.close()
+
+
+class Wire:
+    """A ledger as a process sees it, with faults at its protocol; tells the history what it says."""
+
+    def __init__(self, ledger: Any, life: Life, run: str, history: History) -> None:
+        self._ledger = ledger
+        self._life = life
+        self._run = run
+        self._history = history
+        self._fault = PLANS.of(life)
+
+    async def _do(self, step: Any) -> Any:
+        """Carry out one call of the ledger, and what goes wrong with it."""
+        kind = self._fault.comes(*CALLS)
+        try:
+            self._life.check_alive()
+            if kind == "a call of the ledger fails":
+                raise LedgerError("the store does not answer")  # noqa: TRY301 - as the store itself
+            answer = await step
+            self._life.check_alive()
+        except LedgerError:
+            self._life.failed = "its store had failed"
+            raise
+        finally:
+            step.close()
+        match kind:
+            case "dies after a call of the ledger":
+                self._life.kill()
+                raise KilledError
+            case "a call of the ledger is done and fails":
+                self._life.failed = "its store had failed"
+                raise LedgerError("the store was lost while it answered")
+            case "a call of the ledger takes long":
+                await asyncio.sleep(40.0)
+        return answer
+
+    async def verdicts(self, keys: Sequence[str]) -> dict[str, Verdict]:
+        found = await self._do(self._ledger.verdicts(keys))
+        for key, verdict in found.items():
+            self._history.acknowledged(key, verdict)
+        return found
+
+    async def reserve(
+        self, run: str, groups: Sequence[Sequence[Reservation]], budget_p: int | None
+    ) -> list[list[Ticket]]:
+        return await self._do(self._ledger.reserve(run, groups, budget_p))
+
+    async def sending(self, ticket: Ticket) -> Clearance:
+        cleared = await self._do(self._ledger.sending(ticket))
+        if cleared.verdict is not None:
+            self._history.acknowledged(ticket.key, cleared.verdict)
+        elif not cleared.busy:
+            self._history.cleared.add((self._life, ticket.key))
+        return cleared
+
+    async def settle(self, ticket: Ticket, reply: Reply) -> Verdict | None:
+        return (
+            await self._settled([(ticket, reply)], self._ledger.settle(ticket, reply), one=True)
+        )[0]
+
+    async def settle_all(self, replies: Sequence[tuple[Ticket, Reply]]) -> list[Verdict | None]:
+        return await self._settled(replies, self._ledger.settle_all(replies))
+
+    async def _settled(
+        self, replies: Sequence[tuple[Ticket, Reply]], step: Any, *, one: bool = False
+    ) -> list[Verdict | None]:
+        for ticket, reply in replies:
+            self._history.settled(ticket.key, reply)
+        costs_p = {t: t.cost_p if r.cost_p is None else r.cost_p for t, r in replies}
+        answer = await self._booked(step, costs_p)
+        held = [answer] if one else answer
+        for (ticket, _), verdict in zip(replies, held, strict=True):
+            if verdict is not None:
+                self._history.acknowledged(ticket.key, verdict)
+        return held
+
+    async def release(self, ticket: Ticket, end: End, why: str) -> None:
+        await self._booked(self._ledger.release(ticket, end, why), {ticket: 0})
+
+    async def abandon(self, ticket: Ticket, end: End, why: str) -> None:
+        await self._booked(self._ledger.abandon(ticket, end, why), {ticket: ticket.cost_p})
+
+    async def _booked(self, step: Any, costs_p: dict[Ticket, int]) -> Any:
+        """Close attempts; until that is acknowledged, nobody knows whether they are closed."""
+        history, run = self._history, self._run
+        total_p = sum(costs_p.values())
+        history.maybe_p[run] += total_p
+        answer = await self._do(step)
+        history.maybe_p[run] -= total_p
+        history.charged_p[run] += total_p
+        return answer
+
+    async def spend(self, run: str, budget_p: int | None) -> Spend:
+        return await self._do(self._ledger.spend(run, budget_p))
+
+    async def recover(self, run: str) -> None:
+        self._history.maybe_p[run] += UNKNOWN_P
+        kept_p = (await self._do(self._ledger.recover(run)))[1]
+        self._history.maybe_p[run] -= UNKNOWN_P
+        self._history.charged_p[run] += kept_p
+
+    async def aclose(self) -> None:
+        await self._ledger.aclose()
+
+
+CALLS = (
+    "a call of the ledger fails",
+    "a call of the ledger is done and fails",
+    "a call of the ledger takes long",
+    "dies after a call of the ledger",
+)
+
+
+class SqliteStore:
+    """One ledger file, which all processes of a simulation share."""
+
+    def __init__(self, path: Path | str, budget_p: int | None) -> None:
+        self.path = path
+        self.budget_p = budget_p
+
+    def open(self) -> SqliteLedger:
+        return SqliteLedger(self.path, self.budget_p)
+
+
+@contextmanager
+def without_threads(world: World) -> Iterator[None]:
+    """Let ledgers write in the loop, and read the simulation's clock."""
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:
+            return BEGAN + timedelta(seconds=world.now_s + world.wall_jumps_s)
+
+    with (
+        patch.object(sqlite, "Writer", InlineWriter),
+        patch.object(connection, "LedgerConnection", FaultyConnection),
+        patch.object(connection, "BUSY_TIMEOUT_S", 0.0),  # there is nobody to wait for
+        patch.object(rows, "datetime", Clock),
+    ):
+        yield

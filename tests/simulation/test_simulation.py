@@ -1,0 +1,67 @@
+"""Whole runs under faults keep what judgeloop promises, and a planted fault is found.
+
+`docs/development/simulation.md` says how to read a failure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+
+import pytest
+from simulation.planted import COMMAND, PLANTED
+from simulation.runs import scratch, simulate
+from simulation.world import BrokenError, World
+
+GROUPS = 10
+QUICK, MANY = 30, 170  # seeds of a group: with all tests, and with `-m simulation`
+
+
+def simulate_all(first, count):
+    with scratch() as folder:
+        for seed in range(first, first + count):
+            simulate(seed, folder)
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_every_promise_holds_in_runs_under_faults(group):
+    simulate_all(group * QUICK, QUICK)
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_every_promise_holds_in_many_runs_under_faults(group):
+    simulate_all(GROUPS * QUICK + group * MANY, MANY)
+
+
+def test_a_seed_is_the_same_simulation_in_every_process():
+    def told(hash_seed):
+        given = [sys.executable, COMMAND, "--seed", "4", "--requests"]
+        environment = os.environ | {"PYTHONHASHSEED": hash_seed}
+        return subprocess.run(
+            given, env=environment, capture_output=True, text=True, check=True
+        ).stdout
+
+    first = told("1")
+    assert len(first.splitlines()) > 3
+    assert told("2") == first
+
+
+def test_what_waits_for_ever_is_found_in_no_time():
+    world = World()
+    with pytest.raises(BrokenError, match="waits for ever"):
+        world.run_until_complete(asyncio.Event().wait())
+    world.end()
+
+
+@pytest.mark.parametrize("planted", PLANTED, ids=lambda one: one.what)
+def test_a_planted_fault_still_has_its_place(planted):
+    assert planted.path().read_text("utf-8").count(planted.text) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("planted", PLANTED, ids=lambda one: one.what)
+def test_a_planted_fault_is_found(planted, tmp_path):
+    assert planted.found_at(tmp_path, GROUPS * (QUICK + MANY)) is not None
