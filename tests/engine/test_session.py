@@ -222,19 +222,6 @@ def test_abstentions_that_could_turn_a_fully_judged_pool_leave_it_undecided():
 
 
 @pytest.mark.smoke
-def test_an_abstention_is_neither_a_vote_nor_a_tie_nor_dropped():
-    def oracle(choice):
-        return Abstention("refused") if choice.position % 40 == 0 else Verdict(0.0)
-
-    outcome = replay(make_session(40, rule=NEVER), oracle)
-    tally = outcome.estimate.tally
-    assert (tally.judged, tally.abstentions) == (
-        outcome.asked - tally.abstentions,
-        tally.abstentions,
-    )
-
-
-@pytest.mark.smoke
 def test_too_many_abstentions_stop_the_run_and_say_why():
     outcome = replay(make_session(100), lambda choice: Abstention("cannot read it"))
     assert outcome.stop.kind is StopKind.ABSTENTIONS
@@ -294,6 +281,8 @@ def test_answers_must_match_what_was_asked():
     session = make_session(60)
     with pytest.raises(SessionError):
         session.tell([Verdict(1.0)])
+    with pytest.raises(SessionError):
+        session.outcome()
     choices = session.ask()
     with pytest.raises(SessionError):
         session.ask()
@@ -301,12 +290,6 @@ def test_answers_must_match_what_was_asked():
         session.tell([Verdict(1.0)] * (len(choices) - 1))
     with pytest.raises(SessionError):
         session.tell([Verdict(1.0)] * (len(choices) + 1))
-
-
-@pytest.mark.smoke
-def test_an_unfinished_run_has_no_outcome():
-    with pytest.raises(SessionError):
-        make_session(60).outcome()
 
 
 @pytest.mark.smoke

@@ -103,23 +103,6 @@ def test_the_queries_asked_in_parallel_are_a_tenth_of_those_before():
         before += size
 
 
-@pytest.mark.parametrize("silent", [0.0, 0.05])
-def test_no_belief_of_nine_tenths_unless_the_win_rate_is_the_highest(silent):
-    believed = 0
-    for seed in range(15):
-        rng = np.random.default_rng(seed)
-        scores = field(seed, np.append(rng.uniform(0.3, 0.95, 7), 0.9), 120)
-        scores[rng.random(scores.shape) < silent] = np.nan
-        scores[BASELINE] = 0.5
-        for _, state, selector in walk(scores, seed):
-            belief = np.array(selector.belief(state).probabilities)
-            rates = state.points / np.maximum(state.verdicts, 1)
-            rates[BASELINE] = 0.5
-            believed += (belief >= 0.9).sum()
-            assert (rates[belief >= 0.9] == rates.max()).all()
-    assert believed > 10
-
-
 HALF = 0.5
 
 

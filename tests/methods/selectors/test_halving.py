@@ -153,16 +153,6 @@ def test_an_abstention_is_no_loss():
     assert after.systems == (0,)
 
 
-def test_no_further_round_while_answers_are_out():
-    selector, rng = Halving(lengths_of(5, 40), 4, 80), np.random.default_rng(0)
-    steps, state = steps_of(selector, selector.init(40, rng), 1000, rng)
-    assert steps_of(selector, state, 5, rng)[0] == []
-    state = selector.tell(state, verdicts(steps[:-1], np.full((5, 40), 1.0)))
-    assert steps_of(selector, state, 5, rng)[0] == []
-    state = selector.tell(state, verdicts(steps[-1:], np.full((5, 40), 1.0)))
-    assert len(steps_of(selector, state, 5, rng)[0]) == 5
-
-
 @pytest.mark.parametrize("limit", [8, 60, 200, 10_000])
 def test_in_a_session_the_best_is_named_at_the_end_of_the_budget(limit):
     scores = np.repeat([[1.0], [0.0], [0.5], [0.0], [0.0]], 30, axis=1)

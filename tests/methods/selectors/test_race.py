@@ -196,15 +196,6 @@ def test_a_limit_of_judgments_is_never_exceeded_and_cuts_no_query():
         assert len(outcome.deciding) == outcome.asked
 
 
-def test_level_systems_are_never_told_apart():
-    scores = np.full((3, 40), 0.5)
-    scores[1, :20], scores[1, 20:], scores[2] = 1.0, 0.0, 0.0
-    outcome = replay(session_of(scores, risk=0.02), oracle(scores))
-    assert outcome.winner is None
-    assert outcome.stop.kind is StopKind.POOL_EXHAUSTED
-    assert outcome.estimate.tally.best == [0, 1]
-
-
 def clear():
     """The second system wins, the third loses everywhere."""
     return np.repeat([[0.5], [1.0], [0.0]], 100, axis=1)
