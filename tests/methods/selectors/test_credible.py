@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.selectors import steps_of
+from support.selectors import answered, oracle, steps_of
 
-from judgeloop.core.records import Abstention, Label, Verdict
 from judgeloop.methods.selectors.credible import DOUBT, Credible, best_probabilities
 from judgeloop.methods.selectors.random import Random
 
@@ -26,14 +25,6 @@ def field(seed, rates, items):
     return scores
 
 
-def labels_of(step, scores):
-    found = ((choice, scores[choice.systems[0], choice.position]) for choice in step.choices)
-    return [
-        Label(choice, Abstention("no") if np.isnan(score) else Verdict(float(score)))
-        for choice, score in found
-    ]
-
-
 def walk(scores, seed=0):
     """Yield the steps told together, and the state after them, until nothing is left to ask."""
     systems, items = scores.shape
@@ -43,7 +34,7 @@ def walk(scores, seed=0):
         steps, state = steps_of(selector, state, items, rng)
         if not steps:
             return
-        state = selector.tell(state, [one for step in steps for one in labels_of(step, scores)])
+        state = selector.tell(state, answered(steps, oracle(scores)))
         yield steps, state, selector
 
 
