@@ -27,9 +27,9 @@ from judgeloop.judges.catalogue import judge_from_spec, parse_spec
 from judgeloop.ledger.opening import open_ledger, open_reader, place_of
 from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER, FEWEST_BOTH, calls_of_one_order
 from judgeloop.providers.prices import Metered, age_sentence, likely_model, old_prices, today
-from judgeloop.report.cost_text import tokens
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import WIDTH, wrapped
+from judgeloop.report.sentences import tokens
 from judgeloop.run.inputs import judge_options
 from judgeloop.settings.run_settings import JudgeSettings, within_ceiling
 

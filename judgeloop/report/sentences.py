@@ -1,16 +1,18 @@
-"""The sentences that the results of all questions share: on judge, decoys and data.
+"""The sentences that the results of all questions share: on judge, data and cost.
 
-Reads a `RunResult`, returns text. `cost_text.py` has those on money, `notes.py` those of warnings
-and advice. A question's own `text.py` states its decision.
+Reads a `RunResult`, returns text. `notes.py` has the sentences of warnings and advice. A question's
+own `text.py` states its decision.
 """
 
 from __future__ import annotations
 
-from judgeloop.core.outcomes import About, StopKind
+from judgeloop.core.money import show_usd
+from judgeloop.core.outcomes import About, Spend, StopKind
+from judgeloop.core.records import NO_TOKENS, Usage
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Section
 from judgeloop.report.run_result import RunResult
-from judgeloop.report.words import count, sentence, shortened
+from judgeloop.report.words import about, count, sentence, shortened
 
 HUMAN = "human"  # the name of a person as a judge
 LONGEST_RUBRIC = 500  # characters of the criteria that are shown
@@ -147,34 +149,99 @@ def _models(result: RunResult) -> str:
     return text
 
 
-def decoys(result: RunResult) -> str:
-    """Return the results of the decoys."""
-    tried = result.counts.decoys
-    assert tried is not None
-    judged = tried.won + tried.tied + tried.lost
-    if result.job == "estimate":
-        text = f"{tried.won:,} of {count(judged, 'empty or constant answer')} were rated over one half, {tried.tied:,} at it"
-    else:
-        text = f"{tried.won:,} of {count(judged, 'empty or constant answer')} beat a real one, {tried.tied:,} tied"
-    return text
+def money(result: RunResult) -> str:
+    """Return the money spent and the budget."""
+    spend = result.spend
+    spent = show_usd(spend.run_p) if spend.known else "an unknown amount"
+    if spend.budget_p is None:
+        return spent
+    budget = show_usd(spend.budget_p)
+    if not spend.beyond:
+        return f"{spent} of {budget}"
+    # Nothing is reserved beyond the budget in force, so that only a contradicted quote exceeds it.
+    if spend.over_p:
+        return f"BUDGET EXCEEDED: {spent} of {budget}"
+    by = "with other commands" if spend.now_p else "spent by earlier commands"
+    return f"{spent}, {by}, of a budget of {budget} now"
+
+
+def cost(result: RunResult) -> str:
+    """Return the cost of the run, its attempts, and what was answered from the ledger."""
+    spend = result.spend
+    now = f"{show_usd(spend.now_p)} now" if spend.known else "unknown, as the model has no price"
+    ahead = count(result.counts.ahead, "unneeded answer") + about(result.ahead_usd)
+    parts = [
+        f"{now}, {count(spend.attempts, 'attempt')}, {spend.remembered:,} answered from the ledger",
+        tokens(spend.tokens),
+        f"prompt caching saved {show_usd(spend.cached_p)}" if spend.cached_p > 0 else "",
+        *_doubtful(spend),
+        ahead if result.counts.ahead else "",
+        f"{show_usd(spend.run_p)} with earlier commands" if spend.run_p != spend.now_p else "",
+        f"{show_usd(spend.rehearsed_p)} of recorded costs" if spend.rehearsed_p else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def tokens(usage: Usage) -> str:
+    """Return how many tokens were read and written; empty for none."""
+    if usage == NO_TOKENS:
+        return ""
+    read, wrote = (
+        count(usage.input_tokens, "input token"),
+        count(usage.output_tokens, "output token"),
+    )
+    thought = f", {usage.reasoning_tokens:,} of them thoughts" if usage.reasoning_tokens else ""
+    return f"{read} and {wrote}{thought}"
+
+
+def _doubtful(spend: Spend) -> list[str]:
+    """Return which parts of the cost are a maximum."""
+    parts = []
+    if spend.unconfirmed_p:
+        parts.append(
+            f"{show_usd(spend.unconfirmed_p)} of the run's cost is for attempts without a reply, at "
+            "their maximum (see `judgeloop ledger reconcile`)"
+        )
+    if spend.replies_without_usage:
+        replies = f"{spend.replies_without_usage:,} without a usage report"
+        parts.append(f"replies charged at their maximum: {replies}")
+    return parts
+
+
+def rows(*named: tuple[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return the rows that have a text, with unseen characters escaped."""
+    return tuple((name, visible(text)) for name, text in named if text)
+
+
+def shared(result: RunResult) -> list[tuple[str, str]]:
+    """Return the rows of all questions, on cost, criteria, decoys and data; some are empty."""
+    setup = result.setup
+    return [
+        ("as published", setup.published or ""),
+        ("cost", cost(result)),
+        ("price", setup.prices),
+        *about_data(result),
+    ]
 
 
 def about_data(result: RunResult) -> list[tuple[str, str]]:
-    """Return rows on criteria, decoys, items left out, guessed columns and tier, if any."""
-    rows = (
-        [("rubric", shortened(result.setup.rubric, LONGEST_RUBRIC))] if result.setup.rubric else []
-    )
-    rows += [("decoys", decoys(result))] if result.counts.decoys is not None else []
-    if result.data.left_out:
-        rows.append(("left out", visible(result.data.left_out)))
-    if result.data.guessed:
-        rows.append(("columns", visible(result.data.guessed)))
-    if result.setup.tier:
-        rows.append(("tier", visible(result.setup.tier)))
-    return rows
+    """Return the rows on criteria, decoys and data; some are empty."""
+    setup, data = result.setup, result.data
+    return [
+        ("rubric", shortened(setup.rubric, LONGEST_RUBRIC)),
+        ("decoys", _decoys(result)),
+        ("left out", data.left_out),
+        ("columns", data.guessed),
+        ("tier", setup.tier),
+    ]
 
 
-def published(result: RunResult) -> list[tuple[str, str]]:
-    """Return a row on the paper whose configuration was used; none if it was not one of a paper."""
-    named = result.setup.published
-    return [] if named is None else [("as published", visible(named))]
+def _decoys(result: RunResult) -> str:
+    """Return the results of the decoys; empty without any."""
+    tried = result.counts.decoys
+    if tried is None:
+        return ""
+    answers = count(tried.won + tried.tied + tried.lost, "empty or constant answer")
+    if result.job == "estimate":
+        return f"{tried.won:,} of {answers} were rated over one half, {tried.tied:,} at it"
+    return f"{tried.won:,} of {answers} beat a real one, {tried.tied:,} tied"

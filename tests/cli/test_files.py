@@ -13,10 +13,10 @@ from judgeloop.cli.files import (
     render_json,
     write_output,
     write_run,
-    write_whole,
 )
-from judgeloop.core.errors import InputError, JudgeloopError
+from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import DecoyTally, Spend, StopKind, StopReason, Tally
+from judgeloop.core.part import plain
 from judgeloop.core.records import Abstention, Choice, Label, Verdict
 from judgeloop.report.labels import render_csv
 from judgeloop.report.page import render
@@ -145,62 +145,9 @@ def test_a_run_leaves_its_result_and_one_line_a_judged_item_in_the_order_asked(t
     text = (folder / "labels.jsonl").read_text(encoding="utf-8")
     assert text.isascii()
     assert "\x1b" not in text
-    assert [strict_json(line) for line in text.splitlines()] == [
-        {
-            "item_id": "q3",
-            "system": "small",
-            "against": "large",
-            "score": 1.0,
-            "winner": "small",
-            "flipped": False,
-            "reason": "a\x1b[31m\u2028\ud800\nb",
-            "propensity": 0.5,
-            "in_decision": True,
-            "votes": [],
-        },
-        {
-            "item_id": "q1",
-            "system": "small",
-            "against": "large",
-            "score": 0.5,
-            "winner": None,
-            "flipped": True,
-            "reason": "the two orders disagree",
-            "propensity": None,
-            "in_decision": True,
-            "votes": [],
-        },
-        {
-            "item_id": "q2",
-            "system": "small",
-            "against": "large",
-            "score": None,
-            "winner": None,
-            "flipped": False,
-            "reason": "refused",
-            "propensity": None,
-            "in_decision": True,
-            "votes": [],
-        },
-    ]
-
-
-@pytest.mark.parametrize("text", ["text", "\ud800"])
-def test_a_file_that_cannot_be_written_leaves_no_draft(tmp_path, text):
-    path = tmp_path / "result.json"
-    if text == "text":
-        path.mkdir()  # which a file cannot replace
-    before = list(tmp_path.iterdir())
-    with pytest.raises(JudgeloopError, match="^" + re.escape(f"{path} cannot be written: ")):
-        write_whole(path, text)
-    assert list(tmp_path.iterdir()) == before
-
-
-def test_a_file_in_a_missing_folder_cannot_be_written_and_leaves_nothing(tmp_path):
-    path = tmp_path / "missing" / "result.json"
-    with pytest.raises(JudgeloopError, match="^" + re.escape(f"{path} cannot be written: ")):
-        write_whole(path, "text")
-    assert list(tmp_path.iterdir()) == []
+    rows = [strict_json(line) for line in text.splitlines()]
+    assert [row["item_id"] for row in rows] == ["q3", "q1", "q2"]
+    assert rows == [plain(row) for row in result.labels]
 
 
 @pytest.mark.parametrize("name", ["result", "result.pdf", "result.json.gz", ".json"])

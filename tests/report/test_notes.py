@@ -57,3 +57,11 @@ def test_the_sentences_name_settings_as_the_caller_says_them():
     values = undecided(StopKind.FUTILITY).to_json(str.upper)
     assert values["advice"][-1]["message"] == "RAISE `MAX_JUDGMENTS`, OR LEAVE OUT `GIVE_UP`."
     assert values["advice"][-1]["code"] == "raise_limit"
+
+
+@pytest.mark.parametrize("kind", StopKind)
+def test_another_sentence_for_the_end_changes_no_field_but_sentences(kind):
+    one, other = undecided(kind, "x").to_json(), undecided(kind, "y").to_json()
+    changed = {name for name in one if one[name] != other[name]}
+    assert {"stop_sentence"} <= changed <= {"stop_sentence", "headline"}
+    assert undecided(kind, "x").exit_code == undecided(kind, "y").exit_code

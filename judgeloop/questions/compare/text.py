@@ -11,7 +11,6 @@ from judgeloop.methods.stats.agreement import CLEARLY_CHEAPER
 from judgeloop.methods.stopping.catalogue import rule_row
 from judgeloop.methods.stopping.reasons import show_risk
 from judgeloop.questions.compare.result import Result, ScoreFigures
-from judgeloop.report.cost_text import costs, money
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
 from judgeloop.report.sentences import (
@@ -22,11 +21,13 @@ from judgeloop.report.sentences import (
     ended,
     judge,
     judged_by,
+    money,
     notes,
     on_items,
     promise,
-    published,
     required_first,
+    rows,
+    shared,
     summed_up,
 )
 from judgeloop.report.words import count, sentence, shortened
@@ -41,7 +42,7 @@ def page(result: Result) -> Page:
     """Return the result as text."""
     return Page(
         headline(result),
-        tuple(details(result)),
+        details(result),
         summary=summed_up(result, _standing(result)),
         notes=notes(result, *_risk_means(result), whole=result.whole),
     )
@@ -109,16 +110,20 @@ def _leads(result: Result) -> str:
     return f"Votes: {most:,} to {least:,} for {visible(result.leader)}."
 
 
-def details(result: Result) -> list[tuple[str, str]]:
+def details(result: Result) -> tuple[tuple[str, str], ...]:
     """Return the evidence for the decision, as pairs of a name and a text."""
-    rows = [("votes", _votes(result)), ("gap", _gap(result)), ("rule", _rule(result))]
+    votes = (("votes", _votes(result)), ("gap", _gap(result)), ("rule", _rule(result)))
     if result.recorded is not None:
-        rows += [*_scores(result, result.recorded), ("judge", judge(result))]
-        return rows + about_data(result)
-    rows += [("judge", judge(result)), ("selector", _selector(result)), *published(result)]
-    rows += [("history", visible(result.setup.history))] if result.setup.history else []
-    rows += [*costs(result), *_other_way(result)]
-    return rows + about_data(result)
+        scores = _scores(result, result.recorded)
+        return rows(*votes, *scores, ("judge", judge(result)), *about_data(result))
+    return rows(
+        *votes,
+        ("judge", judge(result)),
+        ("selector", _selector(result)),
+        ("history", result.setup.history or ""),
+        ("cheaper", _other_way(result)),
+        *shared(result),
+    )
 
 
 def _scores(result: Result, scores: ScoreFigures) -> list[tuple[str, str]]:
@@ -134,18 +139,17 @@ def _scores(result: Result, scores: ScoreFigures) -> list[tuple[str, str]]:
     return [("test", test), ("mean", f"{means}; difference {scores.mean_difference:+.3f}")]
 
 
-def _other_way(result: Result) -> list[tuple[str, str]]:
-    """Return a row on the order of presentation if the other way would be clearly cheaper."""
+def _other_way(result: Result) -> str:
+    """Return what the other order of presentation would cost, if it would be clearly cheaper."""
     multiple, order = result.calls_of_one_order, result.setup.order
     if multiple is None:
-        return []
-    said = ""
+        return ""
     if order == "both" and multiple < CLEARLY_CHEAPER:
         said = f"one order (`order=random`) would take about {multiple:.0%} of the calls"
-        said += ", for another question: about items like these"
-    elif order == "audited" and 1 / multiple < CLEARLY_CHEAPER:
-        said = f"both orders (`order=both`) would take about {1 / multiple:.0%} of the calls"
-    return [("cheaper", said)] if said else []
+        return f"{said}, for a decision about items like these"
+    if order == "audited" and 1 / multiple < CLEARLY_CHEAPER:
+        return f"both orders (`order=both`) would take about {1 / multiple:.0%} of the calls"
+    return ""
 
 
 def _risk(result: Result) -> str:

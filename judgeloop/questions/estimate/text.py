@@ -10,20 +10,20 @@ from judgeloop.methods.estimators.mean_score import Ratings
 from judgeloop.methods.selectors.catalogue import Need, selector_row
 from judgeloop.methods.stopping.catalogue import INTERVALS
 from judgeloop.questions.estimate.result import Estimated
-from judgeloop.report.cost_text import costs, money
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page
 from judgeloop.report.sentences import (
     ABOUT_THE_JUDGE,
     DRAWN_WHOLE,
-    about_data,
     ended,
     judge,
     judged_by,
+    money,
     notes,
     on_items,
     promise,
-    published,
+    rows,
+    shared,
     summed_up,
 )
 from judgeloop.report.words import count
@@ -34,7 +34,7 @@ def page(result: Estimated) -> Page:
     means = "" if result.interval is None else _interval_means(result)
     return Page(
         headline(result),
-        tuple(details(result)),
+        details(result),
         summary=summed_up(result, *_standing(result)),
         notes=notes(result, "What the interval means", means),
     )
@@ -133,13 +133,16 @@ def _limits(result: Estimated) -> list[str]:
     return [f"{level:g} % interval: {low:.3f} to {high:.3f} ({kind})."]
 
 
-def details(result: Estimated) -> list[tuple[str, str]]:
+def details(result: Estimated) -> tuple[tuple[str, str], ...]:
     """Return the evidence for the score, as pairs of a name and a sentence."""
-    rows = [("score", _score(result)), ("interval", _interval(result)), ("judge", judge(result))]
-    if result.options.proxy is not None:
-        rows.append(("proxy", _proxy(result)))
-    rows += [("selector", _selector(result)), *published(result), *costs(result)]
-    return rows + about_data(result)
+    return rows(
+        ("score", _score(result)),
+        ("interval", _interval(result)),
+        ("judge", judge(result)),
+        ("proxy", _proxy(result)),
+        ("selector", _selector(result)),
+        *shared(result),
+    )
 
 
 def _score(result: Estimated) -> str:
@@ -183,8 +186,11 @@ def _interval_means(result: Estimated) -> str:
 
 
 def _proxy(result: Estimated) -> str:
-    name, source = visible(result.options.proxy or ""), result.setup.history
-    said = name if source is None else f"{name}: {visible(source)}"
+    """Return the proxy and its mean; empty without one."""
+    name, source = result.options.proxy, result.setup.history
+    if name is None:
+        return ""
+    said = name if source is None else f"{name}: {source}"
     mean = "" if result.proxy_mean is None else f", mean {result.proxy_mean:.3f} over all items"
     return f"{said}{mean}; the score is the judge's"
 

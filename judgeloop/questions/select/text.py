@@ -11,22 +11,22 @@ from judgeloop.core.outcomes import StopKind
 from judgeloop.methods.estimators.win_rates import Standings
 from judgeloop.methods.stopping.reasons import show_risk
 from judgeloop.questions.select.result import Selected, SystemRow
-from judgeloop.report.cost_text import costs, money
 from judgeloop.report.escaping import visible
 from judgeloop.report.page import Page, Section
 from judgeloop.report.sentences import (
     DRAWN_WHOLE,
     HEADING_RISK,
-    about_data,
     about_the_judge,
     ended,
     judge,
     judged_by,
+    money,
     notes,
     on_items,
     promise,
-    published,
     required_first,
+    rows,
+    shared,
     summed_up,
 )
 from judgeloop.report.words import count, sentence, shortened
@@ -40,7 +40,7 @@ def page(result: Selected) -> Page:
     """Return the result as text."""
     return Page(
         headline(result),
-        tuple(details(result)),
+        details(result),
         summary=summed_up(result, _standing(result), *_in_the_race(result)),
         tables=(_table(result),),
         notes=notes(result, HEADING_RISK, _risk_means(result)),
@@ -114,11 +114,15 @@ def _in_the_race(result: Selected) -> list[str]:
     return [sentence(f"still in the race: {shown}{f' and {more} more' if more > 0 else ''}")]
 
 
-def details(result: Selected) -> list[tuple[str, str]]:
+def details(result: Selected) -> tuple[tuple[str, str], ...]:
     """Return the evidence for the decision, as pairs of a name and a text."""
-    rows = [("near best", _near_best(result)), ("rule", _rule(result)), ("judge", judge(result))]
-    rows += [("selector", _selector(result)), *published(result), *costs(result)]
-    return rows + about_data(result)
+    return rows(
+        ("near best", _near_best(result)),
+        ("rule", _rule(result)),
+        ("judge", judge(result)),
+        ("selector", _selector(result)),
+        *shared(result),
+    )
 
 
 def _table(result: Selected) -> Section:

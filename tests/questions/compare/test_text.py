@@ -324,7 +324,7 @@ def test_the_other_order_is_named_where_it_would_be_clearly_cheaper(
 ):
     tally = Tally(items=100, wins=wins, ties=ties, flips=flips, both=both)
     shown = detail(make_result(tally=tally, order=order), "cheaper")
-    assert shown.partition(", for another")[0] == said
+    assert shown.partition(", for a decision")[0] == said
 
 
 @pytest.mark.parametrize(
