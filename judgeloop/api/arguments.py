@@ -148,8 +148,15 @@ class EstimateArguments(RunArguments, total=False):
 
 
 def signature_of(config: type[Any], arguments: Any, returns: object) -> inspect.Signature:
-    """Return the signature of a call: data by position, `arguments` by keyword with defaults."""
+    """Return the signature of a call: data by position, all else by keyword with defaults.
+
+    A setting that `arguments` has no type for is shown with the type of its declaration.
+    """
     fields = declared(config)
+    hints = dict(arguments.__annotations__)
+    for name, field in fields.items():
+        if not field.setting.argument and name not in COMMAND_ONLY:
+            hints.setdefault(name, getattr(field.type, "__name__", field.type))
     keywords = [
         inspect.Parameter(
             name,
@@ -157,7 +164,7 @@ def signature_of(config: type[Any], arguments: Any, returns: object) -> inspect.
             default=_default(fields[name].default) if name in fields else None,
             annotation=_shown(hint),
         )
-        for name, hint in arguments.__annotations__.items()
+        for name, hint in hints.items()
     ]
     places = [
         inspect.Parameter(

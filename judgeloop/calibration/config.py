@@ -7,9 +7,9 @@ from typing import Annotated
 
 from annotated_types import Ge, MinLen
 
+from judgeloop.formats.own_files import HOME
 from judgeloop.settings.setting import Parse, Part, Setting, shares
 from judgeloop.settings.shared import (
-    DEFAULT_HOME,
     PAST,
     STOPPING,
     Found,
@@ -74,4 +74,4 @@ class CalibrateConfig(Configuration):
     min_judgments: MinJudgments = 5
     max_judgments: MaxJudgments = 200
     seed: Seed = 0
-    ledger: Ledger = DEFAULT_HOME / "ledger.sqlite"
+    ledger: Ledger = HOME / "ledger.sqlite"

@@ -79,7 +79,7 @@ def convert() -> click.Command:
 
 
 def _convert(*, output: Path, **given: Any) -> None:
-    from judgeloop.cli.files import write_whole
+    from judgeloop.formats.own_files import write_whole
 
     with explained():
         config = ConvertConfig.of(**given)

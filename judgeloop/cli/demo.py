@@ -131,15 +131,15 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 def _example(folder: Path) -> CompareConfig:
     """Return the settings of `SAME`, run in `folder`."""
+    from judgeloop.formats.own_files import HOME
     from judgeloop.questions.compare.config import CompareConfig
-    from judgeloop.settings.shared import DEFAULT_HOME
 
     return CompareConfig.of(
         first=str(folder / FIRST),
         second=str(folder / SECOND),
         items=str(folder / ITEMS),
         judge=JUDGE,
-        ledger=str(folder / DEFAULT_HOME / "ledger.sqlite"),
+        ledger=str(folder / HOME / "ledger.sqlite"),
     )
 
 

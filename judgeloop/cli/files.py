@@ -5,9 +5,7 @@ A file is written whole or not at all. `report/` and the questions' own `text.py
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -17,6 +15,7 @@ from typing import Any
 from judgeloop.cli.naming import as_flags
 from judgeloop.core.errors import InputError, JudgeloopError
 from judgeloop.diagnostics.past_runs import RESULT_JSON, RESULT_TEXT
+from judgeloop.formats.own_files import make_folder, write_whole
 from judgeloop.report.junit import render_junit
 from judgeloop.report.labels import render_csv
 from judgeloop.report.page import render
@@ -133,10 +132,7 @@ def write_run(
     `result.txt` is the result as printed, `result.json` has all fields, and `labels.jsonl` has a
     line for each judged item in the order asked.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise JudgeloopError(f"{folder} cannot be made: {error}") from error
+    make_folder(folder)
     rows = (json.dumps(asdict(row), ensure_ascii=True) for row in result.labels)
     write_whole(folder / "labels.jsonl", "".join(f"{row}\n" for row in rows))
     write_whole(folder / RESULT_JSON, render_json(result, settings_files))
@@ -147,19 +143,3 @@ def write_pictures(folder: Path, pictures: Mapping[str, str]) -> None:
     """Write each picture as NAME.svg."""
     for name, drawn in pictures.items():
         write_whole(folder / f"{name}.svg", drawn)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that a reader sees the old file or the whole new file.
-
-    Raises:
-        JudgeloopError: the file cannot be written.
-    """
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    except (OSError, UnicodeError) as error:
-        with contextlib.suppress(OSError):
-            draft.unlink()
-        raise JudgeloopError(f"{path} cannot be written: {error}") from error

@@ -156,8 +156,8 @@ class Asking:
     ) -> None:
         """Print a result and write its files; a run that broke off has no result to print."""
         from judgeloop.cli.files import write_outputs, write_run
-        from judgeloop.ledger.ledger_memory import remember
         from judgeloop.report.labels import Texts
+        from judgeloop.run.folder import remember
 
         config, folder = ready.config, _folder(ready)
         result = self.shown(result, read, Texts(ready.pool))
@@ -222,7 +222,7 @@ def _folder(ready: Any) -> Path:
 
 def _note_ledger(ready: Any) -> None:
     """Say what is wrong with the place of the ledger, or that it is not the one of before."""
-    from judgeloop.ledger.ledger_memory import remember, sentences_about
+    from judgeloop.run.folder import remember, sentences_about
 
     ledger, folder = ready.config.ledger, _folder(ready)
     for sentence in sentences_about(ledger, folder, ready.run_id):

@@ -174,7 +174,8 @@ def _write(folder: Path, tables: dict[str, Rows], drawn: Callable[[], dict[str, 
     """Write each table as CSV and JSON, and the pictures if matplotlib is installed."""
     from importlib.util import find_spec
 
-    from judgeloop.cli.files import write_pictures, write_whole
+    from judgeloop.cli.files import write_pictures
+    from judgeloop.formats.own_files import write_whole
 
     for name, table in tables.items():
         write_whole(folder / f"{name}.csv", _csv(table))

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from judgeloop.formats.own_files import HOME
 from judgeloop.settings.setting import Part, Setting
-from judgeloop.settings.shared import DEFAULT_HOME, MONEY, OUTPUT, CallerOnly, Ledger
+from judgeloop.settings.shared import MONEY, OUTPUT, CallerOnly, Ledger
 from judgeloop.settings.validation import Configuration
 
 
@@ -15,7 +16,7 @@ from judgeloop.settings.validation import Configuration
 class LedgerConfig(Configuration):
     """The settings of every command that only reads a ledger."""
 
-    ledger: Ledger = DEFAULT_HOME / "ledger.sqlite"
+    ledger: Ledger = HOME / "ledger.sqlite"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +33,7 @@ class SalvageConfig(Configuration):
             CallerOnly,
         ),
     ] = False
-    ledger: Ledger = DEFAULT_HOME / "ledger.sqlite"
+    ledger: Ledger = HOME / "ledger.sqlite"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,4 +69,4 @@ class ReconcileConfig(Configuration):
             CallerOnly,
         ),
     ] = False
-    ledger: Ledger = DEFAULT_HOME / "ledger.sqlite"
+    ledger: Ledger = HOME / "ledger.sqlite"

@@ -11,8 +11,10 @@ from pathlib import Path
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.ledger import RecordedRun
-from judgeloop.ledger.ledger_memory import is_of_another
+from judgeloop.formats.own_files import read_own
 from judgeloop.ledger.opening import open_reader
+from judgeloop.report.escaping import visible_lines
+from judgeloop.run.folder import is_of_another
 
 FOLDER = "runs"  # beside the ledger
 # In the folder of a run: its result as it was printed, and all its fields.
@@ -23,8 +25,9 @@ RESULT_TEXT, RESULT_JSON = "result.txt", "result.json"
 class PastRun:
     """A run: its id, when it began (ISO 8601, UTC), its charges, and its result as text.
 
-    `text` and `decision`, its headline, are None if the run has not ended, if its files are in a
-    folder of the caller's, or if the same run with another ledger has written them.
+    `text` has no unseen characters. `text` and `decision`, its headline, are None if the run has
+    not ended, if its files are in a folder of the caller's or were replaced by links, or if the
+    same run with another ledger has written them.
     """
 
     id: str
@@ -86,8 +89,8 @@ def _past_run(run: RecordedRun, folder: Path, ledger: str) -> PastRun:
     if is_of_another(folder, run.id, ledger):
         return found
     try:
-        text = (folder / RESULT_TEXT).read_text(encoding="utf-8")
-        headline = json.loads((folder / RESULT_JSON).read_text(encoding="utf-8"))["headline"]
+        text = visible_lines(read_own(folder / RESULT_TEXT))
+        headline = json.loads(read_own(folder / RESULT_JSON))["headline"]
     except (OSError, ValueError, KeyError, TypeError):
         return found  # it has not ended, or its files were changed
     return replace(found, text=text, decision=str(headline))

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
+from judgeloop.formats.own_files import HOME
 from judgeloop.methods.selectors.catalogue import (
     CLUSTERINGS,
     COMBINATIONS,
@@ -45,7 +46,6 @@ from judgeloop.settings.setting import (
 )
 from judgeloop.settings.shared import (
     DATA,
-    DEFAULT_HOME,
     MANY,
     ONE,
     OUTPUT,
@@ -148,7 +148,7 @@ class ReplaySettings(Configuration):
     cache_dir: Annotated[
         Path,
         Setting("Folder for vectors and other caches.", OUTPUT, Part.PLACE, Caller, file_only=True),
-    ] = DEFAULT_HOME / "cache"
+    ] = HOME / "cache"
     as_published: AsPublished = False
     seed: Seed = 0
 

@@ -20,6 +20,7 @@ from judgeloop.engine.session import Limits
 from judgeloop.formats.catalogue import open_rows
 from judgeloop.formats.columns import Map, check_map, guesses_text, parse_map
 from judgeloop.formats.join import Joined, join
+from judgeloop.formats.own_files import check_place
 from judgeloop.formats.rows import Items, Outputs, items_of, outputs_of, stem
 from judgeloop.formats.tables import Row
 from judgeloop.history.past import About
@@ -142,6 +143,8 @@ def read_inputs(
     if not config.judge:
         raise InputError("`judge`: expected the name of a judge, found none")
     _check_audit(config)
+    for place in (config.ledger, config.cache_dir):
+        check_place(place)
     limits = Limits(config.min_judgments, config.max_judgments, config.max_abstentions)
     mapped = parse_map(config.map)
     outputs = [

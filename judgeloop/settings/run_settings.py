@@ -18,6 +18,7 @@ from annotated_types import Ge, Gt, Le, MinLen
 from judgeloop.core.errors import InputError
 from judgeloop.core.money import to_pico
 from judgeloop.engine.presentation import Order, Vote
+from judgeloop.formats.own_files import HOME
 from judgeloop.judges.catalogue import VERDICT_FORMS, recorded_files
 from judgeloop.providers.prices import is_price_file
 from judgeloop.settings.setting import (
@@ -32,7 +33,6 @@ from judgeloop.settings.setting import (
 )
 from judgeloop.settings.shared import (
     AUDIT_SHARE,
-    DEFAULT_HOME,
     ITEMS,
     JUDGE,
     JUDGES,
@@ -127,7 +127,7 @@ class JudgeSettings(Configuration):
     ] = False
     budget: Budget = Decimal("5.00")
     ledger_budget: LedgerBudget = None
-    ledger: Ledger = DEFAULT_HOME / "ledger.sqlite"
+    ledger: Ledger = HOME / "ledger.sqlite"
 
     @property
     def budget_p(self) -> int | None:
@@ -282,7 +282,7 @@ class RunSettings(JudgeSettings):
     cache_dir: Annotated[
         Path,
         Setting("Folder for vectors and other caches.", OUTPUT, Part.PLACE, Inside, file_only=True),
-    ] = DEFAULT_HOME / "cache"
+    ] = HOME / "cache"
 
     @classmethod
     def completed(cls, values: dict[str, object]) -> dict[str, object]:

@@ -25,7 +25,6 @@ from judgeloop.settings.setting import (
     one_of,
 )
 
-DEFAULT_HOME = Path(".judgeloop")
 JUDGE, ITEMS, SELECTION, STOPPING = "Judge", "Items", "Selection", "Stopping"
 MONEY, OUTPUT = "Money and pace", "Files and output"
 # Headings of the help of `replay` and `calibrate` only.

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from judgeloop.core.errors import DataError, InputError
+from judgeloop.formats.own_files import HOME
 from judgeloop.judges.catalogue import JudgeRow, parse_spec
 from judgeloop.settings.setting import Declared, Source, amount, listed
 
@@ -27,7 +28,7 @@ SETTINGS_FILE, REPOSITORY = "judgeloop.toml", ".git"
 OF_CALLERS = "only the caller may set it"
 ROOT = 0  # the user id
 HARMLESS_VECTORS = ("lexical", "minilm")
-OF_JUDGELOOP = ".judgeloop"  # the one hidden folder that such a file may name
+OF_JUDGELOOP = HOME.name  # the one hidden folder that such a file may name
 
 
 class NotTaken(enum.Enum):

@@ -19,7 +19,6 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.history.past import Past, past_of_scores
 from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.selectors.random import Random
-from judgeloop.methods.stats.decisiveness import exponent
 from judgeloop.methods.stopping.catalogue import Ingredients, rule_row
 
 RISKS = (0.05, 0.2)
@@ -144,11 +143,6 @@ def calibrated(study):
     return [one for some in study.all_tried() for one in some if one.rule == "calibrated"]
 
 
-def test_with_a_baseline_all_other_comparisons_choose_the_threshold():
-    study = study_of(with_baseline(4), shared="base")
-    assert study._like(2).tolist() == [0, 1, 3]
-
-
 def test_without_a_baseline_only_comparisons_of_other_systems_choose_one():
     past = random_past(systems=8)
     study = study_of(past)
@@ -191,19 +185,6 @@ def test_comparisons_with_too_few_like_them_go_by_the_default(monkeypatch):
         assert one.instead == pytest.approx(1 / 12)
         # Of preferences that are all alike the default takes as many judgments in every run.
         assert one.judgments.mean == pytest.approx((11 * 1 + today.judgments.mean) / 12)
-
-
-def test_the_decisive_selector_draws_by_its_own_exponent(monkeypatch):
-    past, powers = random_past(systems=4), []
-
-    def noted(*args, foresee, **settings):
-        powers.append(foresee and foresee(past.pairs[0]).power)
-        return draw(*args, foresee=foresee, **settings)
-
-    monkeypatch.setattr(studying, "draw", noted)
-    list(study_of(past).all_tried())
-    own = exponent(past.without(*past.pairs[0]).with_implied().systems_an_item)
-    assert powers == [None, own]
 
 
 def test_standard_errors_are_over_comparisons():

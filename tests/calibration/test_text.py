@@ -132,15 +132,6 @@ def test_where_nothing_is_better_the_default_is_said_to_be_best():
     )
 
 
-def test_where_none_kept_its_risk_the_advice_is_a_rule_without_history():
-    rows = (tried("random", "sequential", 80, 0.2), tried("decisive", "tie-aware", 40, 0.3))
-    assert (
-        "at a risk of 0.1 none that named a winner was wrong seldom enough to be advised; stay with random and sequential"
-        in advice(*rows)
-    )
-    assert "\n*" not in render_calibration(fared(*rows))
-
-
 def test_a_heuristic_is_advised_with_what_may_be_held_against_it():
     assert (
         "50% saved for each right winner; it promises nothing, and 2.5 ± 1.0 % of these runs were wrong"
@@ -214,8 +205,3 @@ def test_json_has_dollars_shares_and_settings():
     assert found["advice"] == [
         {"risk": 0.1, "settings": {"selector": "decisive", "rule": "calibrated", "risk": "0.1"}}
     ]
-
-
-def test_json_advises_nothing_where_none_kept_its_risk():
-    found = calibration_json(fared(tried("random", "sequential", 80, 0.2)))
-    assert found["advice"] == [{"risk": 0.1, "settings": None}]

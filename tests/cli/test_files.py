@@ -13,9 +13,8 @@ from judgeloop.cli.files import (
     render_json,
     write_output,
     write_run,
-    write_whole,
 )
-from judgeloop.core.errors import InputError, JudgeloopError
+from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import DecoyTally, Spend, StopKind, StopReason, Tally
 from judgeloop.core.part import plain
 from judgeloop.core.records import Abstention, Choice, Label, Verdict
@@ -149,24 +148,6 @@ def test_a_run_leaves_its_result_and_one_line_a_judged_item_in_the_order_asked(t
     rows = [strict_json(line) for line in text.splitlines()]
     assert [row["item_id"] for row in rows] == ["q3", "q1", "q2"]
     assert rows == [plain(row) for row in result.labels]
-
-
-@pytest.mark.parametrize("text", ["text", "\ud800"])
-def test_a_file_that_cannot_be_written_leaves_no_draft(tmp_path, text):
-    path = tmp_path / "result.json"
-    if text == "text":
-        path.mkdir()  # which a file cannot replace
-    before = list(tmp_path.iterdir())
-    with pytest.raises(JudgeloopError, match="^" + re.escape(f"{path} cannot be written: ")):
-        write_whole(path, text)
-    assert list(tmp_path.iterdir()) == before
-
-
-def test_a_file_in_a_missing_folder_cannot_be_written_and_leaves_nothing(tmp_path):
-    path = tmp_path / "missing" / "result.json"
-    with pytest.raises(JudgeloopError, match="^" + re.escape(f"{path} cannot be written: ")):
-        write_whole(path, "text")
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["result", "result.pdf", "result.json.gz", ".json"])

@@ -152,3 +152,18 @@ def test_an_export_without_a_ledger_says_so():
     assert done.exit_code == 2
     assert "there is no ledger there" in done.stderr
     assert done.stdout == ""
+
+
+def test_a_result_that_a_stranger_replaced_is_shown_without_commands_or_not_at_all(two_runs):
+    run = json.loads(judgeloop("runs", "--json").stdout)[0]["id"]
+    text = LEDGER.parent / "runs" / run / "result.txt"
+    text.write_text("\x1b[2J::add-mask::x\n\x1b]8;;http://e\x07\n")
+    shown = judgeloop("runs", "show", run).stdout
+    assert "\x1b" not in shown
+    assert "\n::" not in f"\n{shown}"
+    text.unlink()
+    Path("secret.txt").write_text("secret")
+    text.symlink_to(Path("secret.txt").resolve())
+    refused = judgeloop("runs", "show", run)
+    assert refused.exit_code == 2
+    assert "secret" not in refused.stdout + refused.stderr

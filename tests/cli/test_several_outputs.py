@@ -11,6 +11,7 @@ from support.commandline import judgeloop
 
 from judgeloop.cli.files import FORMS, check_outputs
 from judgeloop.core.errors import InputError
+from judgeloop.formats.own_files import write_whole
 
 EVERY = [f"result{ending}" for ending in FORMS]
 
@@ -103,16 +104,12 @@ def test_the_environment_gives_one_a_line_and_the_command_line_wins(command):
 def test_files_that_cannot_be_written_do_not_keep_the_others_from_being_written(
     command, monkeypatch
 ):
-    from judgeloop.cli import files
-
-    whole = files.write_whole
-
     def failing(path, text):
         if path.name == "result.md":
             path = path / "no folder"
-        whole(path, text)
+        write_whole(path, text)
 
-    monkeypatch.setattr(files, "write_whole", failing)
+    monkeypatch.setattr("judgeloop.cli.files.write_whole", failing)
     result = judgeloop(*command, "JUDGELOOP_RUN_DIR=run", *of_each(["result.md", "result.csv"]))
     assert result.exit_code == 1
     assert "result.md" in result.stderr

@@ -111,14 +111,6 @@ def test_the_key_of_a_rating_is_the_same_in_every_version():
     )
 
 
-def test_a_rating_is_made_of_the_output_rated_and_of_nothing_shown_beside_it():
-    compared, rated = note(CALL), note(RATING)
-    shown = {"output shown first", "output shown second"}
-    assert rated == {name: compared[name] for name in compared.keys() - shown} | {
-        "output rated": digest("4")
-    }
-
-
 @pytest.mark.parametrize("call", [CALL, RATING])
 @pytest.mark.parametrize("blind", [True, False])
 def test_a_note_read_back_has_the_key_it_was_written_with(call, blind):
@@ -135,12 +127,6 @@ def test_a_rating_shares_no_key_with_a_comparison_of_two_outputs_that_read_the_s
     for systems in (("small", "large"), ("small", "small")):
         compared = replace(CALL, systems=systems, outputs=("4", "4"))
         assert key(call=RATING, blind=blind) != key(call=compared, blind=blind)
-
-
-@pytest.mark.parametrize("blind", [True, False])
-def test_another_output_is_another_rating(blind):
-    other = replace(RATING, outputs=("four",))
-    assert key(call=other, blind=blind) != key(call=RATING, blind=blind)
 
 
 @given(first=st.text(st.characters()), second=st.text(st.characters()))

@@ -40,7 +40,7 @@ class Recording(dict):
 
 
 def test_the_example_has_each_variable_once_and_no_other():
-    text = (ROOT / ".env.example").read_text(encoding="utf-8")
+    text = example()
     named = re.findall(r"^# ([A-Z][A-Z0-9_]*)=", text, re.MULTILINE)
     assert sorted(named) == sorted(KNOWN)
     assert not re.findall(r"^[^#\n]", text, re.MULTILINE), "nothing is set by copying the file"

@@ -138,22 +138,6 @@ def test_an_abstention_that_asking_again_would_not_mend_is_not_asked_again():
     assert len(judge.calls) == 5
 
 
-def test_a_reply_that_cannot_be_read_stays_so_where_no_money_is_left_to_ask_again():
-    judge = ScriptedJudge(unreadable(1), cost_p=4, worst_p=4)
-    terms = Terms("run", order=Order.FIXED, budget_p=7, concurrency=1)
-    finished = run(judge, items=1, terms=terms, limits=Limits(1, 1, 1.0))
-    assert len(judge.calls) == 1
-    assert finished.outcome.estimate.tally.abstentions == 1
-
-
-def test_an_abstention_is_asked_again_next_time(tmp_path):
-    ledger, terms = tmp_path / "l.sqlite", Terms("run", order=Order.FIXED)
-    run(ScriptedJudge(lambda call: Abstention("refused")), items=3, ledger=ledger, terms=terms)
-    judge = ScriptedJudge(script_from([1.0] * 3))
-    assert run(judge, items=3, ledger=ledger, terms=terms).outcome.winner == 0
-    assert len(judge.calls) == 3
-
-
 @pytest.mark.parametrize("concurrency", [1, 3, 8])
 def test_a_second_asking_waits_for_what_others_give_back_before_it_is_given_up(concurrency):
     asked = Counter()
@@ -194,24 +178,16 @@ def test_before_any_reply_the_first_items_are_blamed_however_often_each_is_refus
     assert not refusals.blames("one more")
 
 
-def test_a_reply_begins_a_longer_row():
-    refusals = refusals_of()
-    assert refusals.blames("i0")
+@pytest.mark.parametrize("remembered", [0, 1])
+def test_a_reply_now_or_in_the_ledger_begins_a_longer_row(remembered):
+    refusals = refusals_of(remembered=remembered)
+    if not remembered:
+        assert refusals.blames("i0")
+        refusals.answered()
+    blamed = [refusals.blames(f"i{number}") for number in range(IN_A_ROW + 1)]
+    assert blamed == [*[True] * IN_A_ROW, False]
     refusals.answered()
-    assert [refusals.blames(f"i{number}") for number in range(IN_A_ROW + 1)] == [
-        *[True] * IN_A_ROW,
-        False,
-    ]
-    refusals.answered()
     assert refusals.blames("i0")
-
-
-def test_verdicts_that_the_ledger_remembers_count_as_replies():
-    refusals = refusals_of(remembered=1)
-    assert [refusals.blames(f"i{number}") for number in range(IN_A_ROW + 1)] == [
-        *[True] * IN_A_ROW,
-        False,
-    ]
 
 
 def test_where_one_item_is_asked_about_no_item_is_blamed_before_a_reply():

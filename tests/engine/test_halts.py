@@ -119,20 +119,26 @@ def at_call(number, act, delay_s):
     return delay
 
 
-def test_an_interruption_drains_what_is_in_flight_and_keeps_it(tmp_path):
-    async def story(ledger):
-        interruption, book = Interruption(), SqliteLedger(ledger)
-        delay_s = at_call(20, interruption.request, 0.03)
+@pytest.mark.parametrize("how", [StopKind.INTERRUPTED, StopKind.DEADLINE])
+def test_an_interruption_or_a_deadline_drains_what_is_in_flight_and_keeps_it(how, tmp_path):
+    async def story():
+        interruption, book = Interruption(), SqliteLedger(tmp_path / "l.sqlite")
+        if how is StopKind.DEADLINE:
+            terms, delay_s = Terms("run", concurrency=4, deadline_s=2.0), lambda call: 0.3
+        else:
+            terms, delay_s = Terms("run", concurrency=4), at_call(20, interruption.request, 0.03)
         judge = ScriptedJudge(script_from([1.0, 0.0] * 20), cost_p=1, delay_s=delay_s)
         finished = await drive(
-            make_session(40, limits=Limits(40, 40)), make_pool(40), judge, book,
-            Terms("run", concurrency=4), interruption=interruption,
+            make_session(40, limits=Limits(40, 40)), make_pool(40), judge, book, terms,
+            interruption=interruption,
         )  # fmt: skip
         await book.aclose()
         return finished, judge
 
-    finished, judge = asyncio.run(story(tmp_path / "l.sqlite"))
-    assert finished.outcome.stop.kind is StopKind.INTERRUPTED
+    finished, judge = asyncio.run(story())
+    assert finished.outcome.stop.kind is how
+    if how is StopKind.DEADLINE:
+        assert finished.outcome.stop.sentence == "the deadline of 2 s is reached"
     assert 0 < finished.outcome.asked < 40
     assert finished.spend.charged_p == len(judge.calls)
     assert finished.spend.charged_p >= 2 * finished.outcome.asked, "first calls alone are kept too"
@@ -164,35 +170,6 @@ def test_a_second_interruption_abandons_what_is_in_flight_and_leaves_it_charged(
     assert finished.outcome.stop.kind is StopKind.INTERRUPTED
     assert finished.outcome.asked == 0
     assert finished.spend.charged_p == 5 * len(judge.calls) > 0
-
-
-def test_a_deadline_drains_what_is_in_flight_and_keeps_it(tmp_path):
-    async def story():
-        book = SqliteLedger(tmp_path / "l.sqlite")
-        judge = ScriptedJudge(script_from([1.0, 0.0] * 20), cost_p=1, delay_s=lambda call: 0.3)
-        finished = await drive(
-            make_session(40, limits=Limits(40, 40)), make_pool(40), judge, book,
-            Terms("run", concurrency=4, deadline_s=2.0),
-        )  # fmt: skip
-        await book.aclose()
-        return finished, judge
-
-    finished, judge = asyncio.run(story())
-    assert finished.outcome.stop.kind is StopKind.DEADLINE
-    assert finished.outcome.stop.sentence == "the deadline of 2 s is reached"
-    assert finished.outcome.asked < 40
-    assert finished.spend.charged_p == len(judge.calls)
-    assert finished.spend.charged_p >= 2 * finished.outcome.asked, "first calls alone are kept too"
-
-
-def test_a_deadline_that_is_not_reached_changes_nothing_and_leaves_nothing_behind(tmp_path):
-    interruption = Interruption()
-    finished = run(
-        ScriptedJudge(script_from([1.0] * 10), cost_p=1), items=10, interruption=interruption,
-        ledger=tmp_path / "l.sqlite", terms=Terms("run", deadline_s=60.0),
-    )  # fmt: skip
-    assert finished.outcome.winner == 0
-    assert not interruption.requested.is_set()
 
 
 def test_an_interruption_ends_the_wait_for_another_attempt():

@@ -112,16 +112,6 @@ def test_a_judge_that_favours_a_place_gives_ties_that_are_counted():
     assert (outcome.estimate.tally.ties, outcome.estimate.tally.flips) == (10, 10)
 
 
-@pytest.mark.parametrize(
-    ("order", "matters"), [(Order.RANDOM, True), (Order.FIXED, True), (Order.BOTH, False)]
-)
-def test_one_order_costs_one_call(order, matters):
-    judge = ScriptedJudge(script_from([1.0] * 40), order_matters=matters)
-    outcome = run(judge, terms=Terms("run", order=order)).outcome
-    assert len(judge.calls) == outcome.asked == 5
-    assert outcome.winner == 0
-
-
 def test_identical_outputs_are_a_tie_that_nobody_is_asked_about():
     pool = replace(make_pool(6), outputs=(("same",) * 6, ("same",) * 6))
     judge = ScriptedJudge(lambda call: Verdict(1.0))
@@ -172,11 +162,6 @@ def test_progress_is_reported_and_ends_at_the_total():
     assert seen[-1].asked == finished.outcome.asked
     assert seen[-1].spent_p == finished.spend.now_p
     assert seen[-1].estimate == finished.outcome.estimate
-
-
-def test_the_models_that_answered_are_named():
-    judge = ScriptedJudge(script_from([1.0] * 40), model="judge-2026-01-01")
-    assert run(judge).models == (("judge-2026-01-01",),)
 
 
 def test_the_attempts_counted_are_those_that_were_sent():

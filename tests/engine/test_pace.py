@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import selectors
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -44,26 +43,6 @@ def pace_of(*limits):
 async def settle():
     for _ in range(5):
         await asyncio.sleep(0)
-
-
-@pytest.mark.parametrize("limit", [1, 2, 5])
-def test_no_more_calls_are_in_flight_than_the_limit(limit):
-    async def story():
-        pace, now, most = pace_of(limit), 0, 0
-
-        async def call():
-            nonlocal now, most
-            await pace.enter(10)
-            now += 1
-            most = max(most, now)
-            await asyncio.sleep(1)
-            now -= 1
-            pace.leave()
-
-        await asyncio.gather(*(call() for _ in range(12)))
-        return most
-
-    assert played(story) == limit
 
 
 def test_a_crowd_lowers_the_calls_in_flight_and_replies_raise_them_again():

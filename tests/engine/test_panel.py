@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from support.driving import run, script_from
 
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Abstention, Verdict
-from judgeloop.engine.presentation import Vote, decide
+from judgeloop.core.records import Abstention, Item, Query, Verdict
+from judgeloop.engine.asks import asks_for
+from judgeloop.engine.presentation import Order, Vote, decide
 from judgeloop.engine.session import Limits
 from judgeloop.engine.terms import Terms
 from judgeloop.judges.scripted import ScriptedJudge
@@ -37,59 +38,22 @@ def test_the_answer_of_a_single_judge_is_left_as_it_is(vote, answer):
 
 
 @pytest.mark.parametrize(
-    ("scores", "score"),
+    ("vote", "scores", "score"),
     [
-        ((1.0, 1.0, 0.0), 1.0),
-        ((0.0, 0.0, 1.0), 0.0),
-        ((0.6, 0.9, 0.0), 1.0),  # a lead of any size is one vote
-        ((0.4, 0.1, 1.0), 0.0),
-        ((0.5, 0.5, 1.0), 0.5),
-        ((1.0, 0.0, 0.5), 0.5),
-        ((1.0, 0.0), 0.5),
-        ((1.0, 1.0), 1.0),
-        ((1.0, 0.5), 0.5),
-        ((1.0, 1.0, 0.0, 0.0), 0.5),
-        ((1.0, 1.0, 0.0, 0.5), 0.5),  # half is not more than half
-        ((1.0, 1.0, None), 1.0),
-        ((1.0, 0.0, None), 0.5),
+        (Vote.MAJORITY, (1.0, 1.0, 0.0), 1.0),
+        (Vote.MAJORITY, (0.4, 0.1, 1.0), 0.0),  # a lead of any size is one vote
+        (Vote.MAJORITY, (1.0, 0.0, 0.5), 0.5),
+        (Vote.MAJORITY, (1.0, 1.0, 0.0, 0.5), 0.5),  # half is not more than half
+        (Vote.MAJORITY, (1.0, 1.0, None), 1.0),
+        (Vote.MEAN, (1.0, 1.0, 0.25), 0.75),
+        (Vote.MEAN, (1.0, 0.5, 0.75, None), 0.75),
+        (Vote.UNANIMOUS, (1.0, 0.75, 1.0), 1.0),
+        (Vote.UNANIMOUS, (0.0, 0.25), 0.0),
+        (Vote.UNANIMOUS, (1.0, 1.0, 0.5), 0.5),
     ],
 )
-def test_a_majority_is_more_than_half_of_the_verdicts_and_anything_else_a_tie(scores, score):
-    assert decide(answers_of(*scores), Vote.MAJORITY).score == score
-
-
-@pytest.mark.parametrize(
-    ("scores", "score"),
-    [
-        ((1.0, 0.0), 0.5),
-        ((1.0, 1.0, 0.25), 0.75),
-        ((0.75, 0.25, None), 0.5),
-        ((1.0, 0.5, 0.75, None), 0.75),
-    ],
-)
-def test_the_mean_is_that_of_the_scores_there_are(scores, score):
-    assert decide(answers_of(*scores), Vote.MEAN).score == score
-
-
-def test_ratings_are_decided_by_their_mean_without_those_who_abstained():
-    # (0.25 + 1.0) / 2; no rating is a preference, so that 0.25 and 1.0 are no disagreement.
-    assert decide(answers_of(0.25, None, 1.0), Vote.MEAN) == Verdict(
-        0.625, reason="said 0.25 / said 1.0", votes=(0.25, None, 1.0)
-    )
-
-
-@pytest.mark.parametrize(
-    ("scores", "score"),
-    [
-        ((1.0, 0.75, 1.0), 1.0),
-        ((0.0, 0.25), 0.0),
-        ((0.5, 0.5), 0.5),
-        ((1.0, 1.0, 0.5), 0.5),
-        ((1.0, 0.0), 0.5),
-    ],
-)
-def test_the_unanimous_preference_is_that_of_all_and_anything_else_a_tie(scores, score):
-    assert decide(answers_of(*scores), Vote.UNANIMOUS).score == score
+def test_a_vote_decides_by_the_scores_there_are_and_is_a_tie_otherwise(vote, scores, score):
+    assert decide(answers_of(*scores), vote).score == score
 
 
 @pytest.mark.parametrize(
@@ -214,3 +178,17 @@ def test_a_panel_that_answers_from_the_ledger_asks_only_the_judge_that_is_new(tm
     finished = run([old, new], ledger=tmp_path / "l.sqlite")
     assert len(old.calls) == asked == len(new.calls)
     assert finished.spend.remembered == asked
+
+
+def test_only_a_judge_that_goes_by_names_is_asked_about_equal_outputs():
+    terms, item = Terms("run", order=Order.FIXED), Item("q1", "p")
+    equal = Query(item, ("a", "b"), ("same", "same"))
+    assert not asks_for(equal, panel_of([1.0], [1.0]), terms)
+    by_name = [
+        ScriptedJudge(script_from([1.0]), model=name, blind=False, order_matters=False)
+        for name in ("m", "n")
+    ]
+    asks = asks_for(equal, by_name, terms)
+    assert [(ask.judge, ask.call.systems) for ask in asks] == [(0, ("a", "b")), (1, ("a", "b"))]
+    rated = asks_for(Query(item, ("a",), ("same",)), by_name, terms)
+    assert len({ask.key for ask in (*asks, *rated)}) == 4

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from judgeloop.core.errors import ErrorKind, JudgeError
 from judgeloop.engine.retrying import Retries, RetryPolicy
 
@@ -28,8 +30,14 @@ def busy(retry_after=None):
     return JudgeError(ErrorKind.RETRY, "busy", billed=False, wait_s=retry_after)
 
 
-def test_a_wait_that_the_server_asks_for_is_kept():
-    assert attempts(RetryPolicy(), busy(3.5)) == ([3.5], "worked")
+@pytest.mark.parametrize(
+    ("wait_s", "left_s", "kept"),
+    [(3.5, None, True), (60.5, None, False), (600.0, 900.0, True), (30.0, 29.0, False)],
+)
+def test_a_wait_asked_for_is_kept_where_there_is_time_for_it(wait_s, left_s, kept):
+    error = busy(wait_s)
+    found = attempts(RetryPolicy(longest_wait_s=60.0), error, left_s=left_s)
+    assert found == (([wait_s], "worked") if kept else ([], error))
 
 
 def test_a_server_that_asks_for_no_wait_is_still_given_the_usual_one():
@@ -59,23 +67,6 @@ def test_refusals_of_a_crowded_server_use_up_no_attempts():
     assert (len(waits), ended) == (9, "worked")
     waits, ended = attempts(RetryPolicy(attempts=4, first_wait_s=0.0), *errors, failures[3])
     assert (len(waits), ended) == (9, failures[3])
-
-
-def test_a_server_that_asks_for_too_long_a_wait_is_not_waited_for():
-    error = busy(60.5)
-    assert attempts(RetryPolicy(longest_wait_s=60.0), error) == ([], error)
-
-
-def test_a_long_wait_is_kept_where_the_run_has_the_time_for_it():
-    assert attempts(RetryPolicy(longest_wait_s=60.0), busy(600.0), left_s=900.0) == (
-        [600.0],
-        "worked",
-    )
-
-
-def test_a_wait_longer_than_what_is_left_of_the_run_is_not_begun():
-    error = busy(30.0)
-    assert attempts(RetryPolicy(), error, left_s=29.0) == ([], error)
 
 
 def test_a_crowded_server_that_says_when_is_waited_for_as_often_as_the_run_has_time():

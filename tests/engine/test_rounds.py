@@ -65,12 +65,6 @@ def test_a_round_takes_two_commits(commits, selector, cost_p):
     assert len(commits) == 2 * outcome.rounds
 
 
-def test_a_panel_of_such_judges_takes_as_many(commits):
-    panel = [computed(scores(40, seed), model=f"judge-{seed}") for seed in (1, 2)]
-    outcome = run(panel, rule=TieAware(0.01)).outcome
-    assert len(commits) == 2 * outcome.rounds
-
-
 def test_a_judge_that_costs_money_settles_each_reply_when_it_comes(commits):
     judge = ScriptedJudge(
         script_from(scores(40, 1)),

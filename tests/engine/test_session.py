@@ -144,15 +144,6 @@ def test_between_looks_that_may_give_up_queries_are_asked_side_by_side():
     assert outcome.winner is None
 
 
-@pytest.mark.smoke
-def test_looking_ahead_far_enough_waits_once():
-    outcome = replay(
-        make_session(40, rule=NEVER, lookahead=40),
-        lambda choice: Verdict(scores(40, 3)[choice.position]),
-    )
-    assert (outcome.rounds, outcome.ahead) == (1, 0)
-
-
 def _one_at_a_time(session, table):
     session._could_stop = lambda active: bool(session._pending)
     return replay(session, lambda choice: Verdict(table[choice.position]))

@@ -40,17 +40,6 @@ def test_it_waits_until_the_first_is_over_and_cancels_the_others():
     assert asyncio.run(story()) == ["cancelled", "cancelled"]
 
 
-def test_what_is_over_already_is_not_waited_for():
-    async def story():
-        over, noted = asyncio.Event(), []
-        over.set()
-        await first_of(forever(noted), over.wait())
-        await turns()
-        return noted
-
-    assert asyncio.run(story()) == ["cancelled"]
-
-
 def test_whoever_is_cancelled_while_it_waits_leaves_nothing_running():
     async def story():
         noted = []

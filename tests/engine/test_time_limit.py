@@ -37,19 +37,6 @@ def test_a_block_that_ends_in_time_goes_on_undisturbed():
     assert run(story()) == "done"
 
 
-def test_without_a_limit_nothing_ends():
-    assert run(limited(None, asyncio.sleep(0.1, "done"))) == "done"
-
-
-def test_an_error_within_is_the_blocks_own():
-    async def story():
-        async with time_limit(5):
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        run(story())
-
-
 def test_a_block_that_is_cancelled_is_not_late():
     async def story():
         task = asyncio.create_task(limited(5, asyncio.sleep(10)))

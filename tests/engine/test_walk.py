@@ -5,25 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.pools import known_beforehand
-from support.walking import all_steps, walk
+from support.walking import walk
 
 from judgeloop.core.records import Verdict
 from judgeloop.methods.selectors.decisive import decisive
 from judgeloop.methods.selectors.random import Random
-
-
-@pytest.mark.parametrize(
-    "selector", [Random(), decisive(known_beforehand(37))], ids=["random", "decisive"]
-)
-@pytest.mark.parametrize("most", [0, 5, 20, 37, 100])
-def test_it_is_the_steps_of_the_selector_with_every_answer_heard(selector, most):
-    def answer(choice):
-        return Verdict(choice.position % 5 / 4)
-
-    labels = walk(selector, 37, most, answer, np.random.default_rng(1))
-    steps = all_steps(selector, 37, seed=1)[:most]
-    assert [label.choice for label in labels] == [step.choices[0] for step in steps]
-    assert [label.answer for label in labels] == [answer(label.choice) for label in labels]
 
 
 def prospects(items, **more):

@@ -23,45 +23,28 @@ def written(tmp_path, *values, field="logprobs", names=("a", "b")):
     return path
 
 
-def test_the_geometric_mean_of_the_tokens_probabilities(tmp_path):
-    path = written(tmp_path, [math.log(0.5), math.log(0.125)], [0.0])
-    assert read_confidence(path, ITEMS, "logprobs", "geometric-mean") == pytest.approx([0.25, 1.0])
+TOKENS = [
+    {"token": " ", "logprob": -3.0},
+    {"token": "A", "logprob": math.log(0.4)},
+    {"token": ".", "logprob": -9},
+]
 
 
-def test_the_first_token_that_is_not_empty(tmp_path):
-    tokens = [
-        {"token": " ", "logprob": -3.0},
-        {"token": "A", "logprob": math.log(0.4)},
-        {"token": ".", "logprob": -9},
-    ]
-    path = written(tmp_path, tokens, {"content": tokens[1:]})
-    assert read_confidence(path, ITEMS, "logprobs", "first-token") == pytest.approx([0.4, 0.4])
-
-
-def test_where_tokens_have_no_text_the_first_counts(tmp_path):
-    path = written(tmp_path, [math.log(0.4), -9.0], [-1.0])
-    assert read_confidence(path, ITEMS, "logprobs", "first-token") == pytest.approx(
-        [0.4, math.exp(-1)]
-    )
-
-
-def test_where_all_tokens_are_empty_the_first_counts(tmp_path):
-    path = written(tmp_path, [{"token": "", "logprob": -1.0}], [-1.0])
-    assert read_confidence(path, ITEMS, "logprobs", "first-token")[0] == pytest.approx(math.exp(-1))
-
-
-def test_a_number_is_taken_as_it_is_and_from_any_field(tmp_path):
-    path = written(tmp_path, 0.25, "0.5", field="sure")
-    assert read_confidence(path, ITEMS, "sure", "geometric-mean").tolist() == [0.25, 0.5]
-
-
-def test_an_answer_of_no_tokens_has_no_confidence(tmp_path):
-    assert read_confidence(
-        written(tmp_path, [], [0.0]), ITEMS, "logprobs", "first-token"
-    ).tolist() == [
-        0.0,
-        1.0,
-    ]
+@pytest.mark.parametrize(
+    ("rule", "values", "expected"),
+    [
+        ("geometric-mean", ([math.log(0.5), math.log(0.125)], [0.0]), [0.25, 1.0]),
+        ("geometric-mean", (0.25, "0.5"), [0.25, 0.5]),
+        ("first-token", (TOKENS, {"content": TOKENS[1:]}), [0.4, 0.4]),
+        ("first-token", ([math.log(0.4), -9.0], [{"token": "", "logprob": 0.0}]), [0.4, 1.0]),
+        ("first-token", ([], [0.0]), [0.0, 1.0]),
+    ],
+)
+def test_a_confidence_is_the_mean_or_the_first_token_that_is_not_empty(
+    tmp_path, rule, values, expected
+):
+    path = written(tmp_path, *values, field="sure")
+    assert read_confidence(path, ITEMS, "sure", rule) == pytest.approx(expected)
 
 
 def test_rows_join_by_prompt_where_they_have_no_id(tmp_path):

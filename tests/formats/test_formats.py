@@ -291,10 +291,3 @@ def test_promptfoo_with_several_prompts_names_systems_by_prompt_too(write):
         ("openai:gpt-4.1-mini Translate: {{text}}", "text: cat"),
         ("openai:gpt-4.1-mini french", "text: dog"),
     ]
-
-
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_tables_are_parted_by_commas_semicolons_or_tabs(write, delimiter):
-    header = delimiter.join(["Prompt", "Answer"])
-    line = delimiter.join(['"1, 2; 3\t4"', "four"])
-    assert rows_of(write(f"{header}\n{line}\n")) == [OutputRow(prompt="1, 2; 3\t4", output="four")]

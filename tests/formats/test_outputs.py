@@ -24,48 +24,6 @@ def rows_of(path):
     return [located.row for located in read_outputs(path).rows]
 
 
-def test_all_three_forms_give_the_same_outputs(tmp_path):
-    fields = {
-        "id": "q1",
-        "prompt": "2+2?",
-        "output": "4",
-        "model": "small",
-        "reference": "4",
-        "group": "sums",
-    }
-    lines, array, table = (tmp_path / name for name in ("a.jsonl", "a.json", "a.csv"))
-    lines.write_text(json.dumps(fields), encoding="utf-8")
-    array.write_text(json.dumps([fields], indent=2), encoding="utf-8")
-    table.write_text(",".join(fields) + "\n" + ",".join(fields.values()), encoding="utf-8")
-    assert rows_of(lines) == rows_of(array) == rows_of(table) == [OutputRow(**fields)]
-
-
-def test_an_alpacaeval_array_is_read_by_its_own_names(tmp_path):
-    path = tmp_path / "model_outputs.json"
-    path.write_text(
-        json.dumps(
-            [
-                {
-                    "dataset": "koala",
-                    "instruction": "Hi?",
-                    "output": "Hello",
-                    "generator": "m-7b",
-                    "datasplit": "eval",
-                }
-            ]
-        ),
-        encoding="utf-8",
-    )
-    assert rows_of(path) == [OutputRow(prompt="Hi?", output="Hello", model="m-7b", group="koala")]
-    assert read_outputs(path).system == "m-7b"
-
-
-def test_an_integer_id_is_the_same_as_its_digits(tmp_path):
-    assert rows_of(written(tmp_path, {"id": 7, "output": "x"})) == rows_of(
-        written(tmp_path, {"id": "7", "output": "x"})
-    )
-
-
 def test_empty_optional_text_is_absent_but_an_empty_output_is_an_answer(tmp_path):
     row = rows_of(
         written(
@@ -135,21 +93,15 @@ def test_two_systems_in_one_file_are_refused_with_names_and_a_line(tmp_path):
         read_outputs(path)
 
 
-@pytest.mark.parametrize("nothing", [None, ""])
+@pytest.mark.parametrize(("said", "read"), [(None, "theirs"), ("", "theirs"), ("own", "own")])
 @pytest.mark.parametrize(
     ("own", "theirs"), [("prompt", "instruction"), ("group", "dataset"), ("model", "generator")]
 )
-def test_an_own_name_that_says_nothing_does_not_hide_alpacaevals(tmp_path, own, theirs, nothing):
-    (row,) = rows_of(written(tmp_path, {own: nothing, theirs: "said", "id": 1, "output": "x"}))
-    assert getattr(row, own) == "said"
-
-
-@pytest.mark.parametrize(
-    ("own", "theirs"), [("prompt", "instruction"), ("group", "dataset"), ("model", "generator")]
-)
-def test_an_own_name_goes_before_alpacaevals(tmp_path, own, theirs):
-    (row,) = rows_of(written(tmp_path, {theirs: "theirs", own: "own", "id": 1, "output": "x"}))
-    assert getattr(row, own) == "own"
+def test_an_own_name_goes_before_alpacaevals_where_it_says_something(
+    tmp_path, own, theirs, said, read
+):
+    (row,) = rows_of(written(tmp_path, {own: said, theirs: "theirs", "id": 7, "output": "x"}))
+    assert (getattr(row, own), row.id) == (read, "7")
 
 
 def test_an_items_file_keeps_its_lines(tmp_path):

@@ -185,11 +185,6 @@ def test_a_place_in_memory_is_named_by_its_unit():
         )
 
 
-def test_columns_of_an_items_file_are_kept_for_a_check_of_the_map():
-    rows = [Row(1, {"id": 1, "prompt": "p", "gold": "g"}), Row(2, {"id": 2, "prompt": "q"})]
-    assert items_of(rows, HERE).columns == ("id", "prompt", "gold")
-
-
 @pytest.mark.parametrize(
     ("fields", "guesses"),
     [
@@ -206,22 +201,11 @@ def test_the_columns_that_were_guessed_are_known(fields, guesses):
     assert outputs_of([Row(1, fields)], HERE).guesses == guesses
 
 
-def test_a_column_of_the_map_is_no_guess():
-    found = outputs_of(
-        [Row(1, {"question": "q", "answer": "a"})],
-        HERE,
-        mapped=parse_map("prompt=question,output=answer"),
-    )
-    assert found.guesses == ()
-
-
 def test_the_guesses_are_told_once_for_files_that_are_alike():
-    guess = [("prompt", "'question'")]
+    guess, other = [("prompt", "'question'")], [("output", "'answer'")]
     assert guesses_text({"a": guess, "b": guess}) == "prompt from 'question' (a, b); `map` sets it"
-    assert (
-        guesses_text({"a": guess, "b": [], "c": [("output", "'answer'")]})
-        == "prompt from 'question' (a); output from 'answer' (c); `map` sets them"
-    )
+    told = guesses_text({"a": guess, "b": [], "c": other})
+    assert told == "prompt from 'question' (a); output from 'answer' (c); `map` sets them"
     assert guesses_text({"a": [], "b": []}) == ""
 
 
@@ -249,7 +233,3 @@ def test_null_outputs_are_left_out_and_counted_where_that_is_allowed():
     found = outputs_of(rows, HERE, allow_failed=True)
     assert [located.row.id for located in found.rows] == ["1"]
     assert found.failed == 2
-
-
-def test_an_output_put_together_of_a_null_and_a_text_is_the_text():
-    assert one({"id": 1, "a": None, "b": "x"}, "output=a+b").output == "x"

@@ -50,23 +50,11 @@ def test_preferences_between_pairs_are_read(tmp_path, content):
     assert (table.rows, table.paired, table.systems) == (PAIRED, True, {"a", "b", "c"})
 
 
-@pytest.mark.parametrize("score", ["", "  "])
-def test_an_empty_score_is_a_verdict_that_was_not_given(tmp_path, score):
-    table = read_verdicts(written(tmp_path, f"item_id,model,score\nq1,a,{score}\n"))
-    assert table.rows == {("q1", "a"): Recorded(None)}
-
-
 def test_a_single_score_may_be_on_any_scale(tmp_path):
     table = read_verdicts(
         written(tmp_path, "item_id,model,score\nq1,a,-17.5\nq2,a,1e3\nq3,a, +.5 \nq4,a,2.\n")
     )
     assert [row.score for row in table.rows.values()] == [-17.5, 1000.0, 0.5, 2.0]
-
-
-def test_an_integer_item_id_is_the_same_as_its_digits(tmp_path):
-    assert set(
-        read_verdicts(written(tmp_path, [{"item_id": 7, "model": "a", "score": 1}])).rows
-    ) == {("7", "a")}
 
 
 def test_the_digest_follows_the_content_and_not_the_name(tmp_path):
@@ -77,44 +65,17 @@ def test_the_digest_follows_the_content_and_not_the_name(tmp_path):
     assert one.digest == same.digest != other.digest
 
 
-@pytest.mark.parametrize("score", ["NaN", "Infinity", "-Infinity", "1" + "0" * 400, '"1e999"'])
-def test_a_score_that_is_not_finite_is_refused(tmp_path, score):
-    path = written(tmp_path, f'{{"item_id": "q1", "model": "a", "score": {score}}}')
-    message = (
-        f"{path}, line 1: the field 'score' is wrong: Value error, expected a finite number, found "
-    )
-    with pytest.raises(DataError, match="^" + re.escape(message)):
-        read_verdicts(path)
-
-
 @pytest.mark.parametrize(
-    "score",
+    ("score", "expected"),
     [
-        '"nan"',
-        '"inf"',
-        '"-Infinity"',
-        "[1]",
-        "{}",
-        "true",
-        "false",
-        '"1_0"',
-        '"0x1"',
-        '"1,5"',
-        '"."',
+        *[(score, "a finite number") for score in ("NaN", "-Infinity", "1" + "0" * 400, '"1e999"')],
+        *[(score, "a number") for score in ('"nan"', '"inf"', "[1]", "true", '"1_0"', '"."')],
     ],
 )
-def test_a_score_that_is_no_number_is_refused(tmp_path, score):
+def test_a_score_that_is_no_finite_number_is_refused(tmp_path, score, expected):
     path = written(tmp_path, f'{{"item_id": "q1", "model": "a", "score": {score}}}')
-    message = f"{path}, line 1: the field 'score' is wrong: Value error, expected a number, found "
-    with pytest.raises(DataError, match="^" + re.escape(message)):
-        read_verdicts(path)
-
-
-def test_a_score_in_words_is_refused(tmp_path):
-    path = written(tmp_path, "item_id,model,score\nq1,a,good\n")
-    with pytest.raises(
-        DataError, match=re.escape(f"{path}, line 2: the field 'score' is wrong: ") + ".*'good'"
-    ):
+    problem = f"the field 'score' is wrong: Value error, expected {expected}, found "
+    with pytest.raises(DataError, match="^" + re.escape(f"{path}, line 1: {problem}")):
         read_verdicts(path)
 
 

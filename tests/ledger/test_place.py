@@ -15,10 +15,10 @@ import pytest
 from judgeloop.core.errors import LedgerError
 from judgeloop.ledger import connection as place
 from judgeloop.ledger.connection import connect
-from judgeloop.ledger.ledger_memory import remember, sentences_about
 from judgeloop.ledger.opening import open_reader
 from judgeloop.ledger.rows import KEY_VARIABLE
 from judgeloop.ledger.sqlite import SqliteLedger
+from judgeloop.run.folder import remember, sentences_about
 
 MOUNTS = """22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw
 23 22 0:40 / /home/me/my\\040share rw shared:2 master:1 - nfs4 server:/export rw

@@ -7,11 +7,11 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from support.replaying import replay, verdicts
+from support.tables import write
 
-from judgeloop.cli.app import app
 from judgeloop.engine.session import Limits
 from judgeloop.history.past import prospects_of
 from judgeloop.methods.selectors.ingredients import Variant
@@ -56,11 +56,6 @@ def test_a_history_holds_every_comparison_of_so_many_systems_and_none_of_the_pai
     assert len(past.systems) == count
     assert len(past) == count * (count - 1) // 2
     assert not past.systems & {f"s{number}" for number in pair}
-
-
-def test_a_smaller_history_is_part_of_a_larger_one_of_the_same_seed():
-    data = mostly_ties(items=20)
-    assert past_of(data, (0, 1), 4).systems < past_of(data, (0, 1), 7).systems
 
 
 def test_a_history_is_on_the_contests_items_and_ties_within_the_margin():
@@ -147,28 +142,11 @@ def test_among_ties_a_history_saves_a_third_of_the_judgments_without_more_errors
 
 @pytest.fixture
 def files(tmp_path):
-    """The arguments of a replay of recorded verdicts."""
+    """The arguments of a replay of recorded verdicts, whose outputs nobody has."""
     data = mostly_ties(items=40, systems=6)
-    table = [
-        f"i{item},{system},{data.scores[row, item]:.4f}"
-        for row, system in enumerate(data.systems)
-        for item in range(40)
-    ]
-    verdicts = tmp_path / "verdicts.csv"
-    verdicts.write_text("\n".join(["item_id,model,score", *table]) + "\n")
-    return [
-        tmp_path / "outputs",
-        "--items",
-        tmp_path / "items.jsonl",
-        "--verdicts",
-        verdicts,
-        "--jobs",
-        1,
-    ]
-
-
-def replay(*arguments):
-    return CliRunner().invoke(app, ["replay", *map(str, arguments)])
+    table = verdicts(tmp_path, dict(zip(data.systems, data.scores.round(4), strict=True)))
+    items = tmp_path / "items.jsonl"
+    return [tmp_path / "outputs", "--items", items, "--verdicts", table, "--jobs", 1]
 
 
 DRAWN = ["--selectors", "random,decisive", "--seeds", 2, "--subset", 1]
@@ -188,23 +166,19 @@ def test_a_replay_takes_a_history_and_no_outputs(files, tmp_path):
 
 
 def test_where_there_are_outputs_their_lengths_count(files, tmp_path):
-    folder, _, items = files[:3]
+    folder, items = files[0], range(40)
     asked = [*files, *RULES, *HISTORY, "--rules", "tie-aware", "--json", "-o"]
     without = replay(*asked, tmp_path / "without")
     assert f"judgeloop: {folder} is not a folder: decisive uses the history alone" in without.stderr
     folder.mkdir()
-    items.write_text(
-        "".join(json.dumps({"id": f"i{one}", "prompt": f"p{one}"}) + "\n" for one in range(40))
-    )
-    for system in mostly_ties(items=40, systems=6).systems[:5]:
-        rows = [
-            {"id": f"i{one}", "output": "x" * (37 * one * int(system[1:]) % 101)}
-            for one in range(40)
-        ]
-        (folder / f"{system}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write(tmp_path, {"items": [{"id": f"i{one}", "prompt": f"p{one}"} for one in items]})
+    outputs = {
+        f"s{n}": [{"id": f"i{one}", "output": "x" * (37 * one * n % 101)} for one in items]
+        for n in range(5)
+    }
+    write(folder, outputs)
     with_lengths = replay(*asked, tmp_path / "with")
-    assert with_lengths.exit_code == 0, with_lengths.output
-    assert with_lengths.stderr == ""
+    assert (with_lengths.exit_code, with_lengths.stderr) == (0, "")
     random, decisive = json.loads(without.stdout)
     assert json.loads(with_lengths.stdout)[0] == random
     assert json.loads(with_lengths.stdout)[1] != decisive
@@ -217,17 +191,6 @@ def test_a_rule_that_a_selector_cannot_go_with_is_named(files, tmp_path):
         ("anytime", "random"), ("tie-aware", "random"), ("tie-aware", "decisive"),
     ]  # fmt: skip
     assert "judgeloop: anytime not run with decisive: " in result.stderr
-
-
-def test_it_resumes_with_the_histories_it_had_and_not_with_others(files, tmp_path):
-    asked = [*files, *DRAWN, *HISTORY, "--sizes", "5,10", "--json", "-o"]
-    whole = replay(*asked, tmp_path / "whole")
-    replay(*asked, tmp_path / "part", "--pairs", 3)
-    resumed = replay(*asked, tmp_path / "part", "--resume")
-    assert json.loads(resumed.stdout) == json.loads(whole.stdout)
-    changed = replay(*asked, tmp_path / "part", "--resume", "--history-systems", 3)
-    assert changed.exit_code == 2
-    assert "other settings (history_systems)" in changed.stderr
 
 
 @pytest.mark.parametrize(
@@ -251,9 +214,3 @@ def test_what_is_wrong_with_a_history_is_said_in_a_line(files, tmp_path, flags, 
     assert result.exit_code == 2
     assert message in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
-
-
-def test_another_job_has_no_history(files, tmp_path):
-    result = replay(*files, "--job", "select", "--baseline", "s0", *HISTORY, "-o", tmp_path / "out")
-    assert result.exit_code == 2
-    assert "--history-systems: --job select has no such choice" in result.stderr

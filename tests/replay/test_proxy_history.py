@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import csv
-import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
-
-from judgeloop.cli.app import app
+from support.replaying import recorded, replay
 
 ITEMS, SYSTEMS = 60, 5
 
@@ -18,28 +15,10 @@ ITEMS, SYSTEMS = 60, 5
 def data(tmp_path):
     """Five systems whose scores depend on the item more than on the system."""
     rng = np.random.default_rng(0)
-    easy, table = rng.random(ITEMS), ["item_id,model,score"]
-    folder = tmp_path / "outputs"
-    folder.mkdir()
-    for number in range(SYSTEMS):
-        scores = np.clip(easy + rng.normal(0, 0.1, ITEMS), 0, 1)
-        table += [f"i{at},s{number},{scores[at]:.4f}" for at in range(ITEMS)]
-        lines = [
-            json.dumps({"id": f"i{at}", "model": f"s{number}", "output": "x"})
-            for at in range(ITEMS)
-        ]
-        (folder / f"s{number}.jsonl").write_text("\n".join(lines) + "\n")
-    items, verdicts = tmp_path / "items.jsonl", tmp_path / "verdicts.csv"
-    items.write_text(
-        "".join(json.dumps({"id": f"i{at}", "prompt": f"p{at}"}) + "\n" for at in range(ITEMS))
-    )
-    verdicts.write_text("\n".join(table) + "\n")
-    return [folder, "--items", items, "--verdicts", verdicts, "--job", "estimate", "--selectors", "random",
-            "--shares", "25", "--jobs", 1]  # fmt: skip
-
-
-def replay(*arguments):
-    return CliRunner().invoke(app, ["replay", *map(str, arguments)])
+    easy = rng.random(ITEMS)
+    scores = {f"s{n}": np.clip(easy + rng.normal(0, 0.1, ITEMS), 0, 1) for n in range(SYSTEMS)}
+    files = recorded(tmp_path, scores)
+    return [*files, "--job", "estimate", "--selectors", "random", "--shares", "25", "--jobs", 1]
 
 
 def error_of(folder):

@@ -201,13 +201,6 @@ def test_the_first_token_is_there_once_and_none_is_after_the_prompt(
 
 
 @embed
-def test_a_first_token_that_is_written_out_is_not_doubled(tiny):
-    assert np.array_equal(
-        hidden_states(["<s>ab"], tiny, layer=2), hidden_states(["ab"], tiny, layer=2)
-    )
-
-
-@embed
 def test_an_empty_prompt_is_its_first_token(tiny):
     states = hidden_states(["", "a"], tiny, layer=2)
     np.testing.assert_allclose(states[0], plain(tiny, [BEGIN], 2), rtol=1e-4, atol=1e-5)
@@ -386,18 +379,6 @@ def test_another_model_in_the_same_folder_has_vectors_of_its_own(tiny, tmp_path,
     np.testing.assert_allclose(
         after, hidden_states(PROMPTS, str(folder), layer=layer), rtol=1e-4, atol=1e-5
     )
-
-
-@embed
-@pytest.mark.parametrize("layer", [2, "auto"])
-def test_a_folder_that_is_no_cache_is_done_without(tiny, tmp_path, layer):
-    (tmp_path / "cache.db").write_bytes(b"this is no database" * 100)
-    np.testing.assert_allclose(
-        hidden_vectors(PROMPTS, tiny, layer, tmp_path),
-        hidden_states(PROMPTS, tiny, layer=layer),
-        rtol=1e-5,
-    )
-    assert (tmp_path / "cache.db").read_bytes().startswith(b"this is no database")
 
 
 @embed

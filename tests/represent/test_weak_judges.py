@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-
 import numpy as np
 import pytest
 from support.database import opened
@@ -55,14 +52,6 @@ def test_an_empty_text_loses_to_every_other(tmp_path):
     assert weak_opinions([["y"], [""], [""]], 0, 2, tmp_path).tolist() == [[[0, -1, -1]]] * 2
 
 
-def test_one_system_ties_with_itself(tmp_path):
-    assert weak_opinions([["a", ""]], 0, 2, tmp_path).tolist() == [[[0], [0]]] * 2
-
-
-def test_no_queries_have_no_opinions(tmp_path):
-    assert weak_opinions([[], []], 0, 4, tmp_path).shape == (4, 0, 2)
-
-
 @needs_diskcache
 def test_a_second_run_computes_nothing(tmp_path, computed):
     for _ in range(2):
@@ -95,11 +84,6 @@ def test_other_texts_or_judges_are_computed_anew(tmp_path, computed):
     assert len(computed) == 4
 
 
-def test_texts_do_not_run_into_each_other():
-    assert weak_judges._key(("a", "1\0b"), 2) != weak_judges._key(("a1\0", "b"), 2)
-    assert weak_judges._key(("a", ""), 2) != weak_judges._key(("a",), 2)
-
-
 def test_many_queries_are_found_in_their_places(tmp_path, computed):
     rng = np.random.default_rng(0)
     queries = QUERIES_AT_A_TIME + 30
@@ -110,13 +94,6 @@ def test_many_queries_are_found_in_their_places(tmp_path, computed):
     found = weak_opinions(outputs, 0, 2, tmp_path)
     for query, texts in enumerate(zip(*outputs, strict=True)):
         assert np.array_equal(found[:, query], opinions(likelihoods(texts, 2), 0))
-
-
-@needs_diskcache
-def test_losing_the_folder_costs_nothing_but_time(tmp_path):
-    weak_opinions(OUTPUTS, 1, 3, tmp_path / "c")
-    shutil.rmtree(tmp_path / "c")
-    assert weak_opinions(OUTPUTS, 1, 3, tmp_path / "c").tolist() == EXPECTED
 
 
 @needs_diskcache
@@ -139,22 +116,6 @@ def test_what_cannot_be_likelihoods_is_computed_anew_and_mended(tmp_path, comput
     for _ in range(2):
         assert weak_opinions(OUTPUTS, 1, 3, tmp_path).tolist() == EXPECTED
     assert len(computed) == 6
-
-
-def test_a_folder_that_cannot_be_read_is_done_without_and_left_alone(tmp_path):
-    (tmp_path / "cache.db").write_bytes(b"no database at all" * 100)
-    assert weak_opinions(OUTPUTS, 1, 3, tmp_path).tolist() == EXPECTED
-    assert (tmp_path / "cache.db").read_bytes().startswith(b"no database")
-
-
-def test_without_diskcache_everything_is_computed_and_no_folder_is_made(
-    tmp_path, computed, monkeypatch
-):
-    monkeypatch.setitem(sys.modules, "diskcache", None)
-    for _ in range(2):
-        assert weak_opinions(OUTPUTS, 1, 3, tmp_path / "c").tolist() == EXPECTED
-    assert len(computed) == 6
-    assert not (tmp_path / "c").exists()
 
 
 @pytest.mark.parametrize("baseline", [-1, 3])

@@ -35,7 +35,6 @@ OTHER: dict[str, dict[str, Any]] = {
     "judge_base_url": {"judge_base_url": "http://localhost:1/v1", "judge_price": "1,1"},
     "judge_name": {"judge_name": ("gateway",)},
     "judge_price": {"judge_price": "1,1"},
-    "prices": {"prices": "prices.toml"},
     "tier": {"tier": "flex"},
     "ledger_budget": {"ledger_budget": 20},
     "judge_max_tokens": {"judge_max_tokens": 99},
@@ -168,6 +167,8 @@ def another(field: Any) -> Any:
         return not default
     if isinstance(default, enum.Enum):
         return next(one for one in type(default) if one is not default)
+    if isinstance(default, str):
+        return next((name for name in field.names if name != default), f"another {default}")
     if isinstance(default, Path):
         return default.with_name("elsewhere")
     if isinstance(default, int | float | Decimal):

@@ -186,7 +186,6 @@ RATE_LIMITS = [
     limited("Retry-After in ms", "Retry-After-Ms: 40"),
     limited("Retry-After garbage", "Retry-After: soon"),
     limited("Retry-After of 400 digits", f"Retry-After: {'9' * 400}"),
-    limited("ms garbage, seconds good", "Retry-After-Ms: x", "Retry-After: 0.01"),
 ]
 LONG_WAITS = [
     Case(
@@ -202,11 +201,6 @@ LONG_WAITS = [
 ]
 NO_CREDIT = [
     *(final(f"429 {code}", fails(429, code), "no credit left") for code in QUOTAS),
-    final(
-        "429 quota with Retry-After 0",
-        fails(429, "insufficient_quota", "Retry-After: 0"),
-        "no credit left",
-    ),
     final("402 billing_error", fails(402, "billing_error"), "no credit left"),
     final("400 billing_error", fails(400, "billing_error"), "no credit left"),
     final(
@@ -217,11 +211,9 @@ NO_CREDIT = [
 ]
 TURNED_AWAY = [
     final("401", fails(401, "invalid_api_key"), "the key is not accepted"),
-    final("401 in HTML", lambda say: whole(401, b"<html>log in</html>"), "the key is not accepted"),
     final("403", fails(403, "permission_error"), "the key is not accepted"),
     final("404", fails(404, "model_not_found", message="no such model"), "no such model"),
     final("400", fails(400, "unsupported_parameter", message="temperature?"), "temperature?"),
-    final("418", fails(418), "HTTP 418"),
 ]
 # What may concern one item: it is asked about once more, and then it has no verdict.
 UNKNOWN = [
@@ -251,7 +243,6 @@ ABOUT_THE_ITEM = [
 ]
 TROUBLE = [
     *(passing(f"{status}", fails(status), f"HTTP {status}") for status in (408, 409, 500, 529)),
-    passing("500 in HTML", lambda say: whole(500, b"<h1>oops</h1>"), "HTTP 500"),
     passing(
         "503 overloaded with Retry-After", fails(503, "overloaded", "Retry-After: 0.01"), "HTTP 503"
     ),
@@ -262,7 +253,6 @@ TROUBLE = [
         "failed: HTTP 503",
         used=USED,
     ),
-    passing("500 that asks the SDK to retry", fails(500, None, "x-should-retry: true"), "HTTP 500"),
 ]
 REDIRECTS = [
     *(final(f"{status} to another port", redirect(status, "{elsewhere}/v1/x"), "redirects")
@@ -275,28 +265,17 @@ NO_COMPLETION = [
     shape("empty", b""),
     shape("HTML", b"<!doctype html><title>Log in</title>"),
     passing("200 half a JSON", lambda say: ok(say.completion()[:80]), "the reply is no"),
-    shape("a list", b"[]"),
     shape("deep nesting", b"[" * 100_000),
     shape("a number of 100,000 digits", b'{"choices": ' + b"9" * 100_000 + b"}"),
-    shape("invalid UTF-8", b'{"choices": [{"message": {"content": "\xff\xfe"}}], "content": "\xff"}'),
     passing("204", lambda say: [head(204, None)], "the reply is no"),
     broken_field("choices empty", ("choices", []), ("content", {})),
     broken_field("message null", ("choices", [{"message": None}]), ("content", [{"text": "no type"}])),
-    broken_field(
-        "content a list", ("choices", [{"message": {"content": [GOOD]}}]), ("content", [{"type": "text", "text": [GOOD]}])
-    ),
     broken_field("model a number", ("model", 7), ("model", 7)),
     broken_field(
         "usage negative",
         ("usage", {"prompt_tokens": -5, "completion_tokens": 1}),
         ("usage", {"input_tokens": -5, "output_tokens": 1}),
     ),
-    broken_field(
-        "usage fractional",
-        ("usage", {"prompt_tokens": 1.5, "completion_tokens": 1}),
-        ("usage", {"input_tokens": 1.5, "output_tokens": 1}),
-    ),
-    broken_field("usage a list", ("usage", [1, 2]), ("usage", [1, 2])),
 ]  # fmt: skip
 BROKEN_WIRE = [
     passing(
@@ -305,26 +284,14 @@ BROKEN_WIRE = [
         "no reply from",
     ),
     passing("Content-Length too long", lambda say: [head(200, 9999) + say.completion()], "no reply from"),
-    passing("Content-Length negative", lambda say: [head(200, -1) + say.completion()], "no reply from"),
-    passing("Content-Length twice", lambda say: [head(200, 5, ["Content-Length: 6"]) + b"{}"], "no reply from"),
     passing("two replies for one", lambda say: [ok(say.completion())[0] * 2], "no reply from"),
     passing("reset in the body", lambda say: torn(say, 0.5), "no reply from"),
-    passing("reset before the body", lambda say: torn(say, 0), "no reply from"),
-    passing("reset in the headers", lambda say: [b"HTTP/1.1 200 OK\r\nContent-Le", Pause(0.02), RESET], "no reply"),
     passing("reset in the status line", lambda say: [b"HTT", Pause(0.02), RESET], "no reply from"),
-    passing("reset after the request", lambda say: [RESET], "no reply from"),
     passing("reset before reading", lambda say: [BEFORE_READING], "no reply from", raced=True),
     passing("closed without a word", lambda say: [], "no reply from"),
     passing("no HTTP at all", lambda say: [b"SSH-2.0-OpenSSH_9.6\r\n"], "no reply from"),
-    passing("a status that is no number", lambda say: [head("abc OK", 0)], "no reply from"),
     passing("a header of 1 MB", lambda say: ok(say.completion(), f"X-Long: {'h' * MEGABYTE}"), "no reply"),
     passing("chunks broken off", lambda say: [chunked(say.completion(), last=False)], "no reply from"),
-    passing(
-        "chunks of a false size",
-        lambda say: [head(200, None, ["Transfer-Encoding: chunked"]) + b"zz\r\nxx\r\n"],
-        "no reply from",
-    ),
-    passing("gzip that is none", lambda say: ok(say.completion(), "Content-Encoding: gzip"), "no reply"),
     passing(
         "gzip cut off",
         lambda say: ok(gzip.compress(say.completion())[:60], "Content-Encoding: gzip"),
@@ -334,10 +301,8 @@ BROKEN_WIRE = [
 ]  # fmt: skip
 SLOW = [
     passing("accepted and never answered", lambda say: [FOR_EVER], "no reply within"),
-    passing("headers and then nothing", lambda say: [head(200, 100), FOR_EVER], "no reply within"),
     passing("one byte a second", lambda say: dripped(ok(say.completion())[0], 1.0), "no reply within"),
     passing("one byte every 50 ms", lambda say: dripped(ok(say.completion())[0], 0.05), "no reply within"),
-    passing("a dripping error", lambda say: dripped(head(429, 9), 0.05), "no reply within"),
 ]  # fmt: skip
 LARGE = [
     passing("a body of 100 MB", lambda say: flood(100), ""),
@@ -353,25 +318,17 @@ ODD_BUT_GOOD = [
     verdict("gzip", lambda say: ok(gzip.compress(say.completion()), "Content-Encoding: gzip")),
     verdict("chunked", lambda say: [chunked(say.completion(), last=True)]),
     verdict("no length, ended by closing", lambda say: [head(200, None) + say.completion()]),
-    verdict("HTTP/1.0", lambda say: [head(200, None, version="HTTP/1.0") + say.completion()]),
     verdict("100 Continue first", lambda say: [b"HTTP/1.1 100 Continue\r\n\r\n", *ok(say.completion())]),
-    verdict("103 Early Hints first", lambda say: [b"HTTP/1.1 103 x\r\nLink: </a>\r\n\r\n", *ok(say.completion())]),
     verdict("wrong content type", lambda say: [ok(say.completion())[0].replace(b"application/json", b"text/html")]),
-    verdict("201", lambda say: whole(201, say.completion())),
-    verdict("in two pieces", lambda say: [ok(say.completion())[0][:150], Pause(0.02), ok(say.completion())[0][150:]]),
     verdict("unknown fields", lambda say: ok(say.completion(surprise={"a": [1, None]}, metadata=GOOD))),
     verdict("no model named", lambda say: ok(say.completion(model=""))),
     verdict("a key that stands twice, the same", lambda say: ok(b'{"id": "x", ' + say.completion()[1:])),
 ]  # fmt: skip
 NO_VERDICT = [
     unread("conflicting verdicts in one object", '{"winner": "A", "winner": "B"}'),
-    unread("two verdicts", '{"reason": "r", "winner": "A"}{"reason": "r", "winner": "B"}'),
     unread("a fenced block", f"```json\n{GOOD}\n```"),
-    unread("thoughts before the verdict", f"<think>it may be B</think>{GOOD}"),
     unread("a label that is none", '{"reason": "r", "winner": "C"}'),
-    unread("an empty reply", ""),
     unread("a reply of 100,000 brackets", "[" * 60_000),
-    unread("a reply of 1 MB", " " * MEGABYTE + GOOD),
     unread("NUL and escape characters", "\x00\x1b[31m" + GOOD),
 ]
 CUT = [
@@ -392,10 +349,6 @@ REFUSALS = [
     Case(
         "refusal in its own field", openai_message(content=None, refusal="No."), ABSTAINED, "refused by the judge",
         used=USED, wires=OPENAI,
-    ),
-    Case(
-        "refusal beside a verdict", openai_message(content=GOOD, refusal="No."), ABSTAINED, "refused", used=USED,
-        wires=OPENAI,
     ),
     Case(
         "refusal as the reason to stop", lambda say: ok(say.completion(GOOD, finish="content_filter")), ABSTAINED,
@@ -432,7 +385,6 @@ BLOCKS = [
 USAGES = [
     counted("missing", None),
     counted("of zero tokens", (0, 0)),
-    counted("of zero output tokens", (400, 0)),
     counted(
         "with its reasoning in the total alone",
         {"prompt_tokens": 400, "completion_tokens": 20, "total_tokens": 700},

@@ -83,12 +83,9 @@ class Say:
 Reply = Callable[[Say], Iterable[Piece]]
 
 
-def head(
-    status: int | str, length: int | None, headers: Iterable[str] = (), version: str = "HTTP/1.1"
-) -> bytes:
+def head(status: int, length: int | None, headers: Iterable[str] = ()) -> bytes:
     """A status line and headers; `length` None leaves Content-Length out."""
-    lines = [f"{version} {status} x" if isinstance(status, int) else f"{version} {status}"]
-    lines += ["Content-Type: application/json", "Connection: close"]
+    lines = [f"HTTP/1.1 {status} x", "Content-Type: application/json", "Connection: close"]
     lines += [] if length is None else [f"Content-Length: {length}"]
     return "\r\n".join([*lines, *headers, "", ""]).encode("latin-1")
 

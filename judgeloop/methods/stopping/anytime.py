@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from judgeloop.core.growing import Growing, IncrementalState
 from judgeloop.core.outcomes import StopKind, StopReason, Tally
-from judgeloop.methods.stats.betting import Bettor, bound, log_wealth, log_wealth_path
+from judgeloop.methods.stats.betting import Bettor, interval_of_bounds, log_wealth, log_wealth_path
 from judgeloop.methods.stopping.catalogue import Ingredients
 from judgeloop.methods.stopping.reasons import at_most, not_worse, risk_met
 from judgeloop.methods.stopping.rule import Rule, in_order, scores_for, with_wins
@@ -82,9 +82,8 @@ class Anytime(Rule):
         if tally.judged == self.items:
             gap = (tally.wins[0] - tally.wins[1]) / self.items
             return gap, gap
-        low = bound(scores_for(tally, 0), self.items, self.threshold)
-        high = -bound(scores_for(tally, 1), self.items, self.threshold)
-        return low, high
+        sides = scores_for(tally, 0), scores_for(tally, 1)
+        return interval_of_bounds(*sides, self.items, self.threshold)
 
     def no_difference(self, tally: Tally) -> bool:
         """Whether the gap is shown to lie between minus and plus `near_tie`."""
@@ -257,8 +256,8 @@ class NotWorse(Rule):
         if tally.judged == self.items:
             gap = (tally.wins[0] - tally.wins[1]) / self.items
             return gap, gap
-        low, high = (bound(scores_for(tally, side), self.items, self.threshold) for side in (0, 1))
-        return low, -high
+        sides = scores_for(tally, 0), scores_for(tally, 1)
+        return interval_of_bounds(*sides, self.items, self.threshold)
 
     def _risks(self, tally: Tally) -> tuple[float, float]:
         """Return the stated risks of "not worse" and of "worse"."""

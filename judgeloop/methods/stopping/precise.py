@@ -14,7 +14,7 @@ import numpy as np
 
 from judgeloop.core.outcomes import StopKind, StopReason
 from judgeloop.methods.estimators.mean_score import Ratings
-from judgeloop.methods.stats.betting import bound
+from judgeloop.methods.stats.betting import interval_of_bounds
 from judgeloop.methods.stats.mean_intervals import (
     Interval,
     interval_at_once,
@@ -105,8 +105,7 @@ class Precise:
         """
         least = 2 * np.nan_to_num(tally.scores, nan=0.0) - 1
         most = 2 * np.nan_to_num(tally.scores, nan=1.0) - 1
-        low = bound(least, self.items, self.threshold / 2)
-        high = -bound(-most, self.items, self.threshold / 2)
+        low, high = interval_of_bounds(least, -most, self.items, self.threshold / 2)
         return (low + 1) / 2, (high + 1) / 2
 
     def is_met(self, tally: Ratings) -> bool:

@@ -99,27 +99,6 @@ def test_its_moments_are_those_of_the_forecast():
     )
 
 
-def test_told_label_by_label_it_is_the_same_as_told_at_once():
-    tally = ESTIMATOR.tally((), ITEMS)
-    for label in labels(range(8)):
-        tally = ESTIMATOR.extended(tally, [label])
-    assert tally.moments == ESTIMATOR.tally(labels(range(8)), ITEMS).moments
-
-
-def test_an_abstention_is_no_score():
-    silent = Label(Choice(9, 0.1, (0,)), Abstention("no"))
-    tally = ESTIMATOR.tally([*labels(range(8)), silent], ITEMS)
-    assert (tally.judged, tally.abstentions) == (8, 1)
-    assert tally.moments == ESTIMATOR.tally(labels(range(8)), ITEMS).moments
-
-
-def test_the_end_of_the_pool_is_said():
-    assert (
-        ESTIMATOR.exhausted(ESTIMATOR.tally(labels(range(ITEMS)), ITEMS)).kind
-        is StopKind.ALL_JUDGED
-    )
-
-
 def test_a_forecast_of_another_pool_is_refused():
     with pytest.raises(ValueError, match="expected a forecast of 7 items, found one of 20"):
         ESTIMATOR.tally((), 7)

@@ -100,28 +100,6 @@ def test_the_gap_has_a_known_value():
     assert tally.gap == 0
 
 
-def test_the_systems_the_other_way_round_have_the_opposite_distance():
-    tally = counted(drawn_by(Decisive(WEIGHTS)))
-    turned = replace(
-        tally, preferences=tuple(None if one is None else -one for one in tally.preferences)
-    )
-    distance, opposite = weighted_gap(tally), weighted_gap(turned)
-    assert opposite.value == pytest.approx(-distance.value)
-    assert opposite.interval == pytest.approx((-distance.interval[1], -distance.interval[0]))
-
-
-def test_an_abstention_may_have_been_a_win_of_either():
-    won, lost, unknown = (
-        weighted_gap(counted(drawn_by(Decisive(WEIGHTS), (1.0, 0.5, 0.0, fourth, 1.0))))
-        for fourth in (1.0, 0.0, None)
-    )
-    assert unknown.interval == (
-        min(lost.interval[0], won.interval[0]),
-        max(lost.interval[1], won.interval[1]),
-    )
-    assert lost.value < unknown.value < won.value
-
-
 def test_there_is_no_weighted_gap_of_nothing_of_even_draws_or_projections():
     assert weighted_gap(Tally(ITEMS)) is None
     assert weighted_gap(counted(drawn_by(Random()))) is None
@@ -233,12 +211,6 @@ def test_what_has_no_score_is_left_out_of_the_mean_and_widens_the_bounds_either_
     both = (min(lost[0], won[0]), max(lost[1], won[1]))
     assert weighted_interval(scores, propensities, 16, 0.1) == both
     assert both not in {lost, won}
-
-
-def test_with_all_drawn_what_has_no_score_leaves_just_that_open():
-    propensities = propensities_of(np.array([3.0, 2.0, 1.0, 1.0]))
-    scores = np.array([1.0, math.nan, 0.0, 0.0])
-    assert weighted_interval(scores, propensities, 4, 0.1) == pytest.approx((0.25, 0.5))
 
 
 def test_too_few_have_no_interval():

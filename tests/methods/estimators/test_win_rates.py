@@ -61,13 +61,6 @@ def test_in_the_race_it_counts_for_the_system_that_is_bet_against():
     assert race.most.tolist() == [3, 1.5, 1, 1]
 
 
-def test_a_system_that_never_got_a_verdict_has_no_win_rate_and_does_not_lead():
-    standings = tally([[NO, 0.5, 0.0], [NO, 0.5, 0.0]])
-    assert np.isnan(standings.rates[0])
-    assert standings.best == [BASELINE]
-    assert standings.leader == BASELINE
-
-
 def test_who_was_not_asked_on_every_query_is_not_in_question():
     standings = tally(
         [[1.0, 0.5, 1.0, 0.0], [UNASKED, 0.5, 0.0, UNASKED], [UNASKED, 0.5, 1.0, UNASKED]]

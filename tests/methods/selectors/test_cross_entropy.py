@@ -70,15 +70,6 @@ def test_samples_are_nearer_to_the_pool_than_random_ones():
         assert max(ours) < min(random)
 
 
-def test_the_more_groups_are_tried_the_nearer():
-    vectors = np.random.default_rng(1).normal(size=(400, 6))
-    few, many = (CrossEntropy(vectors, tried=tried) for tried in (1, 60))
-    for seed in range(5):
-        assert divergence(many, order_of(many, 400, seed)[:100]) < divergence(
-            few, order_of(few, 400, seed)[:100]
-        )
-
-
 def test_the_first_are_random():
     vectors = np.random.default_rng(2).normal(size=(100, 3))
     selector = CrossEntropy(vectors)
@@ -89,25 +80,6 @@ def test_the_first_are_random():
         counts[[step.choices[0].position for step in steps]] += 1
     # 180 each in the mean, with a standard deviation of 11.
     assert np.abs(counts - 180).max() < 5 * 11.3
-
-
-def test_a_single_group_tried_is_a_random_one():
-    # Of a hundred items after the first 30, ten in the mean are in each tenth of the pool, with a
-    # standard deviation of 3.
-    selector = CrossEntropy(np.random.default_rng(1).normal(size=(400, 2)), tried=1)
-    for seed in range(5):
-        tenths = np.bincount(order_of(selector, 400, seed)[FIRST:130] // 40, minlength=10)
-        assert np.abs(tenths - 10).max() < 12
-
-
-def test_groups_do_not_depend_on_the_generator_that_they_are_asked_with():
-    vectors = np.random.default_rng(4).normal(size=(80, 3))
-    selector = CrossEntropy(vectors)
-    state = selector.init(80, np.random.default_rng(0))
-    first, second = (
-        steps_of(selector, state, 80, np.random.default_rng(seed))[0] for seed in (1, 2)
-    )
-    assert first == second
 
 
 def test_blocks_of_rows_change_nothing(monkeypatch):

@@ -163,11 +163,6 @@ def test_no_further_round_while_answers_are_out():
     assert len(steps_of(selector, state, 5, rng)[0]) == 5
 
 
-@pytest.mark.parametrize("limit", [0, 1, 3])
-def test_a_limit_too_small_for_a_single_query_asks_nothing(limit):
-    assert not list(rounds_of(Halving(lengths_of(5, 40), 4, limit), 40, np.ones((5, 40))))
-
-
 @pytest.mark.parametrize("limit", [8, 60, 200, 10_000])
 def test_in_a_session_the_best_is_named_at_the_end_of_the_budget(limit):
     scores = np.repeat([[1.0], [0.0], [0.5], [0.0], [0.0]], 30, axis=1)

@@ -15,7 +15,6 @@ from judgeloop.methods.selectors.fixed_order_baselines import OutcomeOrder
 from judgeloop.methods.selectors.llm_selector import LLMSelector
 
 ADAPTIVE = ("llm-selector", "bradley-terry")
-STATIC = ("most-draws", "confidence", "uncertainty")
 EPSILONS = (0.2, 0.3)  # a loss, a draw; a win is 0.5
 BASELINE = 1
 
@@ -92,15 +91,6 @@ def test_no_step_is_given_while_answers_are_out(name):
     assert len(steps_of(selector, selector.tell(state, labels[2:]), 5, rng)[0]) == 1
 
 
-@pytest.mark.parametrize("name", STATIC)
-def test_a_fixed_order_gives_as_many_as_asked_for(name):
-    selector = make_picker(name, OPINIONS, BASELINE, None)
-    rng = np.random.default_rng(0)
-    steps, state = steps_of(selector, selector.init(7, rng), 5, rng)
-    assert len(steps) == 5
-    assert len(steps_of(selector, state, 5, rng)[0]) == 2
-
-
 def test_opinions_on_another_number_of_queries_are_refused(picker):
     with pytest.raises(ValueError, match="opinions on 7 queries for 8 items"):
         picker.init(8, np.random.default_rng(0))
@@ -112,13 +102,6 @@ def test_too_few_systems_or_no_baseline_are_refused(name, systems, baseline):
     selector = make_picker(name, OPINIONS[:, :, :systems], baseline, EPSILONS)
     with pytest.raises(ValueError, match=r"two systems|the baseline is system"):
         selector.init(7, np.random.default_rng(0))
-
-
-def test_a_name_unknown_or_without_its_epsilons_is_refused():
-    with pytest.raises(KeyError, match="best"):
-        make_picker("best", OPINIONS, BASELINE, EPSILONS)
-    with pytest.raises(AssertionError, match="asks for epsilons"):
-        make_picker("llm-selector", OPINIONS, BASELINE, None)
 
 
 def plain_llm_selector(opinions, truth, steps):
@@ -200,15 +183,6 @@ def test_the_published_selector_believes_in_the_baseline_after_heavy_ties():
     belief = selector.belief(last_state(selector, 40, truth))
     assert belief.probabilities[2] > 0.99
     assert belief.level_since is not None
-
-
-def test_llm_selector_takes_an_abstention_for_the_mean_of_the_others():
-    selector = LLMSelector(THREE, 2, EPSILONS)
-    rng = np.random.default_rng(0)
-    (step,), state = steps_of(selector, selector.init(3, rng), 1, rng)
-    labels = [Label(step.choices[0], Verdict(1.0)), Label(step.choices[1], Abstention("no reply"))]
-    # A win 0.5, the baseline's tie 0.3, in the mean 0.4.
-    assert np.exp(selector.tell(state, labels).posterior) == pytest.approx([5 / 12, 4 / 12, 3 / 12])
 
 
 def test_bradley_terry_as_worked_by_hand():

@@ -158,20 +158,6 @@ def test_it_asks_side_by_side_exactly_as_long_as_nobody_could_leave(seed, risk):
     assert state.drawn == 60 or (state.race.running & ~state.race.out(risk)).sum() <= 1
 
 
-def test_five_further_queries_at_a_time_are_the_same_as_a_thousand():
-    selector, rng = Racing(5, 0, RISK), np.random.default_rng(0)
-    state = selector.init(60, rng)
-    everything, _ = steps_of(selector, state, 1000, rng)
-    assert len(everything) > 2
-    some = []
-    while True:
-        steps, state = steps_of(selector, state, 2, rng)
-        if not steps:
-            break
-        some += steps
-    assert some == everything
-
-
 def test_the_next_draw_is_equally_likely_to_be_any_item_left():
     scores = field(3)
     outcome = replay(session_of(scores), oracle(scores))
@@ -180,13 +166,6 @@ def test_the_next_draw_is_equally_likely_to_be_any_item_left():
         if label.choice.position not in seen:
             seen.append(label.choice.position)
         assert label.choice.propensity == pytest.approx(1 / (60 - len(seen) + 1))
-
-
-def test_the_baseline_wins_where_it_is_the_best():
-    scores = np.zeros((4, 60))
-    outcome = replay(session_of(scores, baseline=2), oracle(scores))
-    assert outcome.winner == 2
-    assert outcome.stop.kind is StopKind.RISK_MET
 
 
 @pytest.mark.parametrize("answered", range(13))

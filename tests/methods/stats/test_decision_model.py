@@ -106,14 +106,6 @@ def test_what_was_seen_is_fitted_as_another_solver_fits_it():
     )
 
 
-def test_before_a_run_has_seen_anything_patterns_change_nothing():
-    known = known_of()
-    with_patterns = known._replace(patterns=known_of(patterns=2).patterns)
-    assert weights_after(with_patterns, *NONE_SEEN) == pytest.approx(
-        weights_after(known, *NONE_SEEN)
-    )
-
-
 def test_a_run_that_goes_by_a_pattern_prefers_the_items_that_decide_in_it():
     pattern = np.tile([1.0, -1.0], 20)
     known = known_of(distances=False)._replace(patterns=pattern[None, :])

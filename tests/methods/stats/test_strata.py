@@ -25,13 +25,6 @@ from judgeloop.methods.stats.strata import (
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 2])
 
 
-def test_strata_know_their_sizes_and_shares():
-    strata = Strata(LABELS)
-    assert strata.sizes.tolist() == [4, 3, 1]
-    assert strata.shares == pytest.approx([1 / 2, 3 / 8, 1 / 8])
-    assert Strata.single(3).sizes.tolist() == [3]
-
-
 @pytest.mark.parametrize("labels", [[], [0, 2], [-1, 0]])
 def test_strata_without_items_or_numbers_are_refused(labels):
     with pytest.raises(ValueError, match="expected"):
@@ -106,15 +99,6 @@ def test_mean_and_variance_are_right_on_average_over_every_sample():
     assert np.mean([one.variance for one in found]) == pytest.approx(
         np.var([one.mean for one in found])
     )
-
-
-def test_the_best_slope_in_one_stratum_is_that_of_least_squares():
-    rng = np.random.default_rng(0)
-    proxy, noise = rng.random(30), rng.normal(size=30)
-    scores = 0.3 + 0.7 * proxy + 0.1 * noise
-    everywhere = np.concatenate([proxy, rng.random(70)])
-    slope = best_slope(Strata.single(100), np.arange(30), scores, everywhere)
-    assert slope == pytest.approx(np.polyfit(proxy, scores, 1)[0])
 
 
 def test_a_proxy_that_hardly_varies_among_the_judged_is_not_given_an_absurd_slope():
@@ -194,10 +178,6 @@ def test_equal_values_are_one_section():
     assert by_sections(np.full(5, 0.3)).labels.tolist() == [0] * 5
 
 
-def test_one_section_holds_everything():
-    assert by_sections(np.linspace(0, 1, 6), 1).labels.tolist() == [0] * 6
-
-
 def test_beta_is_that_of_equation_2():
     # √log(2 · 400^4.5): log 2 + 4.5 · log 400 = 0.693 + 26.962.
     assert exploration(400) == pytest.approx(math.sqrt(0.69315 + 4.5 * 5.99146), rel=1e-5)
@@ -209,13 +189,6 @@ def test_the_bounds_are_those_of_equation_1():
     bounds = upper_bounds(shares, drawn, np.array([0.5, 0.0, 0.1]), 1.0)
     # 0.5 / 4 · (0.5 + 2 / 2), 0.3 / 1 · (0 + 2 / 1), 0.2 / 4 · (0.1 + 2 / 2)
     assert bounds == pytest.approx([0.1875, 0.6, 0.055])
-
-
-def test_with_many_draws_the_spread_decides():
-    shares, drawn = np.array([0.5, 0.5]), np.array([5000, 5000])
-    bounds = upper_bounds(shares, drawn, np.array([0.1, 0.5]), exploration(10_000))
-    assert bounds.argmax() == 1
-    assert upper_bounds(shares, np.array([5000, 20_000]), np.array([0.1, 0.5]), 0.0).argmax() == 1
 
 
 def test_shares_are_followed_as_seats_are_by_sainte_lague():

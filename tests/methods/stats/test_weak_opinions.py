@@ -27,14 +27,6 @@ def test_differences_by_rounding_are_ties_however_small_the_likelihoods():
     assert opinions(likely, 0).tolist() == [[0, 0, 1], [0, 0, -1]]
 
 
-def test_texts_without_words_tie_with_each_other():
-    assert opinions(np.zeros((2, 3)), 1).tolist() == [[0, 0, 0], [0, 0, 0]]
-
-
-def test_one_system_ties_with_itself():
-    assert opinions(np.array([[0.4]]), 0).tolist() == [[0]]
-
-
 def test_all_together_as_worked_by_hand():
     found = opinions(likelihoods(TEXTS, 3), 1)[:, None, :]
     # The first: (½ + ½ + 1)/3 = 2/3, a win only just. The baseline: ½. The third: 0.
@@ -111,15 +103,6 @@ def test_they_are_those_plainly_counted(texts, orders):
 def test_equal_texts_are_exactly_as_likely(texts, orders):
     found = likelihoods([*texts, texts[0]], orders)
     assert np.array_equal(found[:, 0], found[:, -1])
-
-
-@pytest.mark.parametrize("texts", [[""], ["", "  \n"]])
-def test_texts_without_words_have_zero(texts):
-    assert not likelihoods(texts, 3).any()
-
-
-def test_an_empty_text_has_zero_beside_others():
-    assert likelihoods(["", "a"], 2).tolist() == [[0, 1], [0, 1]]
 
 
 def test_a_text_by_itself_is_certain_once_its_contexts_do_not_repeat():

@@ -8,16 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
-from support.tallies import grown_and_plain, tally_of
+from support.tallies import tally_of
 
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Choice, Label, Verdict
-from judgeloop.engine.recorded import replay
-from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.preferences import Preferences
-from judgeloop.methods.selectors.random import Random
 from judgeloop.methods.stats.betting import BETS, STAKES, bound, log_wealth
 from judgeloop.methods.stopping.anytime import Anytime, BetPair, NotWorse
 
@@ -78,7 +75,8 @@ def test_over_all_orders_each_bound_is_ever_wrong_with_at_most_the_risk(wins, lo
 
 
 @given(history=st.lists(st.sampled_from([1, 0, -1, None]), max_size=20), more=st.integers(1, 30))
-def test_a_certain_interval_holds_all_possible_means_and_is_symmetric(history, more):
+@example(history=[1] * 6 + [-1] * 2, more=1)  # the wins alone rule out what is left possible
+def test_an_interval_is_in_order_and_the_same_from_both_sides(history, more):
     items = len(history) + more
     tally = tally_of(history, items)
     low, high = Anytime(0.2, items).interval(tally)
@@ -127,27 +125,6 @@ def test_systems_that_tie_on_and_on_are_no_different_for_practical_purposes():
     assert -0.1 < low < 0 < high < 0.1
 
 
-@settings(max_examples=80)
-@given(
-    verdicts=st.lists(st.sampled_from([1, 1, 1, 0, -1, None]), min_size=1, max_size=60),
-    spare=st.integers(0, 20),
-    near_tie=st.sampled_from([None, 0.05, 0.4]),
-    threshold=st.sampled_from([0.02, 0.1, 0.3]),
-)
-def test_a_tally_that_grows_is_decided_as_one_that_is_counted_anew(
-    verdicts, spare, near_tie, threshold
-):
-    items = len(verdicts) + spare
-    growing, anew = (Anytime(threshold, items, near_tie) for _ in (0, 1))
-    for tally, plain in grown_and_plain(verdicts, items):
-        assert growing.is_met(tally) == anew.is_met(plain)
-        assert growing.risk(tally) == pytest.approx(anew.risk(plain), rel=1e-12)
-        assert growing.no_difference(tally) == anew.no_difference(plain)
-        for unknown in (0, 1, 2, 5, 13):
-            if unknown <= items - len(tally.preferences):
-                assert growing.can_be_met(tally, unknown) == anew.can_be_met(plain, unknown)
-
-
 def test_each_verdict_of_a_tally_that_grows_is_looked_at_once(monkeypatch):
     looked = []
     follow = BetPair.follow
@@ -170,15 +147,6 @@ def test_ties_show_that_it_is_not_worse():
     rule = NotWorse(0.1, 400, margin=0.1)
     assert kind(rule, [0] * 10) is None
     assert kind(rule, [0] * 60) is StopKind.NOT_WORSE
-
-
-def test_wins_of_the_second_show_it_sooner_the_more_it_may_be_worse():
-    wins = [
-        next(n for n in range(1, 99) if kind(NotWorse(0.1, 400, margin), [-1] * n))
-        for margin in (0.01, 0.2, 0.6)
-    ]
-    assert wins == sorted(wins, reverse=True)
-    assert len(set(wins)) == 3
 
 
 def test_wins_of_the_first_name_it_later_the_more_the_second_may_be_worse():
@@ -219,48 +187,12 @@ def test_once_every_item_is_judged_the_answer_is_certain(first, second, worse):
     assert rule.interval(tally) == (gap, gap)
 
 
-@pytest.mark.parametrize("lead", range(-3, 9))
-def test_a_session_that_judges_all_items_always_answers(lead):
-    population = [1] * max(0, lead) + [-1] * max(0, -lead) + [0] * (60 - abs(lead))
-    session = Session(
-        items=60,
-        selector=Random(),
-        estimator=Preferences(),
-        rule=NotWorse(1e-12, 60, 0.05),  # 3 of 60
-        limits=Limits(min_judgments=1, max_judgments=60),
-        rng=np.random.default_rng(0),
-    )
-    end = replay(session, lambda choice: Verdict((1 + population[choice.position]) / 2))
-    assert end.stop.kind is (StopKind.RISK_MET if lead > 3 else StopKind.NOT_WORSE)
-    assert end.winner == (0 if lead > 3 else None)
-
-
 def test_an_abstention_counts_against_either_answer():
     rule = NotWorse(0.1, 20, 0.2)  # 4 of 20
     assert kind(rule, [0] * 16 + [1] * 3 + [None]) is StopKind.NOT_WORSE, "at most 4"
     assert kind(rule, [0] * 15 + [1] * 4 + [None]) is not StopKind.RISK_MET
     straddling = NotWorse(1e-12, 20, 0.2)
     assert kind(straddling, [1] * 4 + [0] * 15 + [None]) is None, "3 to 5: not known"
-
-
-@settings(max_examples=80)
-@given(
-    verdicts=st.lists(st.sampled_from([1, 1, 0, -1, -1, None]), min_size=1, max_size=60),
-    spare=st.integers(0, 20),
-    margin=st.sampled_from([0.01, 0.05, 0.4]),
-    threshold=st.sampled_from([0.02, 0.1, 0.3]),
-)
-def test_a_tally_that_grows_is_decided_as_one_that_is_counted_anew_not_worse(
-    verdicts, spare, margin, threshold
-):
-    items = len(verdicts) + spare
-    growing, anew = (NotWorse(threshold, items, margin) for _ in (0, 1))
-    for tally, plain in grown_and_plain(verdicts, items):
-        assert growing.reason_to_stop(tally) == anew.reason_to_stop(plain)
-        assert growing.risk(tally) == pytest.approx(anew.risk(plain), rel=1e-12)
-        for unknown in (0, 1, 2, 5, 13):
-            if unknown < items - len(tally.preferences):
-                assert growing.can_be_met(tally, unknown) == anew.can_be_met(plain, unknown)
 
 
 @given(

@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.rules import RULES_AMONG_MANY, check_settings, make_rule_among
+from support.rules import check_settings, make_rule_among
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Abstention, Choice, Label, Verdict
-from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.win_rates import WinRates
-from judgeloop.methods.selectors.halving import Halving
 from judgeloop.methods.stats.betting import BETS, STAKES
 from judgeloop.methods.stopping.best_of_many import FixedBudget, Separated
 from judgeloop.questions.select.config import SelectConfig
@@ -131,11 +129,6 @@ def test_with_near_best_the_stated_risk_is_not_zero_while_chance_remains():
     assert rule.risk(standings) == pytest.approx(2 * np.exp(-standings.race.evidence[[0, 2]]).max())
 
 
-def test_half_the_threshold_is_kept_for_near_best():
-    assert Separated(0.1, ITEMS).level == 0.1
-    assert Separated(0.1, ITEMS, 0.05).level == 0.05
-
-
 FIELDS = {
     "0.12 behind": ([[0.5] * 6, [1, 1, 1, 0, 0, 1], [1, 1, 0, 0, 0.5, 0.5]], 0.1),
     "one great win": ([[0.5] * 6, [1, 1, 1, 1, 0, 0], [0.5, 0.5, 0.5, 0.5, 0.5, 0.5]], 0.15),
@@ -192,24 +185,6 @@ def test_with_near_best_it_may_be_met_at_any_time():
     assert Separated(0.1, ITEMS, 0.1).can_be_met(tally([[0.5, 1.0, 1.0]]), 1)
 
 
-def test_it_is_refused_with_a_selector_that_picks():
-    halving = Halving(np.ones((3, ITEMS), dtype=np.int64), BASELINE, 10)
-    for rule, refused in ((Separated(0.1, ITEMS), True), (FixedBudget(), False)):
-        parts = {
-            "items": ITEMS,
-            "selector": halving,
-            "estimator": WinRates(3, BASELINE),
-            "rule": rule,
-            "limits": Limits(1, 10),
-            "rng": np.random.default_rng(0),
-        }
-        if refused:
-            with pytest.raises(InputError, match="random draws"):
-                Session(**parts)
-        else:
-            Session(**parts)
-
-
 def test_a_fixed_budget_states_no_risk_and_names_the_leader_when_all_is_used_up():
     rule, standings = FixedBudget(), tally([[0.5, 1.0, 0.0]] * 15)
     assert math.isnan(rule.risk(standings))
@@ -218,15 +193,6 @@ def test_a_fixed_budget_states_no_risk_and_names_the_leader_when_all_is_used_up(
     assert not rule.can_be_met(standings, 5)
     assert rule.decides_at >= {StopKind.JUDGMENT_LIMIT, StopKind.BUDGET, StopKind.POOL_EXHAUSTED}
     assert StopKind.ABSTENTIONS not in rule.decides_at
-
-
-@pytest.mark.parametrize("name", RULES_AMONG_MANY)
-def test_a_rule_is_made_by_its_name(name):
-    rule = make_rule_among(name, risk=0.2, items=ITEMS, near_best=None)
-    assert rule.name == name
-    assert rule.for_limit(7) == rule
-    assert rule.interval(tally([[0.5, 1.0]])) is None
-    assert rule.reason_to_stop(tally([[0.5, 1.0]])) is None
 
 
 def test_near_best_is_promised_in_words_and_refused_without_a_stated_risk():

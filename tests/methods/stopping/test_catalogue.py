@@ -12,7 +12,6 @@ from judgeloop.methods.stats.risk_control import bounds_of
 from judgeloop.methods.stopping.catalogue import Ingredients, RuleRow, rule_row, rules_of
 
 ROWS = rules_of("compare")
-WALKED = [row for row in ROWS if not row.by_past]
 THRESHOLDS = np.array([0.02, 0.1, 0.25, 0.5])
 SHARES = {"level": (0.3, 0.4, 0.3), "one ahead": (0.1, 0.3, 0.6), "mostly ties": (0.02, 0.8, 0.18)}
 POOLS = {"some of the items": (90, 40), "all items": (25, 25)}
@@ -44,12 +43,6 @@ def test_a_row_for_many_systems_makes_the_rule_of_its_name(name):
     assert rule.name == name
     assert rule.needs_draws == row.needs_even_draws
     assert (rule.guarantee is not None) == row.guaranteed
-
-
-def test_the_names_of_a_question_are_told_apart():
-    for question in ("compare", "select"):
-        names = [row.name for row in rules_of(question)]
-        assert len(set(names)) == len(names)
 
 
 def sequences(items, looks, shares, count=6, seed=17):

@@ -4,9 +4,7 @@ says is changed."""
 from __future__ import annotations
 
 from dataclasses import replace
-from math import inf
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,9 +17,7 @@ from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits
 from judgeloop.methods.stats.predictive import chance_of_lead
-from judgeloop.methods.stats.risk_control import bounds_of
 from judgeloop.methods.stopping.anytime import Anytime
-from judgeloop.methods.stopping.calibrated import Calibrated
 from judgeloop.methods.stopping.giving_up import LOOK_EVERY, GivingUp
 from judgeloop.methods.stopping.majority import TieAware
 
@@ -140,14 +136,6 @@ def test_it_speaks_for_the_rule(name):
 def test_another_limit_is_one_for_both():
     rule = giving_up().for_limit(60)
     assert (rule.limit, rule.rule.limit, rule.chance) == (60, 60, 0.2)
-
-
-def test_a_rule_that_the_past_calibrated_is_given_up_too():
-    bounds = bounds_of(np.array([[0.2]] + [[0.05]] * 3 + [[inf]] * 16))
-    rule = GivingUp(Calibrated(0.1, bounds, "20 past comparisons"), 0.2, LIMIT)
-    assert rule.reason_to_stop(LEVEL).kind is StopKind.FUTILITY
-    ahead = tally_of([1, 1, 0, 1, 0, 0, 1, -1, 0, 1], ITEMS)
-    assert rule.reason_to_stop(ahead) is None
 
 
 @pytest.mark.simulation

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -129,10 +127,3 @@ def test_once_all_is_known_the_interval_is_a_point():
     outcome = run(Precise(0.1, ITEMS, 0.0001))
     assert outcome.stop.kind in {StopKind.PRECISE, StopKind.ALL_JUDGED}
     assert outcome.asked == ITEMS
-
-
-def test_of_too_few_nothing_is_said():
-    rule = Precise(0.1, ITEMS)
-    assert rule.interval(tally_of([])) is None
-    assert rule.interval(tally_of([1.0])) is None
-    assert math.isnan(tally_of([1.0]).moments.variance)

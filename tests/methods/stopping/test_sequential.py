@@ -4,7 +4,6 @@ parts."""
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,8 +12,6 @@ from hypothesis import strategies as st
 from support.rules import make_rule
 
 from judgeloop.core.outcomes import Tally
-from judgeloop.core.records import Abstention, Choice, Label, Verdict
-from judgeloop.methods.estimators.preferences import Preferences
 from judgeloop.methods.stats import spending as spending_module
 from judgeloop.methods.stats.spending import Spending, first_crossing
 from judgeloop.methods.stopping.sequential import Sequential
@@ -111,30 +108,3 @@ def test_ties_cost_less_power_than_verdicts_for_the_other_side():
     tied = Tally(items=500, wins=(12, 2), ties=10)
     lost = Tally(items=500, wins=(12, 12))
     assert rule.risk(tied) < rule.risk(lost)
-
-
-@settings(max_examples=80)
-@given(
-    verdicts=st.lists(st.sampled_from([1, 1, 1, 0, -1, None]), min_size=1, max_size=60),
-    spare=st.integers(0, 20),
-    beyond=st.integers(0, 20),
-)
-def test_a_tally_that_grows_is_decided_as_one_that_is_counted_anew(verdicts, spare, beyond):
-    items = len(verdicts) + spare + beyond
-    growing = Sequential(0.1, items, len(verdicts) + spare)
-    anew = Sequential(0.1, items, len(verdicts) + spare)
-    labels = [
-        Label(
-            Choice(at, 1 / (items - at)),
-            Abstention("no") if verdict is None else Verdict((1 + verdict) / 2),
-        )
-        for at, verdict in enumerate(verdicts)
-    ]
-    tally = Preferences().tally((), items)
-    for label in labels:
-        tally = Preferences().extended(tally, [label])
-        plain = replace(tally, preferences=tuple(tally.preferences))
-        assert growing.is_met(tally) == anew.is_met(plain)
-        assert growing.risk(tally) == anew.risk(plain)
-        for unknown in (0, 1, 2, 5, 13):
-            assert growing.can_be_met(tally, unknown) == anew.can_be_met(plain, unknown)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 from support.rules import RULES, check_settings, make_rule
-from support.tallies import tally_of
+from support.tallies import grown_and_plain, tally_of
 
 from judgeloop.core.errors import InputError
 from judgeloop.core.outcomes import Tally
+from judgeloop.methods.stopping.anytime import Anytime, NotWorse
 from judgeloop.methods.stopping.majority import (
     Hypergeometric,
     TieAware,
@@ -25,6 +25,7 @@ from judgeloop.methods.stopping.majority import (
     survival,
 )
 from judgeloop.methods.stopping.rule import Rule, first_met
+from judgeloop.methods.stopping.sequential import Sequential
 from judgeloop.questions.compare.config import compare_config
 
 
@@ -33,20 +34,6 @@ def test_the_papers_worked_example():
     assert round(survival(8, 500, 250, 10), 4) == 0.0529
     tally = Tally(items=500, wins=(8, 2))
     assert round(Hypergeometric(0.1).risk(tally), 4) == 0.0529
-
-
-@given(st.integers(1, 40), st.data())
-def test_the_survival_function_is_the_sum_of_exact_binomials(population, data):
-    successes = data.draw(st.integers(0, population))
-    draws = data.draw(st.integers(0, population))
-    at_least = data.draw(st.integers(0, draws))
-    ways = sum(
-        comb(successes, i) * comb(population - successes, draws - i)
-        for i in range(at_least, draws + 1)
-    )
-    assert survival(at_least, population, successes, draws) == pytest.approx(
-        ways / comb(population, draws), abs=1e-9
-    )
 
 
 @given(st.integers(1, 3000), st.data())
@@ -71,11 +58,6 @@ def test_ties_are_votes_against_the_leader_for_the_papers_rule_only():
 def test_the_tie_aware_population_is_at_least_what_was_decisive():
     # Everything judged and decisive: N' = 6; 5 of 6 cannot come from a population with 3 wins.
     assert TieAware(0.1).risk(Tally(items=6, wins=(5, 1))) == 0.0
-
-
-def test_an_odd_population_has_its_null_at_the_most_votes_that_are_no_majority():
-    # N = 5, K = 2: C(2,2)·C(3,0)/C(5,2) = 0.1.
-    assert Hypergeometric(0.1).risk(Tally(items=5, wins=(2, 0))) == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -117,6 +99,35 @@ def test_can_be_met_tells_whether_any_of_all_possible_answers_meets_the_rule(
 def test_a_rule_is_met_where_its_stated_risk_is_at_or_under_its_threshold(name, history):
     rule, tally = make_rule(name, risk=0.2, items=40, limit=40), tally_of(history, 40)
     assert rule.is_met(tally) == (rule.risk(tally) <= 0.2 and tally.leader is not None)
+
+
+NEEDING_ORDER = {
+    "sequential": lambda risk, items, looks, near: Sequential(risk, items, looks),
+    "anytime": lambda risk, items, looks, near: Anytime(risk, items, near),
+    "not worse": lambda risk, items, looks, near: NotWorse(risk, items, near or 0.01),
+}
+
+
+@pytest.mark.parametrize("name", NEEDING_ORDER)
+@settings(max_examples=80)
+@given(
+    verdicts=st.lists(st.sampled_from([1, 1, 1, 0, -1, -1, None]), min_size=1, max_size=60),
+    spare=st.integers(0, 20),
+    near=st.sampled_from([None, 0.05, 0.4]),
+    risk=st.sampled_from([0.02, 0.1, 0.3]),
+)
+def test_a_tally_that_grows_is_decided_as_one_that_is_counted_anew(
+    name, verdicts, spare, near, risk
+):
+    items = len(verdicts) + spare
+    growing, anew = (NEEDING_ORDER[name](risk, items, items, near) for _ in (0, 1))
+    for tally, plain in grown_and_plain(verdicts, items):
+        assert growing.is_met(tally) == anew.is_met(plain)
+        assert growing.risk(tally) == pytest.approx(anew.risk(plain), rel=1e-12)
+        assert growing.reason_to_stop(tally) == anew.reason_to_stop(plain)
+        for unknown in (0, 1, 2, 5, 13):
+            if unknown < items - len(tally.preferences):
+                assert growing.can_be_met(tally, unknown) == anew.can_be_met(plain, unknown)
 
 
 @pytest.mark.parametrize("name", ["sequential", "anytime"])

@@ -131,8 +131,8 @@ FORMAT_ROW = """
     Format("said", "Sayings", "said", "`.said`"),
 """
 
-FLAG = """
-    colour: Annotated[str, Setting("Colour of the result.", STOPPING, Part.REPORT, Found)] = "blue"
+SETTING = """
+    colour: Annotated[str, Setting("Colour of the result.", STOPPING, Part.RUN, Found)] = "blue"
 """
 
 QUESTION_ENTRY = """
@@ -320,9 +320,19 @@ def test_a_format_is_its_file_and_one_row(copy: Copy, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "a.jsonl").read_text()) == {"prompt": "2+2?", "output": "four"}
 
 
-def test_a_flag_is_one_annotated_field(copy: Copy, tmp_path: Path) -> None:
-    copy.insert("questions/compare/config.py", "\n    @classmethod\n    def completed", FLAG)
+# Tests that go through all settings. What is made from the code is made anew by docs/make.py.
+OF_SETTINGS = (
+    "run/test_identity.py",
+    "api/test_signatures.py",
+    "cli/test_flags.py",
+    "cli/test_init.py",
+)
+
+
+def test_a_setting_is_one_annotated_field_and_breaks_no_test(copy: Copy, tmp_path: Path) -> None:
+    copy.insert("questions/compare/config.py", "\n    @classmethod\n    def completed", SETTING)
     assert "--colour" in copy.run("compare", "--help-all")
+    assert '"colour"' in copy.run("init", "--schema")
 
     program = tmp_path / "program.py"
     program.write_text(
@@ -330,13 +340,13 @@ def test_a_flag_is_one_annotated_field(copy: Copy, tmp_path: Path) -> None:
         "import judgeloop.questions.compare.prepare as prepare\n"
         "from judgeloop.cli.app import app\n"
         "prepare.prepare = lambda config, *_, **__: print(config.colour, file=sys.__stdout__)\n"
-        "app(['compare', 'a', 'b', '--judge', 'human'], standalone_mode=False)\n"
+        "app(['compare', 'a', 'b', '--judge', 'human', *sys.argv[1:]], standalone_mode=False)\n"
     )
 
-    def seen(**environment: str) -> str:
+    def seen(*more: str, **environment: str) -> str:
         given = {**os.environ, "PYTHONPATH": str(copy.folder), **environment}
         done = subprocess.run(
-            [sys.executable, program], env=given, check=False, capture_output=True, text=True
+            [sys.executable, program, *more], env=given, check=False, capture_output=True, text=True
         )
         return done.stdout.strip()
 
@@ -344,6 +354,20 @@ def test_a_flag_is_one_annotated_field(copy: Copy, tmp_path: Path) -> None:
     (tmp_path / "judgeloop.toml").write_text('[compare]\ncolour = "green"\n')
     assert seen() == "green"
     assert seen(JUDGELOOP_COLOUR="red") == "red"
+    assert seen("--colour", "grey", JUDGELOOP_COLOUR="red") == "grey"
+
+    tests = [ROOT / "tests" / name for name in OF_SETTINGS]
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-k", "not mypy"]
+    done = subprocess.run(
+        [*command, "-c", ROOT / "pyproject.toml", "--rootdir", ROOT, *tests],
+        env={**os.environ, "PYTHONPATH": str(copy.folder)},
+        cwd=copy.folder,  # whose package is imported
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "CompareConfig-colour" in done.stdout
 
 
 def test_a_question_is_its_folder_and_its_entry(copy: Copy, incidents: Path) -> None:

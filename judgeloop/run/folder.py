@@ -11,8 +11,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from judgeloop.core.errors import JudgeloopError
 from judgeloop.core.money import show_usd
+from judgeloop.formats.own_files import make_folder, read_own, write_whole
 from judgeloop.ledger.opening import is_ledger, open_reader, place_of
 
 NAME = "ledger.json"
@@ -54,11 +54,8 @@ def remember(ledger: Path, folder: Path, run: str, charged_p: int | None = None)
     if charged_p is None and known.get("ledger") == found:
         charged_p = known.get("charged_p")
     told = {"run": run, "ledger": found, "charged_p": charged_p}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / NAME).write_text(json.dumps(told) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise JudgeloopError(f"{folder / NAME} cannot be written: {error}") from error
+    make_folder(folder)
+    write_whole(folder / NAME, json.dumps(told) + "\n")
 
 
 def _id_of(ledger: Path) -> str | None:
@@ -72,7 +69,7 @@ def _id_of(ledger: Path) -> str | None:
 def _remembered(folder: Path, run: str) -> dict[str, Any]:
     """Return what the folder remembers of this run; empty if nothing, or nothing readable."""
     try:
-        found = json.loads((folder / NAME).read_text(encoding="utf-8"))
+        found = json.loads(read_own(folder / NAME))
     except (OSError, ValueError):
         return {}
     if not isinstance(found, dict) or found.get("run") != run:

@@ -1,0 +1,90 @@
+"""Writes judgeloop's own files: whole or not at all, and never through a link.
+
+A repository may hold links at the places where files are written by default. A file that is written
+here replaces such a link, and a folder that leads elsewhere by a link is refused. Does not say what
+the files hold.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from judgeloop.core.errors import InputError, JudgeloopError
+
+HOME = Path(".judgeloop")  # holds the ledger, the runs and the cache by default
+LONGEST = 100  # characters of a file's name in the name of its draft, which the system limits
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old file or the whole new file.
+
+    Raises:
+        JudgeloopError: the file cannot be written.
+    """
+    draft = path.with_name(f".{path.name[:LONGEST]}.{secrets.token_hex(8)}")
+    try:
+        # A new file, at a name that nobody can foresee, and not what a link there points to.
+        new = os.open(
+            draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666
+        )
+        with os.fdopen(new, "w", encoding="utf-8") as file:
+            file.write(text)
+        draft.replace(path)
+    except (OSError, UnicodeError) as error:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise JudgeloopError(f"{path} cannot be written: {error}") from error
+
+
+def read_own(path: Path) -> str:
+    """Return the text of a file that judgeloop wrote; one that is a link was not.
+
+    Raises:
+        OSError: it cannot be read, or it is a link or no file.
+        ValueError: it is no UTF-8.
+        InputError: it is at a default place, below a link.
+    """
+    check_place(path.parent)
+    opened = os.open(
+        path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    )
+    with os.fdopen(opened, encoding="utf-8") as file:
+        if not stat.S_ISREG(os.fstat(opened).st_mode):
+            raise OSError(f"{path} is no file")
+        return file.read()
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, if missing.
+
+    Raises:
+        InputError: it is a default one, and a link leads elsewhere.
+        JudgeloopError: it cannot be made.
+    """
+    check_place(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise JudgeloopError(f"{folder} cannot be made: {error}") from error
+
+
+def check_place(path: Path) -> None:
+    """Refuse a default place in the working folder that is a link, or below one.
+
+    A path that the caller chose may be a link: it does not begin with `HOME`.
+
+    Raises:
+        InputError: names the link.
+    """
+    if path.parts[:1] != HOME.parts:
+        return
+    for part in (*reversed(path.parents), path):
+        if part.is_symlink():
+            raise InputError(
+                f"{part} is a link, to {part.readlink()}; expected a file or folder of judgeloop's own. "
+                "Remove the link, or name a place of yours (`ledger`, `run_dir`)"
+            )

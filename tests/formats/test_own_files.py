@@ -1,0 +1,111 @@
+"""Files of judgeloop's own are written whole or not at all, and never through a link."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from support.outputs import write_good_and_poor
+
+from judgeloop.cli.app import app
+from judgeloop.core.errors import InputError, JudgeloopError
+from judgeloop.formats.own_files import check_place, make_folder, read_own, write_whole
+
+COMPARE = ["compare", "a.jsonl", "b.jsonl", "--judge", "metric:rouge1"]
+
+
+@pytest.mark.parametrize("text", ["text", "\ud800"])
+def test_a_file_that_cannot_be_written_leaves_no_draft(tmp_path, text):
+    path = tmp_path / "result.json"
+    if text == "text":
+        path.mkdir()  # which a file cannot replace
+    before = list(tmp_path.iterdir())
+    with pytest.raises(JudgeloopError, match="^" + re.escape(f"{path} cannot be written: ")):
+        write_whole(path, text)
+    assert list(tmp_path.iterdir()) == before
+
+
+def test_a_file_in_a_missing_folder_cannot_be_written_and_leaves_nothing(tmp_path):
+    path = tmp_path / "missing" / "result.json"
+    with pytest.raises(JudgeloopError, match="^" + re.escape(f"{path} cannot be written: ")):
+        write_whole(path, "text")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_replaces_a_link_in_its_place_and_leaves_the_target(tmp_path):
+    target, path = tmp_path / "theirs", tmp_path / "result.txt"
+    target.write_text("before")
+    path.symlink_to(target)
+    write_whole(path, "after")
+    assert (target.read_text(), path.read_text()) == ("before", "after")
+
+
+def test_a_draft_is_written_through_no_link_whatever_its_name(tmp_path, monkeypatch):
+    target = tmp_path / "theirs"
+    monkeypatch.setattr("judgeloop.formats.own_files.secrets.token_hex", lambda _: "known")
+    (tmp_path / ".result.txt.known").symlink_to(target)
+    with pytest.raises(JudgeloopError, match="cannot be written"):
+        write_whole(tmp_path / "result.txt", "text")
+    assert not target.exists()
+
+
+def test_a_name_as_long_as_the_system_allows_has_a_draft(tmp_path):
+    path = tmp_path / ("n" * 251 + ".txt")
+    write_whole(path, "text")
+    assert path.read_text() == "text"
+
+
+def test_a_file_of_ones_own_is_no_link_no_pipe_and_no_folder(tmp_path):
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "link").symlink_to(tmp_path / "secret")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("link", "pipe", ""):
+        with pytest.raises(OSError, match=r".+"):
+            read_own(tmp_path / name)
+
+
+@pytest.mark.parametrize("link", [".judgeloop", ".judgeloop/runs", ".judgeloop/ledger.sqlite"])
+@pytest.mark.parametrize("there", [True, False], ids=["target", "dangling"])
+def test_a_checked_in_link_leads_no_run_outside_the_repository(tmp_path, monkeypatch, link, there):
+    outside, repository = tmp_path / "outside", tmp_path / "repository"
+    repository.mkdir()
+    monkeypatch.chdir(repository)
+    write_good_and_poor(Path(), 20, reference="good")
+    if there:
+        outside.mkdir()
+    Path(link).parent.mkdir(exist_ok=True)
+    Path(link).symlink_to(outside)
+    result = CliRunner().invoke(app, COMPARE)
+    assert result.exit_code == 2
+    assert f"{link} is a link, to {outside}" in result.stderr
+    assert not there or not list(outside.iterdir())
+
+
+def test_a_place_that_the_caller_names_may_be_a_link(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    make_folder(tmp_path / "link" / "runs")
+    assert (tmp_path / "real" / "runs").is_dir()
+
+
+def test_a_default_place_below_a_link_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path(".judgeloop").symlink_to("elsewhere")
+    with pytest.raises(InputError, match=r"^\.judgeloop is a link, to elsewhere; expected"):
+        check_place(Path(".judgeloop/cache"))
+
+
+@pytest.mark.processes
+def test_links_for_every_process_id_are_not_written_through(tmp_path):
+    """A repository held such links beside `result.txt`; a system's name was a shell's command."""
+    write_good_and_poor(tmp_path, 20, reference="good")
+    target = tmp_path / "theirs.sh"
+    target.write_text("echo theirs\n")
+    for number in range(1, 2**15, 7):
+        (tmp_path / f".result.txt.{number}").symlink_to(target)
+    command = [sys.executable, "-m", "judgeloop", *COMPARE, "-o", "result.txt"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert target.read_text() == "echo theirs\n"
