@@ -234,7 +234,7 @@ class Attempts:
         self, error: JudgeError, call: Call, ticket: Ticket
     ) -> Abstention | None:
         """Book a failed attempt; return an abstention if its item is to blame."""
-        refused, billed, end = None, error.billed, End.FAILED
+        refused, end = None, End.FAILED
         match error.kind:
             case ErrorKind.CROWDED | ErrorKind.SCARCE:
                 self._pace.was_crowded()
@@ -243,7 +243,6 @@ class Attempts:
                 call.item.id, at_first=error.kind is ErrorKind.REFUSED
             ):
                 end, refused = End.REFUSED, Abstention(f"refused: {error}", again=True)
-                billed = billed or (error.billed_if_item and self._refusals.accepts_settings)
             case ErrorKind.REFUSED | ErrorKind.BLOCKED | ErrorKind.REJECTED:
                 end = End.REFUSED
                 self._state.judge_failed(error)
@@ -251,7 +250,7 @@ class Attempts:
                 self._state.made -= 1  # who left answers nothing
             case _:
                 pass
-        book = self._accounts.abandon if billed else self._accounts.release
+        book = self._accounts.abandon if error.billed else self._accounts.release
         await book(ticket, end, str(error))
         return refused
 
