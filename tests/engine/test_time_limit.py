@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from judgeloop.engine.time_limit import TICKS, time_limit
+from judgeloop.engine.retrying import TICKS, time_limit
 
 
 def run(story):
