@@ -55,7 +55,7 @@ PLANTED = [
     Planted(
         "an error that may be billed is booked at $0",
         ATTEMPTS,
-        "book = self._accounts.abandon if billed else self._accounts.release",
+        "book = self._accounts.abandon if error.billed else self._accounts.release",
         "book = self._accounts.release",
     ),
     Planted(
@@ -92,8 +92,8 @@ PLANTED = [
     Planted(
         "refusals are booked at $0",
         ATTEMPTS,
-        "billed = billed or error.billed_if_item",
-        "pass",
+        "if error.billed else self._accounts.release",
+        "if error.billed and end is not End.REFUSED else self._accounts.release",
     ),
     Planted(
         "sent although nothing more may be sent",

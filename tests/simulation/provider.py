@@ -144,7 +144,7 @@ class Exchange:
     async def fails(self, kind: ErrorKind, **more: Any) -> Reply:
         """An error; what may be billed is billed."""
         error = JudgeError(kind, f"{kind} of {self.request.mark}", **more)
-        if error.billed or error.billed_if_item:
+        if error.billed:
             self.request.billed_p = self.rng.randint(0, self.request.worst_p)
         await asyncio.sleep(self.rng.expovariate(2.0))
         raise error
@@ -175,8 +175,8 @@ FATES: dict[str, tuple[float, Callable[[Exchange], Any]]] = {
     "another form": (2, failing(ErrorKind.CHANGED, billed=False)),
     "filtered": (2, failing(ErrorKind.ITEM, billed=False)),
     "filtered, billed": (2, failing(ErrorKind.ITEM, billed=True)),
-    "refused": (2, failing(ErrorKind.REFUSED, billed=False, billed_if_item=True)),
-    "refused late": (1, failing(ErrorKind.REFUSED, billed=True)),
+    "refused": (2, failing(ErrorKind.REFUSED, billed=True)),
+    "refused, free": (1, failing(ErrorKind.REFUSED, billed=False)),
     "firewall": (1, failing(ErrorKind.BLOCKED, billed=False)),
     "bad key": (0.3, failing(ErrorKind.REJECTED, billed=False)),
 }

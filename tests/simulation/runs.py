@@ -105,13 +105,15 @@ def _job(number: int, judges: tuple[str, ...], rng: random.Random) -> Job:
 class Simulation:
     """One simulated world with its provider, its store and its history."""
 
-    def __init__(self, plan: Plan, store: SqliteStore) -> None:
+    def __init__(self, plan: Plan, store: SqliteStore, world: World, storm: float) -> None:
         self.plan = plan
         self.store = store
-        self.world = World()
+        self.world = world
         self.history = History()
-        self.provider = Provider(plan.seed, self.history, plan.storm)
+        self.provider = Provider(plan.seed, self.history, storm)
         self.number = 0
+        # The processes that live, each with its main task, its fault, and how it is interrupted.
+        self.living: dict[Life, tuple[asyncio.Task[Any], Fault, Interruption, Job]] = {}
 
     def session(self, job: Job) -> Session[Any]:
         """Return the session of a job, which depends on nothing but the job."""
@@ -146,7 +148,7 @@ class Simulation:
         life, stop = Life(f"process {self.number} ({fault.kind} at {fault.at})"), Interruption()
         PLANS.by_life[life] = fault
         main = self.world.start(life, self.live(job, terms, stop))
-        self.turning[life] = (main, fault, stop, job)
+        self.living[life] = (main, fault, stop, job)
         try:
             return await asyncio.shield(main)
         except (KilledError, asyncio.CancelledError, LedgerError) as error:
@@ -155,17 +157,15 @@ class Simulation:
                 raise
             return None
         finally:
-            del self.turning[life], PLANS.by_life[life]
+            del self.living[life], PLANS.by_life[life]
             if life.alive:
                 self.history.check_end(life, cancelled=fault.kind == "is cancelled")
                 life.alive = False
             await self.check_money(job)
 
-    turning: dict[Life, tuple[asyncio.Task[Any], Fault, Interruption, Job]]
-
     def each_turn(self) -> None:
         """Let happen what happens between two steps of tasks."""
-        for life, (main, fault, stop, job) in list(self.turning.items()):
+        for life, (main, fault, stop, job) in list(self.living.items()):
             match fault.comes(*TURNS):
                 case "":
                     continue
@@ -251,7 +251,6 @@ class Simulation:
         Raises:
             BrokenError: a promise was broken.
         """
-        self.turning = {}
         self.world.each_turn = self.each_turn
         with without_threads(self.world):
             try:
@@ -278,9 +277,9 @@ def _decision(finished: Finished[Any] | None) -> object:
 
 async def undisturbed(simulation: Simulation, job: Job) -> Finished[Any]:
     """Return how a run ends that nothing disturbs, in a ledger of its own."""
-    calm = Simulation(simulation.plan, SqliteStore(":memory:", None))
-    calm.provider.storm = 0.0
-    return await simulation.world.start(Life("calm"), calm.live(job, job.terms, Interruption()))
+    world = simulation.world
+    calm = Simulation(simulation.plan, SqliteStore(":memory:", None), world, storm=0.0)
+    return await world.start(Life("calm"), calm.live(job, job.terms, Interruption()))
 
 
 @contextmanager
@@ -301,6 +300,6 @@ def simulate(seed: int, folder: Path) -> History:
     path = folder / str(seed) / "ledger.sqlite"
     plan = Plan.of(seed)
     try:
-        return Simulation(plan, SqliteStore(path, plan.ledger_budget_p)).run()
+        return Simulation(plan, SqliteStore(path, plan.ledger_budget_p), World(), plan.storm).run()
     except Exception as error:
         raise BrokenError(f"{error}\n{REPEAT.format(seed=seed)}") from error
