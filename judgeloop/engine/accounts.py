@@ -11,6 +11,8 @@ round: one commit reserves many calls, and one settles them. Nothing is sent her
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import itertools
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, TypeVar, final
 
@@ -84,10 +86,19 @@ class Accounts:
         return groups
 
     async def reserve(self, groups: Sequence[Sequence[Reservation]]) -> list[list[Ticket]]:
-        """Reserve the longest prefix of whole groups that the budget covers."""
-        return await self._done(
-            self._ledger.reserve(self._terms.run_id, groups, self._terms.budget_p)
-        )
+        """Reserve the longest prefix of whole groups that the budget covers.
+
+        What is reserved for a caller that is cancelled meanwhile is released.
+        """
+        terms = self._terms
+        reserving = asyncio.create_task(self._ledger.reserve(terms.run_id, groups, terms.budget_p))
+        try:
+            return await self._done(asyncio.shield(reserving))
+        except asyncio.CancelledError:
+            with contextlib.suppress(LedgerError):
+                for ticket in itertools.chain(*await reserving):
+                    await self.release(ticket, End.UNSENT, "never sent")
+            raise
 
     async def reserve_again(self, ask: Ask) -> Ticket | None:
         """Reserve another attempt; wait while other calls in flight may still return money.

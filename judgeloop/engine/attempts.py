@@ -182,18 +182,18 @@ class Attempts:
             return
         turn = asyncio.create_task(self._pace.enter(tokens))
         alarm = asyncio.create_task(closed.wait())
+        goes = False
         try:
             await asyncio.wait({turn, alarm}, return_when=asyncio.FIRST_COMPLETED)
+            goes = turn.done() and not turn.cancelled() and not closed.is_set()
         finally:
             alarm.cancel()
-            if not turn.done():
+            if not goes:
+                if turn.done() and not turn.cancelled():
+                    self._pace.leave()
                 turn.cancel()
                 await self._accounts.release(ticket, End.UNSENT, "never sent")
-        if turn.cancelled() or not turn.done():
-            raise NotAskedError
-        if closed.is_set():
-            self._pace.leave()
-            await self._accounts.release(ticket, End.UNSENT, "never sent")
+        if not goes:
             raise NotAskedError
 
     async def _note_sending(self, ticket: Ticket) -> Verdict | None:

@@ -74,6 +74,7 @@ class Batch:
         self._known: dict[str, Sending | Verdict] = {}
         self._tasks: list[Answering] = []  # of the queries that were admitted, in the order asked
         self._running: set[Answering] = set()
+        self._unbegun: dict[str, Ticket] = {}  # by key: of the calls whose task has not run yet
         self._count = 0  # number of queries with an answer
 
     async def run(self) -> list[Answer]:
@@ -162,6 +163,7 @@ class Batch:
         by_key = {ticket.key: ticket for ticket in tickets}
         for ask in planned.asks:
             if ask.key in by_key:
+                self._unbegun[ask.key] = by_key[ask.key]
                 self._known[ask.key] = self._sending(ask, by_key[ask.key])
         # A second call that is known not to be needed was not reserved.
         found = [self._known.get(key) for key in planned.keys]
@@ -223,6 +225,7 @@ class Batch:
         Raises:
             NotAskedError: the first call has no answer.
         """
+        del self._unbegun[ask.key]
         needed = False
         try:
             if isinstance(first, asyncio.Task):
@@ -240,6 +243,7 @@ class Batch:
         return await self._send(ask, ticket)
 
     async def _send(self, ask: Ask, ticket: Ticket) -> Answer:
+        self._unbegun.pop(ask.key, None)
         try:
             return await self._oracle.attempts[ask.judge].answer(
                 ask.call, ticket, lambda: self._accounts.reserve_again(ask)
@@ -271,6 +275,8 @@ class Batch:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+        for ticket in self._unbegun.values():  # a task that is cancelled at once releases nothing
+            await self._accounts.release(ticket, End.UNSENT, "never sent")
         await self._accounts.finish()
 
 

@@ -91,13 +91,27 @@ def test_an_abandoned_attempt_stays_charged_at_its_worst_case(ledger):
 def test_an_attempt_closes_once(ledger, way):
     async def story():
         ticket = await one(ledger)
-        await ledger.release(ticket, End.UNSENT, "done")
+        await ledger.settle(ticket, Reply(Verdict(1.0), cost_p=3))
         how = [Reply(Verdict(1.0), cost_p=1)] if way == "settle" else [End.FAILED, "again"]
         with pytest.raises(LedgerError, match="not open"):
             await getattr(ledger, way)(ticket, *how)
 
     asyncio.run(story())
-    assert charged(ledger) == 0
+    assert charged(ledger) == 3
+
+
+@pytest.mark.parametrize("way", ["release", "abandon"])
+def test_a_reply_counts_although_its_attempt_was_closed_meanwhile(ledger, way):
+    async def story():
+        closed, other = await one(ledger, "a"), await one(ledger, "b")
+        await getattr(ledger, way)(closed, End.LOST, "taken for dead")
+        reply = Reply(Verdict(1.0), cost_p=3)
+        held = await ledger.settle_all([(closed, reply), (other, reply)])
+        assert held == [Verdict(1.0), Verdict(1.0)]
+        assert (await ledger.verdicts(["a"])) == {"a": Verdict(1.0)}
+
+    asyncio.run(story())
+    assert charged(ledger) == 6
 
 
 def test_the_budget_admits_up_to_the_last_picodollar_and_not_one_more(ledger):

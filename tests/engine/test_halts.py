@@ -11,7 +11,7 @@ import pytest
 from support.driving import failing, run, script_from
 from support.pools import make_pool, make_session, scores
 
-from judgeloop.core.errors import ErrorKind, JudgeError
+from judgeloop.core.errors import ErrorKind, JudgeError, LedgerError
 from judgeloop.core.outcomes import StopKind
 from judgeloop.core.records import Reply, Verdict
 from judgeloop.engine.accounts import AHEAD
@@ -282,3 +282,52 @@ def test_after_a_fault_in_a_judge_no_reservation_that_waits_is_sent():
     with pytest.raises(ZeroDivisionError):
         run(judge, terms=Terms("run", concurrency=8, order=Order.FIXED), limits=Limits(40, 40))
     assert len(judge.calls) == 8
+
+
+class FailingLedger:
+    """A ledger of which a method fails at a call; all others take a moment."""
+
+    def __init__(self, ledger, method, at, slow):
+        self.ledger, self.method, self.at, self.slow = ledger, method, at, slow
+
+    def __getattr__(self, name):
+        method = getattr(self.ledger, name)
+
+        async def called(*given):
+            self.at -= name == self.method
+            if name == self.method and self.at == 0:
+                raise LedgerError("disk full")
+            await asyncio.sleep(self.slow.get(name, 0))
+            return await method(*given)
+
+        return called
+
+
+def run_with_failure(judges, at, slow):
+    async def story():
+        ledger = SqliteLedger(":memory:")
+        terms = Terms("run", order=Order.FIXED, concurrency=2)
+        session = make_session(6, limits=Limits(min_judgments=4, max_judgments=6))
+        try:
+            with pytest.raises(LedgerError, match="disk full"):
+                await drive(
+                    session, make_pool(6), judges, FailingLedger(ledger, "sending", at, slow), terms
+                )
+        finally:
+            await ledger.aclose()
+
+    asyncio.run(story())
+
+
+def test_nothing_is_sent_after_an_error_of_the_ledger():
+    judge = ScriptedJudge(lambda call: Verdict(1.0), cost_p=1)
+    run_with_failure(judge, 1, {"sending": 0.01, "release": 0.1})
+    assert judge.calls == []
+
+
+def test_an_error_of_the_ledger_is_told_although_another_call_was_given_up():
+    slow = ScriptedJudge(
+        lambda call: Verdict(1.0), cost_p=1, model="slow", delay_s=lambda call: 0.1
+    )
+    quick = ScriptedJudge(lambda call: Verdict(1.0), cost_p=1, model="quick")
+    run_with_failure([slow, quick], 5, {})

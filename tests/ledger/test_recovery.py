@@ -96,6 +96,26 @@ def test_a_reservation_that_was_taken_away_is_not_sent(died):
     asyncio.run(story())
 
 
+def test_a_reply_to_who_was_taken_for_dead_is_kept_booked_and_said(died):
+    async def story():
+        ledger, other = SqliteLedger(died), SqliteLedger(died)
+        (ticket,) = (await ledger.reserve("run", [[wanted("late")]], None))[0]
+        await ledger.sending(ticket)
+        await other.recover("run")
+        assert await ledger.settle(ticket, Reply(Verdict(0.0), cost_p=4)) == Verdict(0.0)
+        await ledger.aclose()
+        await other.aclose()
+
+    asyncio.run(story())
+    with opened(died) as connection:
+        found = connection.execute(
+            "SELECT state, charged_p, outcome FROM attempts WHERE key='late'"
+        )
+        state, charged_p, outcome = found.fetchone()
+    assert (state, charged_p) == ("settled", 4)
+    assert "after another process had closed the attempt" in outcome
+
+
 @pytest.mark.parametrize("more", [{"cost_p": 0}, {"rehearsed": True}])
 def test_a_call_that_costs_nothing_needs_no_note(tmp_path, more):
     async def story():

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-COMMAND = (ROOT / "benchmarks" / "simulation.py").as_posix()
+COMMAND = (ROOT / "benchmarks" / "simulate.py").as_posix()
 
 
 class Planted(NamedTuple):

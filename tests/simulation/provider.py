@@ -69,9 +69,8 @@ class Judge(BaseJudge):
     name: str = "one"
     free: bool = False
 
-    @property
-    def order_matters(self) -> bool:
-        return not self.free
+    def __post_init__(self) -> None:
+        self.order_matters = not self.free
 
     @property
     def identity(self) -> JudgeIdentity:

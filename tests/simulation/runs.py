@@ -28,7 +28,7 @@ from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.state import Interruption
 from judgeloop.engine.terms import Terms
 
-REPEAT = "python benchmarks/simulation.py --seed {seed}"
+REPEAT = "python benchmarks/simulate.py --seed {seed}"
 TURNS = (
     "is killed",
     "is cancelled",
@@ -68,6 +68,7 @@ class Plan:
     jobs: list[Job]
     ledger_budget_p: int | None
     rng: random.Random = field(repr=False)
+    only: Fault | None = None  # the fault of every process in the storm
 
     @classmethod
     def of(cls, seed: int) -> Plan:
@@ -82,6 +83,8 @@ class Plan:
 
     def fault(self) -> Fault:
         """Draw the fault of the next process; small numbers are as likely as large ones."""
+        if self.only is not None:
+            return replace(self.only)
         kind = self.rng.choice(["none", *LATEST])
         return Fault(kind, int(LATEST.get(kind, 1) ** self.rng.random()))
 
@@ -159,9 +162,20 @@ class Simulation:
         finally:
             del self.living[life], PLANS.by_life[life]
             if life.alive:
-                self.history.check_end(life, cancelled=fault.kind == "is cancelled")
+                cancelled = fault.kind == "is cancelled"
+                self.history.check_end(life, cancelled=cancelled)
                 life.alive = False
+                if life.began and not (life.failed or self.history.recovered_alive):
+                    await self.check_closed(job, life)
             await self.check_money(job)
+
+    async def check_closed(self, job: Job, life: Life) -> None:
+        """Check that a process has left no attempt open: its worst case would stay reserved."""
+        ledger = self.store.open()
+        left = await ledger.recover(job.name)
+        await ledger.aclose()
+        if left != (0, 0):
+            raise BrokenError(f"{life.name} left open what it never sent, and what it sent: {left}")
 
     def each_turn(self) -> None:
         """Let happen what happens between two steps of tasks."""
@@ -290,15 +304,15 @@ def scratch() -> Iterator[Path]:
         yield Path(folder)
 
 
-def simulate(seed: int, folder: Path) -> History:
-    """Run the simulation of a seed in `folder`.
+def simulate(seed: int, folder: Path, only: Fault | None = None) -> History:
+    """Run the simulation of a seed in `folder`; `only` is then the fault of every process.
 
     Raises:
         BrokenError: a promise was broken; the message has the command that repeats it.
     """
     random.seed(seed)  # the random waits before another attempt
-    path = folder / str(seed) / "ledger.sqlite"
-    plan = Plan.of(seed)
+    path = folder / f"{seed} {only}" / "ledger.sqlite"
+    plan = replace(Plan.of(seed), only=only)
     try:
         return Simulation(plan, SqliteStore(path, plan.ledger_budget_p), World(), plan.storm).run()
     except Exception as error:

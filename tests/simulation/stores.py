@@ -260,6 +260,7 @@ class Wire:
         kept_p = (await self._do(self._ledger.recover(run)))[1]
         self._history.maybe_p[run] -= UNKNOWN_P
         self._history.charged_p[run] += kept_p
+        self._life.began = True
 
     async def aclose(self) -> None:
         await self._ledger.aclose()
@@ -290,7 +291,7 @@ def without_threads(world: World) -> Iterator[None]:
 
     class Clock(datetime):
         @classmethod
-        def now(cls, tz: Any = None) -> datetime:
+        def now(cls, tz: Any = None) -> Any:
             return BEGAN + timedelta(seconds=world.now_s + world.wall_jumps_s)
 
     with (

@@ -13,6 +13,7 @@ import sys
 import pytest
 from simulation.planted import COMMAND, PLANTED
 from simulation.runs import scratch, simulate
+from simulation.stores import Fault
 from simulation.world import BrokenError, World
 
 GROUPS = 10
@@ -34,6 +35,13 @@ def test_every_promise_holds_in_runs_under_faults(group):
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_every_promise_holds_in_many_runs_under_faults(group):
     simulate_all(GROUPS * QUICK + group * MANY, MANY)
+
+
+@pytest.mark.parametrize("kind", ["is killed", "is cancelled", "is interrupted twice"])
+def test_every_promise_holds_whatever_the_step_at_which_a_run_ends(kind):
+    with scratch() as folder:
+        for turn in range(1, 60):
+            simulate(16, folder, Fault(kind, turn))
 
 
 def test_a_seed_is_the_same_simulation_in_every_process():

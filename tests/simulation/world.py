@@ -37,6 +37,7 @@ class Life:
     def __init__(self, name: str) -> None:
         self.name = name
         self.alive = True
+        self.began = False  # has closed what earlier processes of its run left
         self.failed = self.over = ""
         self.tasks: list[asyncio.Task[Any]] = []
         self.at_death: list[Callable[[], None]] = []
@@ -77,6 +78,9 @@ class NumberedTask(asyncio.Task):
 class World(asyncio.BaseEventLoop):
     """An event loop in virtual time; `each_turn` is called before each callback."""
 
+    _ready: Any  # of the base class: the callbacks that are due, and the timers
+    _scheduled: Any
+
     def __init__(self) -> None:
         super().__init__()
         self.now_s = self.wall_jumps_s = 0.0
@@ -84,7 +88,11 @@ class World(asyncio.BaseEventLoop):
         self.each_turn: Callable[[], None] = lambda: None
         self.unseen: list[str] = []  # errors that nobody looked at
         self.set_task_factory(lambda loop, step, **more: NumberedTask(step, loop=loop, **more))
-        self.set_exception_handler(lambda loop, context: self.unseen.append(str(context)))
+        self.set_exception_handler(self._note_unseen)
+
+    def _note_unseen(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if not isinstance(context.get("exception"), KilledError):
+            self.unseen.append(str(context))
 
     def time(self) -> float:
         return self.now_s
@@ -95,7 +103,7 @@ class World(asyncio.BaseEventLoop):
         context.run(LIFE.set, life)
         return context.run(self.create_task, story)
 
-    def run_in_executor(
+    def run_in_executor(  # type: ignore[override]
         self, executor: Executor | None, func: Callable[..., Any], *args: Any
     ) -> asyncio.Future[Any]:
         """Run it at once: there are no threads."""

@@ -1,8 +1,8 @@
 """Simulates whole runs under faults, and checks what judgeloop promises.
 
-    python benchmarks/simulation.py --seed 123 [--requests]
-    python benchmarks/simulation.py --count 20000 [--first 0]
-    python benchmarks/simulation.py --planted
+    python benchmarks/simulate.py --seed 123 [--requests]
+    python benchmarks/simulate.py --count 20000 [--first 0]
+    python benchmarks/simulate.py --planted
 
 The first repeats one seed, and shows where it fails. The second runs many, up to the first that
 fails. The third plants each fault of `tests/simulation/planted.py` in a copy of the code, and says
