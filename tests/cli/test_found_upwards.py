@@ -7,17 +7,12 @@ import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from support.commandline import judgeloop
 
-from judgeloop.cli.app import app
 from judgeloop.core.errors import DataError
 from judgeloop.settings.trust import found_settings_file, searched
 
 STRANGER = 4321  # a user id
-
-
-def judgeloop(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -94,11 +89,6 @@ def test_the_search_ends_at_the_home_folder(repository, monkeypatch):
 def test_a_folder_above_the_home_folder_is_not_searched_from_beside_it(repository, monkeypatch):
     monkeypatch.setenv("HOME", str(repository / "home" / "somebody"))
     assert searched(Path.cwd()) == [Path.cwd()]
-
-
-def test_an_env_file_above_is_not_read(repository):
-    (repository / ".env").write_text("JUDGELOOP_SEED=1\n")
-    assert compared()["settings_files"] == {}
 
 
 def test_paths_are_relative_to_the_file_and_lead_to_the_same_run(repository):

@@ -10,10 +10,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from support.chat_server import ChatServer
-
-from judgeloop.cli.app import app
+from support.commandline import judgeloop
 
 PLUGIN = """
 from pathlib import Path
@@ -38,10 +36,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         Path(f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
     Path("evil.py").write_text(PLUGIN)
     return ["a.jsonl", "b.jsonl"]
-
-
-def judgeloop(*arguments: object, **environment: str) -> Result:
-    return CliRunner().invoke(app, list(map(str, arguments)), env=environment)
 
 
 def found(text: str, table: str = "compare") -> None:
