@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.tallies import labels_of_scores
 
 from judgeloop.core.outcomes import StopKind
-from judgeloop.core.records import Abstention, Choice, Label, Verdict
+from judgeloop.core.records import Verdict
 from judgeloop.engine.recorded import replay
 from judgeloop.engine.session import Limits, Session
 from judgeloop.methods.estimators.mean_score import MeanScore
@@ -20,14 +21,7 @@ SCORES = (np.random.default_rng(0).random(ITEMS) < 0.3).astype(float)
 
 
 def tally_of(scores, *, items=ITEMS, drawn=True):
-    labels = [
-        Label(
-            Choice(i, 0.1 if drawn else None, (0,)),
-            Abstention("no") if score is None else Verdict(float(score)),
-        )
-        for i, score in enumerate(scores)
-    ]
-    return MeanScore(Strata.single(items)).tally(labels, items)
+    return MeanScore(Strata.single(items)).tally(labels_of_scores(scores, drawn=drawn), items)
 
 
 def run(rule, *, limit=1000, scores=SCORES, concurrent=False):
