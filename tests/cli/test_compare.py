@@ -525,7 +525,9 @@ def test_a_ledger_that_cannot_be_opened_is_an_error_and_exit_1(files, tmp_path):
     result = judgeloop("compare", *files[:2], "--judge", files[2], "--ledger", "folder")
     assert result.exit_code == 1
     assert "the ledger folder cannot be opened" in result.stderr
-    assert len(result.stderr.splitlines()) == 1
+    assert result.stderr.splitlines()[-1].startswith(
+        "judgeloop: the ledger folder cannot be opened"
+    )
 
 
 def test_a_file_that_is_no_ledger_is_a_wrong_file_and_exit_2(files, tmp_path):
