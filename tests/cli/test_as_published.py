@@ -9,7 +9,7 @@ import pytest
 from support.commandline import judgeloop
 from support.text import unwrapped
 
-from judgeloop.questions.compare import selector as comparing
+from judgeloop.questions.compare import run as comparing
 from judgeloop.questions.estimate import selector as estimating
 
 INCIDENTS = Path(__file__).parents[2] / "examples" / "incidents"
