@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.commandline import judgeloop
+from support.outputs import write_outputs
 
 from judgeloop.core.errors import DataError
 from judgeloop.settings.trust import found_settings_file, searched
@@ -24,11 +25,7 @@ def repository(tmp_path, monkeypatch):
     (top / ".git").mkdir()
     monkeypatch.chdir(deep)
     for name in ("a", "b"):
-        rows = [
-            {"id": f"i{n}", "prompt": f"p{n}", "output": f"{name} good", "reference": "a good"}
-            for n in range(6)
-        ]
-        (deep / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        write_outputs(deep / f"{name}.jsonl", [f"{name} good"] * 6, reference="a good")
     return top
 
 

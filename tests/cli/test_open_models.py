@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from support.chat_server import ChatServer, completion, goodness
 from support.commandline import judgeloop
+from support.outputs import write_outputs
 
 from judgeloop import compare
 
@@ -17,9 +18,8 @@ def files(tmp_path: Path) -> list[str]:
     """Two systems' outputs on 20 items, of which one is better throughout."""
     paths = []
     for name, answer in (("a", "a good answer"), ("b", "an answer")):
-        rows = [{"id": f"i{n}", "prompt": f"p{n}", "output": f"{answer} {n}"} for n in range(20)]
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
-        paths.append(str(tmp_path / f"{name}.jsonl"))
+        texts = [f"{answer} {n}" for n in range(20)]
+        paths.append(str(write_outputs(tmp_path / f"{name}.jsonl", texts)))
     return paths
 
 

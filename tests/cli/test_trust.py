@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from support.chat_server import ChatServer
 from support.commandline import judgeloop
+from support.outputs import write_outputs
 
 PLUGIN = """
 from pathlib import Path
@@ -29,11 +30,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Two systems' outputs in the working folder, by relative names; and a stranger's code."""
     monkeypatch.delitem(sys.modules, "evil", raising=False)
     for name in ("a", "b"):
-        rows = [
-            {"id": f"i{n}", "prompt": f"p{n}", "output": f"{name} good", "reference": "a good"}
-            for n in range(6)
-        ]
-        Path(f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        write_outputs(Path(f"{name}.jsonl"), [f"{name} good"] * 6, reference="a good")
     Path("evil.py").write_text(PLUGIN)
     return ["a.jsonl", "b.jsonl"]
 
