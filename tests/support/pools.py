@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from judgeloop.core.outcomes import Finished
 from judgeloop.core.pool import Pool
 from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Item
-from judgeloop.engine.loop import Finished, drive
+from judgeloop.engine.loop import drive
 from judgeloop.engine.session import Limits, Session
 from judgeloop.engine.terms import Terms
 from judgeloop.ledger.sqlite import SqliteLedger
