@@ -18,11 +18,7 @@ LARGEST_COUNT = 10**1000
 
 
 def _whole(value: object) -> object:
-    """Return a whole number written as a float, such as 1e30, as an integer.
-
-    Raises:
-        ValueError: the number is too large to be handled.
-    """
+    """Return a whole number written as a float, such as 1e30, as an integer."""
     whole = int(value) if isinstance(value, float) and value.is_integer() else value
     if isinstance(whole, int) and whole > LARGEST_COUNT:
         raise ValueError("this is no count of tokens")

@@ -18,6 +18,7 @@ from support.tiny_models import (
     LAYERS,
     LONGEST,
     WIDTH,
+    hidden_states,
     make_network,
     save_model,
     save_tokenizer,
@@ -27,7 +28,7 @@ from support.tiny_models import (
 from judgeloop.core.errors import InputError
 from judgeloop.represent import causal_model, hidden
 from judgeloop.represent.causal_model import find_place, load
-from judgeloop.represent.hidden import hidden_states, hidden_vectors
+from judgeloop.represent.hidden import hidden_vectors
 
 HAS_EXTRA = importlib.util.find_spec("torch") is not None
 embed = pytest.mark.embed
@@ -89,12 +90,9 @@ def test_a_layer_of_another_name_is_refused_before_anything_is_loaded(layer):
 
 
 def test_no_prompts_have_no_states(tmp_path):
-    for run in (
-        lambda: hidden_states([], "m", layer=1),
-        lambda: hidden_vectors([], "m", "auto", tmp_path),
-    ):
+    for layer in (1, "auto"):
         with pytest.raises(ValueError, match="at least one prompt"):
-            run()
+            hidden_vectors([], "m", layer, tmp_path)
 
 
 @pytest.mark.skipif(HAS_EXTRA, reason="the extra is installed")
