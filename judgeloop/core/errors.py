@@ -98,7 +98,6 @@ class JudgeError(JudgeloopError):
     - `billed`: False if the provider certainly charges nothing, because the request was not sent or
       was rejected. True if it may have charged: the worst case then stays booked.
     - `wait_s`: the seconds that the server asks to wait; None if it does not ask.
-    - `billed_if_item`: True if a refusal may be billed when the item is the reason for it.
     """
 
     def __init__(
@@ -108,13 +107,11 @@ class JudgeError(JudgeloopError):
         *,
         billed: bool,
         wait_s: float | None = None,
-        billed_if_item: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind = kind
         self.billed = billed
         self.wait_s = wait_s
-        self.billed_if_item = billed_if_item
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -112,7 +112,8 @@ class RecordedAttempt:
 class RecordedVerdicts:
     """n verdicts in the order of their attempts, with what their keys are made of.
 
-    `numbers`, shape (n, 7), are numbers of `texts` (JSON values): of the run, the judge, the place,
+    `numbers`, shape (n, 7), are numbers of `texts` (JSON values; of outputs only those that were
+    looked for): of the run, the judge, the place,
     the names of the systems and the digests of their outputs, in the order shown to the judge.
     `NOTHING` is in the place of a second system where one is rated, and of all in a verdict whose
     ingredients are not known. `scores` and `costs_p` have the shape (n,).
@@ -294,10 +295,13 @@ class LedgerReader(Protocol):
         """Return all attempts on an item, the oldest first."""
         ...
 
-    def history(self, run: str | None, of_runs: Collection[str] = ()) -> RecordedVerdicts:
+    def history(
+        self, run: str | None, of_runs: Collection[str] = (), outputs: Collection[str] = ()
+    ) -> RecordedVerdicts:
         """Return the verdicts that were recorded before `run` began; all if it has not begun.
 
-        If `of_runs` has any run, the verdicts of all others are left out.
+        If `of_runs` has any run, the verdicts of all others are left out. Of the digests of outputs
+        only those in `outputs` are returned as texts: there may be a million.
         """
         ...
 

@@ -40,9 +40,8 @@ from judgeloop.core.protocols import Judge
 from judgeloop.core.records import Abstention, Answer, Call, Reply, Verdict
 from judgeloop.engine.accounts import Accounts
 from judgeloop.engine.pace import Pace
-from judgeloop.engine.retrying import Retries
+from judgeloop.engine.retrying import Retries, time_limit
 from judgeloop.engine.state import RunState
-from judgeloop.engine.time_limit import time_limit
 
 # Number of calls in a row that fail in all their attempts, after which the judge counts as down.
 FAILURES_IN_A_ROW = 5
@@ -234,7 +233,7 @@ class Attempts:
         self, error: JudgeError, call: Call, ticket: Ticket
     ) -> Abstention | None:
         """Book a failed attempt; return an abstention if its item is to blame."""
-        refused, billed, end = None, error.billed, End.FAILED
+        refused, end = None, End.FAILED
         match error.kind:
             case ErrorKind.CROWDED | ErrorKind.SCARCE:
                 self._pace.was_crowded()
@@ -243,7 +242,6 @@ class Attempts:
                 call.item.id, at_first=error.kind is ErrorKind.REFUSED
             ):
                 end, refused = End.REFUSED, Abstention(f"refused: {error}", again=True)
-                billed = billed or (error.billed_if_item and self._refusals.accepts_settings)
             case ErrorKind.REFUSED | ErrorKind.BLOCKED | ErrorKind.REJECTED:
                 end = End.REFUSED
                 self._state.judge_failed(error)
@@ -251,7 +249,7 @@ class Attempts:
                 self._state.made -= 1  # who left answers nothing
             case _:
                 pass
-        book = self._accounts.abandon if billed else self._accounts.release
+        book = self._accounts.abandon if error.billed else self._accounts.release
         await book(ticket, end, str(error))
         return refused
 

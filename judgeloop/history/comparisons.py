@@ -85,7 +85,7 @@ def find_history(given: str, about: About, ledger: Path, run: str, *, begin: boo
         return _of_file(Path(given), about)
     runs = named_runs(given, ledger)
     began = known_runs(ledger).get(run)
-    verdicts = remembered_verdicts(ledger, run, begin=begin, of_runs=runs)
+    verdicts = remembered_verdicts(ledger, run, begin=begin, of_runs=runs, outputs=about.digests)
     past, by_same = _of_ledger(verdicts, about)
     if runs and not past.verdicts:
         raise InputError(

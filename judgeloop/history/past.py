@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgeloop.core.records import Item, JudgeIdentity
+from judgeloop.core.verdict_key import digest
 from judgeloop.methods.stats.decisiveness import Prospects, prospects
 
 Pair = tuple[str, str]
@@ -35,6 +36,11 @@ class About:
     outputs: tuple[tuple[str, ...], ...]
     judges: tuple[JudgeIdentity, ...]
     tie_margin: float
+
+    @property
+    def digests(self) -> set[str]:
+        """The digests of the outputs."""
+        return {digest(text) for texts in self.outputs for text in texts}
 
 
 @dataclass(frozen=True, slots=True)

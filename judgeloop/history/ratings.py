@@ -47,7 +47,11 @@ def find_ratings(given: str, about: About, ledger: Path, run: str, *, begin: boo
         return _foretold(_ratings_of_file(Path(given), about), Path(given).name)
     runs = named_runs(given, ledger)
     scores = _rated(
-        _ratings(remembered_verdicts(ledger, run, begin=begin, of_runs=runs), about), about
+        _ratings(
+            remembered_verdicts(ledger, run, begin=begin, of_runs=runs, outputs=about.digests),
+            about,
+        ),
+        about,
     )
     if runs and not len(scores):
         raise InputError(

@@ -33,9 +33,10 @@ UNKNOWN = -1  # in the place of the number of a text that no verdict has
 class VerdictColumns:
     """n verdicts of other runs, in the order of their attempts.
 
-    `texts` holds the number of each text. `run`, `judge` and `place` are numbers of texts, shape
-    (n,). `systems` and `shown`, shape (n, 2), are those of the names and of the outputs, in the
-    order shown to the judge; the second is `NOTHING` in a rating. `costs_p` is in picodollars.
+    `texts` holds the number of each text, of outputs only those that were looked for. `run`,
+    `judge` and `place` are numbers of texts, shape (n,). `systems` and `shown`, shape (n, 2), are
+    those of the names and of the outputs, in the order shown to the judge; the second is `NOTHING`
+    in a rating. `costs_p` is in picodollars.
     """
 
     texts: Mapping[str, int]
@@ -149,13 +150,19 @@ def distinct(numbers: Numbers) -> tuple[list[int], list[int]]:
 
 
 def remembered_verdicts(
-    ledger: Path | str, run: str | None, *, begin: bool, of_runs: Collection[str] = ()
+    ledger: Path | str,
+    run: str | None,
+    *,
+    begin: bool,
+    of_runs: Collection[str] = (),
+    outputs: Collection[str] = (),
 ) -> VerdictColumns:
     """Return other runs' verdicts that were recorded before `run` began, the oldest first.
 
     With `begin`, the start of `run` is recorded as now, unless it has begun already. For a run that
     has not begun, and for None, all recorded verdicts count. Only verdicts of `of_runs` are
-    returned, if any are given. Without a ledger the result is empty; only `begin` creates one.
+    returned, if any are given. `outputs` are the digests of outputs that are looked for. Without a
+    ledger the result is empty; only `begin` creates one.
 
     Raises:
         LedgerError: the ledger cannot be opened, or a verdict is not as it was written.
@@ -166,7 +173,7 @@ def remembered_verdicts(
     elif not is_ledger(ledger):
         return VerdictColumns.of(NO_VERDICTS)
     with open_reader(ledger) as reader:
-        return VerdictColumns.of(reader.history(run, of_runs))
+        return VerdictColumns.of(reader.history(run, of_runs, outputs))
 
 
 def known_runs(ledger: Path | str) -> dict[str, str]:

@@ -300,8 +300,8 @@ def spend_of(
         "coalesce(sum(charged_p) FILTER (WHERE state IN ('reserved', 'sent', 'abandoned')), 0), "
         "count(*) FILTER (WHERE charged_p > 0), "
         "coalesce(sum(charged_p - reserved_p) FILTER (WHERE charged_p > reserved_p), 0), "
-        "count(*) FILTER (WHERE state = 'settled' AND usage IS NULL AND charged_p = reserved_p "
-        "AND charged_p > 0 AND NOT rehearsed AND ended <> :later) "
+        "count(*) FILTER (WHERE state = 'settled' AND charged_p = reserved_p AND charged_p > 0 "
+        "AND NOT rehearsed AND ended <> :later) "
         "FROM attempts WHERE run = :run",
         {"run": run, "opener": opener, "later": End.RECONCILED},
     ).fetchone()

@@ -54,7 +54,7 @@ def is_ledger(address: Address) -> bool:
     """Return whether something is kept at this address; an empty file is nothing."""
     check_address(address)
     path = Path(address)
-    return path.is_file() and path.stat().st_size > 0
+    return path.exists() and not (path.is_file() and path.stat().st_size == 0)
 
 
 def check_address(address: Address) -> None:

@@ -6,7 +6,8 @@ Reads an open connection and returns records; the seal of each row is checked. W
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, final
 
 import numpy as np
@@ -50,6 +51,8 @@ GROUPS: dict[str, Callable[[AttemptRow], str]] = {
     "run": lambda row: row.run,
     "state": lambda row: row.state,
 }
+OUTPUTS = 5  # the place of the first output among the numbers of a verdict
+AT_ONCE = 500  # SQLite limits the number of parameters of a statement
 # Attempts that were sent, or may have been; a reservation of a call that was never sent is none.
 SENT = (
     "NOT rehearsed AND state <> 'reserved' "
@@ -146,17 +149,16 @@ class SqliteReader:
             found.setdefault(judge, []).append(model)
         return found
 
-    def history(self, run: str | None, of_runs: Collection[str] = ()) -> RecordedVerdicts:
+    def history(
+        self, run: str | None, of_runs: Collection[str] = (), outputs: Collection[str] = ()
+    ) -> RecordedVerdicts:
         """Return the verdicts that were recorded before `run` began; all if it has not begun.
 
-        If `of_runs` has any run, the verdicts of all others are left out.
+        If `of_runs` has any run, the verdicts of all others are left out. Of the digests of outputs
+        only those in `outputs` are returned as texts: there may be a million.
         """
         begun = one(self._connection, RunRow, "id IS ?", run)
-        texts = {
-            text: number
-            for rows in read_many(self._connection, TextRow, "true")
-            for number, text, _ in rows
-        }
+        texts = self._texts("text", map(as_text, {*of_runs, *outputs}))
         among = [texts.get(as_text(name), -1) for name in of_runs]
         condition = f"AND run IN ({', '.join('?' * len(among))}) " if among else ""
         # In the order written: to sort rows by their attempts, SQLite would copy them all.
@@ -170,17 +172,22 @@ class SqliteReader:
             NO_VERDICTS.scores,
         )
         attempts, numbers, costs_p, scores = map(np.concatenate, zip(none, *parts, strict=True))
-        self._check_texts(numbers, list(texts.values()))
+        named = np.unique(numbers[:, :OUTPUTS]).tolist()
+        found = self._texts("id", named)
+        for missing in set(named).difference(found.values()):
+            raise damaged(self._connection, TextRow, missing, "is missing")
         order = np.argsort(attempts, kind="stable")
-        return RecordedVerdicts(texts, numbers[order], scores[order], costs_p[order])
+        return RecordedVerdicts(texts | found, numbers[order], scores[order], costs_p[order])
 
-    def _check_texts(self, numbers: NDArray[np.int32], known: list[int]) -> None:
-        """Refuse verdicts that name a text that is not there."""
-        there = np.zeros(1 + max([*known, numbers.max(initial=0)]), dtype=np.bool_)
-        there[known] = True
-        missing = numbers[~there[numbers]]
-        if len(missing):
-            raise damaged(self._connection, TextRow, missing[0], "is missing")
+    def _texts(self, column: str, values: Iterable[object]) -> dict[str, int]:
+        """Return the numbers by text of the texts with these values in a column."""
+        found: dict[str, int] = {}
+        left = iter(values)
+        while some := list(islice(left, AT_ONCE)):
+            where = f"{column} IN ({', '.join('?' * len(some))})"
+            rows = read(self._connection, TextRow, where, *some)
+            found.update((row.text, row.id) for row in rows)
+        return found
 
 
 def recorded(row: AttemptRow) -> RecordedAttempt:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Sequence
-from typing import Any, ClassVar, final
+from typing import Annotated, Any, ClassVar, final
 
 from judgeloop.core.records import Abstention, Usage
 from judgeloop.providers.chat import Chat, Said
 from judgeloop.providers.ending import TOO_LONG
 from judgeloop.providers.endpoint import Provider
-from judgeloop.providers.replies import Count, Wire, WireReply
+from judgeloop.providers.replies import Count, OrNone, Wire, WireReply
 
 # Anthropic bills nothing for a refusal without output.
 PROVIDER = Provider(
@@ -67,7 +67,7 @@ class Message(WireReply):
 
     content: list[Block]
     stop_reason: str | None
-    usage: WireUsage | None = None
+    usage: Annotated[WireUsage | None, OrNone] = None
 
     def text(self) -> str:
         """Return the text, or the tool's input as JSON; empty if several tools were called."""

@@ -67,7 +67,11 @@ _OF_FIREWALLS = {
     HTTPStatus.UNAVAILABLE_FOR_LEGAL_REASONS,
 }  # fmt: skip
 # Statuses with which a server turns a request away before a model reads it.
-_UNREAD = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.TOO_MANY_REQUESTS}
+_UNREAD = {
+    HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.GONE,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.REQUEST_URI_TOO_LONG,
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE, HTTPStatus.TOO_MANY_REQUESTS,
+}  # fmt: skip
 # Statuses of a late error for which no model can have been paid.
 _NOT_ASKED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.PAYMENT_REQUIRED}
 # Errors of the HTTP client after which the request was certainly not sent, so not billed.
@@ -196,15 +200,17 @@ def _of_every_item(failure: Failure, codes: list[str], endpoint: Endpoint) -> Ju
         lacks_path = not endpoint.own and endpoint.origin.count("/") == SLASHES
         hint = "; the address has no path, and most servers want one, such as /v1"
         text += f" ({endpoint.origin} has no such address or model{hint if lacks_path else ''})"
-    kind = ErrorKind.REJECTED if _is_of_settings(failure, codes) else ErrorKind.REFUSED
-    return JudgeError(kind, text, billed=late, billed_if_item=not endpoint.filter_is_free)
+    of_settings = _is_of_settings(failure, codes)
+    # A refusal for an unknown reason may be a filter's, which may bill it.
+    free = of_settings or status in _UNREAD or endpoint.filter_is_free
+    kind = ErrorKind.REJECTED if of_settings or status not in _REFUSED else ErrorKind.REFUSED
+    return JudgeError(kind, text, billed=late or not free)
 
 
 def _is_of_settings(failure: Failure, codes: list[str]) -> bool:
-    """Return whether every request with the same settings would be refused, whatever its item."""
+    """Return whether an error says that every request with the same settings would be refused."""
     return (
-        failure.status not in _REFUSED
-        or bool(OF_SETTINGS & set(codes))
+        bool(OF_SETTINGS & set(codes))
         or failure.parameter.split(".")[0] in SETTINGS
         or _UNSUPPORTED.match(failure.message) is not None
     )

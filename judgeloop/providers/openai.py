@@ -22,7 +22,7 @@ from judgeloop.providers.ending import FILTERED
 from judgeloop.providers.endpoint import Provider
 from judgeloop.providers.failures import Failure
 from judgeloop.providers.prices import FLEX, FLEX_OR_STANDARD, STANDARD, note
-from judgeloop.providers.replies import Count, Wire, WireReply
+from judgeloop.providers.replies import Count, OrNone, Wire, WireReply
 
 # OpenAI counts the tokens of a request before a model reads it. What its filter refuses may be
 # billed, as at Azure, whose service evaluates a prompt before it answers 400.
@@ -93,13 +93,12 @@ class CompletionDetails(Wire):
 class WireUsage(Wire):
     """Token counts: prompt tokens include cached tokens, completion tokens include reasoning.
 
-    Google leaves counts of zero out. `cost` is OpenRouter's, in dollars.
+    Google leaves counts of zero out.
     """
 
     prompt_tokens: Count | None = None
     completion_tokens: Count | None = None
     total_tokens: Count | None = None
-    cost: Any = None
     prompt_tokens_details: PromptDetails | None = None
     completion_tokens_details: CompletionDetails | None = None
 
@@ -118,29 +117,29 @@ class WireUsage(Wire):
         details = self.completion_tokens_details
         return (details.reasoning_tokens if details else None) or 0
 
-    @property
-    def cost_p(self) -> int | None:
-        """The cost in picodollars; None if there is none that can be true."""
-        cost = self.cost
-        if isinstance(cost, bool) or not isinstance(cost, int | float):
-            return None
-        # A cost that cannot be stored is no cost of a call.
-        return math.ceil(cost * PICO_PER_DOLLAR) if 0 <= cost <= MOST_DOLLARS else None
+
+class Costs(Wire):
+    """The cost that OpenRouter reports among the counts, in dollars."""
+
+    cost: Any = None
 
 
 class ChatCompletion(WireReply):
     """A whole reply, with at least one choice."""
 
     choices: Annotated[list[Choice], Field(min_length=1)]
-    usage: WireUsage | None = None
-    service_tier: str | None = None
+    usage: Annotated[WireUsage | None, OrNone] = None
+    costs: Annotated[Costs | None, OrNone] = Field(None, validation_alias="usage")
+    service_tier: Any = None
 
     def tokens(self) -> Usage | None:
-        """Return the usage; None if it is absent or its counts contradict each other."""
+        """Return the usage; None if it is absent or unreadable, or contradicts itself."""
         if self.usage is None or self.usage.completion_tokens is None:
             return None
         details = self.usage.prompt_tokens_details or PromptDetails()
         prompt = self.usage.prompt_tokens
+        if not isinstance(self.service_tier, str | None):
+            return None
         read, written = details.cached_tokens or 0, details.cache_write_tokens or 0
         if prompt is None or read + written > prompt:
             return None
@@ -148,12 +147,16 @@ class ChatCompletion(WireReply):
         return Usage(prompt, output, read, written, min(output, self.usage.thoughts))
 
     def cost_p(self) -> int | None:
-        """Return the reported cost in picodollars."""
-        return None if self.usage is None else self.usage.cost_p
+        """Return the reported cost in picodollars; None if there is none that can be true."""
+        cost = None if self.costs is None else self.costs.cost
+        if isinstance(cost, bool) or not isinstance(cost, int | float):
+            return None
+        # A cost that cannot be stored is no cost of a call.
+        return math.ceil(cost * PICO_PER_DOLLAR) if 0 <= cost <= MOST_DOLLARS else None
 
     def tier(self) -> str | None:
-        """Return the service tier; None if not reported."""
-        return self.service_tier
+        """Return the service tier; None if not reported, or not readable."""
+        return self.service_tier if isinstance(self.service_tier, str) else None
 
     def said(self) -> str:
         """Return the text and the refusal of every choice."""

@@ -28,6 +28,7 @@ class NoteCode(enum.StrEnum):
     OUTPUTS_EMPTY = "outputs_empty"
     PRICES_OLD = "prices_old"
     ASKED_ANEW = "asked_anew"
+    USAGE_NOT_BELIEVED = "usage_not_believed"
     ALL_IDENTICAL = "all_identical"
     ALL_TIES = "all_ties"
     CHANCE_ON_OTHERS = "chance_on_others"
@@ -59,6 +60,8 @@ TEXTS: dict[NoteCode, str] = {
     NoteCode.PRICES_OLD: "The prices of {judge} were last checked {days:day} ago and may have "
     "changed: update genai-prices, or set `judge_price`.",
     NoteCode.ASKED_ANEW: "{why}",
+    NoteCode.USAGE_NOT_BELIEVED: "The provider reported no usage, or one that cannot be true, for "
+    "{replies:request}. They are charged at their maximum.",
     NoteCode.ALL_IDENTICAL: "All {judged:pair} of outputs are identical, so the judge was not "
     "asked. Is it the same file twice?",
     NoteCode.ALL_TIES: "All {judged:verdict} are ties: this judge may not fit these outputs.",

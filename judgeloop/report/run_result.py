@@ -206,10 +206,14 @@ class RunResult(Part):
 
     @property
     def warnings(self) -> tuple[Note, ...]:
-        """What to be careful of: few items, flipped verdicts, a doubtful judge or data."""
+        """What to be careful of: few items, flipped verdicts, a doubtful judge, data or bill."""
         few = [] if self.items >= FEW_ITEMS else [note(FEW[self.about], items=self.items)]
         parts = (self.counts, self.data, self.setup)
-        return (*self.doubts(), *few, *(one for part in parts for one in part.warnings))
+        found = [*self.doubts(), *few, *(one for part in parts for one in part.warnings)]
+        if self.spend.replies_without_usage:
+            replies = self.spend.replies_without_usage
+            found.append(note(NoteCode.USAGE_NOT_BELIEVED, replies=replies))
+        return tuple(found)
 
     def doubts(self) -> tuple[Note, ...]:
         """Return the warnings that only this question has."""

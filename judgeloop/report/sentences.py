@@ -195,17 +195,15 @@ def tokens(usage: Usage) -> str:
 
 
 def _doubtful(spend: Spend) -> list[str]:
-    """Return which parts of the cost are a maximum."""
-    parts = []
-    if spend.unconfirmed_p:
-        parts.append(
+    """Return which part of the cost is a maximum."""
+    if not spend.unconfirmed_p:
+        return []
+    return [
+        (
             f"{show_usd(spend.unconfirmed_p)} of the run's cost is for attempts without a reply, at "
             "their maximum (see `judgeloop ledger reconcile`)"
         )
-    if spend.replies_without_usage:
-        replies = f"{spend.replies_without_usage:,} without a usage report"
-        parts.append(f"replies charged at their maximum: {replies}")
-    return parts
+    ]
 
 
 def rows(*named: tuple[str, str]) -> tuple[tuple[str, str], ...]:

@@ -59,12 +59,15 @@ def test_a_provider_that_charges_more_than_its_quote_exceeds_the_budget(given, c
     assert "BUDGET EXCEEDED" in judgeloop(*given, "--budget", "0.1").output
 
 
-def test_replies_without_a_usage_report_are_marked_as_worst_cases(given, chat_server):
-    answers(chat_server, usage=lambda request: None)
+@pytest.mark.parametrize("usage", [None, {"prompt_tokens": 1, "completion_tokens": 1}])
+def test_replies_whose_usage_is_not_believed_are_warned_of(given, chat_server, usage):
+    answers(chat_server, usage=lambda request: usage)
     shown = unwrapped(judgeloop(*given).output)
     asked = len(chat_server.requests)
-    assert f"replies charged at their maximum: {asked} without a usage report" in shown
-    assert json.loads(judgeloop(*given, "--json").stdout)["replies_without_usage"] == asked
+    assert f"or one that cannot be true, for {asked} requests" in shown
+    found = json.loads(judgeloop(*given, "--json").stdout)
+    assert found["replies_without_usage"] == asked
+    assert "usage_not_believed" in [warning["code"] for warning in found["warnings"]]
 
 
 @pytest.mark.parametrize(("usage", "said"), [(used, False), (lambda request: None, True)])

@@ -128,6 +128,6 @@ def environment(tmp_path):
         "COLUMNS": "100",
         "OPENAI_API_KEY": "sk-reader-0123456789",
         "OPENAI_BASE_URL": server.url,
-        "JUDGELOOP_PRICES": str(prices),
+        "JUDGELOOP_JUDGE_PRICE": str(prices),
     }
     server.close()

@@ -26,7 +26,10 @@ def path(tmp_path):
 
 def read(path, run=None, **more):
     """The verdicts as rows: run, judge, place, systems, outputs shown, score and cost."""
-    found = remembered_verdicts(path, run, begin=False, **more)
+    with opened(path) as connection:
+        texts = [json.loads(text) for (text,) in connection.execute("SELECT text FROM texts")]
+    every = [text for text in texts if isinstance(text, str)]
+    found = remembered_verdicts(path, run, begin=False, outputs=every, **more)
     values = {number: json.loads(text) for text, number in found.texts.items()}
     columns = [found.run, found.judge, found.place, *found.systems.T, *found.shown.T]
     texts = [[values.get(number) for number in column.tolist()] for column in columns]

@@ -241,7 +241,7 @@ def test_a_count_that_no_call_can_use_is_a_typed_error(chat_server, tmp_path, wi
     assert 0 < finished.spend.charged_p < 20 * worst_p
 
 
-def test_a_count_of_thousands_of_digits_is_an_unusable_reply_and_charged(chat_server, tmp_path):
+def test_a_count_of_thousands_of_digits_is_one_that_no_call_can_use(chat_server, tmp_path):
     """Python does not write a number of more than 4,300 digits."""
     body = used(completion_tokens_details={"reasoning_tokens": 7}).body
     body = body.replace(b'"completion_tokens": 20', b'"completion_tokens": ' + b"8" * 4300)
@@ -250,9 +250,9 @@ def test_a_count_of_thousands_of_digits_is_an_unusable_reply_and_charged(chat_se
     judge = make(chat_server, "openai")
     finished = run(judge, tmp_path / "l.sqlite", budget_p=None, concurrency=1)
     assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
-    assert "not a chat completion" in finished.outcome.stop.sentence
-    assert finished.spend.attempts == len(chat_server.requests)
-    assert finished.spend.unconfirmed_p == finished.spend.charged_p > 0
+    assert "no call can use" in finished.outcome.stop.sentence
+    assert finished.spend.attempts == len(chat_server.requests) == 1
+    assert finished.spend.charged_p > PAID_P
 
 
 def test_without_a_price_there_is_no_quote_to_contradict(chat_server):
@@ -350,7 +350,74 @@ def test_when_the_first_items_are_all_refused_the_provider_is_quoted(
     assert finished.outcome.stop.kind is StopKind.JUDGE_FAILED
     assert f"HTTP {status}" in finished.outcome.stop.sentence
     assert len(chat_server.requests) == 2 * (FIRST_ITEMS - 1) + 1
-    assert finished.spend.run_p == 0
+    assert finished.spend.run_p >= len(chat_server.requests) * PAID_P
+
+
+@pytest.mark.parametrize("concurrency", [1, 256])
+@pytest.mark.parametrize(("status", "code"), UNKNOWN)
+def test_refusals_before_the_first_answer_never_take_more_than_the_budget(
+    chat_server, tmp_path, status, code, concurrency
+):
+    """A filter with a code of its own refuses everything, and bills it."""
+    refusing(chat_server, (status, code, ["prompt"]))
+    budget_p, place = 5 * 10**10, tmp_path / "ledger.sqlite"
+    for _ in range(3):  # commands
+        judge = make(chat_server)
+        finished = run(judge, place, budget_p=budget_p, concurrency=concurrency)
+    assert 0 < len(chat_server.requests) * PAID_P <= finished.spend.charged_p <= budget_p
+
+
+def test_a_request_that_is_too_long_is_free_at_the_official_host_and_sent_once(
+    chat_server, tmp_path
+):
+    def respond(request, number):
+        long = "prompt 3" in request["messages"][-1]["content"]
+        return error(400, "context_length_exceeded") if long else verdict("A")
+
+    chat_server.respond = respond
+    judge = make(chat_server)
+    spec = judge.chat.spec
+    judge.chat.spec = replace(spec, endpoint=replace(spec.endpoint, length_is_free=True))
+    finished = run(judge, tmp_path / "ledger.sqlite", budget_p=10**12, items=8)
+    assert (len(chat_server.requests), finished.spend.run_p) == (8, 7 * PAID_P)
+
+
+COUNTS = {"prompt_tokens": 400, "completion_tokens": 20}
+
+
+@pytest.mark.parametrize(
+    ("wire", "odd"),
+    [
+        ("openai", {"usage": "x"}),
+        ("openai", {"usage": [1]}),
+        ("openai", {"usage": {"prompt_tokens": -1, "completion_tokens": 20}}),
+        ("openai", {"usage": {"prompt_tokens": 400.5, "completion_tokens": 20}}),
+        ("openai", {"usage": COUNTS | {"prompt_tokens_details": "x"}}),
+        ("openai", {"usage": COUNTS | {"prompt_tokens_details": {"cached_tokens": 1.5}}}),
+        ("openai", {"service_tier": {}}),
+        ("anthropic", {"usage": {"input_tokens": 400}}),
+        ("anthropic", {"usage": {"input_tokens": 400, "output_tokens": 20, "service_tier": {}}}),
+        ("anthropic", {"usage": {"input_tokens": "x", "output_tokens": 20}}),
+    ],
+)
+def test_a_verdict_counts_whose_usage_cannot_be_read(chat_server, wire, odd):
+    answer = say() if wire == "anthropic" else verdict("A")
+    reply, _ = ask(chat_server, with_fields(answer, **odd), wire)
+    assert isinstance(reply.answer, Verdict)
+    assert (reply.cost_p, reply.usage, reply.breach) == (None, None, "")
+
+
+@pytest.mark.parametrize("wire", ["openai", "anthropic"])
+def test_a_model_that_is_no_name_is_as_one_that_is_not_named(chat_server, wire):
+    for odd in (None, {}, 5):
+        answer = say() if wire == "anthropic" else verdict("A")
+        reply, _ = ask(chat_server, with_fields(answer, model=odd), wire)
+        assert (reply.model, reply.cost_p) == ("", PAID_P)
+
+
+def test_a_reported_cost_is_booked_though_the_counts_cannot_be_read(chat_server):
+    reply, _ = ask(chat_server, used(prompt_tokens="x", cost=2.5))
+    assert reply.cost_p == 25 * 10**11
 
 
 PAGE = b"<html><title>Attention Required!</title></html>"

@@ -217,7 +217,7 @@ TURNED_AWAY = [
 ]
 # What may concern one item: it is asked about once more, and then it has no verdict.
 UNKNOWN = [
-    Case(name, reply, ABSTAINED, says, tries=True)
+    Case(name, reply, ABSTAINED, says, tries=True, used=USED)
     for name, reply, says in [
         ("400 with a list for a body", lambda say: whole(400, b"[1]"), "refused: HTTP 400"),
         (
@@ -270,12 +270,6 @@ NO_COMPLETION = [
     passing("204", lambda say: [head(204, None)], "the reply is no"),
     broken_field("choices empty", ("choices", []), ("content", {})),
     broken_field("message null", ("choices", [{"message": None}]), ("content", [{"text": "no type"}])),
-    broken_field("model a number", ("model", 7), ("model", 7)),
-    broken_field(
-        "usage negative",
-        ("usage", {"prompt_tokens": -5, "completion_tokens": 1}),
-        ("usage", {"input_tokens": -5, "output_tokens": 1}),
-    ),
 ]  # fmt: skip
 BROKEN_WIRE = [
     passing(
@@ -315,6 +309,8 @@ LARGE = [
 ]
 ODD_BUT_GOOD = [
     verdict("plain", lambda say: ok(say.completion())),
+    verdict("200 model a number", lambda say: filled(say, "model", 7)),
+    verdict("200 usage negative", lambda say: filled(say, "usage", {"prompt_tokens": -5, "input_tokens": -5})),
     verdict("gzip", lambda say: ok(gzip.compress(say.completion()), "Content-Encoding: gzip")),
     verdict("chunked", lambda say: [chunked(say.completion(), last=True)]),
     verdict("no length, ended by closing", lambda say: [head(200, None) + say.completion()]),

@@ -278,7 +278,6 @@ def test_decoys_above_a_quarter_of_the_points_are_warned_about(decoys, fooled):
     [
         (SPEND, ["$0.021 now, 12 attempts, 3 answered from the ledger", "$0.042 with earlier commands"]),
         (replace(SPEND, unconfirmed_p=10**10), ["$0.010 of the run's cost is for attempts without a reply"]),
-        (replace(SPEND, replies_without_usage=1200), ["1,200 without a usage report"]),
         (Spend(attempts=1), ["$0.00 now, 1 attempt, 0 answered from the ledger"]),
         (Spend(rehearsed_p=10**12), ["$1.00 of recorded costs"]),
         (Spend(known=False), ["unknown, as the model has no price"]),
