@@ -78,6 +78,8 @@ class Asking:
         Raises:
             click.exceptions.Exit: always after a run, with the result's exit code.
         """
+        from judgeloop.ledger.opening import is_ledger
+
         read: Read = click.get_current_context().obj
         with explained():
             if dry_run:
@@ -85,6 +87,7 @@ class Asking:
                 output = ()
             config = self.question.settings().of(**given)
             check_places(config, output)
+            new = not is_ledger(config.ledger)
             with kept_for_the_result():
                 answering = self.question.load()
                 ready = answering.prepare(config, read.environment, offline=dry_run)
@@ -94,6 +97,8 @@ class Asking:
                 self._forecast(ready, read, as_json=json)
                 return
             form = form_of(json=json, quiet=quiet)
+            if new and ready.booked and form is Form.WHOLE:
+                say(f"ledger: new, at {visible(str(config.ledger))}")
             result = self._run(ready, watched=form is Form.WHOLE)
             self._show(ready, result, read, form=form, output=output)
             raise click.exceptions.Exit(result.exit_code)
@@ -222,11 +227,13 @@ def _folder(ready: Any) -> Path:
 
 def _note_ledger(ready: Any) -> None:
     """Say what is wrong with the place of the ledger, or that it is not the one of before."""
+    from judgeloop.ledger.opening import open_ledger
     from judgeloop.run.folder import remember, sentences_about
 
     ledger, folder = ready.config.ledger, _folder(ready)
     for sentence in sentences_about(ledger, folder, ready.run_id):
         say(visible(as_flags(sentence)))
+    open_ledger(ledger).close()  # made now if it is missing, so that the folder remembers its id
     remember(ledger, folder, ready.run_id)
 
 

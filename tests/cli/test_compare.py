@@ -73,7 +73,8 @@ def test_a_decision_is_the_first_line_and_exit_0(files):
     )
     assert third_line.startswith("Warning: The set has only 30 items.")
     assert result.stderr.splitlines() == [
-        "judgeloop: compare: 2 systems, 30 items, at most 30 judgments and $5.00"
+        "judgeloop: ledger: new, at .judgeloop/ledger.sqlite",
+        "judgeloop: compare: 2 systems, 30 items, at most 30 judgments and $5.00",
     ]
 
 
@@ -208,7 +209,7 @@ def test_the_judge_that_fails_exits_4_and_says_why(files, chat_server):
     result = judgeloop("compare", *live(chat_server, *files[:2]))
     assert result.exit_code == 4
     assert not result.stdout, "what failed does not look like a result"
-    _, why, judged, how = result.stderr.splitlines()
+    _, _, why, judged, how = result.stderr.splitlines()
     assert why.startswith("judgeloop: no result: the judge failed: HTTP 401")
     assert "no key was sent; a server set by --judge-base-url gets the one in" in why
     assert judged.startswith("judgeloop: judged: 0 of 30 items; cost: $0.00 of $5.00")
